@@ -1,0 +1,27 @@
+#include "coroutine/base/check.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+namespace corolane {
+namespace {
+
+std::atomic<detail::TaskNamer> task_namer = nullptr;
+
+}  // namespace
+
+void detail::set_task_namer(TaskNamer namer) { task_namer.store(namer); }
+
+void detail::check_failed(std::string_view claim, const std::source_location& place) {
+  const TaskNamer namer = task_namer.load();
+  const std::string_view task = namer != nullptr ? namer() : std::string_view{};
+  std::fprintf(stderr, "check failed: %.*s\n  at %s:%u in %s\n  in task %.*s\n",
+               static_cast<int>(claim.size()), claim.data(), place.file_name(),
+               static_cast<unsigned>(place.line()), place.function_name(),
+               task.empty() ? 6 : static_cast<int>(task.size()),
+               task.empty() ? "(none)" : task.data());
+  std::abort();
+}
+
+}  // namespace corolane

@@ -1,0 +1,121 @@
+// A bounded queue between tasks of one scheduler: senders wait while it is full, receivers while
+// it is empty, each in order of arrival.
+//
+//   Channel<Move> moves(/*capacity=*/16);
+//   sender:   if (auto sent = moves.send(move, deadline); !sent) return sent.error();
+//   receiver: while (auto move = moves.receive(deadline)) apply(*move);
+//
+// close() ends it: sends fail from then on, what is queued can still be received, and then every
+// receive fails with out_of_range.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+
+template <typename T>
+class Channel {
+ public:
+  // `capacity` values wait at the most; at least 1.
+  explicit Channel(std::size_t capacity) : ring_(capacity) {
+    check(capacity > 0, "a channel holds at least one value");
+  }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // Suspends while the channel is full. Fails with failed_precondition when it is closed, with
+  // deadline_exceeded or cancelled otherwise; the value is then lost.
+  Result<void> send(T value, Deadline deadline) {
+    if (try_send_from(value)) return {};
+    if (closed_) return closed_error(Code::failed_precondition);
+    Offer offer{.value = &value, .taken = false};
+    const Wake wake = senders_.wait(deadline, Cancellation::observe, &offer);
+    if (wake != Wake::notified) return wake_error(wake, "channel send");
+    if (!offer.taken) return closed_error(Code::failed_precondition);
+    return {};
+  }
+
+  // Never suspends; false when the channel is full or closed.
+  bool try_send(T value) { return try_send_from(value); }
+
+  // Suspends while the channel is empty. Fails with out_of_range when it is closed and drained,
+  // with deadline_exceeded or cancelled otherwise.
+  Result<T> receive(Deadline deadline) {
+    if (auto value = try_receive()) return std::move(*value);
+    if (closed_) return closed_error(Code::out_of_range);
+    std::optional<T> received;
+    const Wake wake = receivers_.wait(deadline, Cancellation::observe, &received);
+    if (wake != Wake::notified) return wake_error(wake, "channel receive");
+    if (!received) return closed_error(Code::out_of_range);
+    return std::move(*received);
+  }
+
+  // Never suspends; nothing when the channel is empty.
+  std::optional<T> try_receive() {
+    if (size_ == 0) return std::nullopt;
+    std::optional<T> value = std::exchange(ring_[head_], std::nullopt);
+    head_ = (head_ + 1) % ring_.size();
+    --size_;
+    if (!senders_.empty()) {
+      auto& offer = *static_cast<Offer*>(senders_.front_slot());
+      push(std::move(*offer.value));
+      offer.taken = true;
+      senders_.notify_one();
+    }
+    return value;
+  }
+
+  // Wakes everybody that waits. Does nothing when closed already.
+  void close() {
+    closed_ = true;
+    senders_.notify_all();
+    receivers_.notify_all();
+  }
+
+  bool is_closed() const { return closed_; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return ring_.size(); }
+
+ private:
+  struct Offer {
+    T* value;
+    bool taken;
+  };
+
+  bool try_send_from(T& value) {
+    if (closed_) return false;
+    if (!receivers_.empty()) {
+      // Straight into the hands of the one that waited longest.
+      static_cast<std::optional<T>*>(receivers_.front_slot())->emplace(std::move(value));
+      receivers_.notify_one();
+      return true;
+    }
+    if (size_ == ring_.size()) return false;
+    push(std::move(value));
+    return true;
+  }
+
+  void push(T value) {
+    ring_[(head_ + size_) % ring_.size()].emplace(std::move(value));
+    ++size_;
+  }
+
+  static Error closed_error(Code code) { return Error(code, "the channel is closed"); }
+
+  std::vector<std::optional<T>> ring_;
+  std::size_t head_ = 0;
+  std::size_t size_ = 0;
+  bool closed_ = false;
+  WaitQueue senders_{"channel send"};
+  WaitQueue receivers_{"channel receive"};
+};
+
+}  // namespace corolane::coroutine

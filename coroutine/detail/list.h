@@ -1,0 +1,68 @@
+// A doubly linked list through nodes that live inside its elements: no allocation, O(1) removal.
+#pragma once
+
+namespace corolane::coroutine::detail {
+
+// Derive from ListNode<Tag> once for each list that an element can be on at the same time.
+template <typename Tag>
+class ListNode {
+ public:
+  ListNode() = default;
+  ListNode(const ListNode&) = delete;
+  ListNode& operator=(const ListNode&) = delete;
+
+  bool is_linked() const { return next_ != nullptr; }
+
+  void unlink() {
+    previous_->next_ = next_;
+    next_->previous_ = previous_;
+    next_ = previous_ = nullptr;
+  }
+
+ private:
+  template <typename, typename>
+  friend class List;
+
+  ListNode* next_ = nullptr;
+  ListNode* previous_ = nullptr;
+};
+
+template <typename T, typename Tag>
+class List {
+  using Node = ListNode<Tag>;
+
+ public:
+  List() { head_.next_ = head_.previous_ = &head_; }
+
+  bool empty() const { return head_.next_ == &head_; }
+  T& front() { return *static_cast<T*>(head_.next_); }
+
+  void push_back(T& element) {
+    Node& node = element;
+    node.previous_ = head_.previous_;
+    node.next_ = &head_;
+    head_.previous_->next_ = &node;
+    head_.previous_ = &node;
+  }
+
+  T& pop_front() {
+    T& element = front();
+    static_cast<Node&>(element).unlink();
+    return element;
+  }
+
+  // Visits every element; `visit` may unlink the one it is given, and no other.
+  template <typename F>
+  void for_each(F&& visit) const {
+    for (Node* node = head_.next_; node != &head_;) {
+      Node* const next = node->next_;
+      visit(*static_cast<T*>(node));
+      node = next;
+    }
+  }
+
+ private:
+  Node head_;
+};
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,57 @@
+// The control block of a task: lies at the top of the task's own stack, so that creating a task
+// allocates nothing. Its callable and its result lie next to it (task_frame.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/detail/context.h"
+#include "coroutine/detail/list.h"
+#include "coroutine/stack_pool.h"
+#include "coroutine/task_info.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+class Scheduler;
+class TaskGroup;
+}  // namespace corolane::coroutine
+
+namespace corolane::coroutine::detail {
+
+struct TaskControl : ListNode<struct AllTasksTag>, ListNode<struct GroupTag> {
+  TaskControl(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
+              const std::source_location& spawn_site);
+
+  // Marks the task cancelled and ends its wait, if that wait observes cancellation.
+  void cancel();
+  // Queues the task: what it waited for has happened.
+  void make_ready();
+  std::string_view name() const { return {name_text.data(), name_size}; }
+
+  // What each switch touches comes first.
+  Context context;
+  Scheduler& scheduler;
+  // Calls the task's function and keeps its result; nothing escapes it.
+  void (*run)(TaskControl& task) = nullptr;
+  WaitQueue::Waiter* waiter = nullptr;  // The wait that cancel() may end.
+  const char* waiting_for = nullptr;    // Null unless suspended in a wait.
+  TimePoint state_since;
+  TaskState state = TaskState::ready;
+  bool cancelled = false;
+  // One for the running task, one for a handle that has not given it up.
+  std::uint8_t reference_count = 1;
+
+  TaskGroup* group = nullptr;
+  WaitQueue joiners{"end of a task"};
+  Stack stack;
+  TaskId id;
+  TimePoint spawned_at;
+  std::source_location site;
+  std::uint8_t name_size;
+  std::array<char, 31> name_text;
+};
+
+}  // namespace corolane::coroutine::detail

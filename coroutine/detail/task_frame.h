@@ -1,0 +1,112 @@
+// Where a task's function and result live, below its control block at the top of its stack, and
+// the steps of spawning that do not depend on their types.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/detail/task_control.h"
+#include "coroutine/scheduler.h"
+
+namespace corolane::coroutine::detail {
+
+// What join() hands out for a function that returns R: Result<R>, not wrapped twice.
+template <typename R>
+struct JoinedType {
+  using Value = R;
+};
+template <typename T>
+struct JoinedType<Result<T>> {
+  using Value = T;
+};
+
+// The way from templates and primitives into the scheduler.
+class TaskAccess {
+ public:
+  // The task that runs; checks that it is not the loop.
+  static TaskControl& running();
+  static Result<Stack> begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes) {
+    return scheduler.begin_spawn(stack_size_bytes);
+  }
+  // `frame_begin` is the lowest byte that the frame uses: the stack proper begins below it.
+  static void finish_spawn(TaskControl& task, void* frame_begin) {
+    task.scheduler.finish_spawn(task, static_cast<std::byte*>(frame_begin));
+  }
+  static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
+  static void yield_running();
+  static void count_stray_exception(TaskControl& task) {
+    ++task.scheduler.statistics_.stray_exception_count;
+  }
+};
+
+// The error for a function that let an exception escape; counts it.
+Error stray_exception_error(TaskControl& task, const std::exception* exception);
+
+// Gives the result of a group's child to its group.
+void group_child_ended(TaskControl& child, Result<void> result);
+
+template <typename F, typename T>
+struct TaskFrame : TaskControl {
+  template <typename G>
+  TaskFrame(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
+            const std::source_location& spawn_site, G&& body)
+      : TaskControl(owner, own_stack, task_name, spawn_site), function(std::forward<G>(body)) {
+    run = [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); };
+  }
+
+  void run_function() {
+    try {
+      if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+        std::invoke(*function);
+        result.emplace();
+      } else {
+        result.emplace(std::invoke(*function));
+      }
+      function.reset();  // What it captured ends inside the task, where it may suspend.
+    } catch (const std::exception& exception) {
+      result.emplace(stray_exception_error(*this, &exception));
+    } catch (...) {
+      result.emplace(stray_exception_error(*this, nullptr));
+    }
+    function.reset();
+    if constexpr (std::is_void_v<T>) {
+      if (group != nullptr) {
+        group_child_ended(*this, std::move(*result));
+        result.reset();
+      }
+    }
+  }
+
+  std::optional<F> function;
+  std::optional<Result<T>> result;
+};
+
+// Makes a task ready that runs `body` with one reference held by itself and, when
+// `handle_count` is 1, one by the caller.
+template <typename T, typename F>
+Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& body,
+                                                   std::size_t stack_size_bytes,
+                                                   const std::source_location& site,
+                                                   std::uint8_t handle_count, TaskGroup* group) {
+  using Frame = TaskFrame<std::decay_t<F>, T>;
+  constexpr std::size_t alignment = alignof(Frame) < 64 ? 64 : alignof(Frame);
+  Scheduler& scheduler = Scheduler::current();
+  auto stack = TaskAccess::begin_spawn(scheduler, stack_size_bytes);
+  if (!stack) return stack.error();
+  const auto top = reinterpret_cast<std::uintptr_t>(stack->top);
+  auto* const place = stack->top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
+  auto* const frame = new (place) Frame(scheduler, *stack, name, site, std::forward<F>(body));
+  frame->reference_count = static_cast<std::uint8_t>(1 + handle_count);
+  frame->group = group;
+  TaskAccess::finish_spawn(*frame, place);
+  return frame;
+}
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,43 @@
+// A fact that becomes true: tasks wait until somebody says so.
+//
+//   Event ready;
+//   task: if (auto waited = ready.wait(deadline); !waited) return waited.error();
+//   anywhere on the scheduler's thread: ready.set();
+#pragma once
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+
+class Event {
+ public:
+  // `waited_for` is what introspection shows of the waiting tasks; it outlives the event.
+  explicit Event(const char* waited_for = "event") : waiters_(waited_for), name_(waited_for) {}
+
+  bool is_set() const { return set_; }
+  // Wakes all that wait. Never suspends; may be called from the loop.
+  void set() {
+    set_ = true;
+    waiters_.notify_all();
+  }
+  void reset() { set_ = false; }
+  // Wakes all that wait now, and leaves the event as it was: for "something changed, look again".
+  void pulse() { waiters_.notify_all(); }
+
+  // Suspends until the event is set or pulsed. Fails with deadline_exceeded or cancelled.
+  Result<void> wait(Deadline deadline) {
+    if (set_) return {};
+    const Wake wake = waiters_.wait(deadline);
+    if (wake != Wake::notified) return wake_error(wake, name_);
+    return {};
+  }
+
+ private:
+  WaitQueue waiters_;
+  const char* name_;
+  bool set_ = false;
+};
+
+}  // namespace corolane::coroutine

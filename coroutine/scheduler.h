@@ -1,0 +1,135 @@
+// Runs tasks, one at a time, on one thread.
+//
+// Ready tasks run in the order in which they became ready. A task that suspends jumps straight
+// into the next ready one; after a bounded number of such jumps control returns to the loop,
+// which fires timers, runs what other threads posted and looks at the outside world through its
+// EventSource.
+//
+// All of it belongs to the thread that calls run(), except post(). A task never leaves its
+// scheduler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/histogram.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/context.h"
+#include "coroutine/detail/ready_ring.h"
+#include "coroutine/event_source.h"
+#include "coroutine/stack_pool.h"
+#include "coroutine/task_info.h"
+#include "coroutine/timer_wheel.h"
+
+namespace corolane::coroutine {
+namespace detail {
+class TaskAccess;
+}
+
+class Scheduler {
+ public:
+  struct Options {
+    StackPool::Options stacks;
+    // One switch in so many is timed, so the figures are production's own; 0 switches it off.
+    std::uint32_t switch_sample_interval = 509;
+    std::uint32_t create_sample_interval = 61;
+    // The main task of run() does set-up work with deep frames.
+    std::size_t main_stack_size_bytes = 512 * 1024;
+  };
+
+  struct Statistics {
+    Histogram switch_ns;             // From a task's suspension to the first step of the next.
+    Histogram create_ns;             // Of spawn(): stack, control block, queueing.
+    std::uint64_t switch_count = 0;
+    std::uint64_t created_count = 0;
+    std::size_t task_count = 0;      // Alive now; an ended task counts until it is joined.
+    std::size_t task_count_peak = 0;
+    std::uint64_t turn_count = 0;    // Turns of the loop.
+    std::uint64_t stray_exception_count = 0;
+  };
+
+  // `source` outlives the scheduler.
+  explicit Scheduler(EventSource& source) : Scheduler(source, Options{}) {}
+  Scheduler(EventSource& source, Options options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Runs `main` as a task, and every task spawned meanwhile, until `main` has ended. No other
+  // task may be left then: tasks have owners, and owners join. May be called again. Fails when no
+  // stack is to be had, or with internal when `main` threw.
+  //
+  // When every task waits for another one and nothing outside can end that, it prints all tasks
+  // with what they wait for and aborts.
+  Result<void> run(std::string_view name, std::move_only_function<void()> main);
+
+  // Runs `work` on the loop's stack at its next turn, in order of posting per thread; it must not
+  // suspend. Any thread, before, during or after run(); what is still queued at the end of run()
+  // waits for the next one.
+  void post(std::move_only_function<void()> work);
+
+  // The scheduler that runs on this thread; current() checks that there is one.
+  static Scheduler& current();
+  static Scheduler* current_or_null();
+
+  // The time at the start of this turn of the loop: for marks that need no precision.
+  TimePoint turn_time() const { return turn_time_; }
+  TimerWheel& timers() { return timers_; }
+  EventSource& event_source() { return source_; }
+  const StackPool& stacks() const { return stacks_; }
+
+  // Every task that is alive, oldest first.
+  std::vector<TaskInfo> tasks() const;
+  Statistics statistics() const;
+
+ private:
+  friend class WaitQueue;
+  friend class detail::TaskAccess;
+  friend struct detail::TaskControl;
+
+  struct Posted;
+  struct ThreadBinding;
+
+  void turn();
+  void wait_outside();
+  void run_posted();
+  void run_ready();
+  void adapt_turn_budget(Duration turn);
+  [[noreturn]] void report_deadlock() const;
+
+  detail::Context& pick_next();
+  void begin_switch_sample();
+  void end_switch_sample();
+  void suspend_running();
+  [[noreturn]] void end_running();
+  static void enter_task(detail::Context& context);
+
+  Result<Stack> begin_spawn(std::size_t stack_size_bytes);
+  void finish_spawn(detail::TaskControl& task, std::byte* frame_begin);
+  void drop_reference(detail::TaskControl& task);
+
+  EventSource& source_;
+  Options options_;
+  StackPool stacks_;
+  TimerWheel timers_;
+  detail::ReadyRing ready_;
+  detail::Context loop_context_;
+  detail::ExceptionState* exceptions_ = nullptr;  // Of the thread that is in run().
+  detail::TaskControl* running_ = nullptr;        // Null while the loop itself runs.
+  std::uint32_t turn_budget_ = 256;               // Switches per turn; follows their cost.
+  std::uint32_t switches_left_ = 0;               // In this turn.
+  std::uint32_t next_switch_sample_;
+  std::uint32_t next_create_sample_;
+  std::uint64_t switch_sample_start_ = 0;         // In cycles; zero when none is being timed.
+  std::uint64_t create_sample_start_ = 0;
+  TimePoint turn_time_;
+  TaskId last_task_id_ = 0;
+  detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
+  Statistics statistics_;
+  std::atomic<Posted*> posted_ = nullptr;         // Newest first.
+};
+
+}  // namespace corolane::coroutine

@@ -1,0 +1,133 @@
+// A task: a function that runs in a coroutine of its own, and the handle that owns it.
+//
+//   auto left = spawn("left", [&] { return load(left_id); });
+//   auto right = spawn("right", [&] { return load(right_id); });
+//   auto both = merge(left.join(), right.join());
+//
+// There is no detach: every task has an owner, a Task or a TaskGroup, that cancels and joins it.
+// Cancellation is a value: every suspending call of a cancelled task returns Code::cancelled, at
+// once and every time, and the task ends by returning. All of it belongs to one scheduler's
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/task_frame.h"
+#include "coroutine/stack_pool.h"
+
+namespace corolane::coroutine {
+
+struct TaskOptions {
+  // Rounded up to the next size class of the pool.
+  std::size_t stack_size_bytes = StackPool::stack_size_bytes_default;
+};
+
+template <typename T>
+class [[nodiscard]] Task {
+ public:
+  Task() = default;
+  // Like std::jthread: a task that is still owned is cancelled and joined. Suspends until it has
+  // ended, whether or not the calling task is cancelled.
+  ~Task() { finish(); }
+  Task(Task&& other) noexcept
+      : control_(std::exchange(other.control_, nullptr)),
+        read_result_(other.read_result_),
+        refusal_(std::move(other.refusal_)) {}
+  Task& operator=(Task&& other) noexcept {
+    finish();
+    control_ = std::exchange(other.control_, nullptr);
+    read_result_ = other.read_result_;
+    refusal_ = std::move(other.refusal_);
+    return *this;
+  }
+
+  // Suspends until the task has ended and returns what its function returned: a T or an Error.
+  // An exception that escaped the function is Code::internal; a task that got no stack ends at
+  // once with resource_exhausted. When the caller is cancelled or the deadline passes first, that
+  // is the error and the task stays owned.
+  Result<T> join(Deadline deadline = Deadline::never());
+
+  // Asks the task to end; does not wait for it. Does nothing to one that has ended.
+  void cancel() {
+    if (control_ != nullptr) control_->cancel();
+  }
+
+  // True when join() would not suspend.
+  bool is_done() const {
+    return control_ == nullptr || control_->state == TaskState::ended;
+  }
+
+ private:
+  template <typename F>
+  friend auto spawn(std::string_view name, F&& body, TaskOptions options,
+                    const std::source_location& site);
+  // Takes the result out of the task's frame, whose type only spawn() knows.
+  using ReadResult = Result<T> (*)(detail::TaskControl&);
+
+  Task(detail::TaskControl& control, ReadResult read_result)
+      : control_(&control), read_result_(read_result) {}
+  explicit Task(Error refusal) : refusal_(std::move(refusal)) {}
+
+  Result<T> take_result() {
+    detail::TaskControl& control = *std::exchange(control_, nullptr);
+    Result<T> result = read_result_(control);
+    detail::TaskAccess::drop_reference(control);
+    return result;
+  }
+
+  void finish() {
+    if (control_ == nullptr) return;
+    control_->cancel();
+    if (!is_done()) control_->joiners.wait(Deadline::never(), Cancellation::ignore);
+    static_cast<void>(take_result());
+  }
+
+  detail::TaskControl* control_ = nullptr;
+  ReadResult read_result_ = nullptr;
+  Error refusal_{Code::failed_precondition, "no task, or one that was joined already"};
+};
+
+// Queues `body` as a new task of the running scheduler and returns its owner; never suspends.
+// `name` is for people; its first 31 bytes are kept. `body` returns T, Result<T> or nothing.
+template <typename F>
+auto spawn(std::string_view name, F&& body, TaskOptions options = {},
+           const std::source_location& site = std::source_location::current()) {
+  using T = typename detail::JoinedType<std::invoke_result_t<std::decay_t<F>&>>::Value;
+  using Frame = detail::TaskFrame<std::decay_t<F>, T>;
+  auto frame = detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site,
+                                      1, nullptr);
+  if (!frame) return Task<T>(std::move(frame.error()));
+  return Task<T>(**frame, [](detail::TaskControl& control) {
+    auto& result = static_cast<Frame&>(control).result;
+    Result<T> taken = std::move(*result);
+    result.reset();
+    return taken;
+  });
+}
+
+template <typename T>
+Result<T> Task<T>::join(Deadline deadline) {
+  if (control_ == nullptr) return refusal_;
+  if (!is_done()) {
+    const Wake wake = control_->joiners.wait(deadline);
+    if (wake != Wake::notified) return wake_error(wake, "end of a task");
+  }
+  return take_result();
+}
+
+// Lets the other ready tasks run first. Fails with cancelled only.
+Result<void> yield();
+
+// Suspends until then. Fails with cancelled only: at once when the task is cancelled.
+Result<void> sleep_until(Deadline deadline);
+inline Result<void> sleep_for(Duration duration) { return sleep_until(Deadline::after(duration)); }
+
+// True when the running task was cancelled: for long computations between suspending calls.
+bool is_cancelled();
+
+}  // namespace corolane::coroutine

@@ -1,0 +1,35 @@
+#include "coroutine/task_group.h"
+
+namespace corolane::coroutine {
+
+TaskGroup::~TaskGroup() {
+  cancel();
+  if (child_count_ > 0) all_ended_.wait(Deadline::never(), Cancellation::ignore);
+}
+
+Result<void> TaskGroup::join(Deadline deadline) {
+  if (child_count_ > 0) {
+    const Wake wake = all_ended_.wait(deadline);
+    if (wake != Wake::notified) return wake_error(wake, "end of a task group");
+  }
+  if (auto error = std::exchange(first_error_, std::nullopt)) return std::move(*error);
+  return {};
+}
+
+void TaskGroup::cancel() {
+  children_.for_each([](detail::TaskControl& child) { child.cancel(); });
+}
+
+void TaskGroup::add(detail::TaskControl& child) {
+  children_.push_back(child);
+  ++child_count_;
+}
+
+void detail::group_child_ended(TaskControl& child, Result<void> result) {
+  TaskGroup& group = *child.group;
+  static_cast<ListNode<GroupTag>&>(child).unlink();
+  if (!result && !group.first_error_) group.first_error_ = std::move(result.error());
+  if (--group.child_count_ == 0) group.all_ended_.notify_all();
+}
+
+}  // namespace corolane::coroutine

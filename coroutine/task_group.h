@@ -1,0 +1,65 @@
+// Owns any number of tasks that come and go: the calls of a server, the bots of a game.
+//
+//   TaskGroup group;
+//   for (auto& bot : bots) {
+//     if (auto spawned = group.spawn("bot", [&] { return bot.play(); }); !spawned) return spawned;
+//   }
+//   return group.join(deadline);
+//
+// A child returns Result<void> or nothing; its stack goes back to the pool as soon as it ends.
+// All of it belongs to one scheduler's thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <source_location>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/task.h"
+
+namespace corolane::coroutine {
+
+class TaskGroup {
+ public:
+  TaskGroup() = default;
+  // Cancels the children and suspends until all have ended, whether or not the calling task is
+  // cancelled.
+  ~TaskGroup();
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  // Queues `body` as a child; never suspends. Fails with resource_exhausted when no stack is to
+  // be had.
+  template <typename F>
+  Result<void> spawn(std::string_view name, F&& body, TaskOptions options = {},
+                     const std::source_location& site = std::source_location::current()) {
+    auto frame = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
+                                           site, 0, this);
+    if (!frame) return frame.error();
+    add(**frame);
+    return {};
+  }
+
+  // Suspends until no child is left; children may spawn more meanwhile. Then returns the first
+  // error that a child returned since the last join, if any. Fails with cancelled or
+  // deadline_exceeded when the caller is cancelled or the deadline passes first.
+  Result<void> join(Deadline deadline = Deadline::never());
+
+  // Asks every child to end; does not wait.
+  void cancel();
+
+  std::size_t size() const { return child_count_; }
+
+ private:
+  friend void detail::group_child_ended(detail::TaskControl& child, Result<void> result);
+
+  void add(detail::TaskControl& child);
+
+  detail::List<detail::TaskControl, detail::GroupTag> children_;
+  std::size_t child_count_ = 0;
+  std::optional<Error> first_error_;
+  WaitQueue all_ended_{"end of a task group"};
+};
+
+}  // namespace corolane::coroutine

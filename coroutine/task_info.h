@@ -1,0 +1,40 @@
+// What introspection tells of a task.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/clock.h"
+
+namespace corolane::coroutine {
+
+// Unique within its scheduler, rising with each spawn.
+using TaskId = std::uint64_t;
+
+enum class TaskState : std::uint8_t {
+  ready,      // Waits for its turn.
+  running,
+  suspended,  // Waits for something: see waiting_for.
+  ended,      // Its result waits to be joined.
+};
+
+std::string_view to_string(TaskState state);
+
+struct TaskInfo {
+  TaskId id;
+  std::string name;
+  TaskState state;
+  bool cancelled;
+  std::string waiting_for;     // Empty unless suspended.
+  Duration in_state;           // How long it has been in this state, to a turn of the loop.
+  Duration age;                // Since it was spawned.
+  std::source_location site;   // Where it was spawned.
+};
+
+// One line per task, in the order given: what a deadlock report and the test watchdog print.
+std::string to_text(const std::vector<TaskInfo>& tasks);
+
+}  // namespace corolane::coroutine

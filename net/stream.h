@@ -1,0 +1,91 @@
+// A reliable, ordered flow of bytes in both directions: a TCP connection.
+//
+// Reading is linear or push. Linear: read_some() suspends the calling task until bytes are there.
+// Push: a ReadSink is called on the loop's stack as bytes arrive, so that an idle connection costs
+// no coroutine. A stream has one reader: read_some() is not called once a sink is set.
+//
+// What is written goes into the stream's output buffer; all buffers are sent once per turn of the
+// loop, so that many small messages cost one system call. Above the high-water mark linear writers
+// suspend and push writers are refused; a peer that stays above it is closed.
+//
+// All of it belongs to one scheduler's thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "net/endpoint.h"
+
+namespace corolane::net {
+
+struct StreamOptions {
+  // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s
+  // carries in 20 ms.
+  std::size_t output_bytes_max = 256 * 1024;
+  // A peer that takes nothing for so long while output is above the mark is closed.
+  std::chrono::seconds output_stall_max{10};
+};
+
+// Receives what a stream reads, on the loop's stack: must not suspend. May destroy the stream
+// only through Stream::close(), which ends the calls.
+class ReadSink {
+ public:
+  // The bytes are valid during the call only.
+  virtual void on_bytes(std::span<const std::byte> bytes) = 0;
+  // Called once, last: the peer has finished sending (`unavailable`, "closed by peer"), the
+  // connection broke, or the stall limit closed it. Not called after close().
+  virtual void on_end(const Error& reason) = 0;
+
+ protected:
+  ~ReadSink() = default;
+};
+
+class Stream {
+ public:
+  // Closes it.
+  virtual ~Stream() = default;
+
+  // Linear reading: suspends until at least one byte is there and returns how many were put into
+  // `buffer`; 0 when the peer has finished sending. Fails with unavailable when the connection
+  // broke or was closed here, with deadline_exceeded or cancelled; nothing is lost then.
+  virtual Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) = 0;
+
+  // Push reading, from now on. Bytes that arrived before are delivered at the next turn. The sink
+  // outlives the stream or its close().
+  virtual void set_read_sink(ReadSink& sink) = 0;
+
+  // Linear writing: appends all of `bytes` to the output, then suspends while it is above the
+  // high-water mark. Success does not mean that the peer has them. Fails with unavailable when
+  // the connection is gone; with deadline_exceeded or cancelled the bytes stay queued.
+  virtual Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) = 0;
+
+  // Push writing: never suspends. Appends all of `bytes`, or nothing and fails with
+  // resource_exhausted above the high-water mark, with unavailable when the connection is gone.
+  virtual Result<void> try_write(std::span<const std::byte> bytes) = 0;
+
+  // Suspends until all output is handed to the kernel.
+  virtual Result<void> flush(Deadline deadline) = 0;
+
+  // Sends what is queued, then tells the peer that no more will come; reading goes on. Never
+  // suspends.
+  virtual void finish_writing() = 0;
+
+  // Drops what is queued and closes both directions. Waiting calls end with unavailable, the sink
+  // is not called again. Never suspends; may be called from the sink.
+  virtual void close() = 0;
+
+  virtual bool is_closed() const = 0;
+  virtual Endpoint peer_endpoint() const = 0;
+  virtual Endpoint local_endpoint() const = 0;
+};
+
+// Bytes of a text, for writing.
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace corolane::net

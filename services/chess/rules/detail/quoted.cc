@@ -1,0 +1,20 @@
+// Quotes text of a stranger for error messages.
+#include "services/chess/rules/detail/quoted.h"
+
+#include <cstddef>
+
+namespace corolane::services::chess::rules::detail {
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t length_max = 32;
+  std::string result = "\"";
+  for (const char letter : text.substr(0, length_max)) {
+    const bool printable = letter >= ' ' && letter <= '~';
+    result += printable ? letter : '?';
+  }
+  if (text.size() > length_max) result += "...";
+  result += '"';
+  return result;
+}
+
+}  // namespace corolane::services::chess::rules::detail

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""tools/tidy is content with a small tree that keeps its rules, and catches each breach of one."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+HEADER = "// A header.\n#pragma once\n"
+SOURCE = "// A source.\n"
+
+
+class TidyTest(unittest.TestCase):
+    """Each test writes files into a tree of its own and runs that tree's copy of tools/tidy."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for path in ("tools/tidy", ".clang-format", ".clang-tidy"):
+            (self.root / path).parent.mkdir(exist_ok=True)
+            shutil.copy(REPOSITORY / path, self.root / path)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def write_build(self, *sources):
+        """A build tree that compiles those sources."""
+        command = "ccache c++ -std=c++23 -Wall -Werror -I. -c {0} -o {0}.o"
+        entries = [
+            {"directory": str(self.root), "command": command.format(path), "file": path}
+            for path in sources
+        ]
+        self.write("build/debug/compile_commands.json", json.dumps(entries))
+
+    def run_tidy(self, *options, **environment):
+        return subprocess.run(
+            [self.root / "tools/tidy", *options],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | environment,
+        )
+
+    def assert_finds(self, expected, *options):
+        """Exactly one finding, and it begins with `file:line: start of the message`."""
+        process = self.run_tidy(*options)
+        findings = [line for line in process.stdout.splitlines() if not line.startswith("tidy: ")]
+        self.assertEqual(len(findings), 1, process.stdout + process.stderr)
+        self.assertTrue(findings[0].startswith(expected), findings[0])
+        self.assertEqual(process.returncode, 1)
+
+    def assert_content(self, *options):
+        process = self.run_tidy(*options)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+        self.assertIn("no findings", process.stdout)
+
+
+class LayersTest(TidyTest):
+    def test_an_include_that_points_down_is_fine(self):
+        self.write("net/tcp.cc", SOURCE + '#include "coroutine/base/error.h"\n')
+        self.assert_content()
+
+    def test_an_include_that_points_up_is_found(self):
+        self.write("net/tcp.cc", SOURCE + '#include "framework/node.h"\n')
+        self.assert_finds("net/tcp.cc:2: net may not include framework")
+
+    def test_base_knows_nothing_of_coroutine(self):
+        self.write("coroutine/base/error.cc", SOURCE + '#include "coroutine/task.h"\n')
+        self.assert_finds("coroutine/base/error.cc:2: coroutine/base may not include coroutine")
+
+    def test_config_knows_nothing_of_coroutine(self):
+        self.write("config/loader.cc", SOURCE + '#include "coroutine/task.h"\n')
+        self.assert_finds("config/loader.cc:2: config may not include coroutine,")
+
+    def test_nothing_but_tools_and_tests_includes_them(self):
+        include = '#include "test/support/clock.h"\n'
+        self.write("tools/cli/main.cc", SOURCE + include)
+        self.assert_content()
+        self.write("services/chess/main.cc", SOURCE + include)
+        self.assert_finds("services/chess/main.cc:2: services may not include test")
+
+    def test_the_rules_of_chess_know_nothing_of_corolane(self):
+        self.write("services/chess/rules/board.cc", SOURCE + '#include "coroutine/base/error.h"\n')
+        self.assert_finds("services/chess/rules/board.cc:2: services/chess/rules may not include")
+
+    def test_a_service_includes_its_rules(self):
+        self.write("services/chess/room.cc", SOURCE + '#include "services/chess/rules/board.h"\n')
+        self.assert_content()
+
+    def test_an_include_from_elsewhere_than_the_root_is_found(self):
+        self.write("net/tcp.cc", SOURCE + '#include "tcp.h"\n')
+        self.assert_finds('net/tcp.cc:2: "tcp.h" is in no module')
+
+    def test_own_headers_in_angle_brackets_are_found(self):
+        self.write("net/tcp.h", HEADER)
+        self.write("net/tcp.cc", SOURCE + "#include <net/tcp.h>\n")
+        self.assert_finds("net/tcp.cc:2: <net/tcp.h> is ours")
+
+    def test_a_foreign_detail_folder_is_private(self):
+        self.write("net/tcp.cc", SOURCE + '#include "coroutine/detail/context.h"\n')
+        self.assert_finds("net/tcp.cc:2: coroutine/detail/context.h is private to coroutine")
+
+    def test_a_module_and_its_own_tests_see_its_detail_folder(self):
+        include = '#include "coroutine/detail/context.h"\n'
+        self.write("coroutine/task.cc", SOURCE + include)
+        self.write("test/coroutine/task_test.cc", SOURCE + include)
+        self.assert_content()
+
+    def test_the_tests_of_another_module_do_not(self):
+        self.write("test/net/tcp_test.cc", SOURCE + '#include "coroutine/detail/context.h"\n')
+        self.assert_finds("test/net/tcp_test.cc:2: coroutine/detail/context.h is private")
+
+
+class LibrariesTest(TidyTest):
+    """Each library, where it belongs and where it does not."""
+
+    CASES = (
+        ("boost/context/detail/fcontext.hpp", "coroutine/detail/switch.h", "coroutine/task.cc"),
+        ("boost/beast/http.hpp", "framework/admin.cc", "framework/admin.h"),
+        ("boost/asio/ssl.hpp", "net/tls.cc", "net/detail/tls.h"),
+        ("nlohmann/json.hpp", "tools/cli/main.cc", "tools/cli/json.h"),
+        ("uv.h", "net/detail/handle.h", "net/tcp.h"),
+        ("uv.h", "net/tcp.cc", "rpc/server.cc"),
+        ("google/protobuf/message.h", "rpc/client.h", "net/tcp.cc"),
+        ("google/protobuf/message.h", "services/chess/room.h", "framework/node.cc"),
+        ("yaml-cpp/yaml.h", "config/loader.cc", "config/loader.h"),
+        ("spdlog/spdlog.h", "framework/log.cc", "framework/log.h"),
+        ("gtest/gtest.h", "test/support/leaks.h", "tools/cli/main.cc"),
+    )
+
+    def test_each_library_is_seen_only_where_it_belongs(self):
+        for library, at_home, abroad in self.CASES:
+            with self.subTest(library=library, abroad=abroad):
+                include = f"#include <{library}>\n"
+                self.write(at_home, (HEADER if at_home.endswith(".h") else SOURCE) + include)
+                self.assert_content()
+                self.write(abroad, (HEADER if abroad.endswith(".h") else SOURCE) + include)
+                line = 3 if abroad.endswith(".h") else 2
+                self.assert_finds(f"{abroad}:{line}: <{library}> belongs in ")
+                (self.root / abroad).unlink()
+
+    def test_an_unknown_library_needs_a_row_in_the_table(self):
+        self.write("net/tls.cc", SOURCE + "#include <openssl/ssl.h>\n")
+        self.assert_finds("net/tls.cc:2: <openssl/ssl.h> is of an unknown library")
+
+    def test_the_headers_of_system_and_language_are_free(self):
+        self.write("net/tcp.cc", SOURCE + "#include <sys/socket.h>\n\n#include <vector>\n")
+        self.assert_content()
+
+
+class FilesTest(TidyTest):
+    def test_a_source_may_leave_its_purpose_to_its_own_header(self):
+        self.write("net/tcp.cc", '#include "net/tcp.h"\n')
+        self.write("test/net/tcp_test.cc", '#include "net/tcp.h"\n')
+        self.assert_content()
+
+    def test_a_source_that_opens_with_another_include_is_found(self):
+        self.write("net/tcp.cc", '#include "net/stream.h"\n')
+        self.assert_finds("net/tcp.cc:1: opens without saying what the file is for")
+
+    def test_a_header_without_a_purpose_is_found(self):
+        self.write("net/tcp.h", "#pragma once\n")
+        self.assert_finds("net/tcp.h:1: opens without saying what the file is for")
+
+    def test_a_script_without_a_purpose_is_found(self):
+        self.write("tools/bench", "#!/usr/bin/env bash\nset -e\n")
+        self.assert_finds("tools/bench:2: opens without saying what the file is for")
+
+    def test_an_empty_file_is_found(self):
+        self.write("net/CMakeLists.txt", "")
+        self.assert_finds("net/CMakeLists.txt:1: opens without saying what the file is for")
+
+    def test_a_header_without_pragma_once_is_found(self):
+        self.write("net/tcp.h", "// A header.\n")
+        self.assert_finds("net/tcp.h:1: may be included twice")
+
+    def test_a_line_of_100_columns_is_the_longest(self):
+        self.write(".ci/run", "#!/bin/sh\n#" + "x" * 99 + "\n")
+        self.assert_content()
+        self.write(".ci/run", "#!/bin/sh\n#" + "x" * 100 + "\n")
+        self.assert_finds(".ci/run:2: 101 columns")
+
+    def test_a_file_of_800_lines_is_the_longest(self):
+        self.write("net/tcp.cc", SOURCE * 800)
+        self.assert_content()
+        self.write("net/tcp.cc", SOURCE * 801)
+        self.assert_finds("net/tcp.cc:801: 801 lines")
+
+    def test_unfinished_work_is_found(self):
+        for word in ("TO" + "DO", "FIX" + "ME"):
+            self.write("rpc/options.proto", f"// Options.\n\n// {word}: the rest.\n")
+            self.assert_finds(f"rpc/options.proto:3: {word} is unfinished work")
+
+    def test_data_and_build_trees_have_no_rules(self):
+        for folder in ("test/data", "build/debug", ".cache"):
+            self.write(f"{folder}/x.h", "int x;\n")
+        self.assert_content()
+
+
+class FormatTest(TidyTest):
+    UNFORMATTED = SOURCE + "int  answer( );\nint  question( );\n"
+
+    def test_another_layout_is_found_once_per_file(self):
+        self.write("net/tcp.cc", self.UNFORMATTED)
+        self.assert_finds("net/tcp.cc:2: not as clang-format has it")
+
+    def test_fix_formats(self):
+        self.write("net/tcp.cc", self.UNFORMATTED)
+        self.assert_content("--fix")
+        text = (self.root / "net/tcp.cc").read_text()
+        self.assertEqual(text, SOURCE + "int answer();\nint question();\n")
+
+    def test_a_broken_style_is_not_taken_for_a_formatted_tree(self):
+        self.write("net/tcp.cc", SOURCE)
+        self.write(".clang-format", "BasedOnStyle: Nobody\n")
+        self.assertEqual(self.run_tidy().returncode, 2)
+
+    def test_a_missing_formatter_is_not_taken_for_a_formatted_tree(self):
+        bin_folder = self.root / "bin"
+        bin_folder.mkdir()
+        (bin_folder / "python3").symlink_to(shutil.which("python3"))
+        process = self.run_tidy(PATH=str(bin_folder))
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("clang-format-19 is missing; tools/setup --tests", process.stderr)
+
+
+class HeadersTest(TidyTest):
+    ANSWER = HEADER + '#include "net/answer.h"\n\ninline Answer answer() { return 42; }\n'
+
+    def test_a_header_that_needs_another_one_first_is_found(self):
+        self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")
+        self.write("net/answer.cc", "// An answer.\nusing Answer = int;\n")
+        self.write_build("net/answer.cc")
+        self.assert_finds("net/answer.h:1: does not compile alone: 'Answer' does not name a type")
+
+    def test_an_unchanged_header_is_compiled_again_when_what_it_includes_changes(self):
+        self.write("net/answer.h", HEADER + "using Answer = int;\n")
+        self.write("net/ask.h", self.ANSWER)
+        self.write("net/ask.cc", '#include "net/ask.h"\n')
+        self.write_build("net/ask.cc")
+        self.assert_content()
+        self.assert_content()
+        self.write("net/answer.h", HEADER + "using Reply = int;\n")
+        self.assert_finds("net/ask.h:1: does not compile alone: 'Answer' does not name a type")
+
+    def test_a_header_is_compiled_with_the_flags_of_its_nearest_source(self):
+        self.write("net/tcp.h", HEADER + "inline int port() { return PORT; }\n")
+        self.write("net/tcp.cc", '#include "net/tcp.h"\n')
+        self.write("rpc/frame.cc", SOURCE)
+        command = "c++ -I. {1} -c {0} -o {0}.o"
+        entries = [
+            {"directory": str(self.root), "command": command.format(path, flag), "file": path}
+            for path, flag in (("rpc/frame.cc", ""), ("net/tcp.cc", "-DPORT=80"))
+        ]
+        self.write("build/debug/compile_commands.json", json.dumps(entries))
+        self.assert_content()
+
+    def test_a_folder_that_is_no_build_tree_is_refused(self):
+        process = self.run_tidy("--build", "build/nowhere")
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("is not a build tree", process.stderr)
+
+
+class ClangTidyTest(TidyTest):
+    def test_names_of_another_style_are_found_on_demand(self):
+        self.write("net/tcp.h", HEADER + "inline int portOf() { return 80; }\n")
+        self.write("net/tcp.cc", '#include "net/tcp.h"\n')
+        self.write_build("net/tcp.cc")
+        self.assert_content()
+        self.assert_finds("net/tcp.h:3: invalid case style for function 'portOf'", "--clang-tidy")
+
+    def test_names_of_our_style_are_fine(self):
+        text = (
+            "#include <memory>\n\n"
+            "class StackPool {\n public:\n  struct Options {\n    int count_max = 1;\n  };\n"
+            "  explicit StackPool(Options options) : count_max_(options.count_max) {}\n"
+            "  int count_max() const { return count_max_; }\n\n"
+            " private:\n  static constexpr int reserve = 64;\n  int count_max_ = reserve;\n};\n"
+            "enum class Code { not_found };\n"
+            "template <typename T>\ninline constexpr bool is_code = false;\n"
+        )
+        self.write("net/pool.h", HEADER + text)
+        self.write("net/pool.cc", '#include "net/pool.h"\n')
+        self.write_build("net/pool.cc")
+        self.assert_content("--clang-tidy")
+
+    def test_a_source_that_does_not_compile_is_not_taken_for_clean(self):
+        self.write("net/tcp.cc", SOURCE + "int port = nowhere;\n")
+        self.write_build("net/tcp.cc")
+        self.assert_finds("net/tcp.cc:2: use of undeclared identifier", "--clang-tidy")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,51 @@
+# How every target of this repository is compiled, and the one function that declares a module.
+
+# Warnings are errors. The hardening flags are those of Debian's dpkg-buildflags;
+# -fstack-clash-protection keeps a large frame from jumping over a coroutine's guard page, and
+# frame pointers let a suspended coroutine be walked.
+add_library(corolane_compile_options INTERFACE)
+target_compile_features(corolane_compile_options INTERFACE cxx_std_23)
+target_compile_options(corolane_compile_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+  -Woverloaded-virtual -Werror
+  -fstack-protector-strong -fstack-clash-protection -fno-omit-frame-pointer
+  -fcf-protection)
+target_include_directories(corolane_compile_options INTERFACE
+  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_link_options(corolane_compile_options INTERFACE -Wl,-z,relro -Wl,-z,now)
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT COROLANE_SANITIZE)
+  target_compile_definitions(corolane_compile_options INTERFACE _FORTIFY_SOURCE=2)
+endif()
+
+if(COROLANE_SANITIZE)
+  target_compile_options(corolane_compile_options INTERFACE
+    -fsanitize=${COROLANE_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(corolane_compile_options INTERFACE -fsanitize=${COROLANE_SANITIZE})
+endif()
+
+# corolane_module(NAME SOURCES file... [USES module...] [WRAPS third-party-target...])
+#
+# A static library corolane_NAME, known as corolane::NAME. USES are modules below it and
+# are handed on; WRAPS are third-party libraries that nobody above may see.
+function(corolane_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES;WRAPS")
+  add_library(corolane_${name} STATIC ${arg_SOURCES})
+  add_library(corolane::${name} ALIAS corolane_${name})
+  list(TRANSFORM arg_USES PREPEND corolane::)
+  target_link_libraries(corolane_${name}
+    PUBLIC ${arg_USES} $<BUILD_INTERFACE:corolane_compile_options>
+    PRIVATE ${arg_WRAPS})
+endfunction()
+
+# corolane_test(NAME SOURCES file... USES module...)
+#
+# An executable NAME_test from test files, run by ctest under the name NAME. Its main runs all
+# tests inside a coroutine in virtual time (test/support).
+function(corolane_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES")
+  add_executable(${name}_test ${arg_SOURCES})
+  list(TRANSFORM arg_USES PREPEND corolane::)
+  target_link_libraries(${name}_test PRIVATE
+    ${arg_USES} corolane_compile_options GTest::gmock GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
