@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -116,12 +115,15 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
 }
 
 void Scheduler::post(std::move_only_function<void()> work) {
-  auto* const posted = new Posted{.work = std::move(work), .next = posted_.load(std::memory_order_relaxed)};
-  while (!posted_.compare_exchange_weak(posted->next, posted, std::memory_order_release,
+  Posted* newest = posted_.load(std::memory_order_relaxed);
+  auto* const posted = new Posted{.work = std::move(work), .next = newest};
+  while (!posted_.compare_exchange_weak(newest, posted, std::memory_order_release,
                                         std::memory_order_relaxed)) {
+    posted->next = newest;
   }
-  // Whoever posts onto an empty list wakes the loop, for all that come until it looks.
-  if (posted->next == nullptr) source_.wake();
+  // Whoever posts onto an empty list wakes the loop, for all that come until it looks. `posted`
+  // may be gone already.
+  if (newest == nullptr) source_.wake();
 }
 
 std::vector<TaskInfo> Scheduler::tasks() const {
@@ -296,7 +298,7 @@ detail::TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
       spawned_at(owner.turn_time()),
       site(spawn_site),
       name_size(static_cast<std::uint8_t>(std::min(task_name.size(), name_text.size()))) {
-  std::memcpy(name_text.data(), task_name.data(), name_size);
+  std::copy_n(task_name.begin(), name_size, name_text.begin());
 }
 
 void detail::TaskControl::cancel() {

@@ -32,7 +32,7 @@ class TaskAccess;
 class Scheduler {
  public:
   struct Options {
-    StackPool::Options stacks;
+    StackPool::Options stacks = {};
     // One switch in so many is timed, so the figures are production's own; 0 switches it off.
     std::uint32_t switch_sample_interval = 509;
     std::uint32_t create_sample_interval = 61;

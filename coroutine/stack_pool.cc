@@ -31,6 +31,9 @@ constexpr std::size_t stacks_per_slab = 64;
 // into its top page.
 constexpr std::uint32_t colour_count = 32;
 constexpr std::size_t cache_line_bytes = 64;
+// Room for the shift above each stack, so that it still has its full size: a page, since the
+// guards are made of pages.
+constexpr std::size_t colour_room_bytes = 4096;
 // <sys/mman.h> of this age does not name it (Linux 6.13, include/uapi/asm-generic/mman-common.h).
 constexpr int madvise_guard_install = 102;
 
@@ -67,16 +70,19 @@ StackPool::~StackPool() {
   for (const Slab& slab : slabs_) munmap(slab.begin, slab.size_bytes);
 }
 
-std::size_t StackPool::size_of(std::size_t size_class) { return stack_size_bytes_min << size_class; }
+std::size_t StackPool::slot_size_of(std::size_t size_class) {
+  return guard_size_bytes + (stack_size_bytes_min << size_class) + colour_room_bytes;
+}
 
 Result<Stack> StackPool::acquire(std::size_t size_bytes) {
-  const std::size_t rounded = std::bit_ceil(std::max(size_bytes, stack_size_bytes_min));
-  if (rounded > stack_size_bytes_max) {
+  if (size_bytes > stack_size_bytes_max) {
     return Error(Code::invalid_argument, "a stack of " + std::to_string(size_bytes) +
                                              " bytes is above the largest size, " +
                                              std::to_string(stack_size_bytes_max));
   }
-  const auto size_class = static_cast<std::size_t>(std::countr_zero(rounded / stack_size_bytes_min));
+  const std::size_t rounded = std::bit_ceil(std::max(size_bytes, stack_size_bytes_min));
+  const auto size_class =
+      static_cast<std::size_t>(std::countr_zero(rounded / stack_size_bytes_min));
   SizeClass& stacks = classes_[size_class];
   if (!stacks.idle.empty()) [[likely]] {
     const Stack stack = stacks.idle.back();
@@ -125,19 +131,18 @@ Result<Stack> StackPool::cut(std::size_t size_class) {
                  std::string("the kernel refuses a guard for a coroutine stack: ") +
                      std::strerror(errno) + "; raise vm.max_map_count or lower stack_count_max");
   }
-  const std::size_t size_bytes = size_of(size_class);
-  stacks.uncut += guard_size_bytes + size_bytes;
+  stacks.uncut += slot_size_of(size_class);
   --stacks.uncut_count;
   const std::size_t shift = stacks.colour++ % colour_count * cache_line_bytes;
   const Stack stack = {.base = guard + guard_size_bytes,
-                       .top = guard + guard_size_bytes + size_bytes - shift,
+                       .top = stacks.uncut - shift,
                        .size_class = static_cast<std::uint8_t>(size_class)};
   static_cast<void>(VALGRIND_STACK_REGISTER(stack.base, stack.top));
   return stack;
 }
 
 Result<void> StackPool::map_slab(std::size_t size_class) {
-  const std::size_t size_bytes = (guard_size_bytes + size_of(size_class)) * stacks_per_slab;
+  const std::size_t size_bytes = slot_size_of(size_class) * stacks_per_slab;
   void* memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {

@@ -90,7 +90,8 @@ class StackPool {
   };
   static constexpr std::size_t size_class_count = 7;  // 16 KiB to 1 MiB.
 
-  static std::size_t size_of(std::size_t size_class);
+  // From the guard of one stack to that of the next.
+  static std::size_t slot_size_of(std::size_t size_class);
   Result<Stack> cut(std::size_t size_class);
   Result<void> map_slab(std::size_t size_class);
   bool install_guard(std::byte* begin) const;

@@ -27,6 +27,23 @@ struct TaskOptions {
   std::size_t stack_size_bytes = StackPool::stack_size_bytes_default;
 };
 
+// Names a task without owning it, for cancelling. Valid until the task has ended.
+class TaskRef {
+ public:
+  TaskRef() = default;
+
+  TaskId id() const { return control_->id; }
+  // Asks the task to end; does not wait for it.
+  void cancel() const { control_->cancel(); }
+  explicit operator bool() const { return control_ != nullptr; }
+
+ private:
+  friend class TaskGroup;
+  explicit TaskRef(detail::TaskControl& control) : control_(&control) {}
+
+  detail::TaskControl* control_ = nullptr;
+};
+
 template <typename T>
 class [[nodiscard]] Task {
  public:

@@ -2,13 +2,9 @@
 
 namespace corolane::coroutine {
 
-TaskGroup::~TaskGroup() {
-  cancel();
-  if (child_count_ > 0) all_ended_.wait(Deadline::never(), Cancellation::ignore);
-}
-
 Result<void> TaskGroup::join(Deadline deadline) {
-  if (child_count_ > 0) {
+  // Others may spawn between the end of the last child and our turn.
+  while (child_count_ > 0) {
     const Wake wake = all_ended_.wait(deadline);
     if (wake != Wake::notified) return wake_error(wake, "end of a task group");
   }
@@ -20,9 +16,17 @@ void TaskGroup::cancel() {
   children_.for_each([](detail::TaskControl& child) { child.cancel(); });
 }
 
+void TaskGroup::cancel_and_join() {
+  cancel();
+  cancels_new_ = true;
+  while (child_count_ > 0) all_ended_.wait(Deadline::never(), Cancellation::ignore);
+  cancels_new_ = false;
+}
+
 void TaskGroup::add(detail::TaskControl& child) {
   children_.push_back(child);
   ++child_count_;
+  if (cancels_new_) child.cancel();
 }
 
 void detail::group_child_ended(TaskControl& child, Result<void> result) {

@@ -2,7 +2,9 @@
 //
 //   TaskGroup group;
 //   for (auto& bot : bots) {
-//     if (auto spawned = group.spawn("bot", [&] { return bot.play(); }); !spawned) return spawned;
+//     if (auto spawned = group.spawn("bot", [&] { return bot.play(); }); !spawned) {
+//       return spawned.error();
+//     }
 //   }
 //   return group.join(deadline);
 //
@@ -23,22 +25,20 @@ namespace corolane::coroutine {
 class TaskGroup {
  public:
   TaskGroup() = default;
-  // Cancels the children and suspends until all have ended, whether or not the calling task is
-  // cancelled.
-  ~TaskGroup();
+  ~TaskGroup() { cancel_and_join(); }
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   // Queues `body` as a child; never suspends. Fails with resource_exhausted when no stack is to
   // be had.
   template <typename F>
-  Result<void> spawn(std::string_view name, F&& body, TaskOptions options = {},
-                     const std::source_location& site = std::source_location::current()) {
+  Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
+                        const std::source_location& site = std::source_location::current()) {
     auto frame = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
                                            site, 0, this);
     if (!frame) return frame.error();
     add(**frame);
-    return {};
+    return TaskRef(**frame);
   }
 
   // Suspends until no child is left; children may spawn more meanwhile. Then returns the first
@@ -49,6 +49,10 @@ class TaskGroup {
   // Asks every child to end; does not wait.
   void cancel();
 
+  // Cancels the children, and those that they still spawn, and suspends until all have ended,
+  // whether or not the calling task is cancelled.
+  void cancel_and_join();
+
   std::size_t size() const { return child_count_; }
 
  private:
@@ -58,6 +62,7 @@ class TaskGroup {
 
   detail::List<detail::TaskControl, detail::GroupTag> children_;
   std::size_t child_count_ = 0;
+  bool cancels_new_ = false;  // During cancel_and_join().
   std::optional<Error> first_error_;
   WaitQueue all_ended_{"end of a task group"};
 };

@@ -25,14 +25,14 @@ std::string to_text(const std::vector<TaskInfo>& tasks) {
   for (const TaskInfo& task : tasks) {
     const auto in_state = std::chrono::duration<double>(task.in_state).count();
     const auto age = std::chrono::duration<double>(task.age).count();
-    std::array<char, 512> line;
-    std::snprintf(line.data(), line.size(),
-                  "task %llu \"%s\": %s%s%s for %.3f s, age %.3f s%s, spawned at %s:%u\n",
-                  static_cast<unsigned long long>(task.id), task.name.c_str(),
-                  to_string(task.state).data(), task.waiting_for.empty() ? "" : ", waits for ",
-                  task.waiting_for.c_str(), in_state, age, task.cancelled ? ", cancelled" : "",
-                  task.site.file_name(), static_cast<unsigned>(task.site.line()));
-    text += line.data();
+    std::array<char, 128> times;
+    std::snprintf(times.data(), times.size(), " for %.3f s, age %.3f s", in_state, age);
+    text.append("task ").append(std::to_string(task.id)).append(" \"").append(task.name);
+    text.append("\": ").append(to_string(task.state));
+    if (!task.waiting_for.empty()) text.append(", waits for ").append(task.waiting_for);
+    text.append(times.data()).append(task.cancelled ? ", cancelled" : "");
+    text.append(", spawned at ").append(task.site.file_name());
+    text.append(":").append(std::to_string(task.site.line())).append("\n");
   }
   return text;
 }

@@ -7,6 +7,9 @@
 //
 // One timer of the loop stands for all timers of the scheduler's wheel. Before it waits, it sends
 // the output of every stream that has some: once per turn, however many messages were written.
+//
+// The first loop of a process makes it ignore SIGPIPE: a write to a connection that is gone is an
+// error to return.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +28,12 @@ class EventLoop : public coroutine::EventSource {
   EventLoop& operator=(const EventLoop&) = delete;
 
   TimePoint now() const override;
-  // Accuracy of a deadline: a millisecond, never early.
+  // A deadline is kept within about a millisecond, never early. Always true: another thread may
+  // wake a loop that has nothing else to wait for.
   bool wait(Deadline deadline) override;
   void wake() override;
 
-  // Sockets, requests and signals that are open: for leak checks.
+  // Listeners, streams, look-ups and signals that somebody holds: for leak checks.
   std::size_t open_handle_count() const;
 
   struct Impl;

@@ -1,13 +1,14 @@
 // HTTP/1.1 over a linear Stream, for servers and clients.
 //
-// Boost.Beast in its synchronous form does the protocol, hidden in http.cc; each connection is
-// served by one task that reads as straight-line code. Bounds are in HttpOptions.
+// Each connection is served by one task that reads as straight-line code; Boost.Beast parses,
+// hidden in one file. Bounds are in HttpOptions.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,37 +22,50 @@ namespace corolane::net {
 struct HttpOptions {
   std::size_t header_bytes_max = 8 * 1024;
   std::size_t body_bytes_max = 1024 * 1024;
-  std::chrono::seconds request_time_max{10};  // From its first byte to its last.
-  std::chrono::seconds idle_time_max{60};     // Between two requests of a connection.
+  // From a request's first byte to its last.
+  std::chrono::milliseconds request_time_max = std::chrono::seconds(10);
+  // Between two requests of a connection.
+  std::chrono::milliseconds idle_time_max = std::chrono::seconds(60);
+  // Until a peer has taken a response.
+  std::chrono::milliseconds response_time_max = std::chrono::seconds(60);
 };
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
-  std::string method;  // "GET", upper case.
-  std::string target;  // "/stats?format=json": path and query as sent.
-  std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::string method = "GET";  // As sent.
+  std::string target = "/";    // "/stats?format=json": path and query as sent.
+  std::string body = {};
+  HttpHeaders headers = {};
 
-  std::string_view path() const;             // "/stats".
-  std::string_view query(std::string_view key) const;   // "json" for "format"; "" when missing.
-  std::string_view header(std::string_view name) const; // Case does not matter; "" when missing.
+  std::string_view path() const;                         // "/stats".
+  std::string_view query(std::string_view key) const;    // "json" for "format"; "" when missing.
+  std::string_view header(std::string_view name) const;  // Case does not matter; "" when missing.
 };
 
+// Content-Length, Connection and Transfer-Encoding follow from the rest and are left out of
+// `headers`, as is Content-Type.
 struct HttpResponse {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body = {};
+  HttpHeaders headers = {};
 };
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
-// Serves requests of one connection, one after the other (keep-alive), until the peer ends it, a
-// limit is passed or the task is cancelled. A request that is no HTTP gets a 400, one above the
-// limits 413 or 431, and the connection ends. Suspends. An exception of the handler is a 500.
-Result<void> serve_http(Stream& stream, const HttpHandler& handler, const HttpOptions& options = {});
+// Serves requests of one connection, one after the other (keep-alive), until the peer ends it or
+// is idle for too long. Suspends; on success the kernel has all responses, and the stream may be
+// closed. A request that is no HTTP gets a 400, one above the limits a 408, 413 or 431; then, as
+// when the connection breaks or the task is cancelled, an Error says why the serving ended. An
+// exception of the handler is a 500.
+Result<void> serve_http(Stream& stream, const HttpHandler& handler,
+                        const HttpOptions& options = {});
 
 // Sends one request on a new connection and reads the response. Suspends. Statuses of 400 and
-// more are a response, not an Error.
+// more are a response, not an Error. Fails with invalid_argument when the request cannot be
+// written as HTTP, with resource_exhausted when the response is above the limits, and as
+// connect_to() and Stream do; after the request was sent, with maybe_executed() set.
 Result<HttpResponse> fetch_http(Network& network, const HostPort& host, const HttpRequest& request,
                                 Deadline deadline, const HttpOptions& options = {});
 

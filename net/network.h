@@ -5,7 +5,6 @@
 // scheduler's thread; calls that suspend must come from a task.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,19 +17,19 @@
 namespace corolane::net {
 
 struct ListenOptions {
-  int backlog = 1024;                   // Connections that the kernel holds until accept().
-  std::size_t accepted_count_max = 1024;  // Accepted by the loop, not yet taken by accept().
-  StreamOptions stream;                 // Of every accepted stream.
+  int backlog = 1024;         // Connections that the kernel holds until accept() takes them.
+  StreamOptions stream = {};  // Of every accepted stream.
 };
 
-// Accepts connections. Destroying it closes the socket; accepted streams live on.
+// Accepts connections. Destroying it closes the socket, with no task inside its calls; accepted
+// streams live on.
 class Listener {
  public:
   virtual ~Listener() = default;
 
   // Suspends until a peer connects. Fails with deadline_exceeded or cancelled, with unavailable
   // after close(), and with resource_exhausted when the process is out of descriptors: the
-  // listener stays usable then.
+  // listener stays usable then, and the connection waits in the backlog.
   virtual Result<std::unique_ptr<Stream>> accept(Deadline deadline) = 0;
 
   // Stops listening and ends waiting accepts with unavailable. Never suspends.
@@ -44,7 +43,8 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  // Fails with already_exists when the address is in use, with invalid_argument when it is none.
+  // Fails with already_exists when the address is in use, with invalid_argument when it is none
+  // of this machine's, and with permission_denied when the system keeps the port to itself.
   virtual Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint,
                                                    ListenOptions options = {}) = 0;
 
@@ -58,7 +58,8 @@ class Network {
   virtual Result<std::vector<Endpoint>> resolve(const HostPort& host, Deadline deadline) = 0;
 };
 
-// Resolves and connects to the first address that answers.
+// Resolves and connects to the first address that answers; each gets an equal share of the time
+// that is left. Suspends. Fails as resolve() does, or as the last attempt to connect.
 Result<std::unique_ptr<Stream>> connect_to(Network& network, const HostPort& host,
                                            Deadline deadline, StreamOptions options = {});
 

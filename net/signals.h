@@ -15,13 +15,18 @@ class SignalWatcher {
   // Catches these signals from now on until it is destroyed.
   SignalWatcher(EventLoop& loop, std::initializer_list<int> signals);
   ~SignalWatcher();
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
 
   // Suspends until one of them arrives (or has arrived and was not yet taken); returns its number.
+  // One that arrives twice before it is taken is taken once. Fails with deadline_exceeded or
+  // cancelled.
   Result<int> wait(Deadline deadline);
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  EventLoop& loop_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace corolane::net

@@ -26,12 +26,13 @@ struct StreamOptions {
   // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s
   // carries in 20 ms.
   std::size_t output_bytes_max = 256 * 1024;
-  // A peer that takes nothing for so long while output is above the mark is closed.
-  std::chrono::seconds output_stall_max{10};
+  // A peer that takes nothing for so long while output is above the mark is closed, within twice
+  // that time.
+  std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
 };
 
-// Receives what a stream reads, on the loop's stack: must not suspend. May destroy the stream
-// only through Stream::close(), which ends the calls.
+// Receives what a stream reads, on the loop's stack: must not suspend. It may close or destroy
+// this stream and any other: either ends the calls.
 class ReadSink {
  public:
   // The bytes are valid during the call only.
@@ -46,16 +47,17 @@ class ReadSink {
 
 class Stream {
  public:
-  // Closes it.
+  // Closes it. No task may be inside one of its calls, nor woken from one and not yet run.
   virtual ~Stream() = default;
 
   // Linear reading: suspends until at least one byte is there and returns how many were put into
   // `buffer`; 0 when the peer has finished sending. Fails with unavailable when the connection
-  // broke or was closed here, with deadline_exceeded or cancelled; nothing is lost then.
+  // broke or was closed here, with deadline_exceeded or cancelled; nothing is lost then. What
+  // arrived before a connection broke is read first.
   virtual Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) = 0;
 
-  // Push reading, from now on. Bytes that arrived before are delivered at the next turn. The sink
-  // outlives the stream or its close().
+  // Push reading, from now on. Bytes that arrived before are delivered at the end of this turn.
+  // The sink outlives the stream or its close(); setting another one replaces it.
   virtual void set_read_sink(ReadSink& sink) = 0;
 
   // Linear writing: appends all of `bytes` to the output, then suspends while it is above the
@@ -67,17 +69,19 @@ class Stream {
   // resource_exhausted above the high-water mark, with unavailable when the connection is gone.
   virtual Result<void> try_write(std::span<const std::byte> bytes) = 0;
 
-  // Suspends until all output is handed to the kernel.
+  // Suspends until all output is handed to the kernel. Fails with unavailable when the connection
+  // is gone, with deadline_exceeded or cancelled.
   virtual Result<void> flush(Deadline deadline) = 0;
 
-  // Sends what is queued, then tells the peer that no more will come; reading goes on. Never
-  // suspends.
+  // Sends what is queued, then tells the peer that no more will come; reading goes on. Writing
+  // more fails with failed_precondition. Never suspends.
   virtual void finish_writing() = 0;
 
   // Drops what is queued and closes both directions. Waiting calls end with unavailable, the sink
   // is not called again. Never suspends; may be called from the sink.
   virtual void close() = 0;
 
+  // True after close() and once the connection broke; false while one direction still works.
   virtual bool is_closed() const = 0;
   virtual Endpoint peer_endpoint() const = 0;
   virtual Endpoint local_endpoint() const = 0;

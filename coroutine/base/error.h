@@ -56,16 +56,17 @@ class [[nodiscard]] Error {
   // How long to wait before trying again; zero when the failing side did not say.
   std::chrono::milliseconds retry_after() const { return retry_after_; }
 
-  Error&& with_maybe_executed() && {
+  // By value, so that `error = std::move(error).with_..()` is no move of a thing into itself.
+  Error with_maybe_executed() && {
     maybe_executed_ = true;
     return std::move(*this);
   }
-  Error&& with_retry_after(std::chrono::milliseconds delay) && {
+  Error with_retry_after(std::chrono::milliseconds delay) && {
     retry_after_ = delay;
     return std::move(*this);
   }
   // Puts "`context`: " before the message.
-  Error&& with_context(std::string_view context) && {
+  Error with_context(std::string_view context) && {
     message_.insert(0, ": ").insert(0, context);
     return std::move(*this);
   }

@@ -10,6 +10,7 @@
 
 #include <expected>
 #include <ostream>
+#include <type_traits>
 #include <utility>
 
 #include "coroutine/base/error.h"
@@ -23,10 +24,18 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
   Result(Error error) : std::expected<T, Error>(std::unexpect, std::move(error)) {}
 };
 
+// Equal values, or equal errors. (Without it the comparison of std::expected with any type would
+// try, and compare a Result with itself for ever.)
 template <typename T>
-inline constexpr bool is_result = false;
-template <typename T>
-inline constexpr bool is_result<Result<T>> = true;
+bool operator==(const Result<T>& a, const Result<T>& b) {
+  if (a.has_value() != b.has_value()) return false;
+  if (!a) return a.error() == b.error();
+  if constexpr (std::is_void_v<T>) {
+    return true;
+  } else {
+    return *a == *b;
+  }
+}
 
 // Prints the error, or "ok": what a failing test shows.
 template <typename T>

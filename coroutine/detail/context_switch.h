@@ -50,7 +50,7 @@ class ContextSwitch {
                                    to.stack_size_);
 #endif
 #if defined(COROLANE_TSAN)
-    if (from.fiber_ == nullptr) from.fiber_ = __tsan_get_current_fiber();
+    from.fiber_ = __tsan_get_current_fiber();  // The loop's may change from run() to run().
     __tsan_switch_to_fiber(to.fiber_, 0);
 #endif
   }

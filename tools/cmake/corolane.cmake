@@ -46,6 +46,6 @@ function(corolane_test name)
   add_executable(${name}_test ${arg_SOURCES})
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
-    ${arg_USES} corolane_compile_options GTest::gmock GTest::gtest GTest::gtest_main)
+    ${arg_USES} corolane_compile_options corolane_test_support)
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()

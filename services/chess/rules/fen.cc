@@ -1,16 +1,18 @@
 // Reads and writes Forsyth-Edwards notation, one field per function.
 #include "services/chess/rules/fen.h"
 
-#include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "services/chess/rules/detail/quoted.h"
+#include "services/chess/rules/detail/quote.h"
 
 namespace corolane::services::chess::rules {
 namespace {
 
-using detail::quoted;
+using detail::quote;
 using Board = decltype(Position::Setup::board);
 using Unexpected = std::unexpected<std::string>;
 
@@ -45,7 +47,7 @@ std::expected<void, std::string> read_rank(std::string_view text, int rank, Boar
   for (const char letter : text) {
     const bool is_digit = letter >= '1' && letter <= '8';
     const auto piece = parse_piece(letter);
-    if (!is_digit && !piece) return Unexpected(where + " has " + quoted({&letter, 1}));
+    if (!is_digit && !piece) return Unexpected(where + " has " + quote({&letter, 1}));
     if (is_digit && after_digit) return Unexpected(where + " has two digits in a row");
     if (piece && file < 8) board[std::to_underlying(square_at(file, rank))] = *piece;
     file += is_digit ? letter - '0' : 1;
@@ -71,7 +73,7 @@ std::expected<Board, std::string> parse_placement(std::string_view text) {
 std::expected<Color, std::string> parse_side(std::string_view text) {
   if (text == "w") return Color::white;
   if (text == "b") return Color::black;
-  return Unexpected("side to move: expected w or b, got " + quoted(text));
+  return Unexpected("side to move: expected w or b, got " + quote(text));
 }
 
 char castling_letter(Color color, Wing wing) {
@@ -82,7 +84,7 @@ std::expected<CastlingRights, std::string> parse_castling(std::string_view text)
   auto rights = CastlingRights::none();
   if (text == "-") return rights;
   const Unexpected failure("castling: expected - or letters of KQkq, each once, got " +
-                           quoted(text));
+                           quote(text));
   if (text.empty()) return failure;
   for (const char letter : text) {
     const auto piece = parse_piece(letter);
@@ -98,7 +100,7 @@ std::expected<CastlingRights, std::string> parse_castling(std::string_view text)
 std::expected<std::optional<Square>, std::string> parse_en_passant(std::string_view text) {
   if (text == "-") return std::nullopt;
   const auto square = parse_square(text);
-  if (!square) return Unexpected("en passant: expected - or a square, got " + quoted(text));
+  if (!square) return Unexpected("en passant: expected - or a square, got " + quote(text));
   return square;
 }
 
@@ -109,7 +111,7 @@ std::expected<int, std::string> parse_clock(std::string_view field, std::string_
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < min || value > max) {
     return Unexpected(std::string(field) + ": expected a number from " + std::to_string(min) +
-                      " to " + std::to_string(max) + ", got " + quoted(text));
+                      " to " + std::to_string(max) + ", got " + quote(text));
   }
   return value;
 }

@@ -1,8 +1,8 @@
 // A game: a position with the history that the drawing rules ask for.
 //
 // Holds no list of moves: repetitions can only lie behind the last capture or pawn move, and the
-// seventy-five-move rule bounds that stretch. So a game never keeps more than 151 positions, of
-// 88 bytes each, however long it lasts. A value; not thread-safe.
+// seventy-five-move rule bounds that stretch. So a game never keeps more than 151 positions of
+// under a hundred bytes, however long it lasts. A value; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace corolane::services::chess::rules {
 enum class Outcome : std::uint8_t {
   unfinished,
   checkmate,
-  insufficient_material,  // Neither side could mate, whatever the other did.
+  insufficient_material,  // Kings, with one bishop or knight or with bishops of one square colour.
   stalemate,
   seventyfive_moves,    // Of each side, without a capture or a move of a pawn.
   fivefold_repetition,  // The same position for the fifth time, in a row or not.
@@ -40,6 +40,7 @@ class Game {
   // Fails, and changes nothing, with `illegal move "e2e5": <reason>` or "the game is over: ...".
   std::expected<void, std::string> play(Move move);
 
+  // The position on the board; the reference lasts until the next play().
   const Position& position() const { return reversible_.back(); }
   Color side_to_move() const { return position().side_to_move(); }
   // Moves played here, those of both sides counted.

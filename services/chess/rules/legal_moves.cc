@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "services/chess/rules/detail/attacks.h"
 #include "services/chess/rules/detail/targets.h"
@@ -102,14 +103,14 @@ bool is_castling(const Position& position, Move move, Wing wing) {
 
 // Why the promotion of a move does not fit, for a piece that does reach the square.
 std::optional<std::string> why_no_promotion(Color us, PieceKind kind, Move move) {
-  const bool arrives = kind == PieceKind::pawn && rank_of(move.to) == last_rank(us);
-  if (arrives && !move.promotion) return "the pawn that reaches " + to_string(move.to) +
-                                         " must promote";
-  if (!move.promotion) return std::nullopt;
-  if (!arrives) return "only a pawn that reaches the last rank promotes";
-  if (std::ranges::find(promotion_kinds, *move.promotion) == promotion_kinds.end()) {
-    return "a pawn cannot become a " + std::string(to_string(*move.promotion));
+  const bool must_promote = kind == PieceKind::pawn && rank_of(move.to) == last_rank(us);
+  if (must_promote && !move.is_promotion()) {
+    return "the pawn that reaches " + to_string(move.to) + " must promote";
   }
+  if (!must_promote && move.is_promotion()) {
+    return "only a pawn that reaches the last rank promotes";
+  }
+  if (move.promotion == PieceKind::king) return "a pawn cannot become a king";
   return std::nullopt;
 }
 

@@ -1,8 +1,6 @@
 // One move of one side, as the squares it is made on.
 #pragma once
 
-#include <optional>
-
 #include "services/chess/rules/piece.h"
 #include "services/chess/rules/square.h"
 
@@ -13,7 +11,9 @@ namespace corolane::services::chess::rules {
 struct Move {
   Square from = Square::a1;
   Square to = Square::a1;
-  std::optional<PieceKind> promotion = std::nullopt;
+  PieceKind promotion = PieceKind::pawn;  // What the pawn becomes: pawn stands for no promotion.
+
+  constexpr bool is_promotion() const { return promotion != PieceKind::pawn; }
 
   friend constexpr bool operator==(const Move&, const Move&) = default;
 };

@@ -5,10 +5,10 @@
 //
 //   1. e4 e5 {a comment} 2. Nf3 $1 (2. f4 exf4) Nc6! 1-0 ; the rest of this line
 //
-// A text of many games is worth reading even if some are damaged. So the text is first cut into
-// sections: one begins at each line that starts with "[" and a letter and is the first of the
-// text or follows a blank line. Whatever is wrong inside a section, an unclosed comment even,
-// ends with it.
+// A text of many games is worth reading even if some are damaged. So it is first cut into
+// sections, each of which begins at a tag on the first line or on one that follows a blank line.
+// Whatever is wrong inside a section, be it an unclosed comment, ends with it. (A line of a
+// comment that follows a blank one may begin with "[%", but with no other bracket.)
 //
 // Moves are not checked: that takes a Game and parse_san(). Comments, annotations ($1) and
 // variations must be well formed, and are skipped.
@@ -30,15 +30,15 @@ struct PgnTag {
 
 struct PgnMove {
   std::string san;  // As written, with its marks: "Nf3!".
-  int line;
+  int line = 0;
 
   friend bool operator==(const PgnMove&, const PgnMove&) = default;
 };
 
 struct PgnGame {
   std::string name;  // The value of the Site tag; empty without one.
-  int ordinal;       // The first game of the text is 1; damaged ones count.
-  int line;          // Where the game begins; the first line of the text is 1.
+  int ordinal = 0;   // The first game of the text is 1; damaged ones count.
+  int line = 0;      // Where the game begins; the first line of the text is 1.
   std::vector<PgnTag> tags;
   std::vector<PgnMove> moves;
   std::string result;  // "1-0", "0-1", "1/2-1/2" or "*".
@@ -46,9 +46,9 @@ struct PgnGame {
 
 struct PgnFailure {
   std::string name;  // Empty when the damage comes before the Site tag.
-  int ordinal;
-  int line;  // Where the damage is; for what has no end, where it begins.
-  int ply;   // Moves read before it.
+  int ordinal = 0;
+  int line = 0;  // Where the damage is; for what has no end, where it begins.
+  int ply = 0;   // Moves read before it.
   std::string reason;
 };
 

@@ -103,7 +103,7 @@ std::expected<Position, std::string> Position::from(const Setup& setup) {
     if (auto jumped = check_en_passant(position, *square); !jumped) {
       return std::unexpected(jumped.error());
     }
-    if (!position.captors_on(*square).empty()) position.en_passant_square_ = *square;
+    if (!position.captors_on(*square).empty()) position.en_passant_square_ = square;
   }
   return position;
 }
@@ -116,7 +116,7 @@ Position Position::after(Move move) const {
 
   Position next = *this;
   next.remove(SquareSet(move.from) | move.to);
-  next.put({us, move.promotion.value_or(kind)}, move.to);
+  next.put({us, move.is_promotion() ? move.promotion : kind}, move.to);
   if (is_pawn && move.to == en_passant_square_) {
     next.remove(square_at(file_of(move.to), rank_of(move.from)));
   }
@@ -198,8 +198,7 @@ void Position::remove(SquareSet squares) {
 SquareSet Position::captors_on(Square square) const {
   const Color us = side_to_move_;
   const Color them = opponent_of(us);
-  const SquareSet candidates =
-      detail::pawn_attacks(them, square) & pieces(us, PieceKind::pawn);
+  const SquareSet candidates = detail::pawn_attacks(them, square) & pieces(us, PieceKind::pawn);
 
   // Two pawns leave one rank at once, which no look at pins foresees: try each on the board.
   SquareSet captors;

@@ -1,7 +1,7 @@
 // A position: where the pieces stand, who is to move, and what the past still allows.
 //
-// A plain value of about 90 bytes that nobody can change into an impossible one: it begins as
-// the starting position or as a checked Setup, and after() leads from one position to the next.
+// A plain value of under a hundred bytes that nobody can turn into an impossible position: it
+// begins as the starting position or as a checked Setup, and after() leads from one to the next.
 // Every position has one king of each colour, and the side that has just moved is not in check.
 #pragma once
 

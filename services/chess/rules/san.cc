@@ -3,9 +3,11 @@
 #include "services/chess/rules/san.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <vector>
 
-#include "services/chess/rules/detail/quoted.h"
+#include "services/chess/rules/detail/quote.h"
 #include "services/chess/rules/detail/targets.h"
 #include "services/chess/rules/legal_moves.h"
 
@@ -19,7 +21,7 @@ struct Description {
   std::optional<int> from_rank;
   bool is_capture = false;
   Square to = Square::a1;
-  std::optional<PieceKind> promotion;
+  PieceKind promotion = PieceKind::pawn;  // As in Move: pawn stands for none.
 
   bool fits_origin(Square from) const {
     return from_file.value_or(file_of(from)) == file_of(from) &&
@@ -52,8 +54,9 @@ std::optional<PieceKind> parse_promotion(char letter) {
 std::optional<Description> describe(std::string_view text) {
   Description move;
   if (text.size() >= 2 && text[text.size() - 2] == '=') {
-    move.promotion = take_last(text, parse_promotion);
-    if (!move.promotion) return std::nullopt;
+    const auto promotion = take_last(text, parse_promotion);
+    if (!promotion) return std::nullopt;
+    move.promotion = *promotion;
     text.remove_suffix(1);
   }
   if (!text.empty() && text.front() != letter_of(PieceKind::pawn)) {
@@ -81,15 +84,17 @@ std::optional<Description> describe(std::string_view text) {
   if (is_pawn && (move.from_rank || move.from_file.has_value() != move.is_capture)) {
     return std::nullopt;
   }
-  if (!is_pawn && move.promotion) return std::nullopt;
+  if (!is_pawn && move.promotion != PieceKind::pawn) return std::nullopt;
   return move;
 }
 
+// Castling is left out: it has a text of its own.
 std::vector<Move> matching_moves(const Position& position, const Description& wanted) {
   auto moves = legal_moves(position);
   std::erase_if(moves, [&](const Move& move) {
     return move.to != wanted.to || move.promotion != wanted.promotion ||
-           !wanted.fits_origin(move.from) || !position.pieces(wanted.kind).contains(move.from);
+           !wanted.fits_origin(move.from) || !position.pieces(wanted.kind).contains(move.from) ||
+           !detail::targets_of(position, move.from).contains(move.to);
   });
   return moves;
 }
@@ -169,7 +174,7 @@ std::string body_of(const Position& position, Move move) {
   }
   if (is_capture) text += 'x';
   text += to_string(move.to);
-  if (move.promotion) text += {'=', letter_of(*move.promotion)};
+  if (move.is_promotion()) text += {'=', letter_of(move.promotion)};
   return text;
 }
 
@@ -177,7 +182,7 @@ std::string body_of(const Position& position, Move move) {
 
 std::expected<Move, std::string> parse_san(const Position& position, std::string_view text) {
   const auto failure = [&](std::string_view verdict, std::string_view reason) {
-    return std::unexpected(std::string(verdict) + " move " + detail::quoted(text) + ": " +
+    return std::unexpected(std::string(verdict) + " move " + detail::quote(text) + ": " +
                            std::string(reason));
   };
   const std::string_view body = without_marks(text);
@@ -190,8 +195,7 @@ std::expected<Move, std::string> parse_san(const Position& position, std::string
 
   const auto wanted = describe(body);
   if (!wanted) {
-    return failure("malformed",
-                   "expected algebraic notation, such as Nf3, exd5, e8=Q or O-O");
+    return failure("malformed", "expected algebraic notation, such as Nf3, exd5, e8=Q or O-O");
   }
   const auto moves = matching_moves(position, *wanted);
   if (moves.empty()) return failure("illegal", why_none(position, *wanted));
@@ -206,10 +210,10 @@ std::expected<Move, std::string> parse_san(const Position& position, std::string
 }
 
 std::string to_san(const Position& position, Move move) {
-  const std::string body = body_of(position, move);
+  std::string text = body_of(position, move);
   const Position next = position.after(move);
-  if (!next.in_check()) return body;
-  return body + (legal_moves(next).empty() ? '#' : '+');
+  if (next.in_check()) text += legal_moves(next).empty() ? '#' : '+';
+  return text;
 }
 
 }  // namespace corolane::services::chess::rules

@@ -2,8 +2,9 @@
 #include "services/chess/rules/uci.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "services/chess/rules/detail/quoted.h"
+#include "services/chess/rules/detail/quote.h"
 #include "services/chess/rules/legal_moves.h"
 
 namespace corolane::services::chess::rules {
@@ -16,11 +17,14 @@ std::optional<Move> parse_shape(std::string_view text) {
   const auto from = parse_square(text.substr(0, 2));
   const auto to = parse_square(text.substr(2, 2));
   if (!from || !to) return std::nullopt;
-  if (text.size() == 4) return Move{*from, *to};
 
-  const auto kind = std::ranges::find(promotion_kinds, text[4], promotion_letter);
-  if (kind == promotion_kinds.end()) return std::nullopt;
-  return Move{*from, *to, *kind};
+  Move move{*from, *to};
+  if (text.size() == 5) {
+    const auto kind = std::ranges::find(promotion_kinds, text[4], promotion_letter);
+    if (kind == promotion_kinds.end()) return std::nullopt;
+    move.promotion = *kind;
+  }
+  return move;
 }
 
 }  // namespace
@@ -28,18 +32,18 @@ std::optional<Move> parse_shape(std::string_view text) {
 std::expected<Move, std::string> parse_uci(const Position& position, std::string_view text) {
   const auto move = parse_shape(text);
   if (!move) {
-    return std::unexpected("malformed move " + detail::quoted(text) +
+    return std::unexpected("malformed move " + detail::quote(text) +
                            ": expected two squares, as in e2e4 or e7e8q");
   }
   if (const auto reason = why_illegal(position, *move)) {
-    return std::unexpected("illegal move " + detail::quoted(text) + ": " + *reason);
+    return std::unexpected("illegal move " + detail::quote(text) + ": " + *reason);
   }
   return *move;
 }
 
 std::string to_uci(Move move) {
   std::string text = to_string(move.from) + to_string(move.to);
-  if (move.promotion) text += promotion_letter(*move.promotion);
+  if (move.is_promotion()) text += promotion_letter(move.promotion);
   return text;
 }
 

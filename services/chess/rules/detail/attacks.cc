@@ -52,13 +52,12 @@ constexpr SquareTable rays(Step step) {
 
 constexpr std::array<SquareTable, 2> pawn_table{leaps<2>({{{-1, 1}, {1, 1}}}),
                                                 leaps<2>({{{-1, -1}, {1, -1}}})};
-constexpr SquareTable knight_table = leaps<8>(
-    {{{1, 2}, {2, 1}, {2, -1}, {1, -2}, {-1, -2}, {-2, -1}, {-2, 1}, {-1, 2}}});
+constexpr SquareTable knight_table =
+    leaps<8>({{{1, 2}, {2, 1}, {2, -1}, {1, -2}, {-1, -2}, {-2, -1}, {-2, 1}, {-1, 2}}});
 constexpr SquareTable king_table = leaps(directions);
-constexpr std::array<SquareTable, 8> ray_table{rays(directions[0]), rays(directions[1]),
-                                               rays(directions[2]), rays(directions[3]),
-                                               rays(directions[4]), rays(directions[5]),
-                                               rays(directions[6]), rays(directions[7])};
+constexpr std::array<SquareTable, 8> ray_table{
+    rays(directions[0]), rays(directions[1]), rays(directions[2]), rays(directions[3]),
+    rays(directions[4]), rays(directions[5]), rays(directions[6]), rays(directions[7])};
 
 SquareSet slide(Square square, std::size_t direction, SquareSet occupied) {
   const SquareSet ray = ray_table[direction][std::to_underlying(square)];

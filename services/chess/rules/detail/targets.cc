@@ -1,6 +1,8 @@
 // How each kind of piece moves.
 #include "services/chess/rules/detail/targets.h"
 
+#include <utility>
+
 #include "services/chess/rules/detail/attacks.h"
 
 namespace corolane::services::chess::rules::detail {

@@ -8,6 +8,6 @@ namespace corolane::services::chess::rules::detail {
 
 // `text` in double quotes: at most 32 characters of it, with "..." for the rest, and '?' for
 // each byte that is not printable ASCII, so that no message grows or breaks by its input.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 }  // namespace corolane::services::chess::rules::detail

@@ -1,11 +1,11 @@
 // Quotes text of a stranger for error messages.
-#include "services/chess/rules/detail/quoted.h"
+#include "services/chess/rules/detail/quote.h"
 
 #include <cstddef>
 
 namespace corolane::services::chess::rules::detail {
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   constexpr std::size_t length_max = 32;
   std::string result = "\"";
   for (const char letter : text.substr(0, length_max)) {

@@ -1,0 +1,29 @@
+// How the enumerators of an enum are called in a configuration.
+//
+// Declare next to the enum, in its namespace, where it is found by its argument:
+//
+//   enum class LogLevel { debug, info, error };
+//   constexpr auto choices(LogLevel) {
+//     return std::to_array<config::Choice<LogLevel>>({
+//         {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"error", LogLevel::error}});
+//   }
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+
+namespace corolane::config {
+
+template <typename Enum>
+struct Choice {
+  std::string_view name;
+  Enum value;
+};
+
+namespace detail {
+
+template <typename T>
+concept Choosable = std::is_enum_v<T> && requires(T value) { choices(value).front().name; };
+
+}  // namespace detail
+}  // namespace corolane::config

@@ -1,0 +1,142 @@
+// The Section that loads, and its checks of what is where.
+#include "config/detail/reading.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "config/detail/document.h"
+#include "config/detail/text.h"
+#include "config/section.h"
+#include "coroutine/base/check.h"
+
+namespace corolane::config::detail {
+namespace {
+
+// "read "5"" or, for what has no text, "read a list".
+std::string describe_node(const SourceNode& node) {
+  switch (node.kind) {
+    case SourceNode::Kind::nothing:
+      return "read no value";
+    case SourceNode::Kind::text:
+    case SourceNode::Kind::raw_text:
+      return "read " + excerpt(node.text);
+    case SourceNode::Kind::list:
+      return "read a list";
+    case SourceNode::Kind::section:
+      return "read a section";
+    case SourceNode::Kind::broken:
+      break;
+  }
+  return "read something else";
+}
+
+std::string unknown_key(std::string_view key, const std::string& path,
+                        const std::vector<std::string>& known_keys) {
+  std::string message = "unknown key " + excerpt(key);
+  message += path.empty() ? " at the top level" : " in section " + quote(path);
+  const std::string_view meant = nearest(key, known_keys);
+  if (meant.empty()) return message + "; known keys: " + join(known_keys);
+  return message + "; did you mean " + quote(meant) + "?";
+}
+
+// Lower-case words: what the name of an environment variable can be turned into.
+bool is_key(std::string_view key) {
+  const auto is_key_character = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !key.empty() && std::ranges::all_of(key, is_key_character) && !key.starts_with('_') &&
+         !key.ends_with('_') && !key.contains("__");
+}
+
+class SectionReader final : public Section {
+ public:
+  // `node` is a section or null.
+  SectionReader(SourceNode* node, const std::string& path, Reading& reading)
+      : node_(node), path_(path), reading_(reading) {}
+
+  bool knows(std::string_view key) const { return std::ranges::find(keys_, key) != keys_.end(); }
+  const std::vector<std::string>& keys() const { return keys_; }
+
+ private:
+  void visit(std::string_view key, std::string_view help, Value& value) override {
+    check(is_key(key), "a key is lower_case words");
+    check(!knows(key), "a key is described once");
+    check(help.find('\n') == help.npos, "help is one line");
+    keys_.emplace_back(key);
+
+    const std::string path = key_path(path_, key);
+    SourceNode* const node = node_ == nullptr ? nullptr : node_->find(key);
+    if (node != nullptr) reading_.set_origin(path, node->place);
+    value.read(node, path, reading_);
+  }
+
+  SourceNode* const node_;
+  const std::string& path_;
+  Reading& reading_;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace
+
+void Reading::report(const SourceNode& node, std::string_view path, std::string message) {
+  // An override is labelled with its path.
+  const bool is_labelled = path.empty() || node.kind == SourceNode::Kind::raw_text;
+  problems_.push_back(
+      {node.place, is_labelled ? std::move(message) : std::string(path) + ": " + message});
+}
+
+bool Reading::is_null(const SourceNode& node) {
+  return node.kind == SourceNode::Kind::nothing ||
+         (node.kind == SourceNode::Kind::raw_text && node.text == "null");
+}
+
+const std::string* Reading::text(const SourceNode& node, std::string_view path,
+                                 std::string_view expected) {
+  const bool has_text =
+      node.kind == SourceNode::Kind::text || node.kind == SourceNode::Kind::raw_text;
+  if (has_text) return &node.text;
+  if (node.kind != SourceNode::Kind::broken) {
+    report(node, path, describe_node(node) + "; expected " + std::string(expected));
+  }
+  return nullptr;
+}
+
+bool Reading::open_list(SourceNode& node, std::string_view path) {
+  if (node.kind == SourceNode::Kind::raw_text) {
+    auto parsed = parse_document(node.text, node.place, problems_);
+    if (!parsed) return false;
+    if (parsed->kind == SourceNode::Kind::list) {
+      node.kind = SourceNode::Kind::list;
+      node.children = std::move(parsed->children);
+    }
+  }
+  if (node.kind == SourceNode::Kind::list) return true;
+  if (node.kind != SourceNode::Kind::broken) {
+    report(node, path, describe_node(node) + "; expected a list, such as [a, b], or [] for none");
+  }
+  return false;
+}
+
+void Reading::section(SourceNode* node, const std::string& path,
+                      const std::function<void(Section&)>& describe) {
+  if (node != nullptr && node->kind == SourceNode::Kind::broken) return;
+  if (node != nullptr && node->kind != SourceNode::Kind::section &&
+      node->kind != SourceNode::Kind::nothing) {
+    report(*node, path, describe_node(*node) + "; expected a section, which has keys of its own");
+    return;
+  }
+  SectionReader section(node, path, *this);
+  describe(section);
+  if (node == nullptr) return;
+  for (const SourceNode& child : node->children) {
+    if (child.kind == SourceNode::Kind::broken || section.knows(child.key)) continue;
+    problems_.push_back({child.place, unknown_key(child.key, path, section.keys())});
+  }
+}
+
+void Reading::set_origin(const std::string& path, const Place& place) {
+  origins_[path] = place.to_string();
+}
+
+}  // namespace corolane::config::detail

@@ -1,0 +1,158 @@
+// A field of any type, as the loader and the printer see it: something that takes a node and gives
+// YAML. Lists, optionals and structs are taken apart here, down to scalars.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "config/detail/printing.h"
+#include "config/detail/reading.h"
+#include "config/detail/scalar.h"
+#include "config/limits.h"
+#include "coroutine/base/check.h"
+
+namespace corolane::config {
+
+class Section;
+
+namespace detail {
+
+template <typename T>
+concept Described = requires(Section& section, T& value) { describe(section, value); };
+
+template <typename T>
+inline constexpr bool is_list = false;
+template <typename T>
+inline constexpr bool is_list<std::vector<T>> = true;
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+template <typename T, typename Low, typename High>
+void read_list(SourceNode* node, const std::string& path, std::vector<T>& values,
+               const Limits<Low, High>& limits, Reading& reading);
+
+template <Scalar T, typename Low, typename High>
+void read_scalar(const SourceNode& node, const std::string& path, T& value,
+                 const Limits<Low, High>& limits, Reading& reading) {
+  const std::string* const text = reading.text(node, path, ScalarTraits<T>::expected());
+  if (text == nullptr) return;
+  auto parsed = ScalarTraits<T>::parse(*text);
+  if (!parsed) {
+    reading.report(node, path, parsed.error().message());
+  } else if (!is_within(*parsed, limits)) {
+    reading.report(node, path, misread(*text, describe_limits(limits)).message());
+  } else {
+    value = *std::move(parsed);
+  }
+}
+
+// Reads `node` into `value` and reports to `reading` what is wrong with it. A null node leaves the
+// default, which has to be one that could have been read.
+template <typename T, typename Low, typename High>
+void read(SourceNode* node, const std::string& path, T& value, const Limits<Low, High>& limits,
+          Reading& reading) {
+  if constexpr (is_optional<T>) {
+    if (node != nullptr && Reading::is_null(*node)) {
+      value.reset();
+    } else if (node != nullptr || value.has_value()) {
+      detail::read(node, path, value ? *value : value.emplace(), limits, reading);
+    }
+  } else if constexpr (is_list<T>) {
+    detail::read_list(node, path, value, limits, reading);
+  } else if constexpr (Described<T>) {
+    static_assert(std::is_same_v<Limits<Low, High>, Limits<>>, "limits are for scalars");
+    reading.section(node, path, [&](Section& section) { describe(section, value); });
+  } else {
+    static_assert(Scalar<T>, "a field needs describe(), choices() or a type named in section.h");
+    if (node != nullptr) {
+      detail::read_scalar(*node, path, value, limits, reading);
+    } else {
+      check(is_within(value, limits), "the default of " + path + " is within its limits");
+    }
+  }
+}
+
+template <typename T, typename Low, typename High>
+void read_list(SourceNode* node, const std::string& path, std::vector<T>& values,
+               const Limits<Low, High>& limits, Reading& reading) {
+  if (node == nullptr) {
+    for (T value : values) detail::read(node, path, value, limits, reading);
+    return;
+  }
+  if (!reading.open_list(*node, path)) return;
+  values.clear();
+  for (std::size_t i = 0; i < node->children.size(); ++i) {
+    T value{};
+    detail::read(&node->children[i], element_path(path, i), value, limits, reading);
+    values.push_back(std::move(value));
+  }
+}
+
+// `value` as YAML: on one line, or as a block that starts with a line break.
+template <typename T>
+std::string print(T& value, const std::string& path, const Printing& printing) {
+  if constexpr (is_optional<T>) {
+    return value ? detail::print(*value, path, printing) : "null";
+  } else if constexpr (is_list<T>) {
+    std::vector<std::string> elements;
+    for (typename T::value_type element : value) {
+      const std::size_t i = elements.size();
+      elements.push_back(detail::print(element, element_path(path, i), printing.element(i)));
+    }
+    return printing.list(elements);
+  } else if constexpr (Described<T>) {
+    return printing.section(path, [&](Section& section) { describe(section, value); });
+  } else {
+    return ScalarTraits<T>::format(value);
+  }
+}
+
+// What a field may hold, in words; empty when its type says it all.
+template <typename T, typename Low, typename High>
+std::string allowed(const Limits<Low, High>& limits) {
+  if constexpr (is_optional<T> || is_list<T>) {
+    return detail::allowed<typename T::value_type>(limits);
+  } else if constexpr (Choosable<T>) {
+    return ScalarTraits<T>::expected();
+  } else {
+    return describe_limits(limits);
+  }
+}
+
+class Value {
+ public:
+  virtual void read(SourceNode* node, const std::string& path, Reading& reading) = 0;
+  virtual std::string print(const std::string& path, const Printing& printing) = 0;
+  // "at least 1", "one of debug, info, error"; may be empty.
+  virtual std::string allowed() const = 0;
+
+ protected:
+  ~Value() = default;
+};
+
+template <typename T, typename Low, typename High>
+class TypedValue final : public Value {
+ public:
+  TypedValue(T& value, const Limits<Low, High>& limits) : value_(value), limits_(limits) {}
+
+  void read(SourceNode* node, const std::string& path, Reading& reading) override {
+    detail::read(node, path, value_, limits_, reading);
+  }
+  std::string print(const std::string& path, const Printing& printing) override {
+    return detail::print(value_, path, printing);
+  }
+  std::string allowed() const override { return detail::allowed<T>(limits_); }
+
+ private:
+  T& value_;
+  const Limits<Low, High> limits_;
+};
+
+}  // namespace detail
+}  // namespace corolane::config

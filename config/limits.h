@@ -1,0 +1,76 @@
+// Which values of a field's type are allowed: between(1s, 24h), at_least(1), at_most(64 *
+// kibibyte).
+//
+// A limit has the type in which it is written; it is compared with the field's value by value,
+// never converted, and printed with its unit.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "config/detail/scalar.h"
+
+namespace corolane::config {
+
+struct Unlimited {};
+
+// Both ends belong to it; either may be Unlimited.
+template <typename Low = Unlimited, typename High = Unlimited>
+struct Limits {
+  [[no_unique_address]] Low low;
+  [[no_unique_address]] High high;
+};
+
+template <typename Low>
+constexpr Limits<Low, Unlimited> at_least(Low low) {
+  return {low, {}};
+}
+
+template <typename High>
+constexpr Limits<Unlimited, High> at_most(High high) {
+  return {{}, high};
+}
+
+template <typename Low, typename High>
+constexpr Limits<Low, High> between(Low low, High high) {
+  return {low, high};
+}
+
+namespace detail {
+
+template <typename A, typename B>
+constexpr bool is_less(const A& a, const B& b) {
+  if constexpr (std::is_same_v<A, Unlimited> || std::is_same_v<B, Unlimited>) {
+    return false;
+  } else if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+    return std::cmp_less(a, b);
+  } else {
+    return a < b;
+  }
+}
+
+template <typename T, typename Low, typename High>
+constexpr bool is_within(const T& value, const Limits<Low, High>& limits) {
+  return !is_less(value, limits.low) && !is_less(limits.high, value);
+}
+
+// "at least 1", "between 1s and 1d"; empty without limits.
+template <typename Low, typename High>
+std::string describe_limits(const Limits<Low, High>& limits) {
+  constexpr bool has_low = !std::is_same_v<Low, Unlimited>;
+  constexpr bool has_high = !std::is_same_v<High, Unlimited>;
+  if constexpr (has_low && has_high) {
+    return "between " + ScalarTraits<Low>::format(limits.low) + " and " +
+           ScalarTraits<High>::format(limits.high);
+  } else if constexpr (has_low) {
+    return "at least " + ScalarTraits<Low>::format(limits.low);
+  } else if constexpr (has_high) {
+    return "at most " + ScalarTraits<High>::format(limits.high);
+  } else {
+    return {};
+  }
+}
+
+}  // namespace detail
+}  // namespace corolane::config

@@ -1,0 +1,26 @@
+// Where each value that is not a default came from.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace corolane::config {
+
+// From the path of a value, "chess.clock" or "rooms[0].name", to "node.yaml:3", "environment
+// COROLANE_CHESS__CLOCK" or "--set chess.clock".
+using Origins = std::map<std::string, std::string>;
+
+namespace detail {
+
+inline std::string key_path(const std::string& section, std::string_view key) {
+  return section.empty() ? std::string(key) : section + "." + std::string(key);
+}
+
+inline std::string element_path(const std::string& list, std::size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+}  // namespace detail
+}  // namespace corolane::config

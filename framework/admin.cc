@@ -1,0 +1,114 @@
+#include "framework/admin.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task_group.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Pages build texts of any size, and HTTP has deep frames; there are few of these tasks.
+constexpr coroutine::TaskOptions connection_task = {.stack_size_bytes = 256 * 1024};
+
+// How soon to look again when there is no room for another connection.
+constexpr auto accept_pause = 100ms;
+
+net::HttpResponse text_response(unsigned status, std::string text) {
+  net::HttpResponse response;
+  response.status = status;
+  response.body = std::move(text);
+  return response;
+}
+
+}  // namespace
+
+Result<void> require_loopback(const net::Endpoint& endpoint) {
+  if (endpoint.address.starts_with("127.") || endpoint.address == "::1") return {};
+  return Error(Code::invalid_argument,
+               to_string(endpoint) +
+                   " is no loopback address; the admin pages ask nobody for a password, so serve "
+                   "them on 127.0.0.1 or [::1] and come from elsewhere through a tunnel");
+}
+
+AdminServer::AdminServer(net::Network& network, Log& log) : network_(network), log_(log) {
+  page("/", "this list",
+       [this](const net::HttpRequest&) { return text_response(200, list_of_pages()); });
+}
+
+void AdminServer::page(std::string path, std::string summary, net::HttpHandler handler) {
+  check(path.starts_with('/'), "the path of a page starts with a slash");
+  const auto [place, is_new] =
+      pages_.emplace(std::move(path), Page{std::move(summary), std::move(handler)});
+  check(is_new, "a path has one page");
+}
+
+Result<net::Endpoint> AdminServer::listen(const net::Endpoint& endpoint) {
+  check(acceptor_.is_done(), "an admin server listens once");
+  if (auto allowed = require_loopback(endpoint); !allowed) return allowed.error();
+  auto listener = network_.listen(endpoint);
+  if (!listener) return listener.error();
+  const net::Endpoint local = (*listener)->local_endpoint();
+  acceptor_ =
+      coroutine::spawn("admin listener", [this, owned = std::move(*listener)] { serve(*owned); });
+  return local;
+}
+
+void AdminServer::stop() { acceptor_ = {}; }
+
+void AdminServer::serve(net::Listener& listener) {
+  coroutine::TaskGroup connections;
+  for (;;) {
+    if (connections.size() >= connection_count_max) {
+      if (!coroutine::sleep_for(accept_pause)) return;
+      continue;
+    }
+    auto stream = listener.accept(Deadline::never());
+    if (!stream) {
+      if (stream.error().code() != Code::resource_exhausted) return;
+      log_.warning("admin listener cannot accept", {{"error", stream.error().message()}});
+      if (!coroutine::sleep_for(accept_pause)) return;
+      continue;
+    }
+    auto spawned = connections.spawn(
+        "admin connection",
+        [this, owned = std::move(*stream)] {
+          const auto served = net::serve_http(
+              *owned, [this](const net::HttpRequest& request) { return answer(request); });
+          if (!served) log_.debug("admin connection", {{"error", served.error().message()}});
+        },
+        connection_task);
+    if (!spawned) log_.warning("admin connection refused", {{"error", spawned.error().message()}});
+  }
+}
+
+net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
+  if (request.method != "GET" && request.method != "HEAD") {
+    auto refusal = text_response(405, "pages are read with GET or HEAD\n");
+    refusal.headers.emplace_back("Allow", "GET, HEAD");
+    return refusal;
+  }
+  const auto found = pages_.find(request.path());
+  if (found == pages_.end()) {
+    return text_response(
+        404, "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages());
+  }
+  return found->second.handler(request);
+}
+
+std::string AdminServer::list_of_pages() const {
+  std::size_t width = 0;
+  for (const auto& [path, page] : pages_) width = std::max(width, path.size());
+  std::string text;
+  for (const auto& [path, page] : pages_) {
+    text.append(path).append(width - path.size() + 2, ' ').append(page.summary).append("\n");
+  }
+  return text;
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,224 @@
+#include "framework/admin_pages.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/histogram.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/stack_pool.h"
+#include "coroutine/task_info.h"
+#include "framework/node.h"
+#include "framework/version.h"
+
+namespace corolane::framework {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A page of so many lines is read by nobody, and its making would hold up the calls.
+constexpr std::size_t task_rows_max = 1'000;
+
+net::HttpResponse make_response(std::string body, unsigned status = 200) {
+  net::HttpResponse response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+net::HttpResponse json_response(const Json& json) {
+  // Names come from anywhere; what is no UTF-8 in them is shown as a replacement character.
+  auto response = make_response(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  response.content_type = "application/json";
+  return response;
+}
+
+// To one part in `parts`.
+double rounded(double value, double parts) { return std::round(value * parts) / parts; }
+
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+Json to_json(const Histogram& histogram) {
+  return {{"count", histogram.count()},      {"mean", rounded(histogram.mean(), 10)},
+          {"p50", histogram.quantile(0.5)},  {"p90", histogram.quantile(0.9)},
+          {"p99", histogram.quantile(0.99)}, {"max", histogram.max()}};
+}
+
+std::string_view to_string(coroutine::StackPool::Guard guard) {
+  return guard == coroutine::StackPool::Guard::madvise ? "madvise" : "mprotect";
+}
+
+// --- /stats
+
+Json node_section(const Node& node) {
+  return {{"name", node.config().name},
+          {"version", version()},
+          {"pid", ::getpid()},
+          {"uptime_seconds", rounded(in_seconds(now() - node.created_at()), 1000)},
+          {"stopping", node.is_stopping()},
+          {"listen", net::to_string(node.endpoints().listen)},
+          {"admin", net::to_string(node.endpoints().admin)}};
+}
+
+Json coroutine_section(const coroutine::Scheduler& scheduler) {
+  const auto statistics = scheduler.statistics();
+  return {{"switch_ns", to_json(statistics.switch_ns)},
+          {"create_ns", to_json(statistics.create_ns)},
+          {"tasks", statistics.task_count},
+          {"tasks_peak", statistics.task_count_peak},
+          {"created", statistics.created_count},
+          {"switches", statistics.switch_count},
+          {"turns", statistics.turn_count},
+          {"stray_exceptions", statistics.stray_exception_count}};
+}
+
+Json stack_pool_section(const coroutine::StackPool& pool) {
+  const auto statistics = pool.statistics();
+  const std::uint64_t acquired = statistics.hit_count + statistics.miss_count;
+  const double hit_rate =
+      acquired == 0 ? 0.0
+                    : static_cast<double>(statistics.hit_count) / static_cast<double>(acquired);
+  return {{"in_use", statistics.in_use_count},
+          {"idle", statistics.idle_count},
+          {"peak", statistics.in_use_count_peak},
+          {"cap", statistics.count_max},
+          {"hits", statistics.hit_count},
+          {"misses", statistics.miss_count},
+          {"hit_rate", rounded(hit_rate, 10'000)},
+          {"refused", statistics.refused_count},
+          {"mapped_bytes", statistics.mapped_bytes},
+          {"guard", to_string(statistics.guard)}};
+}
+
+Json rpc_section(const rpc::Server& server) {
+  const auto statistics = server.statistics();
+  Json methods = Json::object();
+  for (const rpc::Server::MethodStatistics& method : statistics.methods) {
+    methods[method.full_name] = {{"calls", method.call_count},
+                                 {"errors", method.error_count},
+                                 {"refused", method.refused_count},
+                                 {"running", method.running_count},
+                                 {"latency_us", to_json(method.latency_us)}};
+  }
+  return {{"connections", statistics.connection_count},
+          {"accepted", statistics.accepted_count},
+          {"running", statistics.running_count},
+          {"protocol_errors", statistics.protocol_error_count},
+          {"stray_exceptions", statistics.stray_exception_count},
+          {"methods", std::move(methods)}};
+}
+
+net::HttpResponse stats_page(const Node& node) {
+  coroutine::Scheduler& scheduler = node.scheduler();
+  return json_response({{"node", node_section(node)},
+                        {"coroutine", coroutine_section(scheduler)},
+                        {"stack_pool", stack_pool_section(scheduler.stacks())},
+                        {"timers", {{"armed", scheduler.timers().armed_count()}}},
+                        {"rpc", rpc_section(node.rpc_server())}});
+}
+
+// --- /tasks
+
+// "chess/room.cc:42": from the root of the repository for our own files.
+std::string site_text(const std::source_location& site) {
+  constexpr std::string_view this_file = __FILE__;
+  constexpr std::string_view root =
+      this_file.substr(0, this_file.size() - std::string_view("framework/admin_pages.cc").size());
+  std::string_view file = site.file_name();
+  if (file.starts_with(root)) file.remove_prefix(root.size());
+  return std::string(file) + ":" + std::to_string(site.line());
+}
+
+net::HttpResponse tasks_as_json(const std::vector<coroutine::TaskInfo>& tasks) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < std::min(tasks.size(), task_rows_max); ++i) {
+    const coroutine::TaskInfo& task = tasks[i];
+    rows.push_back({{"id", task.id},
+                    {"name", task.name},
+                    {"state", to_string(task.state)},
+                    {"cancelled", task.cancelled},
+                    {"waiting_for", task.waiting_for},
+                    {"in_state_seconds", in_seconds(task.in_state)},
+                    {"age_seconds", in_seconds(task.age)},
+                    {"spawned_at", site_text(task.site)}});
+  }
+  return json_response({{"count", tasks.size()}, {"tasks", std::move(rows)}});
+}
+
+using Row = std::array<std::string, 7>;
+
+void append_table(std::string& out, const std::vector<Row>& rows) {
+  std::array<std::size_t, std::tuple_size_v<Row>> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      out.append(row[i]).append(widths[i] - row[i].size() + 2, ' ');
+    }
+    out.append(row.back()).append("\n");
+  }
+}
+
+std::string seconds_text(Duration duration) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.3fs", in_seconds(duration));
+  return text.data();
+}
+
+net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& tasks) {
+  std::vector<Row> rows = {{"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SPAWNED AT"}};
+  for (std::size_t i = 0; i < std::min(tasks.size(), task_rows_max); ++i) {
+    const coroutine::TaskInfo& task = tasks[i];
+    rows.push_back({std::to_string(task.id), task.name,
+                    std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
+                    task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
+                    seconds_text(task.age), site_text(task.site)});
+  }
+  std::string text;
+  append_table(text, rows);
+  text.append(std::to_string(tasks.size())).append(tasks.size() == 1 ? " task" : " tasks");
+  if (tasks.size() > task_rows_max) {
+    text.append(", the oldest ").append(std::to_string(task_rows_max)).append(" shown");
+  }
+  return make_response(text + "\n");
+}
+
+net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) {
+  const auto tasks = node.scheduler().tasks();
+  const auto format = request.query("format");
+  if (format == "json") return tasks_as_json(tasks);
+  if (format.empty() || format == "text") return tasks_as_text(tasks);
+  return make_response("format is text or json, as in /tasks?format=json\n", 400);
+}
+
+}  // namespace
+
+void add_node_pages(AdminServer& admin, Node& node) {
+  admin.page("/health", "ok, or 503 while the node stops", [&node](const net::HttpRequest&) {
+    return node.is_stopping() ? make_response("stopping\n", 503) : make_response("ok\n");
+  });
+  admin.page("/metrics", "all metrics, for Prometheus", [&node](const net::HttpRequest&) {
+    auto response = make_response(node.metrics().text());
+    response.content_type = Metrics::content_type;
+    return response;
+  });
+  admin.page("/stats", "what the node has done so far, as JSON",
+             [&node](const net::HttpRequest&) { return stats_page(node); });
+  admin.page("/tasks", "every coroutine: what it waits for, since when, where it was spawned",
+             [&node](const net::HttpRequest& request) { return tasks_page(node, request); });
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,13 @@
+// The admin pages that every node has: /health, /metrics, /stats and /tasks.
+#pragma once
+
+#include "framework/admin.h"
+
+namespace corolane::framework {
+
+class Node;
+
+// `node` outlives the server.
+void add_node_pages(AdminServer& admin, Node& node);
+
+}  // namespace corolane::framework

@@ -1,0 +1,82 @@
+#include "framework/detail/command_line.h"
+
+#include <algorithm>
+#include <array>
+
+namespace corolane::framework::detail {
+namespace {
+
+struct ActionOption {
+  std::string_view name;
+  CommandLine::Action action;
+};
+
+constexpr auto action_options = std::to_array<ActionOption>({
+    {"--print-config", CommandLine::Action::print_config},
+    {"--check-config", CommandLine::Action::check_config},
+    {"--help", CommandLine::Action::help},
+    {"-h", CommandLine::Action::help},
+    {"--version", CommandLine::Action::version},
+});
+
+Error usage_error(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
+  CommandLine command;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    const auto action = std::ranges::find(action_options, argument, &ActionOption::name);
+    if (action != action_options.end()) {
+      command.action = action->action;
+      continue;
+    }
+    const auto equals = argument.find('=');
+    const std::string_view name = argument.substr(0, equals);
+    if (name != "--config" && name != "--set") {
+      return usage_error((argument.starts_with('-') ? "unknown option \"" : "stray argument \"") +
+                         std::string(argument) + "\"");
+    }
+    if (equals == std::string_view::npos && i + 1 == arguments.size()) {
+      return usage_error(name == "--set" ? "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0"
+                                         : "--config needs the name of a file");
+    }
+    const std::string value(equals == std::string_view::npos ? std::string_view(arguments[++i])
+                                                             : argument.substr(equals + 1));
+    if (name == "--set") {
+      command.settings.push_back(value);
+    } else {
+      command.config_path = value;
+    }
+  }
+  return command;
+}
+
+std::string help_text(std::string_view program) {
+  const std::string name(program);
+  return "Usage: " + name + R"( [OPTION]...
+
+Runs a node with the )" +
+         name + R"( service until SIGINT or SIGTERM arrives. Then it takes no more
+calls, lets the running ones finish for at most node.stop_time_max, and exits.
+A second signal ends it at once.
+
+  --config FILE     read the configuration from FILE, in YAML; without it the
+                    defaults hold
+  --set KEY=VALUE   use VALUE for KEY whatever the file says; may be repeated
+  --check-config    say whether the configuration is valid, and exit
+  --print-config    print every key with its value, meaning and origin, and exit
+  --help            print this, and exit
+  --version         print the version, and exit
+
+Environment variables stand between file and --set, in capitals and with two
+underscores for a dot: COROLANE_NODE__LISTEN=127.0.0.1:0 does what
+--set node.listen=127.0.0.1:0 does.
+
+Exit status: 0 stopped by a signal, 1 the node could not serve, 2 wrong usage
+or configuration, 130 ended by a second signal.
+)";
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,152 @@
+#include "framework/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace corolane::framework {
+namespace {
+
+constexpr const char* line_pattern = "%Y-%m-%dT%H:%M:%S.%eZ %-7l %v";
+
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Control characters become escapes: what a peer sends must not forge a line or move the cursor.
+void append_escaped(std::string& out, std::string_view text, bool quoted) {
+  constexpr std::string_view hex_digits = "0123456789abcdef";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (quoted && (c == '"' || c == '\\')) {
+      out.append({'\\', c});
+    } else if (c == '\n') {
+      out.append("\\n");
+    } else if (is_control(c)) {
+      out.append({'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 0xf]});
+    } else {
+      out.push_back(c);
+    }
+  }
+}
+
+void append_value(std::string& out, std::string_view text) {
+  const bool plain = !text.empty() && std::ranges::none_of(text, [](char c) {
+    return c == ' ' || c == '"' || c == '=' || c == '\\' || is_control(c);
+  });
+  if (plain) {
+    out.append(text);
+    return;
+  }
+  out.push_back('"');
+  append_escaped(out, text, /*quoted=*/true);
+  out.push_back('"');
+}
+
+template <typename T, typename... Format>
+  requires std::is_arithmetic_v<T>
+void append_number(std::string& out, T value, Format... format) {
+  std::array<char, 400> digits;  // The largest double has 309 before the point.
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, format...);
+  out.append(digits.data(), end.ptr);
+}
+
+void append_value(std::string& out, std::int64_t value) { append_number(out, value); }
+void append_value(std::string& out, std::uint64_t value) { append_number(out, value); }
+void append_value(std::string& out, double value) { append_number(out, value); }
+
+void append_value(std::string& out, Duration value) {
+  struct Unit {
+    double nanoseconds;
+    std::string_view name;
+  };
+  constexpr auto units = std::to_array<Unit>({{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}});
+  const auto nanoseconds = static_cast<double>(value.count());
+  const double size = nanoseconds < 0 ? -nanoseconds : nanoseconds;
+  const auto* unit =
+      std::ranges::find_if(units, [&](const Unit& u) { return size >= u.nanoseconds; });
+  if (unit == units.end()) {
+    out.append("0s");
+    return;
+  }
+  append_number(out, nanoseconds / unit->nanoseconds, std::chars_format::fixed, 3);
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  out.append(unit->name);
+}
+
+class FunctionSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FunctionSink(Log::Sink take_line) : take_line_(std::move(take_line)) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    std::string_view text(line.data(), line.size());
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    take_line_(text);
+  }
+  void flush_() override {}
+
+ private:
+  Log::Sink take_line_;
+};
+
+}  // namespace
+
+struct Log::Impl {
+  explicit Impl(spdlog::sink_ptr sink) : logger("", std::move(sink)) {
+    logger.set_level(spdlog::level::trace);  // Log has decided already.
+    logger.set_pattern(line_pattern, spdlog::pattern_time_type::utc);
+  }
+
+  spdlog::logger logger;
+};
+
+Log::Log(LogLevel level)
+    : level_(level),
+      impl_(std::make_unique<Impl>(std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}
+
+Log::Log(LogLevel level, Sink sink)
+    : level_(level),
+      impl_(std::make_unique<Impl>(std::make_shared<FunctionSink>(std::move(sink)))) {}
+
+Log::~Log() = default;
+Log::Log(Log&& other) noexcept = default;
+Log& Log::operator=(Log&& other) noexcept = default;
+
+void Log::write(LogLevel level, std::string_view message, Fields fields) {
+  std::string text;
+  append_escaped(text, message, /*quoted=*/false);
+  for (const LogField& field : fields) {
+    text.push_back(' ');
+    text.append(field.key_);
+    text.push_back('=');
+    std::visit([&](const auto& value) { append_value(text, value); }, field.value_);
+  }
+  impl_->logger.log(spdlog_level(level), text);
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,95 @@
+// What a node tells its operator: one line per event, for people and for grep.
+//
+//   log.info("listening", {{"on", "127.0.0.1:8460"}, {"backlog", 1024}});
+//
+//   2026-02-01T12:00:00.123Z info    listening on=127.0.0.1:8460 backlog=1024
+//
+// Time is UTC. The message is a constant sentence, what varies goes into fields: so equal events
+// are found by their text. A line stays a line whatever the values hold.
+//
+// Safe to use from any thread. Writing may block for as long as stderr does.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+#include <variant>
+
+#include "config/choice.h"
+#include "coroutine/base/clock.h"
+
+namespace corolane::framework {
+
+enum class LogLevel : std::uint8_t { debug, info, warning, error };
+
+constexpr auto choices(LogLevel) {
+  return std::to_array<config::Choice<LogLevel>>({{"debug", LogLevel::debug},
+                                                  {"info", LogLevel::info},
+                                                  {"warning", LogLevel::warning},
+                                                  {"error", LogLevel::error}});
+}
+
+// One key=value of a line. Refers to texts: lives no longer than the call it is written in.
+class LogField {
+ public:
+  LogField(std::string_view key, std::string_view value) : key_(key), value_(value) {}
+  // Written in the largest unit that leaves a whole part, to three decimals: 5s, 12.346ms.
+  LogField(std::string_view key, Duration value) : key_(key), value_(value) {}
+  LogField(std::string_view key, double value) : key_(key), value_(value) {}
+  LogField(std::string_view key, std::signed_integral auto value)
+      : key_(key), value_(std::int64_t{value}) {}
+  LogField(std::string_view key, std::unsigned_integral auto value)
+      : key_(key), value_(std::uint64_t{value}) {}
+
+ private:
+  friend class Log;
+
+  std::string_view key_;  // lower_case words.
+  std::variant<std::string_view, std::int64_t, std::uint64_t, double, Duration> value_;
+};
+
+class Log {
+ public:
+  using Fields = std::initializer_list<LogField>;
+  // Takes a line, without its line break. Called by one thread at a time; must not log.
+  using Sink = std::function<void(std::string_view line)>;
+
+  // Writes to stderr what is of `level` or above it.
+  explicit Log(LogLevel level);
+  // Writes to `sink` instead.
+  Log(LogLevel level, Sink sink);
+  ~Log();
+  Log(Log&& other) noexcept;
+  Log& operator=(Log&& other) noexcept;
+
+  // For the one who looks for a bug.
+  void debug(std::string_view message, Fields fields = {}) {
+    if (level_ <= LogLevel::debug) write(LogLevel::debug, message, fields);
+  }
+  // What an operator wants to have read afterwards.
+  void info(std::string_view message, Fields fields = {}) {
+    if (level_ <= LogLevel::info) write(LogLevel::info, message, fields);
+  }
+  // Something that is not as it should be; the node copes.
+  void warning(std::string_view message, Fields fields = {}) {
+    if (level_ <= LogLevel::warning) write(LogLevel::warning, message, fields);
+  }
+  // Something that somebody has to look at.
+  void error(std::string_view message, Fields fields = {}) {
+    if (level_ <= LogLevel::error) write(LogLevel::error, message, fields);
+  }
+
+ private:
+  struct Impl;
+
+  void write(LogLevel level, std::string_view message, Fields fields);
+
+  LogLevel level_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace corolane::framework

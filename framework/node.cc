@@ -1,0 +1,93 @@
+#include "framework/node.h"
+
+#include <string>
+#include <string_view>
+
+#include "coroutine/base/check.h"
+#include "framework/admin_pages.h"
+#include "framework/node_metrics.h"
+#include "framework/version.h"
+#include "rpc/reflection.h"
+
+namespace corolane::framework {
+namespace {
+
+rpc::Server::Options rpc_options(const RpcConfig& config) {
+  return {.connection_count_max = config.connections_max,
+          .request_bytes_max = config.request_size_max.count,
+          .calls_per_connection_max = config.calls_per_connection_max};
+}
+
+// What to do about a listener that was refused.
+Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
+  std::string message = "cannot listen on " + to_string(endpoint) + ": ";
+  if (cause.code() == Code::already_exists) {
+    message.append("address in use; another node? change ").append(key);
+  } else {
+    message.append(cause.message()).append("; see ").append(key);
+  }
+  return Error(cause.code(), std::move(message));
+}
+
+}  // namespace
+
+Node::Node(NodeConfig config, net::Network& network, Log log)
+    : config_(std::move(config)),
+      created_at_(now()),
+      scheduler_(coroutine::Scheduler::current()),
+      log_(std::move(log)),
+      rpc_server_(network, rpc_options(config_.rpc)),
+      admin_(network, log_) {
+  serve(rpc::ReflectionService(rpc_server_));
+  add_node_metrics(metrics_, *this);
+  add_node_pages(admin_, *this);
+}
+
+Node::~Node() = default;
+
+void Node::serve(std::unique_ptr<rpc::Service> service) {
+  check(!started_, "services are served before the node starts");
+  services_.push_back(std::move(service));
+}
+
+Result<void> Node::start() {
+  check(!started_, "a node starts once");
+  started_ = true;
+  auto endpoints = validate(config_);
+  if (!endpoints) return endpoints.error();
+  for (const auto& service : services_) {
+    if (auto added = rpc_server_.add(*service); !added) return added.error();
+  }
+
+  // Clients come last: one that is served is served by a whole node.
+  auto admin = admin_.listen(endpoints->admin);
+  if (!admin) return listen_error("node.admin", endpoints->admin, admin.error());
+  auto listen = rpc_server_.listen(endpoints->listen);
+  if (!listen) {
+    admin_.stop();
+    return listen_error("node.listen", endpoints->listen, listen.error());
+  }
+  endpoints_ = {.listen = *std::move(listen), .admin = *std::move(admin)};
+  log_.info("node serves", {{"name", config_.name},
+                            {"version", version()},
+                            {"listen", to_string(endpoints_.listen)},
+                            {"admin", to_string(endpoints_.admin)}});
+  return {};
+}
+
+Result<void> Node::stop(Deadline deadline) {
+  check(!stopping_, "a node stops once");
+  stopping_ = true;
+  const TimePoint start = now();
+  log_.info("node stops",
+            {{"name", config_.name}, {"running_calls", rpc_server_.statistics().running_count}});
+  auto stopped = rpc_server_.stop(deadline);
+  admin_.stop();
+  if (!stopped) {
+    log_.warning("running calls did not finish in time", {{"error", stopped.error().message()}});
+  }
+  log_.info("node stopped", {{"name", config_.name}, {"took", now() - start}});
+  return stopped;
+}
+
+}  // namespace corolane::framework

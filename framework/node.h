@@ -1,0 +1,90 @@
+// One process's share of a game server: what serves calls, and what an operator needs beside it.
+//
+//   Node node(config, network);
+//   node.serve(ChessService(chess_config));
+//   if (auto started = node.start(); !started) return started.error();
+//   ...
+//   node.stop(Deadline::after(5s));
+//
+// A node owns all it needs and finds the rest through its constructor; there are no globals, so
+// that many nodes fit into one test. It lives inside a task of a scheduler, and all of it belongs
+// to that scheduler's thread.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/scheduler.h"
+#include "framework/admin.h"
+#include "framework/log.h"
+#include "framework/metrics.h"
+#include "framework/node_config.h"
+#include "net/network.h"
+#include "rpc/server.h"
+#include "rpc/service.h"
+
+namespace corolane::framework {
+
+class Node {
+ public:
+  // `network` outlives the node. Logs to stderr.
+  Node(NodeConfig config, net::Network& network)
+      : Node(std::move(config), network, Log(config.log_level)) {}
+  Node(NodeConfig config, net::Network& network, Log log);
+  // Stops at once unless it was stopped: cancels what runs and suspends until it has ended.
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Serves `service` from start() on; owns it from now on. One is there from the beginning:
+  // rpc::ReflectionService, which tells callers of the others.
+  template <std::derived_from<rpc::Service> S>
+  void serve(S service) {
+    serve(std::make_unique<S>(std::move(service)));
+  }
+  void serve(std::unique_ptr<rpc::Service> service);
+
+  // Listens and serves. Once. Fails with invalid_argument when the configuration makes no sense,
+  // with already_exists when an address is taken or two services have the same method; nobody was
+  // served then.
+  Result<void> start();
+
+  // The graceful end. Refuses new connections and calls, and suspends until the running ones have
+  // ended; at the deadline they are cancelled. The admin pages answer until the end. Fails with
+  // deadline_exceeded when calls had to be cancelled. Once.
+  Result<void> stop(Deadline deadline);
+
+  bool is_stopping() const { return stopping_; }
+  const NodeConfig& config() const { return config_; }
+  // With the ports that were chosen; from start() on.
+  const NodeEndpoints& endpoints() const { return endpoints_; }
+  TimePoint created_at() const { return created_at_; }
+
+  // For services: what they log, measure and show goes through these.
+  Log& log() { return log_; }
+  Metrics& metrics() { return metrics_; }
+  AdminServer& admin() { return admin_; }
+
+  const rpc::Server& rpc_server() const { return rpc_server_; }
+  coroutine::Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  const NodeConfig config_;
+  const TimePoint created_at_;
+  coroutine::Scheduler& scheduler_;
+  NodeEndpoints endpoints_;
+  bool started_ = false;
+  bool stopping_ = false;
+  Log log_;
+  Metrics metrics_;
+  // Destroyed from the last on: nobody calls a service or reads a page of one that is gone.
+  std::vector<std::unique_ptr<rpc::Service>> services_;
+  rpc::Server rpc_server_;
+  AdminServer admin_;
+};
+
+}  // namespace corolane::framework

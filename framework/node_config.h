@@ -1,0 +1,51 @@
+// What an operator may set of a node: the section `node` of the configuration.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "config/origins.h"
+#include "config/section.h"
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "framework/log.h"
+#include "net/endpoint.h"
+
+namespace corolane::framework {
+
+struct StacksConfig {
+  std::size_t count_max = 100'000;
+};
+
+struct RpcConfig {
+  std::size_t connections_max = 16'384;
+  std::size_t calls_per_connection_max = 1024;
+  config::Bytes request_size_max = 64 * config::kibibyte;
+};
+
+struct NodeConfig {
+  std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
+  std::string listen = "127.0.0.1:8460";
+  std::string admin = "127.0.0.1:8461";
+  Duration stop_time_max = std::chrono::seconds(5);
+  LogLevel log_level = LogLevel::info;
+  StacksConfig stacks;
+  RpcConfig rpc;
+};
+
+void describe(config::Section& section, StacksConfig& value);
+void describe(config::Section& section, RpcConfig& value);
+void describe(config::Section& section, NodeConfig& value);
+
+// Where a node listens, for calls and for its operator.
+struct NodeEndpoints {
+  net::Endpoint listen;
+  net::Endpoint admin;
+};
+
+// Checks what the types of the fields cannot say, and reads the two addresses. Fails with
+// invalid_argument whose message has a line for every wrong value, with its origin and its key.
+Result<NodeEndpoints> validate(const NodeConfig& config, const config::Origins& origins = {});
+
+}  // namespace corolane::framework

@@ -1,0 +1,117 @@
+#include "framework/node_metrics.h"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/stack_pool.h"
+#include "framework/node.h"
+#include "framework/version.h"
+#include "rpc/server.h"
+
+namespace corolane::framework {
+namespace {
+
+// From a reply out of memory to the longest wait that a caller has patience for.
+constexpr auto call_bounds_us = std::to_array<std::uint64_t>(
+    {50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000, 500'000,
+     1'000'000, 2'500'000, 5'000'000, 10'000'000, 30'000'000, 60'000'000});
+
+// From hot caches to a page fault and a preempted thread.
+constexpr auto switch_bounds_ns = std::to_array<std::uint64_t>(
+    {5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 100'000, 1'000'000});
+
+constexpr MetricBuckets call_buckets = {.bounds = call_bounds_us, .units_per_base = 1e6};
+constexpr MetricBuckets switch_buckets = {.bounds = switch_bounds_ns, .units_per_base = 1e9};
+
+void collect_node(const Node& node, MetricWriter& out) {
+  out.gauge("corolane_node_info", "Constant 1; the labels say which node this is.",
+            {{"name", node.config().name}, {"version", version()}}, 1);
+  out.gauge("corolane_node_uptime_seconds", "Time since the node was made.", {},
+            now() - node.created_at());
+  out.gauge("corolane_node_stopping", "1 while the node stops, 0 before.", {},
+            node.is_stopping() ? 1 : 0);
+}
+
+void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
+  const auto statistics = scheduler.statistics();
+  out.gauge("corolane_coroutine_tasks", "Tasks that exist.", {}, statistics.task_count);
+  out.gauge("corolane_coroutine_tasks_peak", "Most tasks that ever existed at once.", {},
+            statistics.task_count_peak);
+  out.counter("corolane_coroutine_tasks_created_total", "Tasks that were spawned.", {},
+              statistics.created_count);
+  out.counter("corolane_coroutine_switches_total", "Switches from one task to the next.", {},
+              statistics.switch_count);
+  out.counter("corolane_coroutine_turns_total", "Turns of the event loop.", {},
+              statistics.turn_count);
+  out.counter("corolane_coroutine_stray_exceptions_total",
+              "Exceptions that escaped the function of a task.", {},
+              statistics.stray_exception_count);
+  out.histogram("corolane_coroutine_switch_seconds", "Cost of a switch, of a sample of them.", {},
+                statistics.switch_ns, switch_buckets);
+  out.histogram("corolane_coroutine_create_seconds", "Cost of spawning a task, of a sample.", {},
+                statistics.create_ns, switch_buckets);
+  out.gauge("corolane_coroutine_timers", "Timers that are armed.", {},
+            scheduler.timers().armed_count());
+}
+
+void collect_stacks(const coroutine::StackPool& pool, MetricWriter& out) {
+  const auto statistics = pool.statistics();
+  constexpr std::string_view stacks_help = "Stacks that are mapped, by what they are doing.";
+  out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "in_use"}},
+            statistics.in_use_count);
+  out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "idle"}}, statistics.idle_count);
+  out.gauge("corolane_coroutine_stacks_in_use_peak", "Most stacks that ever were in use at once.",
+            {}, statistics.in_use_count_peak);
+  out.gauge("corolane_coroutine_stacks_max", "Stacks that may be mapped at once.", {},
+            statistics.count_max);
+  out.gauge("corolane_coroutine_stacks_mapped_bytes", "Address space of all stacks with guards.",
+            {}, statistics.mapped_bytes);
+  constexpr std::string_view acquired_help = "Stacks handed out, by where they came from.";
+  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"from", "idle"}},
+              statistics.hit_count);
+  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"from", "mapping"}},
+              statistics.miss_count);
+  out.counter("corolane_coroutine_stacks_refused_total", "Stacks asked for and not to be had.", {},
+              statistics.refused_count);
+}
+
+void collect_calls(const rpc::Server& server, MetricWriter& out) {
+  const auto statistics = server.statistics();
+  out.gauge("corolane_rpc_connections", "Clients that are connected.", {},
+            statistics.connection_count);
+  out.counter("corolane_rpc_connections_accepted_total", "Connections that were accepted.", {},
+              statistics.accepted_count);
+  out.counter("corolane_rpc_protocol_errors_total",
+              "Connections that were closed for what they sent.", {},
+              statistics.protocol_error_count);
+  out.counter("corolane_rpc_stray_exceptions_total", "Exceptions that escaped a handler.", {},
+              statistics.stray_exception_count);
+  for (const rpc::Server::MethodStatistics& method : statistics.methods) {
+    const std::initializer_list<MetricLabel> labels = {{"method", method.full_name}};
+    out.counter("corolane_rpc_calls_total", "Calls that have ended, well or not.", labels,
+                method.call_count);
+    out.counter("corolane_rpc_call_errors_total", "Calls that have ended with an error.", labels,
+                method.error_count);
+    out.counter("corolane_rpc_calls_refused_total", "Calls that were refused before they began.",
+                labels, method.refused_count);
+    out.gauge("corolane_rpc_calls_running", "Calls whose handler runs.", labels,
+              method.running_count);
+    out.histogram("corolane_rpc_call_seconds", "Time from a request to its reply.", labels,
+                  method.latency_us, call_buckets);
+  }
+}
+
+}  // namespace
+
+void add_node_metrics(Metrics& metrics, const Node& node) {
+  metrics.add([&node](MetricWriter& out) {
+    collect_node(node, out);
+    collect_coroutines(node.scheduler(), out);
+    collect_stacks(node.scheduler().stacks(), out);
+    collect_calls(node.rpc_server(), out);
+  });
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,144 @@
+#include "framework/run_main.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+#include "coroutine/scheduler.h"
+#include "framework/detail/command_line.h"
+#include "framework/version.h"
+#include "net/event_loop.h"
+#include "net/signals.h"
+#include "net/uv_network.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constexpr int exit_ok = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_wrong_usage = 2;
+constexpr int exit_second_signal = 130;
+
+// Below it a node of the default configuration runs out of descriptors before its own limit.
+constexpr std::uint64_t descriptors_wanted = 16'384;
+
+void print_error(const Program& program, const Error& error) {
+  std::fprintf(stderr, "%s: %s\n", program.name(), error.message().c_str());
+}
+
+// Returns how many descriptors the process may have open from now on: as many as it can get.
+std::uint64_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+void warn_of_few_descriptors(Log& log, std::uint64_t descriptors) {
+  if (descriptors >= descriptors_wanted) return;
+  log.warning("few file descriptors; raise the hard limit (ulimit -Hn, LimitNOFILE=)",
+              {{"limit", descriptors}, {"wanted", descriptors_wanted}});
+}
+
+// From now on a signal ends the process even if its loop is stuck.
+void exit_at_next_signal() {
+  for (const int number : {SIGINT, SIGTERM}) {
+    std::signal(number, [](int) { std::_Exit(exit_second_signal); });
+  }
+}
+
+void print_serving(const Program& program, const Node& node) {
+  std::printf("%s node \"%s\" serves on %s, admin http://%s/\n", program.name(),
+              node.config().name.c_str(), to_string(node.endpoints().listen).c_str(),
+              to_string(node.endpoints().admin).c_str());
+  std::fflush(stdout);
+}
+
+// The life of the node, as a task. Returns the exit status.
+int serve_until_signal(const Program& program, net::EventLoop& loop, net::Network& network,
+                       std::uint64_t descriptors) {
+  auto signals = std::make_unique<net::SignalWatcher>(loop, std::initializer_list{SIGINT, SIGTERM});
+  Node node(program.node_config(), network);
+  warn_of_few_descriptors(node.log(), descriptors);
+  auto ready = program.set_up(node);
+  if (ready) ready = node.start();
+  if (!ready) {
+    print_error(program, ready.error());
+    return exit_failed;
+  }
+  print_serving(program, node);
+
+  const auto signal = signals->wait(Deadline::never());
+  signals.reset();
+  exit_at_next_signal();
+  if (signal) node.log().info("signal", {{"number", *signal}});
+  // Calls that had to be cancelled are in the log; the node has stopped all the same.
+  static_cast<void>(node.stop(Deadline::after(node.config().stop_time_max)));
+  return exit_ok;
+}
+
+int serve(const Program& program) {
+  const std::uint64_t descriptors = raise_descriptor_limit();
+  net::EventLoop loop;
+  net::UvNetwork network(loop);
+  coroutine::Scheduler scheduler(
+      loop, {.stacks = {.stack_count_max = program.node_config().stacks.count_max}});
+  int status = exit_failed;
+  const auto ran = scheduler.run(
+      "main", [&] { status = serve_until_signal(program, loop, network, descriptors); });
+  if (!ran) print_error(program, ran.error());
+  return status;
+}
+
+Result<void> load(Program& program, const CommandLine& command) {
+  const config::Overrides overrides = {.environment = config::process_environment(),
+                                       .settings = command.settings};
+  if (auto loaded = program.load(command.config_path, overrides); !loaded) return loaded;
+  auto valid = validate(program.node_config(), program.origins());
+  if (!valid) return valid.error();
+  return {};
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv, Program& program) {
+  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  auto command = parse_command_line(arguments.subspan(std::min<std::size_t>(1, arguments.size())));
+  if (!command) {
+    std::fprintf(stderr, "%s: %s; see %s --help\n", program.name(),
+                 command.error().message().c_str(), program.name());
+    return exit_wrong_usage;
+  }
+  using Action = CommandLine::Action;
+  if (command->action == Action::help) {
+    std::fputs(help_text(program.name()).c_str(), stdout);
+    return exit_ok;
+  }
+  if (command->action == Action::version) {
+    std::printf("%s, corolane %.*s\n", program.name(), static_cast<int>(version().size()),
+                version().data());
+    return exit_ok;
+  }
+  if (auto loaded = load(program, *command); !loaded) {
+    std::fprintf(stderr, "%s\n%s: the configuration is wrong; %s --print-config shows every key\n",
+                 loaded.error().message().c_str(), program.name(), program.name());
+    return exit_wrong_usage;
+  }
+  if (command->action == Action::print_config) {
+    std::fputs(program.print_config().c_str(), stdout);
+    return exit_ok;
+  }
+  if (command->action == Action::check_config) {
+    std::printf("%s: the configuration is valid\n", program.name());
+    return exit_ok;
+  }
+  return serve(program);
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,46 @@
+// Lends buffers to streams that have bytes waiting, so that an idle connection holds none and a
+// busy one allocates none.
+//
+// Most output lives from a write to the end of the same turn: a few buffers, always the same and
+// warm in the cache, serve any number of connections.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "net/detail/byte_buffer.h"
+
+namespace corolane::net::detail {
+
+class BufferPool {
+ public:
+  // What a buffer that is lent has room for at least.
+  static constexpr std::size_t buffer_bytes_min = 16 * 1024;
+
+  BufferPool() { idle_.reserve(idle_count_max); }
+
+  ByteBuffer lend() {
+    if (idle_.empty()) return ByteBuffer(buffer_bytes_min);
+    ByteBuffer buffer = std::move(idle_.back());
+    idle_.pop_back();
+    return buffer;
+  }
+
+  // Takes any buffer, whatever it holds; frees it when it is large or enough are idle.
+  void give_back(ByteBuffer buffer) {
+    if (buffer.capacity() < buffer_bytes_min || buffer.capacity() > kept_bytes_max) return;
+    if (idle_.size() == idle_count_max) return;
+    buffer.clear();
+    idle_.push_back(std::move(buffer));
+  }
+
+ private:
+  // 16 MiB per loop at the most.
+  static constexpr std::size_t idle_count_max = 64;
+  static constexpr std::size_t kept_bytes_max = 256 * 1024;
+
+  std::vector<ByteBuffer> idle_;
+};
+
+}  // namespace corolane::net::detail

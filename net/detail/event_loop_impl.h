@@ -1,0 +1,58 @@
+// What an EventLoop is made of, for this module's own files: the one way to libuv's loop.
+#pragma once
+
+#include <uv.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "net/detail/buffer_pool.h"
+#include "net/event_loop.h"
+
+namespace corolane::net {
+namespace detail {
+class TcpStream;
+}
+
+struct EventLoop::Impl {
+  // Between the loop and the threads that wake it. A loop that is awake needs no system call to
+  // see what it was woken for, and one that was woken needs no second one.
+  enum class State : std::uint8_t { awake, asleep, woken };
+
+  Impl();
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // Has the stream's end_turn() called before the next wait; once, however often it is asked for.
+  void add_due(detail::TcpStream& stream);
+  void remove_due(detail::TcpStream& stream);
+  void end_turn();
+
+  // False when a wake() came before: the loop must not sleep then.
+  bool fall_asleep();
+  void arm_timer(Deadline deadline);
+
+  uv_loop_t uv;
+  uv_async_t waker;
+  uv_timer_t timer;
+  TimePoint timer_time = TimePoint::max();  // For when `timer` is armed; the largest for never.
+  std::atomic<State> state = State::awake;
+
+  // What is open and belongs to somebody; owners count it up and down.
+  std::size_t open_count = 0;
+  // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again
+  // before the loop may sleep.
+  bool keep_awake = false;
+  // Null where a stream went away meanwhile.
+  std::vector<detail::TcpStream*> due;
+  detail::BufferPool buffers;
+  // What streams with a sink read into: its contents live during one call of a sink.
+  std::array<std::byte, 64 * 1024> read_buffer;
+};
+
+}  // namespace corolane::net

@@ -1,0 +1,132 @@
+#include "net/detail/tcp_listener.h"
+
+#include <unistd.h>
+#include <uv.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task.h"
+#include "net/detail/event_loop_impl.h"
+#include "net/detail/tcp_stream.h"
+#include "net/detail/uv_error.h"
+
+namespace corolane::net::detail {
+namespace {
+
+// accept() reports what happened to a connection in the backlog: its trouble, not the listener's.
+bool is_of_connection(int error) {
+  switch (error) {
+    case ECONNABORTED:
+    case EINTR:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENONET:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+struct TcpListener::Watch {
+  uv_poll_t handle;
+  TcpListener* owner;
+};
+
+TcpListener::TcpListener(EventLoop::Impl& loop, const StreamOptions& options)
+    : loop_(loop), stream_options_(options) {}
+
+Result<void> TcpListener::listen(const Endpoint& endpoint, int backlog) {
+  auto address = to_socket_address(endpoint);
+  if (!address) return address.error();
+  local_ = endpoint;
+  if (auto listening = bind_and_listen(*address, backlog); !listening) return listening;
+
+  watch_ = new Watch{.handle = {}, .owner = this};
+  const int status = uv_poll_init_socket(&loop_.uv, &watch_->handle, descriptor_);
+  check(status == 0, "the loop can watch a listening socket");
+  watch_->handle.data = watch_;
+  ++loop_.open_count;
+  return {};
+}
+
+Result<void> TcpListener::bind_and_listen(const SocketAddress& address, int backlog) {
+  const std::string action = "listen on " + to_string(local_);
+  descriptor_ = ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor_ < 0) return uv_error(-errno, action);
+  // A restarted server takes its port back while old connections still linger on it.
+  const int on = 1;
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(descriptor_, address.get(), address.size) < 0) return uv_error(-errno, action);
+  if (::listen(descriptor_, backlog) < 0) return uv_error(-errno, action);
+  SocketAddress bound;
+  if (::getsockname(descriptor_, bound.get(), &bound.size) < 0) return uv_error(-errno, action);
+  local_ = to_endpoint(*bound.get());
+  return {};
+}
+
+Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
+  const std::string action = "accept on " + to_string(local_);
+  const CallCount::Inside inside(calls_);
+  // A full backlog starves nobody: the tasks that are ready come first.
+  if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(action);
+  while (descriptor_ >= 0) {
+    SocketAddress peer;
+    const int accepted =
+        ::accept4(descriptor_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (accepted >= 0) {
+      auto stream = std::make_unique<TcpStream>(loop_, stream_options_);
+      if (auto taken = stream->adopt(accepted, to_endpoint(*peer.get())); !taken) {
+        return taken.error();
+      }
+      return stream;
+    }
+    if (is_of_connection(errno)) continue;
+    if (errno != EAGAIN) return uv_error(-errno, action);
+    start_watching();
+    const coroutine::Wake wake = connections_.wait(deadline);
+    if (wake != coroutine::Wake::notified) {
+      return wake_error(wake, "connection").with_context(action);
+    }
+  }
+  return Error(Code::unavailable, action + ": closed");
+}
+
+void TcpListener::start_watching() {
+  if (watching_) return;
+  watching_ = true;
+  uv_poll_start(&watch_->handle, UV_READABLE, [](uv_poll_t* handle, int, int) {
+    auto* const owner = static_cast<Watch*>(handle->data)->owner;
+    if (owner != nullptr) owner->on_connection();
+  });
+}
+
+void TcpListener::on_connection() {
+  if (connections_.notify_one()) return;
+  // Everybody is busy with earlier ones: the loop need not hear of it again until they are back.
+  uv_poll_stop(&watch_->handle);
+  watching_ = false;
+}
+
+void TcpListener::close() {
+  if (watch_ != nullptr) {
+    watch_->owner = nullptr;
+    uv_close(reinterpret_cast<uv_handle_t*>(&watch_->handle),
+             [](uv_handle_t* handle) { delete static_cast<Watch*>(handle->data); });
+    watch_ = nullptr;
+    --loop_.open_count;
+  }
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  connections_.notify_all();
+}
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,49 @@
+// A listening TCP socket as a Listener.
+//
+// Connections stay in the kernel's backlog until a task takes them: there is no second queue to
+// bound, and running out of descriptors is the error of the accept() that ran into it. libuv only
+// says when to look (uv_poll).
+#pragma once
+
+#include <memory>
+
+#include "coroutine/wait_queue.h"
+#include "net/detail/call_count.h"
+#include "net/detail/socket_address.h"
+#include "net/event_loop.h"
+#include "net/network.h"
+
+namespace corolane::net::detail {
+
+class TcpListener final : public Listener {
+ public:
+  explicit TcpListener(EventLoop::Impl& loop, const StreamOptions& options);
+  ~TcpListener() override { close(); }
+  TcpListener(const TcpListener&) = delete;
+  TcpListener& operator=(const TcpListener&) = delete;
+
+  // Comes first; after a failure it can only be destroyed.
+  Result<void> listen(const Endpoint& endpoint, int backlog);
+
+  Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
+  void close() override;
+  Endpoint local_endpoint() const override { return local_; }
+
+ private:
+  struct Watch;  // The part that libuv holds on to.
+
+  Result<void> bind_and_listen(const SocketAddress& address, int backlog);
+  void start_watching();
+  void on_connection();
+
+  EventLoop::Impl& loop_;
+  const StreamOptions stream_options_;
+  Endpoint local_;
+  int descriptor_ = -1;  // -1 while it does not listen.
+  Watch* watch_ = nullptr;
+  bool watching_ = false;
+  CallCount calls_;
+  coroutine::WaitQueue connections_{"accept"};
+};
+
+}  // namespace corolane::net::detail

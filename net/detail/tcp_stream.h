@@ -1,0 +1,119 @@
+// A TCP connection of libuv as a Stream.
+//
+// What libuv holds on to (its handle, requests and the bytes that it is sending) lives in a
+// TcpSocket, which frees itself once libuv has let go of it. So a stream may be destroyed at any
+// time, also by the sink that it is just calling: after such a call it touches nothing of itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "coroutine/timer_wheel.h"
+#include "coroutine/wait_queue.h"
+#include "net/detail/byte_buffer.h"
+#include "net/detail/call_count.h"
+#include "net/event_loop.h"
+#include "net/stream.h"
+
+namespace corolane::net::detail {
+
+struct TcpSocket;
+
+class TcpStream final : public Stream, private coroutine::Timer {
+ public:
+  TcpStream(EventLoop::Impl& loop, const StreamOptions& options);
+  ~TcpStream() override;
+  TcpStream(const TcpStream&) = delete;
+  TcpStream& operator=(const TcpStream&) = delete;
+
+  // One of these two opens it, before anything else; after a failure it can only be destroyed.
+  // Suspends until connected, as Network::connect().
+  Result<void> connect(const Endpoint& peer, Deadline deadline);
+  // Takes over a connected socket, also when it fails.
+  Result<void> adopt(int descriptor, Endpoint peer);
+
+  Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
+  void set_read_sink(ReadSink& sink) override;
+  Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
+  Result<void> try_write(std::span<const std::byte> bytes) override;
+  Result<void> flush(Deadline deadline) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_closed() const override { return failure_.has_value(); }
+  Endpoint peer_endpoint() const override { return peer_; }
+  Endpoint local_endpoint() const override { return local_; }
+
+  // Sends what was written during the turn, and delivers to the sink what waits for it. May
+  // destroy the stream.
+  void end_turn();
+
+  // Where the loop keeps it until then.
+  static constexpr std::size_t not_due = std::numeric_limits<std::size_t>::max();
+  std::size_t due_index = not_due;
+
+ private:
+  friend struct TcpSocket;
+  struct Reader;
+
+  // Beginning and end.
+  void on_connected(int status);
+  void opened();
+  // Ends both directions at once. May destroy the stream.
+  void break_off(Error error);
+  void release_socket();
+  std::string name() const { return "connection to " + to_string(peer_); }
+
+  // Reading.
+  void start_reading();
+  std::span<std::byte> place_to_read();
+  void on_read(ssize_t count);
+  void on_read_end(int status);
+  // May destroy the stream.
+  void deliver_early();
+  void tell_end();
+
+  // Writing.
+  Result<void> append(std::span<const std::byte> bytes);
+  void send_output();
+  bool send_rest();
+  void on_written(int status);
+  void fail_writing(int status);
+  void drop_output();
+  void output_changed();
+  void check_stall();
+  std::size_t unsent_bytes() const;
+
+  EventLoop::Impl& loop_;
+  const StreamOptions options_;
+  TcpSocket* socket_;  // Null once it is released.
+  Endpoint peer_;
+  Endpoint local_;
+  std::optional<Error> failure_;  // Closed, broken, or at least of no use for writing.
+  bool closed_ = false;           // By close(): the sink is to hear no more.
+  CallCount calls_;
+  coroutine::WaitQueue connected_{"connect"};
+  int connect_status_ = 0;
+
+  ReadSink* sink_ = nullptr;
+  coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
+  ByteBuffer early_;                              // Read before anybody asked for it.
+  bool reading_ = false;
+  bool read_ended_ = false;
+
+  ByteBuffer output_;                 // Behind what the socket is sending already.
+  std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
+  std::uint64_t sent_at_check_ = 0;
+  coroutine::WaitQueue writable_{"room for output"};
+  coroutine::WaitQueue flushed_{"stream flush"};
+  bool sending_ = false;    // libuv waits until the peer takes more.
+  bool finishing_ = false;  // finish_writing() was called,
+  bool finished_ = false;   // and the peer will be told after the output.
+};
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,15 @@
+// Failures of libuv and the kernel as Errors.
+#pragma once
+
+#include <string_view>
+
+#include "coroutine/base/error.h"
+
+namespace corolane::net::detail {
+
+// `status` is what libuv returned: a negated errno, or one of its own for name resolution.
+// `action` says what failed and with whom; "connect to 127.0.0.1:8460" gives
+// "connect to 127.0.0.1:8460: connection refused".
+Error uv_error(int status, std::string_view action);
+
+}  // namespace corolane::net::detail

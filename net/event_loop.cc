@@ -1,0 +1,113 @@
+#include "net/event_loop.h"
+
+#include <uv.h>
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "net/detail/event_loop_impl.h"
+#include "net/detail/tcp_stream.h"
+
+namespace corolane::net {
+
+EventLoop::Impl::Impl() {
+  // A write to a connection that is gone is an error to return, not a reason to die.
+  [[maybe_unused]] static const auto previous = std::signal(SIGPIPE, SIG_IGN);
+  check(uv_loop_init(&uv) == 0, "the process has descriptors left for an event loop");
+  check(uv_async_init(&uv, &waker, nullptr) == 0, "the process has a descriptor left for wake()");
+  uv_timer_init(&uv, &timer);
+  timer.data = this;
+}
+
+EventLoop::Impl::~Impl() {
+  check(open_count == 0, "listeners, streams and signals are gone before their event loop");
+  uv_close(reinterpret_cast<uv_handle_t*>(&waker), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer), nullptr);
+  // Until sockets that were closed lately, and look-ups that nobody waits for, are done with.
+  uv_run(&uv, UV_RUN_DEFAULT);
+  check(uv_loop_close(&uv) == 0, "an event loop that ends has nothing left to do");
+}
+
+void EventLoop::Impl::add_due(detail::TcpStream& stream) {
+  if (stream.due_index != detail::TcpStream::not_due) return;
+  stream.due_index = due.size();
+  due.push_back(&stream);
+}
+
+void EventLoop::Impl::remove_due(detail::TcpStream& stream) {
+  if (stream.due_index == detail::TcpStream::not_due) return;
+  due[std::exchange(stream.due_index, detail::TcpStream::not_due)] = nullptr;
+}
+
+void EventLoop::Impl::end_turn() {
+  // By index: sinks run here, and may close streams or make more of them due.
+  for (std::size_t index = 0; index < due.size(); ++index) {
+    detail::TcpStream* const stream = due[index];
+    if (stream == nullptr) continue;
+    stream->due_index = detail::TcpStream::not_due;
+    stream->end_turn();
+  }
+  due.clear();
+}
+
+bool EventLoop::Impl::fall_asleep() {
+  State expected = State::awake;
+  if (state.compare_exchange_strong(expected, State::asleep, std::memory_order_acq_rel)) {
+    return true;
+  }
+  state.exchange(State::awake, std::memory_order_acq_rel);
+  return false;
+}
+
+void EventLoop::Impl::arm_timer(Deadline deadline) {
+  if (deadline.time() == timer_time) return;
+  timer_time = deadline.time();
+  if (deadline.is_never()) {
+    uv_timer_stop(&timer);
+    return;
+  }
+  // Both clocks count from the same start. Rounded up: never early.
+  const auto due_time = std::chrono::ceil<std::chrono::milliseconds>(deadline.time());
+  const auto due_ms = static_cast<std::uint64_t>(due_time.time_since_epoch().count());
+  const std::uint64_t now_ms = uv_now(&uv);
+  const auto on_time = [](uv_timer_t* fired) {
+    static_cast<Impl*>(fired->data)->timer_time = TimePoint::max();
+    // Without it, a timer that fires before the loop polls would not keep it from sleeping.
+    uv_stop(fired->loop);
+  };
+  uv_timer_start(&timer, on_time, due_ms > now_ms ? due_ms - now_ms : 0, 0);
+}
+
+EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
+
+EventLoop::~EventLoop() = default;
+
+TimePoint EventLoop::now() const { return std::chrono::steady_clock::now(); }
+
+bool EventLoop::wait(Deadline deadline) {
+  Impl& impl = *impl_;
+  impl.keep_awake = false;
+  impl.end_turn();
+  const bool only_looks =
+      impl.keep_awake || deadline == Deadline::passed() || deadline <= Deadline::at(now());
+  if (only_looks || !impl.fall_asleep()) {
+    uv_run(&impl.uv, UV_RUN_NOWAIT);
+    return true;
+  }
+  impl.arm_timer(deadline);
+  uv_run(&impl.uv, UV_RUN_ONCE);
+  impl.state.exchange(Impl::State::awake, std::memory_order_acq_rel);
+  return true;
+}
+
+void EventLoop::wake() {
+  if (impl_->state.exchange(Impl::State::woken, std::memory_order_acq_rel) == Impl::State::asleep) {
+    uv_async_send(&impl_->waker);
+  }
+}
+
+std::size_t EventLoop::open_handle_count() const { return impl_->open_count; }
+
+}  // namespace corolane::net

@@ -1,0 +1,22 @@
+// How names of a .proto file are spelled in C++.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace corolane::rpc::codegen {
+
+// "WaitMove" is "wait_move", "GetURLOf2" is "get_url_of2".
+std::string snake_case(std::string_view name);
+
+// True for every word that C++23 keeps for itself.
+bool is_keyword(std::string_view word);
+
+// "corolane.services.chess" is "corolane::services::chess". A keyword gets an underscore, as in the
+// namespaces of the messages.
+std::string namespace_of(std::string_view package);
+
+// "services/chess/chess.proto" is "services/chess/chess".
+std::string stem_of(const std::string& proto_path);
+
+}  // namespace corolane::rpc::codegen

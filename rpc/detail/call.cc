@@ -1,0 +1,115 @@
+#include "rpc/detail/call.h"
+
+#include <exception>
+#include <string>
+
+#include "coroutine/scheduler.h"
+#include "rpc/detail/server_connection.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+google::protobuf::ArenaOptions arena_options(std::span<char> block) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block.data();
+  options.initial_block_size = block.size();
+  return options;
+}
+
+}  // namespace
+
+Call::Call()
+    : Timer([](Timer& timer) {
+        Call& call = static_cast<Call&>(timer);
+        call.expired_ = true;
+        call.task_.cancel();
+      }),
+      arena_(arena_options(arena_block_)) {}
+
+const google::protobuf::Message* Call::parse(ServedMethod& served,
+                                             std::span<const std::byte> bytes) {
+  served_ = &served;
+  request_ = served.method->new_request(arena_);
+  return request_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? request_
+                                                                                : nullptr;
+}
+
+void Call::begin(ServerConnection& from, std::uint64_t id, Deadline deadline) {
+  connection_ = &from;
+  id_ = id;
+  begun_at_ = now();
+  context_.emplace(deadline, served_->method->full_name, from.id(),
+                   from.stream().peer_endpoint());
+}
+
+void Call::bind(coroutine::TaskRef task) {
+  task_ = task;
+  coroutine::Scheduler::current().timers().arm(*this, context_->deadline());
+}
+
+void Call::run() {
+  Result<void> result = invoke();
+  Timer::cancel();
+  task_ = {};
+  failed_ = !result;
+  if (result || cancelled_) return;
+  Error& error = result.error();
+  if (expired_ && error.code() == Code::cancelled) {
+    error = Error(Code::deadline_exceeded,
+                  std::string(context_->method()) + " did not end within its deadline");
+  }
+  connection_->reply_error(id_, error);
+}
+
+void Call::reset() {
+  Timer::cancel();
+  arena_.Reset();
+  served_ = nullptr;
+  request_ = nullptr;
+  connection_ = nullptr;
+  context_.reset();
+  task_ = {};
+  cancelled_ = expired_ = failed_ = threw_ = false;
+}
+
+void Call::cancel() {
+  cancelled_ = true;
+  if (task_) task_.cancel();
+}
+
+void Call::reply(const google::protobuf::Message& message) {
+  if (cancelled_) return;
+  // Its errors mean that the caller is gone or takes nothing; then nobody waits for this reply.
+  static_cast<void>(connection_->send({.type = FrameType::reply, .call_id = id_}, message,
+                                      context_->deadline()));
+}
+
+Result<void> Call::invoke() {
+  try {
+    return served_->method->invoke(*served_->service, *request_, *context_, *this);
+  } catch (const std::exception& exception) {
+    threw_ = true;
+    return Error(Code::internal, std::string(served_->method->full_name) +
+                                     " threw an exception: " + exception.what());
+  } catch (...) {
+    threw_ = true;
+    return Error(Code::internal, std::string(served_->method->full_name) + " threw an exception");
+  }
+}
+
+Call& CallPool::take() {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<Call>());
+    idle_.push_back(all_.back().get());
+  }
+  Call& call = *idle_.back();
+  idle_.pop_back();
+  return call;
+}
+
+void CallPool::give_back(Call& call) {
+  call.reset();
+  idle_.push_back(&call);
+}
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,72 @@
+#include "rpc/detail/server_connection.h"
+
+#include <string>
+
+#include "coroutine/scheduler.h"
+#include "rpc/detail/call.h"
+
+namespace corolane::rpc::detail {
+
+ServerConnection::ServerConnection(Host& host, std::uint64_t id,
+                                   std::unique_ptr<net::Stream> stream,
+                                   std::size_t request_bytes_max, Deadline hello_deadline)
+    : Connection(std::move(stream), request_bytes_max), host_(host), id_(id) {
+  coroutine::Scheduler::current().timers().arm(hello_timer_, hello_deadline);
+}
+
+void ServerConnection::add(Call& call) {
+  call.index = calls_.size();
+  calls_.push_back(&call);
+}
+
+void ServerConnection::remove(Call& call) {
+  Call& last = *calls_.back();
+  last.index = call.index;
+  calls_[call.index] = &last;
+  calls_.pop_back();
+  // A handler may still be inside a write when its connection closes.
+  if (closed_ && calls_.empty()) host_.ended(*this, by_protocol_error_);
+}
+
+void ServerConnection::reply_error(std::uint64_t call_id, const Error& error) {
+  send_text({.type = FrameType::reply,
+             .code = static_cast<std::uint8_t>(error.code()),
+             .maybe_executed = error.maybe_executed(),
+             .call_id = call_id,
+             .time = static_cast<std::uint32_t>(error.retry_after().count())},
+            error.message());
+}
+
+Result<void> ServerConnection::on_frame(const Frame& frame) {
+  switch (frame.header.type) {
+    case FrameType::request:
+      host_.serve(*this, frame);
+      return {};
+    case FrameType::cancel:
+      for (Call* const call : calls_) {
+        if (call->id() == frame.header.call_id) call->cancel();
+      }
+      return {};
+    default:
+      by_protocol_error_ = true;
+      return Error(Code::invalid_argument, "a client sends requests and cancels only");
+  }
+}
+
+void ServerConnection::on_lost(const Error& reason) {
+  hello_timer_.cancel();
+  by_protocol_error_ |= reason.code() != Code::unavailable;
+  for (Call* const call : calls_) call->cancel();
+}
+
+void ServerConnection::on_closed() {
+  closed_ = true;
+  if (calls_.empty()) host_.ended(*this, by_protocol_error_);
+}
+
+void ServerConnection::HelloTimer::fire(Timer& timer) {
+  static_cast<HelloTimer&>(timer).connection.say_bye(
+      Error(Code::deadline_exceeded, "no hello came in time"));
+}
+
+}  // namespace corolane::rpc::detail

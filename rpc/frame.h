@@ -1,0 +1,98 @@
+// The frames of a connection: a fixed header of 32 bytes, then an extension, then the message.
+//
+//   offset size
+//        0    4  payload size: of extension and message together
+//        4    1  type
+//        5    1  code: of a reply, 0 for success, else the number of a Code
+//        6    1  flags: bit 0, the failed call may have been executed
+//        7    1  zero
+//        8    8  call id: chosen by the caller, unique among its pending calls
+//       16    8  method id of a request
+//       24    4  request: time left, in microseconds (0 = none given, at most 71 minutes);
+//                reply: retry after, in milliseconds
+//       28    4  extension size; an unknown extension is skipped
+//
+// All numbers are little-endian. The message is a protobuf, or the text of an error. The first
+// frame in each direction is a hello; its call id holds hello_magic, its method id the version.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/result.h"
+
+namespace corolane::rpc {
+
+enum class FrameType : std::uint8_t {
+  hello = 1,
+  request = 2,
+  reply = 3,
+  cancel = 4,  // The caller has given up: no reply is needed.
+  bye = 5,     // The sender closes; code and text say why.
+};
+
+struct FrameHeader {
+  std::uint32_t payload_size = 0;
+  FrameType type = FrameType::hello;
+  std::uint8_t code = 0;
+  bool maybe_executed = false;
+  std::uint64_t call_id = 0;
+  std::uint64_t method_id = 0;
+  std::uint32_t time = 0;
+  std::uint32_t extension_size = 0;
+
+  friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
+};
+
+inline constexpr std::size_t frame_header_size = 32;
+inline constexpr std::uint64_t hello_magic = 0x454e414c4f524f43;  // "COROLANE" in memory order.
+inline constexpr std::uint64_t protocol_version = 1;
+
+void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out);
+
+// Fails with invalid_argument when type, code or sizes make no sense.
+Result<FrameHeader> decode(std::span<const std::byte, frame_header_size> bytes);
+
+// What methods are called on the wire: the 64-bit FNV-1a hash of "package.Service/Method"
+// (draft-eastlake-fnv). A server refuses two methods with the same hash.
+constexpr std::uint64_t method_id(std::string_view full_name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : full_name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+struct Frame {
+  FrameHeader header;
+  std::span<const std::byte> message;  // Without the extension.
+};
+
+// Cuts frames out of a flow of bytes in pieces of any size. Copies only what is left of an
+// unfinished frame.
+class FrameDecoder {
+ public:
+  // A frame whose payload is larger is an error.
+  explicit FrameDecoder(std::size_t payload_size_max) : payload_size_max_(payload_size_max) {}
+
+  // Takes in the next piece; next() must have been called until it had no more. `bytes` stays
+  // valid until then.
+  void feed(std::span<const std::byte> bytes);
+
+  // The next whole frame, valid until the next call of feed(); nothing when more bytes are
+  // needed. Fails with invalid_argument or resource_exhausted on what is no frame; the flow
+  // cannot be continued then.
+  Result<bool> next(Frame& frame);
+
+ private:
+  std::size_t payload_size_max_;
+  std::span<const std::byte> input_;
+  std::vector<std::byte> partial_;  // The beginning of a frame, from earlier pieces.
+  bool partial_done_ = false;       // `partial_` holds the frame that next() returned last.
+};
+
+}  // namespace corolane::rpc

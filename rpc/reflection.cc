@@ -1,0 +1,79 @@
+#include "rpc/reflection.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace corolane::rpc {
+namespace {
+
+namespace pb = google::protobuf;
+
+// `service` is null for one that was not generated from a linked proto: its types stay empty.
+MethodEntry describe_method(const Method& method, const pb::ServiceDescriptor* service) {
+  MethodEntry entry;
+  entry.set_full_name(method.full_name);
+  entry.set_timeout_ms(std::chrono::ceil<std::chrono::milliseconds>(method.timeout).count());
+  if (service == nullptr) return entry;
+  const std::string name = entry.full_name().substr(entry.full_name().find('/') + 1);
+  if (const pb::MethodDescriptor* descriptor = service->FindMethodByName(name)) {
+    entry.set_request_type(descriptor->input_type()->full_name());
+    entry.set_reply_type(descriptor->output_type()->full_name());
+  }
+  return entry;
+}
+
+ServiceEntry describe_service(const Service& service) {
+  ServiceEntry entry;
+  entry.set_name(service.service_name());
+  const auto* descriptor =
+      pb::DescriptorPool::generated_pool()->FindServiceByName(service.service_name());
+  for (const Method& method : service.methods()) {
+    *entry.add_methods() = describe_method(method, descriptor);
+  }
+  return entry;
+}
+
+// Appends `file` after what it imports, each file once.
+void append_with_imports(const pb::FileDescriptor& file, std::set<const pb::FileDescriptor*>& seen,
+                         DescribeReply& reply) {
+  if (!seen.insert(&file).second) return;
+  for (int i = 0; i < file.dependency_count(); ++i) {
+    append_with_imports(*file.dependency(i), seen, reply);
+  }
+  pb::FileDescriptorProto proto;
+  file.CopyTo(&proto);
+  proto.SerializeToString(reply.add_files());
+}
+
+}  // namespace
+
+Result<ListServicesReply> ReflectionService::list_services(const ListServicesRequest&, Context&) {
+  std::vector<const Service*> services = server_->services();
+  std::ranges::sort(services, {}, [](const Service* service) -> std::string_view {
+    return service->service_name();
+  });
+  ListServicesReply reply;
+  for (const Service* service : services) *reply.add_services() = describe_service(*service);
+  return reply;
+}
+
+Result<DescribeReply> ReflectionService::describe(const DescribeRequest& request, Context&) {
+  const pb::FileDescriptor* file =
+      pb::DescriptorPool::generated_pool()->FindFileContainingSymbol(request.symbol());
+  if (file == nullptr) {
+    return Error(Code::not_found, "no message or service \"" + request.symbol() +
+                                      "\" is known here; ListServices has what is");
+  }
+  DescribeReply reply;
+  std::set<const pb::FileDescriptor*> seen;
+  append_with_imports(*file, seen, reply);
+  return reply;
+}
+
+}  // namespace corolane::rpc

@@ -1,0 +1,29 @@
+// Tells callers what a server serves: names, types and the descriptors of its messages.
+//
+//   rpc::ReflectionService reflection(server);
+//   server.add(reflection);
+//
+// It tells everything about the protos that are linked into the program, and to everybody who can
+// connect.
+#pragma once
+
+#include "rpc/reflection.corolane.h"
+#include "rpc/server.h"
+
+namespace corolane::rpc {
+
+class ReflectionService : public ReflectionBase {
+ public:
+  // `server` outlives it. Services that are added later are told as well.
+  explicit ReflectionService(const Server& server) : server_(&server) {}
+
+  // Neither suspends.
+  Result<ListServicesReply> list_services(const ListServicesRequest& request,
+                                          Context& context) override;
+  Result<DescribeReply> describe(const DescribeRequest& request, Context& context) override;
+
+ private:
+  const Server* server_;
+};
+
+}  // namespace corolane::rpc

@@ -1,0 +1,44 @@
+// The chess service: rooms by name, and handlers that read as what they do.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+
+#include "coroutine/task_group.h"
+#include "services/chess/chess.corolane.h"
+#include "services/chess/chess_config.h"
+#include "services/chess/room.h"
+
+namespace corolane::services::chess {
+
+class ChessService : public ChessBase {
+ public:
+  // `seed` makes the tokens: unguessable in production, fixed in tests.
+  ChessService(const ChessConfig& config, std::uint64_t seed) : config_(config), random_(seed) {}
+
+  Result<JoinReply> join(const JoinRequest& request, rpc::Context& context) override;
+  Result<MoveReply> move(const MoveRequest& request, rpc::Context& context) override;
+  Result<WaitMoveReply> wait_move(const WaitMoveRequest& request, rpc::Context& context) override;
+  Result<ResignReply> resign(const ResignRequest& request, rpc::Context& context) override;
+  Result<OfferDrawReply> offer_draw(const OfferDrawRequest& request,
+                                    rpc::Context& context) override;
+  Result<ClaimDrawReply> claim_draw(const ClaimDrawRequest& request,
+                                    rpc::Context& context) override;
+  Result<LookReply> look(const LookRequest& request, rpc::Context& context) override;
+
+ private:
+  // Shared, so that a handler that waits in a room outlasts the room's place in the table.
+  using RoomHandle = std::shared_ptr<Room>;
+
+  Result<RoomHandle> find(const std::string& name) const;
+  Result<RoomHandle> find_or_open(const std::string& name);
+
+  ChessConfig config_;
+  std::mt19937_64 random_;
+  std::unordered_map<std::string, RoomHandle> rooms_;
+  coroutine::TaskGroup room_tasks_;  // One keeps the clocks of each room.
+};
+
+}  // namespace corolane::services::chess

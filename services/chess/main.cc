@@ -1,0 +1,16 @@
+// A node that serves chess: chess_node --config config/samples/chess.yaml
+#include <memory>
+#include <random>
+
+#include "framework/run_main.h"
+#include "services/chess/chess_service.h"
+
+int main(int argc, char** argv) {
+  using namespace corolane;
+  return framework::run_main(
+      argc, argv, [](framework::Node& node, const services::chess::ChessConfig& config) {
+        std::random_device entropy;
+        const std::uint64_t seed = std::uint64_t{entropy()} << 32 | entropy();
+        node.serve(std::make_unique<services::chess::ChessService>(config, seed));
+      });
+}

@@ -1,0 +1,123 @@
+// Loading survives whatever happens to a file: it never crashes, and each of its complaints says
+// where.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include "config/loader.h"
+#include "test/config/sample_config.h"
+#include "test/support/random.h"
+
+namespace corolane::config {
+namespace {
+
+using sample::NodeConfig;
+
+constexpr std::string_view original = R"(# A node of the chess cluster.
+name: north
+port: 7001
+drain: false
+log_level: "error"
+slow_after: 250ms
+hosts: [a, b, "c d"]
+retry_delays:
+  - 10ms
+  - 1.5s
+peers:
+  - address: 10.0.0.1:7000
+    weight: 0.5
+  - {address: "10.0.0.2:7000"}
+backup:
+  address: 'localhost:7000'
+chess:
+  rooms_max: 5
+  clock: 3min   # Blitz.
+  scratch: 1MiB
+)";
+
+constexpr std::string_view splinters[] = {
+    "\n",    "\n  ",   ":",     ": ",     "- ",   "[",    "]",   "{",
+    "}",     ",",      "#",     "'",      "\"",   "\\",   "&a ", "*a",
+    "!t ",   "%",      "@",     "|\n",    ">",    "? ",   "---", "\n---\n",
+    "...",   "\t",     "~",     "null",   "<<",   "0",    "-1",  "99999999999999999999",
+    "1e999", "ms",     "\r",    "\x01",   "\xff", "\xc3", "ü",   "\xef\xbb\xbf",
+    "\\x",   "\n\n\n", "peers", "chess:",
+};
+
+class Mutator {
+ public:
+  std::string mutate(std::string text) {
+    for (std::size_t count = 1 + below(6); count > 0; --count) mutate_once(text);
+    return text;
+  }
+
+ private:
+  std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_.below(end)); }
+
+  void mutate_once(std::string& text) {
+    const std::size_t at = below(text.size() + 1);
+    const std::size_t length = below(12);
+    switch (below(6)) {
+      case 0:
+        text.insert(at, splinters[below(std::size(splinters))]);
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text.insert(at, text.substr(below(text.size() + 1), length * 4));
+        break;
+      case 3:
+        if (at < text.size()) text[at] = static_cast<char>(below(256));
+        break;
+      case 4:
+        text.insert(at, std::string(length, ' '));
+        break;
+      default:
+        text.resize(at);
+    }
+  }
+
+  test::Random random_;
+};
+
+// "node.yaml:12: something" for every line, the number within the file.
+void expect_places(const std::string& message, std::ptrdiff_t line_count) {
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view name = "node.yaml:";
+    ASSERT_TRUE(line.starts_with(name)) << line;
+    std::size_t digits = 0;
+    const int number = std::stoi(line.substr(name.size()), &digits);
+    EXPECT_GE(number, 1) << line;
+    EXPECT_LE(number, line_count) << line;
+    EXPECT_EQ(line.substr(name.size() + digits, 2), ": ") << line;
+    EXPECT_GT(line.size(), name.size() + digits + 2) << line;
+  }
+}
+
+TEST(MutationTest, EveryMutatedFileLoadsOrSaysWhere) {
+  Mutator mutator;
+  int failure_count = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    const std::string text = mutator.mutate(std::string(original));
+    SCOPED_TRACE(text);
+    const auto loaded = load_text<NodeConfig>(text, "node.yaml");
+    if (loaded) {
+      const auto again = load_text<NodeConfig>(print(loaded->value, loaded->origins), "again.yaml");
+      ASSERT_TRUE(again) << again;
+      EXPECT_EQ(again->value, loaded->value);
+    } else {
+      ++failure_count;
+      expect_places(loaded.error().message(), std::ranges::count(text, '\n') + 1);
+    }
+  }
+  EXPECT_GT(failure_count, 500) << "the mutations do too little";
+  EXPECT_LT(failure_count, 2'000) << "the mutations do too much";
+}
+
+}  // namespace
+}  // namespace corolane::config

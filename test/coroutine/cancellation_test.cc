@@ -1,0 +1,180 @@
+// Cancellation is a value: what every suspending call tells a cancelled task.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "coroutine/channel.h"
+#include "coroutine/event.h"
+#include "coroutine/mutex.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "test/support/matchers.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+
+// One of everything that can be waited for, with nobody who would ever end the wait.
+struct World {
+  World() {
+    EXPECT_TRUE(full.try_send(1));
+    EXPECT_TRUE(group.spawn("child", [] { return sleep_until(Deadline::never()); }));
+  }
+
+  Event event;
+  Channel<int> full{1};
+  Channel<int> empty{1};
+  WaitQueue queue{"nothing"};
+  Mutex mutex;
+  std::unique_lock<Mutex> held{mutex};
+  Task<void> endless = spawn("endless", [] { return sleep_until(Deadline::never()); });
+  TaskGroup group;
+};
+
+Result<void> as_result(Wake wake) {
+  if (wake == Wake::notified) return {};
+  return wake_error(wake, "nothing");
+}
+
+Result<void> without_value(const Result<int>& result) {
+  if (!result) return result.error();
+  return {};
+}
+
+struct SuspendingCall {
+  std::string name;
+  std::function<Result<void>(World&)> call;
+};
+
+const SuspendingCall suspending_calls[] = {
+    {"SleepFor", [](World&) { return sleep_for(24h); }},
+    {"SleepUntil", [](World&) { return sleep_until(Deadline::never()); }},
+    {"EventWait", [](World& world) { return world.event.wait(Deadline::never()); }},
+    {"EventWaitWithDeadline", [](World& world) { return world.event.wait(Deadline::after(24h)); }},
+    {"ChannelSend", [](World& world) { return world.full.send(2, Deadline::never()); }},
+    {"ChannelReceive",
+     [](World& world) { return without_value(world.empty.receive(Deadline::never())); }},
+    {"WaitQueueWait", [](World& world) { return as_result(world.queue.wait(Deadline::never())); }},
+    {"TaskJoin", [](World& world) { return world.endless.join(); }},
+    {"TaskGroupJoin", [](World& world) { return world.group.join(); }},
+    {"MutexTryLock",
+     [](World& world) -> Result<void> {
+       if (!world.mutex.try_lock_for(24h)) return Error(Code::cancelled, "");
+       return {};
+     }},
+};
+
+class CancellationTest : public testing::TestWithParam<SuspendingCall> {};
+
+TEST_P(CancellationTest, EndsTheCallAtOnce) {
+  World world;
+  auto task = spawn("patient", [&] { return GetParam().call(world); });
+  EXPECT_TRUE(sleep_for(1s));
+  EXPECT_FALSE(task.is_done());
+  const TimePoint cancelled_at = now();
+  task.cancel();
+  EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+  EXPECT_EQ(now(), cancelled_at);
+}
+
+TEST_P(CancellationTest, EveryLaterCallFailsWithoutSuspending) {
+  World world;
+  int turns = 0;
+  auto witness = spawn("witness", [&] {
+    while (yield()) ++turns;
+  });
+  auto task = spawn("cancelled", [&] {
+    const int turns_before = turns;
+    for (int time = 0; time < 3; ++time) {
+      EXPECT_THAT(GetParam().call(world), fails_with(Code::cancelled));
+    }
+    EXPECT_EQ(turns, turns_before);
+  });
+  task.cancel();
+  EXPECT_TRUE(task.join());
+}
+
+INSTANTIATE_TEST_SUITE_P(SuspendingCalls, CancellationTest, testing::ValuesIn(suspending_calls),
+                         [](const auto& call) { return call.param.name; });
+
+TEST(CancellationOfYieldTest, FailsAtOnceAndEveryTime) {
+  auto task = spawn("task", [] {
+    EXPECT_THAT(yield(), fails_with(Code::cancelled));
+    EXPECT_THAT(yield(), fails_with(Code::cancelled));
+  });
+  task.cancel();
+  EXPECT_TRUE(task.join());
+}
+
+TEST(CancellationOfYieldTest, IsNoticedWhenItCameMeanwhile) {
+  auto task = spawn("task", [] { return yield(); });
+  EXPECT_TRUE(yield());
+  task.cancel();
+  EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+}
+
+TEST(CancellationOfMutexTest, LockIgnoresItSoThatScopedLockHolds) {
+  Mutex mutex;
+  mutex.lock();
+  bool locked = false;
+  auto task = spawn("task", [&] {
+    const std::scoped_lock lock(mutex);
+    locked = true;
+    EXPECT_TRUE(is_cancelled());
+  });
+  EXPECT_TRUE(yield());
+  task.cancel();
+  EXPECT_TRUE(sleep_for(1s));
+  EXPECT_FALSE(locked);
+  mutex.unlock();
+  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(locked);
+}
+
+// A result that is there already is not thrown away: cancellation ends waits, nothing else.
+TEST(CancellationOfNothingTest, ACallThatNeedNotWaitSucceeds) {
+  auto task = spawn("cancelled", [] {
+    EXPECT_TRUE(is_cancelled());
+    Channel<int> channel(1);
+    EXPECT_TRUE(channel.send(1, Deadline::never()));
+    EXPECT_EQ(channel.receive(Deadline::never()), 1);
+    Event event;
+    event.set();
+    EXPECT_TRUE(event.wait(Deadline::never()));
+    Mutex mutex;
+    EXPECT_TRUE(mutex.try_lock_for(1s));
+    mutex.unlock();
+    TaskGroup group;
+    EXPECT_TRUE(group.join());
+  });
+  task.cancel();
+  EXPECT_TRUE(task.join());
+}
+
+TEST(CancellationTreeTest, ATaskHandsItOnByEndingItsChildren) {
+  int ended_count = 0;
+  const auto sleeper = [&] {
+    EXPECT_THAT(sleep_for(24h), fails_with(Code::cancelled));
+    ++ended_count;
+  };
+  const TimePoint start = now();
+  auto parent = spawn("parent", [&] {
+    auto child = spawn("child", sleeper);
+    TaskGroup group;
+    EXPECT_TRUE(group.spawn("grandchild", sleeper));
+    EXPECT_THAT(group.join(), fails_with(Code::cancelled));
+  });
+  EXPECT_TRUE(yield());
+  parent.cancel();
+  EXPECT_TRUE(parent.join());
+  EXPECT_EQ(ended_count, 2);
+  EXPECT_EQ(now(), start);
+}
+
+}  // namespace
+}  // namespace corolane::coroutine

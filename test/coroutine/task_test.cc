@@ -1,0 +1,268 @@
+#include "coroutine/task.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coroutine/event.h"
+#include "coroutine/virtual_time.h"
+#include "test/support/matchers.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+
+// Says when it ends, and suspends in doing so.
+class Farewell {
+ public:
+  explicit Farewell(bool& said) : said_(&said) {}
+  Farewell(Farewell&& other) noexcept : said_(std::exchange(other.said_, nullptr)) {}
+  ~Farewell() {
+    if (said_ == nullptr) return;
+    static_cast<void>(sleep_for(1s));
+    *said_ = true;
+  }
+
+ private:
+  bool* said_;
+};
+
+TEST(TaskTest, JoinReturnsWhatTheFunctionReturned) {
+  auto task = spawn("answer", [] { return 42; });
+  EXPECT_EQ(task.join(), 42);
+}
+
+TEST(TaskTest, AResultIsNotWrappedTwice) {
+  auto good = spawn("good", []() -> Result<int> { return 42; });
+  auto bad = spawn("bad", []() -> Result<int> { return Error(Code::not_found, "no answer"); });
+  static_assert(std::is_same_v<decltype(good), Task<int>>);
+  EXPECT_EQ(good.join(), 42);
+  EXPECT_EQ(bad.join().error(), Error(Code::not_found, "no answer"));
+}
+
+TEST(TaskTest, AFunctionMayReturnNothing) {
+  bool ran = false;
+  auto task = spawn("silent", [&] { ran = true; });
+  static_assert(std::is_same_v<decltype(task), Task<void>>);
+  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(ran);
+}
+
+TEST(TaskTest, ResultsAndCapturesMayBeMoveOnly) {
+  auto task =
+      spawn("mover", [owner = std::make_unique<int>(7)]() mutable { return std::move(owner); });
+  auto owner = task.join();
+  ASSERT_TRUE(owner);
+  EXPECT_EQ(**owner, 7);
+}
+
+TEST(TaskTest, OveralignedCapturesAreAligned) {
+  struct alignas(256) Wide {
+    char text[300] = "wide";
+  };
+  auto task = spawn("wide", [wide = Wide()] {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&wide) % 256, 0u);
+    return std::string(wide.text);
+  });
+  EXPECT_EQ(task.join(), "wide");
+}
+
+TEST(TaskTest, SpawnDoesNotRunTheFunctionYet) {
+  bool ran = false;
+  auto task = spawn("later", [&] { ran = true; });
+  EXPECT_FALSE(ran);
+  EXPECT_FALSE(task.is_done());
+  EXPECT_TRUE(yield());
+  EXPECT_TRUE(ran);
+  EXPECT_TRUE(task.is_done());
+}
+
+TEST(TaskTest, TheDestructorCancelsAndJoins) {
+  Result<void> slept;
+  {
+    auto task = spawn("sleeper", [&] {
+      slept = sleep_for(24h);
+      EXPECT_TRUE(Scheduler::current().statistics().task_count > 0);
+    });
+    EXPECT_TRUE(yield());
+  }
+  EXPECT_THAT(slept, fails_with(Code::cancelled));
+}
+
+TEST(TaskTest, TheDestructorWaitsAsLongAsTheTaskTakes) {
+  const TimePoint start = now();
+  {
+    bool said = false;
+    auto task = spawn("farewell", [farewell = Farewell(said)] {
+      WaitQueue stubborn("its own way");
+      EXPECT_EQ(stubborn.wait(Deadline::after(5s), Cancellation::ignore), Wake::deadline);
+    });
+    EXPECT_TRUE(yield());
+  }
+  EXPECT_EQ(now(), start + 5s);  // The farewell's sleep was cancelled.
+}
+
+TEST(TaskTest, AssigningToATaskEndsTheOneItOwned) {
+  bool first_ended = false;
+  Task<void> task = spawn("first", [&] {
+    EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+    first_ended = true;
+  });
+  task = spawn("second", [] {});
+  EXPECT_TRUE(first_ended);
+  EXPECT_TRUE(task.join());
+}
+
+TEST(TaskTest, AMovedTaskIsOwnedByItsNewHandle) {
+  auto task = spawn("moved", [] { return 3; });
+  Task<int> owner = std::move(task);
+  EXPECT_EQ(owner.join(), 3);
+}
+
+TEST(TaskTest, ATaskIsJoinedOnce) {
+  auto task = spawn("once", [] { return 3; });
+  EXPECT_EQ(task.join(), 3);
+  EXPECT_THAT(task.join(), fails_with(Code::failed_precondition));
+  EXPECT_THAT(Task<int>().join(), fails_with(Code::failed_precondition));
+}
+
+TEST(TaskTest, CancellingATaskThatHasEndedDoesNothing) {
+  auto task = spawn("ended", [] { return 3; });
+  EXPECT_TRUE(yield());
+  task.cancel();
+  EXPECT_EQ(task.join(), 3);
+}
+
+TEST(TaskTest, AStrayExceptionIsAnInternalErrorThatNamesTheTask) {
+  const auto count_before = Scheduler::current().statistics().stray_exception_count;
+  auto known = spawn("careless", []() -> int { throw std::runtime_error("index 9 of 8"); });
+  auto unknown = spawn("reckless", []() -> int { throw 42; });
+  const auto known_result = known.join();
+  const auto unknown_result = unknown.join();
+  EXPECT_THAT(known_result, fails_with(Code::internal));
+  EXPECT_NE(known_result.error().message().find("careless"), std::string::npos);
+  EXPECT_NE(known_result.error().message().find("index 9 of 8"), std::string::npos);
+  EXPECT_THAT(unknown_result, fails_with(Code::internal));
+  EXPECT_NE(unknown_result.error().message().find("reckless"), std::string::npos);
+  EXPECT_EQ(Scheduler::current().statistics().stray_exception_count, count_before + 2);
+}
+
+TEST(TaskTest, ATaskThatGetsNoStackIsJoinedWithResourceExhausted) {
+  VirtualTime time;
+  Scheduler scheduler(time, {.stacks = {.stack_count_max = 2}});
+  const auto ran = scheduler.run("main", [] {
+    auto first = spawn("first", [] { return 1; });
+    auto second = spawn("second", [] { return 2; });
+    EXPECT_TRUE(second.is_done());
+    EXPECT_THAT(second.join(), fails_with(Code::resource_exhausted));
+    EXPECT_EQ(first.join(), 1);
+    auto third = spawn("third", [] { return 3; });
+    EXPECT_EQ(third.join(), 3);
+  });
+  EXPECT_TRUE(ran);
+}
+
+TEST(TaskTest, AJoinThatTimesOutLeavesTheTaskOwned) {
+  const TimePoint start = now();
+  auto task = spawn("slow", [] {
+    EXPECT_TRUE(sleep_for(5s));
+    return 3;
+  });
+  EXPECT_THAT(task.join(Deadline::after(2s)), fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(now(), start + 2s);
+  EXPECT_EQ(task.join(), 3);
+  EXPECT_EQ(now(), start + 5s);
+}
+
+TEST(TaskTest, ACancelledJoinerLeavesTheTaskOwnedAndRunning) {
+  auto task = spawn("slow", [] {
+    EXPECT_TRUE(sleep_for(5s));
+    return 3;
+  });
+  auto joiner = spawn("joiner", [&] { return task.join(); });
+  EXPECT_TRUE(sleep_for(1s));
+  joiner.cancel();
+  EXPECT_THAT(joiner.join(), fails_with(Code::cancelled));
+  EXPECT_EQ(task.join(), 3);
+}
+
+TEST(TaskTest, CapturesEndInsideTheTaskAndMaySuspend) {
+  bool said = false;
+  const TimePoint start = now();
+  auto task = spawn("farewell", [farewell = Farewell(said)] { return 3; });
+  EXPECT_EQ(task.join(), 3);
+  EXPECT_TRUE(said);
+  EXPECT_EQ(now(), start + 1s);
+}
+
+TEST(TaskTest, CapturesEndAlsoAfterAStrayException) {
+  bool said = false;
+  auto task = spawn("farewell", [farewell = Farewell(said)] { throw std::runtime_error("oops"); });
+  EXPECT_THAT(task.join(), fails_with(Code::internal));
+  EXPECT_TRUE(said);
+}
+
+TEST(TaskTest, AnUnjoinedResultIsDestroyed) {
+  const auto result = std::make_shared<int>(3);
+  {
+    auto task = spawn("result", [result] { return result; });
+    EXPECT_TRUE(yield());
+    EXPECT_EQ(result.use_count(), 2);
+  }
+  EXPECT_EQ(result.use_count(), 1);
+}
+
+TEST(TaskTest, TasksMaySpawnTasks) {
+  const auto count_down = [](const auto& self, int depth) -> Result<int> {
+    if (depth == 0) return 0;
+    auto child = spawn("child", [&] { return self(self, depth - 1); });
+    auto below = child.join();
+    if (!below) return below.error();
+    return *below + 1;
+  };
+  EXPECT_EQ(count_down(count_down, 50), 50);
+}
+
+TEST(TaskTest, ANameMayBeEmptyAndIsCutTo31Bytes) {
+  const std::string longest(31, 'x');
+  auto nameless = spawn({}, [] {});
+  auto verbose = spawn(longest + "yz", [] {});
+  const auto tasks = Scheduler::current().tasks();
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[1].name, "");
+  EXPECT_EQ(tasks[2].name, longest);
+}
+
+TEST(TaskTest, SleepingUntilThePastDoesNotSuspend) {
+  bool other_ran = false;
+  auto other = spawn("other", [&] { other_ran = true; });
+  EXPECT_TRUE(sleep_until(Deadline::passed()));
+  EXPECT_TRUE(sleep_for(-1s));
+  EXPECT_FALSE(other_ran);
+}
+
+TEST(TaskTest, IsCancelledTellsTheRunningTaskOnly) {
+  auto task = spawn("worker", [] {
+    int rounds = 0;
+    while (!is_cancelled()) {
+      ++rounds;
+      static_cast<void>(yield());
+    }
+    return rounds;
+  });
+  for (int turn = 0; turn < 3; ++turn) EXPECT_TRUE(yield());
+  task.cancel();
+  EXPECT_EQ(task.join(), 3);
+  EXPECT_FALSE(is_cancelled());
+}
+
+}  // namespace
+}  // namespace corolane::coroutine

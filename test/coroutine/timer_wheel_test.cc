@@ -1,0 +1,274 @@
+#include "coroutine/timer_wheel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "coroutine/task_group.h"
+#include "test/support/random.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr TimePoint start{100h};
+
+// Notes the order in which alarms ring.
+struct Alarm : Timer {
+  Alarm(std::vector<int>& order, int own_number)
+      : Timer(&Alarm::ring), rung(order), number(own_number) {}
+  static void ring(Timer& timer) {
+    auto& self = static_cast<Alarm&>(timer);
+    self.rung.push_back(self.number);
+    if (self.then) self.then();
+  }
+
+  std::vector<int>& rung;
+  int number;
+  std::function<void()> then;
+};
+
+class TimerWheelTest : public testing::Test {
+ protected:
+  using Order = std::vector<int>;
+
+  TimerWheel wheel_{start};
+  Order rung_;
+  Alarm first_{rung_, 1};
+  Alarm second_{rung_, 2};
+};
+
+TEST_F(TimerWheelTest, AnEmptyWheelHasNothingToDo) {
+  EXPECT_TRUE(wheel_.next().is_never());
+  wheel_.advance(start + 1000h);
+  EXPECT_TRUE(wheel_.next().is_never());
+}
+
+TEST_F(TimerWheelTest, ATimerFiresAtItsTimeAndNotANanosecondEarlier) {
+  TimePoint time = start;
+  for (const Duration delay : {1ns, 999'999ns, 1'048'576ns, 67'108'865ns, 3'600'000'000'000ns}) {
+    wheel_.arm(first_, Deadline::at(time + delay));
+    wheel_.advance(time + delay - 1ns);
+    EXPECT_TRUE(first_.is_armed());
+    wheel_.advance(time + delay);
+    EXPECT_FALSE(first_.is_armed());
+    time += delay;
+  }
+  EXPECT_EQ(rung_.size(), 5u);
+}
+
+TEST_F(TimerWheelTest, ATimeThatHasPassedFiresAtTheNextAdvance) {
+  wheel_.arm(first_, Deadline::passed());
+  wheel_.arm(second_, Deadline::at(start - 1h));
+  EXPECT_LE(wheel_.next(), Deadline::at(start));
+  wheel_.advance(start);
+  EXPECT_EQ(rung_, Order({1, 2}));
+}
+
+TEST_F(TimerWheelTest, NeverDisarms) {
+  wheel_.arm(first_, Deadline::at(start + 1s));
+  wheel_.arm(first_, Deadline::never());
+  EXPECT_FALSE(first_.is_armed());
+  EXPECT_TRUE(wheel_.next().is_never());
+}
+
+TEST_F(TimerWheelTest, TheLastTimeArmedCounts) {
+  wheel_.arm(first_, Deadline::at(start + 1s));
+  wheel_.arm(first_, Deadline::at(start + 3s));
+  EXPECT_EQ(wheel_.armed_count(), 1u);
+  wheel_.advance(start + 2s);
+  EXPECT_TRUE(rung_.empty());
+  wheel_.advance(start + 3s);
+  EXPECT_EQ(rung_, Order({1}));
+}
+
+TEST_F(TimerWheelTest, ACancelledOrDestroyedTimerDoesNotFire) {
+  wheel_.arm(first_, Deadline::at(start + 1s));
+  first_.cancel();
+  first_.cancel();
+  {
+    Alarm gone(rung_, 3);
+    wheel_.arm(gone, Deadline::at(start + 1s));
+  }
+  EXPECT_EQ(wheel_.armed_count(), 0u);
+  wheel_.advance(start + 1s);
+  EXPECT_TRUE(rung_.empty());
+}
+
+TEST_F(TimerWheelTest, ACallbackMayArmItsOwnTimerAgain) {
+  first_.then = [&] {
+    if (rung_.size() < 3) wheel_.arm(first_, Deadline::at(start + 1s));
+  };
+  wheel_.arm(first_, Deadline::at(start + 1s));
+  wheel_.advance(start + 1s);
+  EXPECT_EQ(rung_.size(), 1u);  // Never twice in one advance, or it might not end.
+  wheel_.advance(start + 1s);
+  wheel_.advance(start + 1s);
+  EXPECT_EQ(rung_.size(), 3u);
+  EXPECT_EQ(wheel_.armed_count(), 0u);
+}
+
+TEST_F(TimerWheelTest, ACallbackMayCancelATimerThatIsDueWithIt) {
+  first_.then = [&] { second_.cancel(); };
+  wheel_.arm(first_, Deadline::at(start + 1s));
+  wheel_.arm(second_, Deadline::at(start + 1s));
+  wheel_.advance(start + 1s);
+  EXPECT_EQ(rung_, Order({1}));
+  EXPECT_EQ(wheel_.armed_count(), 0u);
+}
+
+TEST_F(TimerWheelTest, EqualTimesFireInTheOrderOfArming) {
+  test::Random random;
+  const TimePoint time = start + 24h * 365;
+  std::vector<std::unique_ptr<Alarm>> alarms;
+  Order expected;
+  // Armed from ever nearer, so that they begin in different levels of the wheel.
+  for (Duration distance = time - start; distance > 0ns; distance = random.up_to(distance / 2)) {
+    wheel_.advance(time - distance);
+    for (int twice = 0; twice < 2; ++twice) {
+      expected.push_back(static_cast<int>(expected.size()));
+      alarms.push_back(std::make_unique<Alarm>(rung_, expected.back()));
+      wheel_.arm(*alarms.back(), Deadline::at(time));
+    }
+  }
+  wheel_.advance(time);
+  EXPECT_EQ(rung_, expected);
+}
+
+TEST(TimerWheelInVirtualTimeTest, EverySleepEndsExactlyOnItsDeadline) {
+  test::Random random;
+  TaskGroup group;
+  for (int sleeper = 0; sleeper < 100; ++sleeper) {
+    EXPECT_TRUE(group.spawn("sleeper", [&] {
+      for (int round = 0; round < 20; ++round) {
+        const Duration delay(static_cast<Duration::rep>(random.below(1ull << random.below(50))));
+        const TimePoint end = now() + delay;
+        EXPECT_TRUE(sleep_until(Deadline::at(end)));
+        EXPECT_EQ(now(), end);
+      }
+    }));
+  }
+  EXPECT_TRUE(group.join());
+}
+
+// A wheel beside the plainest thing that does the same, a sorted map.
+class TwinWheels {
+ public:
+  TwinWheels() {
+    for (std::size_t number = 0; number < 300; ++number) {
+      twins_.push_back(std::make_unique<Twin>(*this));
+    }
+  }
+  ~TwinWheels() {
+    for (const auto& twin : twins_) cancel(*twin);
+  }
+
+  void do_something() {
+    const std::uint64_t choice = random_.below(10);
+    if (choice < 7) {
+      arm_or_cancel();
+    } else if (choice < 9) {
+      advance_to(wheel_.next());
+    } else {
+      const std::uint64_t longest = random_.one_in(1000) ? 1ull << 55 : 1ull << random_.below(36);
+      advance_to(Deadline::at(time_ + random_duration(longest)));
+    }
+    ASSERT_EQ(wheel_.armed_count(), expected_.size());
+    ASSERT_EQ(wheel_.next().is_never(), expected_.empty());
+    if (expected_.empty()) return;
+    ASSERT_LE(wheel_.next().time(), expected_.begin()->first);
+  }
+
+ private:
+  struct Twin;
+  using Expected = std::multimap<TimePoint, Twin*>;
+
+  struct Twin : Timer {
+    explicit Twin(TwinWheels& own_wheels) : Timer(&Twin::fire), wheels(own_wheels) {}
+    static void fire(Timer& timer) {
+      auto& twin = static_cast<Twin&>(timer);
+      twin.wheels.fired(twin);
+    }
+
+    TwinWheels& wheels;
+    std::optional<Expected::iterator> place;  // In expected_, while armed.
+    std::uint64_t armed_in = 0;               // The advance during or after which it was armed.
+  };
+
+  Duration random_duration(std::uint64_t longest) {
+    return random_.up_to(Duration(static_cast<Duration::rep>(longest)));
+  }
+
+  // From a nanosecond to 36 years ahead, every order of magnitude as likely; sometimes the past.
+  void arm_or_cancel() {
+    Twin& twin = *twins_[random_.below(twins_.size())];
+    if (random_.one_in(4)) return cancel(twin);
+    const Duration ahead = random_duration(1ull << random_.below(61));
+    arm(twin, random_.one_in(20) ? time_ - ahead : time_ + ahead);
+  }
+
+  void arm(Twin& twin, TimePoint time) {
+    if (twin.place) expected_.erase(*twin.place);
+    twin.place = expected_.emplace(time, &twin);
+    twin.armed_in = advance_count_;
+    wheel_.arm(twin, Deadline::at(time));
+    ASSERT_TRUE(twin.is_armed());
+  }
+
+  void cancel(Twin& twin) {
+    if (twin.place) expected_.erase(*twin.place);
+    twin.place.reset();
+    twin.cancel();
+    ASSERT_FALSE(twin.is_armed());
+  }
+
+  void fired(Twin& twin) {
+    ++fired_count_;
+    ASSERT_FALSE(twin.is_armed());
+    ASSERT_TRUE(twin.place) << "fired without being armed";
+    ASSERT_LE((*twin.place)->first, time_) << "fired early";
+    ASSERT_LT(twin.armed_in, advance_count_) << "armed by a callback and fired with it";
+    expected_.erase(*twin.place);
+    twin.place.reset();
+    if (random_.one_in(2)) arm_or_cancel();
+  }
+
+  void advance_to(Deadline deadline) {
+    if (deadline.is_never()) return;
+    const bool to_next = deadline == wheel_.next();
+    const std::uint64_t fired_before = fired_count_;
+    time_ = std::max(time_, deadline.time());
+    ++advance_count_;
+    wheel_.advance(time_);
+    const bool got_on = fired_count_ > fired_before || wheel_.next() > deadline;
+    ASSERT_TRUE(got_on || !to_next) << "next() leads nowhere";
+    for (auto due = expected_.begin(); due != expected_.end() && due->first <= time_; ++due) {
+      ASSERT_EQ(due->second->armed_in, advance_count_) << "was due and did not fire";
+    }
+  }
+
+  test::Random random_;
+  TimePoint time_ = start;
+  TimerWheel wheel_{start};
+  Expected expected_;
+  std::vector<std::unique_ptr<Twin>> twins_;
+  std::uint64_t advance_count_ = 0;
+  std::uint64_t fired_count_ = 0;
+};
+
+TEST(TimerWheelPropertyTest, DoesWhatASortedMapWouldDo) {
+  TwinWheels twins;
+  for (int operation = 0; operation < 200'000 && !testing::Test::HasFailure(); ++operation) {
+    twins.do_something();
+  }
+}
+
+}  // namespace
+}  // namespace corolane::coroutine

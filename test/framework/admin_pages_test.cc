@@ -1,0 +1,183 @@
+#include "framework/admin_pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "coroutine/event.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/node.h"
+#include "rpc/client.h"
+#include "test/framework/pages.h"
+#include "test/framework/slow_service.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+class AdminPagesTest : public testing::Test {
+ protected:
+  AdminPagesTest() {
+    node_.serve(test::SlowService());
+    const auto started = node_.start();
+    EXPECT_TRUE(started) << started;
+  }
+
+  static NodeConfig config() {
+    NodeConfig config;
+    config.name = "pages";
+    config.listen = "127.0.0.1:0";
+    config.admin = "127.0.0.1:0";
+    config.log_level = LogLevel::error;
+    return config;
+  }
+
+  net::HttpResponse page(const std::string& target) {
+    return test::fetch(network_, node_.endpoints().admin, target);
+  }
+  Json json_page(const std::string& target) {
+    const auto response = page(target);
+    EXPECT_EQ(response.status, 200U) << response.body;
+    EXPECT_EQ(response.content_type, "application/json");
+    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  }
+
+  void call_slow(std::chrono::milliseconds delay) {
+    const net::Endpoint& endpoint = node_.endpoints().listen;
+    auto client =
+        rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s));
+    ASSERT_TRUE(client) << client;
+    ASSERT_TRUE(test::SlowClient(**client).wait(test::wait_request(delay)));
+  }
+
+  sim::SimulatedNetwork network_;
+  Node node_{config(), network_};
+};
+
+TEST_F(AdminPagesTest, TheRootListsThemAll) {
+  const std::string list = page("/").body;
+  for (const char* path : {"/health", "/metrics", "/stats", "/tasks"}) {
+    EXPECT_THAT(list, HasSubstr(path));
+  }
+}
+
+TEST_F(AdminPagesTest, StatsTellWhichNodeItIs) {
+  ASSERT_TRUE(coroutine::sleep_for(2500ms));
+  const Json node = json_page("/stats")["node"];
+  EXPECT_EQ(node["name"], "pages");
+  EXPECT_EQ(node["stopping"], false);
+  EXPECT_EQ(node["listen"], to_string(node_.endpoints().listen));
+  EXPECT_EQ(node["admin"], to_string(node_.endpoints().admin));
+  EXPECT_GE(node["uptime_seconds"], 2.5);
+  EXPECT_TRUE(node.contains("version"));
+  EXPECT_TRUE(node.contains("pid"));
+}
+
+TEST_F(AdminPagesTest, StatsTellWhatCoroutinesCost) {
+  const Json stats = json_page("/stats");
+  for (const char* cost : {"switch_ns", "create_ns"}) {
+    for (const char* key : {"count", "mean", "p50", "p99", "max"}) {
+      EXPECT_TRUE(stats["coroutine"][cost].contains(key)) << cost << '.' << key;
+    }
+  }
+  for (const char* key : {"tasks", "tasks_peak", "created", "switches", "turns"}) {
+    EXPECT_GT(stats["coroutine"][key], 0) << key;
+  }
+  EXPECT_EQ(stats["coroutine"]["stray_exceptions"], 0);
+  EXPECT_TRUE(stats["timers"].contains("armed"));
+}
+
+TEST_F(AdminPagesTest, StatsTellWhatTheStackPoolDoes) {
+  const Json pool = json_page("/stats")["stack_pool"];
+  for (const char* key : {"in_use", "idle", "peak", "cap", "hits", "misses", "hit_rate", "refused",
+                          "mapped_bytes", "guard"}) {
+    EXPECT_TRUE(pool.contains(key)) << key;
+  }
+  EXPECT_GT(pool["in_use"], 0);
+  EXPECT_GT(pool["mapped_bytes"], 0);
+}
+
+TEST_F(AdminPagesTest, StatsTellWhatEveryMethodDid) {
+  call_slow(100ms);
+  const Json rpc = json_page("/stats")["rpc"];
+  for (const char* key : {"connections", "accepted", "running", "protocol_errors"}) {
+    EXPECT_TRUE(rpc.contains(key)) << key;
+  }
+  const Json method = rpc["methods"]["corolane.test.Slow/Wait"];
+  EXPECT_EQ(method["calls"], 1);
+  EXPECT_EQ(method["errors"], 0);
+  EXPECT_EQ(method["refused"], 0);
+  EXPECT_EQ(method["running"], 0);
+  EXPECT_GE(method["latency_us"]["p50"], 100'000);
+  EXPECT_GE(method["latency_us"]["p99"], 100'000);
+}
+
+TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {
+  coroutine::Event move("a move");
+  auto waiting = coroutine::spawn("spectator", [&] { return move.wait(Deadline::never()); });
+  ASSERT_TRUE(coroutine::sleep_for(1500ms));
+  const auto response = page("/tasks");
+  EXPECT_EQ(response.status, 200U);
+  EXPECT_THAT(response.body, StartsWith("ID"));
+  EXPECT_THAT(response.body,
+              ContainsRegex("\n[0-9]+ +spectator +suspended +a move +1\\.5[0-9]+s +1\\.5[0-9]+s +"
+                            "test/framework/admin_pages_test.cc:[0-9]+\n"));
+  EXPECT_THAT(response.body, ContainsRegex("\n[0-9]+ tasks\n$"));
+}
+
+TEST_F(AdminPagesTest, TasksAreJsonForPrograms) {
+  coroutine::Event move("a move");
+  auto waiting =
+      coroutine::spawn("spectator \"x\" \xff", [&] { return move.wait(Deadline::never()); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const Json page = json_page("/tasks?format=json");
+  ASSERT_EQ(page["count"], page["tasks"].size());
+  Json found;
+  for (const Json& task : page["tasks"]) {
+    if (task["waiting_for"] == "a move") found = task;
+  }
+  EXPECT_EQ(found["name"], "spectator \"x\" \ufffd");
+  EXPECT_EQ(found["state"], "suspended");
+  EXPECT_EQ(found["cancelled"], false);
+  EXPECT_GE(found["in_state_seconds"], 1.0);
+  EXPECT_GE(found["age_seconds"], 1.0);
+  EXPECT_THAT(found["spawned_at"], StartsWith("test/framework/admin_pages_test.cc:"));
+}
+
+TEST_F(AdminPagesTest, OfVeryManyTasksTheOldestAreShown) {
+  coroutine::Event end;
+  coroutine::TaskGroup crowd;
+  for (int i = 0; i < 1'200; ++i) {
+    ASSERT_TRUE(crowd.spawn("crowd", [&] { return end.wait(Deadline::never()); }));
+  }
+  EXPECT_THAT(page("/tasks").body, ContainsRegex("\n12[0-9][0-9] tasks, the oldest 1000 shown\n$"));
+  const Json json = json_page("/tasks?format=json");
+  EXPECT_EQ(json["tasks"].size(), 1'000);
+  EXPECT_GT(json["count"], 1'200);
+}
+
+TEST_F(AdminPagesTest, AnUnknownFormatIsRefusedWithTheRightOnes) {
+  const auto response = page("/tasks?format=xml");
+  EXPECT_EQ(response.status, 400U);
+  EXPECT_EQ(response.body, "format is text or json, as in /tasks?format=json\n");
+}
+
+TEST_F(AdminPagesTest, MetricsHaveTheContentTypeOfTheirFormat) {
+  const auto response = page("/metrics");
+  EXPECT_EQ(response.status, 200U);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(response.body, StartsWith("# HELP corolane_"));
+}
+
+}  // namespace
+}  // namespace corolane::framework

@@ -1,0 +1,152 @@
+#include "framework/admin.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coroutine/event.h"
+#include "coroutine/task.h"
+#include "framework/log.h"
+#include "test/framework/pages.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fetch;
+using testing::HasSubstr;
+
+net::HttpHandler text_page(std::string text) {
+  return [text = std::move(text)](const net::HttpRequest&) {
+    net::HttpResponse response;
+    response.body = text;
+    return response;
+  };
+}
+
+class AdminTest : public testing::Test {
+ protected:
+  // Starts to serve; the endpoint to fetch from.
+  net::Endpoint start() {
+    auto endpoint = admin_.listen({"127.0.0.1", 0});
+    EXPECT_TRUE(endpoint) << endpoint;
+    return endpoint.value_or(net::Endpoint{});
+  }
+
+  sim::SimulatedNetwork network_;
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }};
+  AdminServer admin_{network_, log_};
+};
+
+TEST_F(AdminTest, ServesEachPageAtItsPath) {
+  admin_.page("/one", "the first", text_page("1"));
+  admin_.page("/two", "the second", text_page("2"));
+  const auto endpoint = start();
+  EXPECT_EQ(fetch(network_, endpoint, "/one").body, "1");
+  EXPECT_EQ(fetch(network_, endpoint, "/two?format=any").body, "2");
+}
+
+TEST_F(AdminTest, TheRootListsAllPages) {
+  admin_.page("/health", "whether it serves", text_page("ok"));
+  const auto response = fetch(network_, start(), "/");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body,
+            "/        this list\n"
+            "/health  whether it serves\n");
+}
+
+TEST_F(AdminTest, AnUnknownPathNamesThePagesThereAre) {
+  admin_.page("/health", "whether it serves", text_page("ok"));
+  const auto response = fetch(network_, start(), "/helth?now");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_THAT(response.body, HasSubstr("no page /helth; there are:\n"));
+  EXPECT_THAT(response.body, HasSubstr("/health  whether it serves\n"));
+}
+
+TEST_F(AdminTest, AnswersToNothingButGetAndHead) {
+  const auto endpoint = start();
+  EXPECT_EQ(fetch(network_, endpoint, "/", "HEAD").status, 200);
+  for (const char* method : {"POST", "PUT", "DELETE"}) {
+    EXPECT_EQ(fetch(network_, endpoint, "/", method).status, 405) << method;
+  }
+}
+
+TEST_F(AdminTest, RefusesToListenWhereOthersCouldReachIt) {
+  for (const char* address : {"0.0.0.0", "10.0.0.1", "::", "192.168.1.127"}) {
+    const auto endpoint = admin_.listen({address, 8461});
+    ASSERT_FALSE(endpoint) << address;
+    EXPECT_EQ(endpoint.error().code(), Code::invalid_argument);
+    EXPECT_THAT(endpoint.error().message(), HasSubstr("is no loopback address"));
+  }
+}
+
+TEST_F(AdminTest, ListensOnLoopbackOfBothFamilies) {
+  EXPECT_TRUE(require_loopback({"127.0.0.1", 1}));
+  EXPECT_TRUE(require_loopback({"127.8.8.8", 1}));
+  EXPECT_TRUE(require_loopback({"::1", 1}));
+}
+
+TEST_F(AdminTest, ASlowPageHoldsUpNoOther) {
+  coroutine::Event release;
+  admin_.page("/slow", "takes its time", [&](const net::HttpRequest& request) {
+    static_cast<void>(release.wait(Deadline::never()));
+    return text_page("slow")(request);
+  });
+  admin_.page("/fast", "does not", text_page("fast"));
+  const auto endpoint = start();
+  auto slow = coroutine::spawn("slow", [&] { return fetch(network_, endpoint, "/slow").body; });
+  EXPECT_EQ(fetch(network_, endpoint, "/fast").body, "fast");
+  release.set();
+  EXPECT_EQ(*slow.join(), "slow");
+}
+
+TEST_F(AdminTest, APageThatThrowsIsAnErrorOfThatPageAlone) {
+  admin_.page("/bad", "throws", [](const net::HttpRequest&) -> net::HttpResponse {
+    throw std::runtime_error("bad");
+  });
+  const auto endpoint = start();
+  EXPECT_EQ(fetch(network_, endpoint, "/bad").status, 500);
+  EXPECT_EQ(fetch(network_, endpoint, "/").status, 200);
+}
+
+TEST_F(AdminTest, MoreConnectionsThanItTakesWaitForTheirTurn) {
+  const auto endpoint = start();
+  std::vector<std::unique_ptr<net::Stream>> idle;
+  for (std::size_t i = 0; i < AdminServer::connection_count_max; ++i) {
+    auto stream = network_.connect(endpoint, Deadline::after(1s));
+    ASSERT_TRUE(stream) << stream;
+    idle.push_back(std::move(*stream));
+  }
+  auto late = coroutine::spawn("late", [&] { return fetch(network_, endpoint, "/").status; });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_FALSE(late.is_done());
+  idle.pop_back();
+  EXPECT_EQ(*late.join(), 200U);
+}
+
+TEST_F(AdminTest, StopEndsConnectionsWhateverTheyDo) {
+  admin_.page("/never", "never answers", [](const net::HttpRequest& request) {
+    static_cast<void>(coroutine::sleep_for(24h));
+    return text_page("at last")(request);
+  });
+  const auto endpoint = start();
+  auto idle = network_.connect(endpoint, Deadline::after(1s));
+  ASSERT_TRUE(idle) << idle;
+  auto caught = coroutine::spawn("caught", [&] { return fetch(network_, endpoint, "/never"); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const auto start_of_stop = now();
+  admin_.stop();
+  EXPECT_EQ(now(), start_of_stop);
+  EXPECT_TRUE(caught.join());
+  EXPECT_EQ(fetch(network_, endpoint, "/").status, 0U);
+}
+
+}  // namespace
+}  // namespace corolane::framework

@@ -1,0 +1,31 @@
+// A program that is a node with the slow service: what run_main_test runs.
+#include "framework/run_main.h"
+#include "test/framework/slow_service.h"
+
+namespace corolane::test {
+namespace {
+
+struct SlowConfig {
+  static constexpr const char* section = "slow";
+
+  int weight = 7;
+  bool refuse = false;
+};
+
+void describe(config::Section& section, SlowConfig& value) {
+  section.field("weight", value.weight, "Is of no consequence.", config::between(0, 100));
+  section.field("refuse", value.refuse, "The service cannot be made.");
+}
+
+Result<void> set_up(framework::Node& node, const SlowConfig& config) {
+  if (config.refuse) return Error(Code::failed_precondition, "no weights to be had");
+  node.serve(SlowService());
+  return {};
+}
+
+}  // namespace
+}  // namespace corolane::test
+
+int main(int argc, char** argv) {
+  return corolane::framework::run_main(argc, argv, corolane::test::set_up);
+}

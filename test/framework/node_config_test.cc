@@ -1,0 +1,92 @@
+#include "framework/node_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "config/loader.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+Result<config::Loaded<NodeConfig>> load(std::string_view text) {
+  return config::load_text<NodeConfig>(text, "node.yaml");
+}
+
+TEST(NodeConfigTest, TheDefaultIsValid) {
+  const auto endpoints = validate(NodeConfig());
+  ASSERT_TRUE(endpoints) << endpoints;
+  EXPECT_EQ(endpoints->listen, (net::Endpoint{"127.0.0.1", 8460}));
+  EXPECT_EQ(endpoints->admin, (net::Endpoint{"127.0.0.1", 8461}));
+}
+
+TEST(NodeConfigTest, EveryKeyCanBeSet) {
+  const auto loaded = load(
+      "name: lobby-1\n"
+      "listen: 0.0.0.0:1\n"
+      "admin: '[::1]:2'\n"
+      "stop_time_max: 1500ms\n"
+      "log_level: debug\n"
+      "stacks: {count_max: 5000}\n"
+      "rpc: {connections_max: 3, calls_per_connection_max: 4, request_size_max: 2KiB}\n");
+  ASSERT_TRUE(loaded) << loaded.error();
+  const NodeConfig& config = loaded->value;
+  EXPECT_EQ(config.name, "lobby-1");
+  EXPECT_EQ(config.listen, "0.0.0.0:1");
+  EXPECT_EQ(config.admin, "[::1]:2");
+  EXPECT_EQ(config.stop_time_max, 1500ms);
+  EXPECT_EQ(config.log_level, LogLevel::debug);
+  EXPECT_EQ(config.stacks.count_max, 5000);
+  EXPECT_EQ(config.rpc.connections_max, 3);
+  EXPECT_EQ(config.rpc.calls_per_connection_max, 4);
+  EXPECT_EQ(config.rpc.request_size_max, 2 * config::kibibyte);
+}
+
+// As a program has it: the node is one section of several.
+struct WholeConfig {
+  NodeConfig node;
+};
+
+void describe(config::Section& section, WholeConfig& value) {
+  section.field("node", value.node, "The node.");
+}
+
+TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
+  const auto loaded = config::load_text<WholeConfig>(
+      "node:\n  name: my node\n  listen: nowhere\n\n  admin: 0.0.0.0:8461\n", "node.yaml");
+  ASSERT_TRUE(loaded) << loaded.error();
+  const auto endpoints = validate(loaded->value.node, loaded->origins);
+  ASSERT_FALSE(endpoints);
+  const std::string& message = endpoints.error().message();
+  EXPECT_THAT(message, HasSubstr("node.yaml:2: node.name: a name is 1 to 63 letters"));
+  EXPECT_THAT(message, HasSubstr("\nnode.yaml:3: node.listen: "));
+  EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.admin: 0.0.0.0:8461 is no loopback"));
+}
+
+TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
+  NodeConfig config;
+  for (const char* good : {"a", "Lobby_1.eu-west", "0"}) {
+    config.name = good;
+    EXPECT_TRUE(validate(config)) << good;
+  }
+  for (const std::string& bad : {std::string(), std::string("a b"), std::string("a\"b"),
+                                 std::string("a\nb"), std::string(64, 'a')}) {
+    config.name = bad;
+    EXPECT_FALSE(validate(config)) << bad;
+  }
+}
+
+TEST(NodeConfigTest, LimitsWithoutSenseAreRefused) {
+  for (const char* text : {"stacks: {count_max: 10}", "rpc: {connections_max: 0}",
+                           "rpc: {request_size_max: 1GiB}", "stop_time_max: 2h"}) {
+    EXPECT_FALSE(load(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace corolane::framework

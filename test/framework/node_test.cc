@@ -1,0 +1,192 @@
+#include "framework/node.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "framework/log.h"
+#include "rpc/client.h"
+#include "test/framework/pages.h"
+#include "test/framework/slow_service.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fetch;
+using test::SlowClient;
+using test::SlowService;
+using test::wait_request;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class NodeTest : public testing::Test {
+ protected:
+  static NodeConfig config() {
+    NodeConfig config;
+    config.name = "test-1";
+    config.listen = "127.0.0.1:0";
+    config.admin = "127.0.0.1:0";
+    return config;
+  }
+
+  std::unique_ptr<Node> make(NodeConfig config) {
+    return std::make_unique<Node>(
+        std::move(config), network_,
+        Log(LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }));
+  }
+
+  // A node with the slow service that serves.
+  std::unique_ptr<Node> make_serving() {
+    auto node = make(config());
+    node->serve(SlowService());
+    const auto started = node->start();
+    EXPECT_TRUE(started) << started;
+    return node;
+  }
+
+  std::unique_ptr<rpc::Client> connect(const Node& node) {
+    const net::Endpoint& endpoint = node.endpoints().listen;
+    auto client =
+        rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s));
+    EXPECT_TRUE(client) << client;
+    return client ? *std::move(client) : nullptr;
+  }
+
+  sim::SimulatedNetwork network_;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(NodeTest, ServesTheCallsOfItsServices) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  EXPECT_TRUE(SlowClient(*client).wait(wait_request(1ms)));
+  EXPECT_EQ(node->rpc_server().statistics().accepted_count, 1U);
+}
+
+TEST_F(NodeTest, LogsWhereItServes) {
+  auto node = make_serving();
+  EXPECT_THAT(lines_, Contains(AllOf(HasSubstr("info    node serves name=test-1 version="),
+                                     HasSubstr("listen=" + to_string(node->endpoints().listen)),
+                                     HasSubstr("admin=" + to_string(node->endpoints().admin)))));
+}
+
+TEST_F(NodeTest, ACallThatRunsFinishesWhileTheNodeStops) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  auto call =
+      coroutine::spawn("call", [&] { return SlowClient(*client).wait(wait_request(300ms)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const auto stop_start = now();
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  EXPECT_GE(now() - stop_start, 200ms);
+  EXPECT_LT(now() - stop_start, 1s);
+  EXPECT_TRUE(call.join());
+  EXPECT_THAT(lines_, Contains(HasSubstr("node stops name=test-1 running_calls=1")));
+}
+
+TEST_F(NodeTest, ACallThatOutlastsTheDeadlineIsCancelled) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  auto call = coroutine::spawn("call", [&] {
+    return SlowClient(*client).wait(wait_request(1h), {.deadline = Deadline::never()});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const auto stop_start = now();
+  const auto stopped = node->stop(Deadline::after(5s));
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), Code::deadline_exceeded);
+  EXPECT_GE(now() - stop_start, 5s);
+  EXPECT_LT(now() - stop_start, 6s);
+  EXPECT_FALSE(call.join());
+  EXPECT_THAT(lines_, Contains(HasSubstr("warning running calls did not finish in time")));
+}
+
+TEST_F(NodeTest, NewCallsAreRefusedWhileItStopsAndHealthSaysWhy) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  EXPECT_EQ(fetch(network_, node->endpoints().admin, "/health").body, "ok\n");
+  auto running =
+      coroutine::spawn("running", [&] { return SlowClient(*client).wait(wait_request(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  auto stop = coroutine::spawn("stop", [&] { return node->stop(Deadline::after(5s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+
+  const auto late = SlowClient(*client).wait(wait_request(1ms));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code(), Code::unavailable);
+  const auto health = fetch(network_, node->endpoints().admin, "/health");
+  EXPECT_EQ(health.status, 503U);
+  EXPECT_EQ(health.body, "stopping\n");
+
+  EXPECT_TRUE(running.join());
+  EXPECT_TRUE(stop.join());
+  EXPECT_EQ(fetch(network_, node->endpoints().admin, "/health").status, 0U);
+}
+
+TEST_F(NodeTest, AnAddressInUseNamesTheKeyToChange) {
+  auto first = make_serving();
+
+  NodeConfig same_listen = config();
+  same_listen.listen = to_string(first->endpoints().listen);
+  const auto second = make(same_listen)->start();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message(), "cannot listen on " + same_listen.listen +
+                                          ": address in use; another node? change node.listen");
+
+  NodeConfig same_admin = config();
+  same_admin.admin = to_string(first->endpoints().admin);
+  const auto third = make(same_admin)->start();
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().message(), "cannot listen on " + same_admin.admin +
+                                         ": address in use; another node? change node.admin");
+}
+
+TEST_F(NodeTest, AConfigurationThatMakesNoSenseDoesNotStart) {
+  NodeConfig wrong = config();
+  wrong.admin = "0.0.0.0:0";
+  const auto started = make(wrong)->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::invalid_argument);
+  EXPECT_THAT(started.error().message(), HasSubstr("node.admin: 0.0.0.0:0 is no loopback"));
+}
+
+TEST_F(NodeTest, TheSameServiceTwiceDoesNotStart) {
+  auto node = make(config());
+  node->serve(SlowService());
+  node->serve(SlowService());
+  const auto started = node->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::already_exists);
+}
+
+TEST_F(NodeTest, TwoNodesLiveSideBySide) {
+  auto one = make_serving();
+  auto two = make_serving();
+  auto client_one = connect(*one);
+  auto client_two = connect(*two);
+  EXPECT_TRUE(one->stop(Deadline::after(5s)));
+  EXPECT_FALSE(SlowClient(*client_one).wait(wait_request(1ms)));
+  EXPECT_TRUE(SlowClient(*client_two).wait(wait_request(1ms)));
+}
+
+TEST_F(NodeTest, ItsEndCancelsWhatRuns) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  auto call = coroutine::spawn("call", [&] {
+    return SlowClient(*client).wait(wait_request(1h), {.deadline = Deadline::never()});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  node.reset();
+  EXPECT_FALSE(call.join());
+}
+
+}  // namespace
+}  // namespace corolane::framework

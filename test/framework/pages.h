@@ -1,0 +1,16 @@
+// Reads admin pages as an operator would.
+#pragma once
+
+#include <string>
+
+#include "net/http.h"
+#include "net/network.h"
+
+namespace corolane::test {
+
+// The response to one request on a connection of its own. When there is none, its status is 0 and
+// its body the error.
+net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin, std::string target,
+                        std::string method = "GET");
+
+}  // namespace corolane::test

@@ -1,0 +1,266 @@
+// run_main() in processes of their own: command line, configuration, signals, exit status.
+#include "framework/run_main.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "config/loader.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "net/event_loop.h"
+#include "net/uv_network.h"
+#include "rpc/client.h"
+#include "test/framework/child_process.h"
+#include "test/framework/pages.h"
+#include "test/framework/slow_service.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::ChildProcess;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+struct Finished {
+  int exit_status;
+  std::string output;
+  std::string errors;
+};
+
+// Runs the program to its end.
+Finished run(std::vector<std::string> arguments, std::vector<std::string> variables = {}) {
+  ChildProcess child(COROLANE_FIXTURE_NODE, std::move(arguments), std::move(variables));
+  std::string output = child.rest_of_output();
+  const int exit_status = child.wait().exit_status;
+  return {exit_status, std::move(output), child.error_output()};
+}
+
+// A configuration in a file, for as long as it lives.
+class ConfigFile {
+ public:
+  explicit ConfigFile(std::string_view text)
+      : path_(testing::TempDir() + "corolane_run_main_" + std::to_string(::getpid()) + ".yaml") {
+    std::ofstream(path_) << text;
+  }
+  ~ConfigFile() { std::remove(path_.c_str()); }
+  ConfigFile(const ConfigFile&) = delete;
+  ConfigFile& operator=(const ConfigFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A node in a process that serves, and a network to reach it.
+class RunningNode {
+ public:
+  explicit RunningNode(std::vector<std::string> more_arguments = {})
+      : child_(COROLANE_FIXTURE_NODE, with_free_ports(std::move(more_arguments))),
+        first_line_(child_.read_line()) {
+    std::smatch found;
+    const std::regex form(R"(slow node "node" serves on (\S+), admin http://(\S+)/)");
+    EXPECT_TRUE(std::regex_match(first_line_, found, form)) << first_line_ << error_output();
+    if (found.size() < 3) return;
+    listen_ = net::parse_endpoint(found[1].str()).value_or(net::Endpoint());
+    admin_ = net::parse_endpoint(found[2].str()).value_or(net::Endpoint());
+  }
+
+  // Runs `body` as a task on a real loop, while a client is connected.
+  void with_client(const std::function<void(net::Network&, test::SlowClient&)>& body) {
+    net::EventLoop loop;
+    net::UvNetwork network(loop);
+    coroutine::Scheduler scheduler(loop);
+    const auto ran = scheduler.run("client", [&] {
+      auto client =
+          rpc::Client::connect(network, {listen_.address, listen_.port}, Deadline::after(10s));
+      ASSERT_TRUE(client) << client;
+      test::SlowClient slow(**client);
+      body(network, slow);
+    });
+    EXPECT_TRUE(ran) << ran;
+  }
+
+  // Waits until a page says what it should.
+  void wait_for_page(net::Network& network, const std::string& target,
+                     const std::function<bool(const net::HttpResponse&)>& is_right) {
+    while (!is_right(test::fetch(network, admin_, target))) {
+      ASSERT_TRUE(coroutine::yield());
+    }
+  }
+  void wait_for_running_call(net::Network& network) {
+    wait_for_page(network, "/stats", [](const net::HttpResponse& response) {
+      const auto stats = nlohmann::json::parse(response.body, nullptr, false);
+      return stats["rpc"]["running"] == 1;
+    });
+  }
+
+  const net::Endpoint& listen() const { return listen_; }
+  ChildProcess& child() { return child_; }
+  std::string error_output() { return child_.error_output(); }
+
+ private:
+  static std::vector<std::string> with_free_ports(std::vector<std::string> arguments) {
+    for (const char* argument :
+         {"--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"}) {
+      arguments.emplace_back(argument);
+    }
+    return arguments;
+  }
+
+  ChildProcess child_;
+  std::string first_line_;
+  net::Endpoint listen_;
+  net::Endpoint admin_;
+};
+
+TEST(RunMainTest, HelpSaysWhatThereIs) {
+  const Finished finished = run({"--help"});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.output, StartsWith("Usage: slow [OPTION]...\n"));
+  EXPECT_EQ(finished.errors, "");
+}
+
+TEST(RunMainTest, VersionNamesProgramAndRuntime) {
+  const Finished finished = run({"--version"});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.output, MatchesRegex("slow, corolane [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(RunMainTest, AnUnknownOptionIsWrongUsage) {
+  const Finished finished = run({"--confg", "x.yaml"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(finished.errors, "slow: unknown option \"--confg\"; see slow --help\n");
+}
+
+TEST(RunMainTest, AWrongConfigurationIsReportedByFileAndLine) {
+  const ConfigFile file("node:\n  name: x\nslow:\n  wieght: 3\n");
+  const Finished finished = run({"--config", file.path()});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.errors, HasSubstr(file.path() + ":4: "));
+  EXPECT_THAT(finished.errors, HasSubstr("weight"));
+  EXPECT_THAT(finished.errors, HasSubstr("slow --print-config shows every key"));
+}
+
+TEST(RunMainTest, AnAdminAddressThatOthersReachIsAConfigurationError) {
+  const ConfigFile file("node:\n  admin: 0.0.0.0:0\n");
+  const Finished finished = run({"--config", file.path()});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.errors,
+              HasSubstr(file.path() + ":2: node.admin: 0.0.0.0:0 is no loopback address"));
+}
+
+TEST(RunMainTest, AFileThatIsNotThereIsAConfigurationError) {
+  const Finished finished = run({"--config", "no/such/file.yaml"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("no/such/file.yaml"));
+}
+
+TEST(RunMainTest, CheckConfigSaysThatAllIsWell) {
+  const ConfigFile file("slow:\n  weight: 3\n");
+  const Finished finished = run({"--check-config", "--config", file.path()});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_EQ(finished.output, "slow: the configuration is valid\n");
+}
+
+TEST(RunMainTest, PrintConfigShowsEveryValueWithItsOrigin) {
+  const ConfigFile file("node:\n  name: lobby\nslow:\n  weight: 3\n");
+  const Finished finished =
+      run({"--print-config", "--config", file.path(), "--set", "slow.refuse=true"},
+          {"COROLANE_NODE__LISTEN=127.0.0.1:7"});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.output, HasSubstr("name: \"lobby\""));
+  EXPECT_THAT(finished.output, HasSubstr(file.path() + ":2"));
+  EXPECT_THAT(finished.output, HasSubstr("weight: 3"));
+  EXPECT_THAT(finished.output, HasSubstr("refuse: true"));
+  EXPECT_THAT(finished.output, HasSubstr("--set slow.refuse"));
+  EXPECT_THAT(finished.output, HasSubstr("listen: \"127.0.0.1:7\""));
+  EXPECT_THAT(finished.output, HasSubstr("COROLANE_NODE__LISTEN"));
+  EXPECT_THAT(finished.output, HasSubstr("stop_time_max: 5s"));
+}
+
+TEST(RunMainTest, WhatPrintConfigPrintsIsAConfiguration) {
+  const Finished printed = run({"--print-config", "--set", "slow.weight=3"});
+  const ConfigFile file(printed.output);
+  const Finished again = run({"--print-config", "--config", file.path()});
+  EXPECT_EQ(again.exit_status, 0);
+  EXPECT_THAT(again.output, HasSubstr("weight: 3"));
+}
+
+TEST(RunMainTest, AServiceThatCannotBeMadeFailsTheNode) {
+  const Finished finished = run({"--set", "slow.refuse=true"});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(finished.errors, "slow: no weights to be had\n");
+}
+
+TEST(RunMainTest, AnAddressInUseFailsTheNodeAndNamesTheKey) {
+  const RunningNode node;
+  const std::string listen = to_string(node.listen());
+  const Finished finished =
+      run({"--set", "node.admin=127.0.0.1:0", "--set", "node.listen=" + listen});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.errors, "slow: cannot listen on " + listen +
+                                 ": address in use; another node? change node.listen\n");
+}
+
+TEST(RunMainTest, SigtermLetsARunningCallFinishAndExitsWithZero) {
+  RunningNode node;
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    auto call = coroutine::spawn("call", [&] { return client.wait(test::wait_request(500ms)); });
+    node.wait_for_running_call(network);
+    node.child().send_signal(SIGTERM);
+    const auto reply = call.join();
+    EXPECT_TRUE(reply) << reply;
+  });
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_EQ(node.child().rest_of_output(), "") << "one line on stdout";
+  EXPECT_THAT(node.error_output(), HasSubstr(" node stopped "));
+}
+
+TEST(RunMainTest, ACallThatTakesTooLongDoesNotKeepItFromExitingWithZero) {
+  RunningNode node({"--set", "node.stop_time_max=100ms"});
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    auto call = coroutine::spawn("call", [&] {
+      return client.wait(test::wait_request(1h), {.deadline = Deadline::after(1h)});
+    });
+    node.wait_for_running_call(network);
+    node.child().send_signal(SIGINT);
+    EXPECT_FALSE(call.join());
+  });
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr("running calls did not finish in time"));
+}
+
+TEST(RunMainTest, ASecondSignalEndsItAtOnce) {
+  RunningNode node({"--set", "node.stop_time_max=1h"});
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    auto call = coroutine::spawn("call", [&] {
+      return client.wait(test::wait_request(1h), {.deadline = Deadline::after(1h)});
+    });
+    node.wait_for_running_call(network);
+    node.child().send_signal(SIGINT);
+    node.wait_for_page(network, "/health",
+                       [](const net::HttpResponse& response) { return response.status == 503; });
+    node.child().send_signal(SIGINT);
+    EXPECT_FALSE(call.join());
+  });
+  EXPECT_EQ(node.child().wait().exit_status, 130);
+}
+
+}  // namespace
+}  // namespace corolane::framework

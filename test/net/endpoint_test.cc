@@ -1,0 +1,64 @@
+#include "net/endpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "test/support/matchers.h"
+
+namespace corolane::net {
+namespace {
+
+using test::fails_with;
+
+TEST(EndpointTest, IPv6IsWrittenInBrackets) {
+  EXPECT_EQ(to_string(Endpoint{.address = "127.0.0.1", .port = 8460}), "127.0.0.1:8460");
+  EXPECT_EQ(to_string(Endpoint{.address = "::1", .port = 8460}), "[::1]:8460");
+  std::ostringstream out;
+  out << Endpoint{.address = "10.0.0.1", .port = 1};
+  EXPECT_EQ(out.str(), "10.0.0.1:1");
+}
+
+TEST(EndpointTest, WhatIsWrittenIsReadBack) {
+  for (const Endpoint& endpoint :
+       {Endpoint{.address = "127.0.0.1", .port = 0}, Endpoint{.address = "::", .port = 65535}}) {
+    const auto parsed = parse_endpoint(to_string(endpoint));
+    ASSERT_TRUE(parsed) << parsed;
+    EXPECT_EQ(*parsed, endpoint);
+  }
+}
+
+TEST(EndpointTest, OneAddressHasOneText) {
+  const auto parsed = parse_endpoint("[0:0:0::1]:80");
+  ASSERT_TRUE(parsed) << parsed;
+  EXPECT_EQ(parsed->address, "::1");
+}
+
+TEST(EndpointTest, NamesAreHostsButNoEndpoints) {
+  const auto host = parse_host_port("example.org:80");
+  ASSERT_TRUE(host) << host;
+  EXPECT_EQ(host->host, "example.org");
+  EXPECT_EQ(host->port, 80);
+  EXPECT_THAT(parse_endpoint("example.org:80"), fails_with(Code::invalid_argument));
+}
+
+TEST(EndpointTest, HostsInBracketsLoseThem) {
+  const auto host = parse_host_port("[fe80::1]:443");
+  ASSERT_TRUE(host) << host;
+  EXPECT_EQ(host->host, "fe80::1");
+  EXPECT_EQ(host->port, 443);
+}
+
+TEST(EndpointTest, EveryOtherFormIsRefusedWithTheRightOne) {
+  for (const char* text :
+       {"", ":", "8460", "host", "host:", ":80", "host:x", "host:80x", "host:-1", "host:65536",
+        "host: 80", "::1:80", "[::1]", "[::1]80", "[host]:80", "[::1", "[]:80"}) {
+    const auto parsed = parse_host_port(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code(), Code::invalid_argument);
+    EXPECT_NE(parsed.error().message().find("write \"example.org:80\""), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace corolane::net

@@ -1,0 +1,83 @@
+// Two ends of a connection over loopback, and what tests do with them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "net/network.h"
+#include "test/support/real_loop.h"
+
+namespace corolane::net {
+
+inline const Endpoint loopback{.address = "127.0.0.1", .port = 0};
+
+struct StreamPair {
+  std::unique_ptr<Stream> client;
+  std::unique_ptr<Stream> server;
+};
+
+// Suspends.
+inline Result<StreamPair> make_stream_pair(Network& network, StreamOptions client_options = {},
+                                           StreamOptions server_options = {}) {
+  auto listener = network.listen(loopback, {.stream = server_options});
+  if (!listener) return listener.error();
+  auto client = network.connect((*listener)->local_endpoint(), test::soon(), client_options);
+  if (!client) return client.error();
+  auto server = (*listener)->accept(test::soon());
+  if (!server) return server.error();
+  return StreamPair{.client = std::move(*client), .server = std::move(*server)};
+}
+
+// What one read_some() of at most `count_max` bytes returns, as text. Suspends.
+inline Result<std::string> read_text(Stream& stream, Deadline deadline = test::soon(),
+                                     std::size_t count_max = 4096) {
+  std::array<std::byte, 4096> buffer;
+  auto count = stream.read_some(std::span(buffer).first(count_max), deadline);
+  if (!count) return count.error();
+  return std::string(reinterpret_cast<const char*>(buffer.data()), *count);
+}
+
+// Reads exactly `count` bytes, or fewer when the peer ends before. Suspends.
+inline Result<std::string> read_exactly(Stream& stream, std::size_t count) {
+  std::string all;
+  while (all.size() < count) {
+    auto part = read_text(stream, test::soon(), std::min<std::size_t>(count - all.size(), 4096));
+    if (!part) return part.error();
+    if (part->empty()) break;
+    all += *part;
+  }
+  return all;
+}
+
+// Reads until the peer finishes. Suspends.
+inline Result<std::string> read_all(Stream& stream) {
+  std::string all;
+  for (;;) {
+    auto part = read_text(stream);
+    if (!part) return part.error();
+    if (part->empty()) return all;
+    all += *part;
+  }
+}
+
+// Suspends until the kernel has all of it.
+inline Result<void> send_text(Stream& stream, std::string_view text) {
+  if (auto written = stream.write_all(bytes_of(text), test::soon()); !written) return written;
+  return stream.flush(test::soon());
+}
+
+// Suspends until a turn of the loop has seen everything that reached its sockets before.
+inline void see_arrivals(Network& network) {
+  auto pair = make_stream_pair(network);
+  ASSERT_TRUE(pair) << pair;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(send_text(*pair->client, "x"));
+    ASSERT_TRUE(read_text(*pair->server));
+  }
+}
+
+}  // namespace corolane::net

@@ -1,0 +1,282 @@
+// What a caller may rely on, whatever happens to the call.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <vector>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/task_group.h"
+#include "test/rpc/echo_service.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One way through the simulated network.
+constexpr Duration latency = 1ms;
+
+TEST(CallTest, ReturnsTheReplyAfterOneRoundTrip) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+
+  const auto reply = client.echo(make_echo("hello"));
+
+  ASSERT_TRUE(reply) << reply;
+  EXPECT_EQ(reply->text(), "hello");
+  EXPECT_EQ(now() - start, 2 * latency);
+}
+
+TEST(CallTest, CallsOfOneConnectionOverlap) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+  std::vector<int> order;
+  coroutine::TaskGroup callers;
+  for (int index = 0; index < 100; ++index) {
+    // The first to call sleeps longest, so replies come in the opposite order.
+    ASSERT_TRUE(callers.spawn("caller", [&, index] {
+      const auto text = std::to_string(index);
+      const auto reply = client.sleep(make_sleep(std::chrono::milliseconds(200 - index), text));
+      ASSERT_TRUE(reply) << reply;
+      EXPECT_EQ(reply->text(), text);
+      order.push_back(index);
+    }));
+  }
+  ASSERT_TRUE(callers.join());
+  EXPECT_EQ(now() - start, 200ms + 2 * latency);
+  EXPECT_TRUE(std::ranges::is_sorted(order, std::greater()));
+  EXPECT_EQ(connection->pending_count(), 0u);
+}
+
+TEST(CallTest, FramesMaySplitAtEveryByte) {
+  EchoWorld world({}, {.piece_bytes_max = 1});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const auto reply = client.echo(make_echo(std::string(1000, 'x')));
+  ASSERT_TRUE(reply) << reply;
+  EXPECT_EQ(reply->text(), std::string(1000, 'x'));
+}
+
+TEST(CallTest, DeadlinePassesOnTheWireAsTimeLeft) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+
+  const auto given = client.time_left(make_echo(""), {.deadline = Deadline::after(250ms)});
+  ASSERT_TRUE(given) << given;
+  EXPECT_EQ(given->microseconds(), 250'000u);
+
+  const auto by_default = client.time_left(make_echo(""));
+  ASSERT_TRUE(by_default) << by_default;
+  EXPECT_EQ(by_default->microseconds(), 10'000'000u);  // What options.proto says.
+}
+
+TEST(CallTest, GivesUpExactlyAtTheDeadlineAndEndsTheHandler) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+
+  const auto reply = client.sleep(make_sleep(1h), {.deadline = Deadline::after(50ms)});
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::deadline_exceeded);
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_NE(reply.error().message().find("corolane.test.Echo/Sleep"), std::string::npos);
+  EXPECT_EQ(now() - start, 50ms);
+  ASSERT_TRUE(coroutine::sleep_for(5ms));
+  EXPECT_EQ(world.service.sleeping_count, 0);
+  EXPECT_EQ(world.service.cancelled_count, 1);
+}
+
+TEST(CallTest, MethodTimeoutCountsWithoutADeadline) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+
+  const auto reply = client.sleep(make_sleep(1h));
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::deadline_exceeded);
+  EXPECT_EQ(now() - start, 3s);
+}
+
+TEST(CallTest, PassedDeadlineSendsNothing) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const auto reply = client.echo(make_echo(""), {.deadline = Deadline::passed()});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::deadline_exceeded);
+  EXPECT_FALSE(reply.error().maybe_executed());
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.server.statistics().methods.front().call_count, 0u);
+}
+
+TEST(CallTest, HandlerEndsAtTheDeadlineEvenWhenNoCancelArrives) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+  auto call = coroutine::spawn("caller", [&] {
+    return client.sleep(make_sleep(1h), {.deadline = Deadline::after(50ms)});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  world.network.go_silent();
+  EXPECT_FALSE(call.join());
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.service.cancelled_count, 1);
+  // It was told how much time is left, and began to count one latency later.
+  EXPECT_EQ(world.service.cancelled_at - start, 50ms + latency);
+}
+
+TEST(CallTest, CancelledCallerCancelsTheCallee) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.service.sleeping_count, 1);
+
+  const TimePoint cancelled = now();
+  call.cancel();
+  const auto reply = call.join();
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::cancelled);
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(now(), cancelled);
+  ASSERT_TRUE(coroutine::sleep_for(5ms));
+  EXPECT_EQ(world.service.cancelled_count, 1);
+  EXPECT_EQ(world.service.cancelled_at - cancelled, latency);
+}
+
+TEST(CallTest, LostConnectionEndsAllPendingCallsAtOnce) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  int ended = 0;
+  coroutine::TaskGroup callers;
+  for (int index = 0; index < 20; ++index) {
+    ASSERT_TRUE(callers.spawn("caller", [&] {
+      const auto reply = client.sleep(make_sleep(1s));
+      ASSERT_FALSE(reply);
+      EXPECT_EQ(reply.error().code(), Code::unavailable);
+      EXPECT_TRUE(reply.error().maybe_executed());
+      ++ended;
+    }));
+  }
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+
+  const TimePoint broken = now();
+  world.network.reset_all();
+  ASSERT_TRUE(callers.join());
+
+  EXPECT_EQ(now(), broken);
+  EXPECT_EQ(ended, 20);
+  EXPECT_FALSE(connection->is_connected());
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(world.service.cancelled_count, 20);
+
+  const auto later = client.echo(make_echo(""));
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().code(), Code::unavailable);
+  EXPECT_FALSE(later.error().maybe_executed());
+}
+
+TEST(CallTest, HandlerErrorArrivesAsItIs) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  FailRequest request;
+  request.set_code(9);
+  request.set_text("the door is shut");
+  request.set_maybe_executed(true);
+  request.set_retry_after_ms(1500);
+
+  const auto reply = client.fail(request);
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::failed_precondition);
+  EXPECT_EQ(reply.error().message(), "the door is shut");
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(reply.error().retry_after(), 1500ms);
+}
+
+TEST(CallTest, HandlerThatThrowsIsAnInternalErrorAndTheServerServesOn) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+
+  const auto reply = client.explode(make_echo("boom"));
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::internal);
+  EXPECT_NE(reply.error().message().find("boom"), std::string::npos);
+  EXPECT_EQ(world.server.statistics().stray_exception_count, 1u);
+  EXPECT_TRUE(client.echo(make_echo("still here")));
+}
+
+TEST(CallTest, TooManyPendingCallsAreRefusedAtOnce) {
+  EchoWorld world;
+  auto connection = world.connect({.pending_count_max = 1});
+  EchoClient client(*connection);
+  auto first = coroutine::spawn("first", [&] { return client.sleep(make_sleep(100ms)); });
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  const auto second = client.echo(make_echo(""));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), Code::resource_exhausted);
+  EXPECT_TRUE(first.join());
+}
+
+TEST(CallTest, WaitingCallerAndHandlerAreNamedByTheirMethod) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  int seen = 0;
+  for (const auto& task : coroutine::Scheduler::current().tasks()) {
+    if (task.name == "caller") {
+      EXPECT_EQ(task.waiting_for, "corolane.test.Echo/Sleep");
+      ++seen;
+    }
+    if (task.name == "corolane.test.Echo/Sleep") {
+      EXPECT_EQ(task.waiting_for, "sleep");
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2);
+  EXPECT_TRUE(call.join());
+}
+
+TEST(CallTest, LateReplyFindsNobody) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  // The reply is under way when the caller gives up.
+  const auto first =
+      client.sleep(make_sleep(48ms), {.deadline = Deadline::after(50ms - 500us)});
+  ASSERT_FALSE(first);
+  const auto second = client.echo(make_echo("mine"));
+  ASSERT_TRUE(second) << second;
+  EXPECT_EQ(second->text(), "mine");
+}
+
+TEST(CallTest, ReplyAboveTheLimitEndsTheConnection) {
+  EchoWorld world;
+  auto connection = world.connect({.reply_bytes_max = 100});
+  EchoClient client(*connection);
+  const auto reply = client.echo(make_echo(std::string(200, 'x')));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::resource_exhausted);
+  EXPECT_FALSE(connection->is_connected());
+}
+
+}  // namespace
+}  // namespace corolane::test

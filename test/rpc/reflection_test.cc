@@ -1,0 +1,125 @@
+// What a server tells of itself, and that it is enough to rebuild its types.
+#include "rpc/reflection.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "test/sim/network.h"
+#include "test/support/matchers.h"
+
+namespace corolane::rpc {
+namespace {
+
+// As of a service that was not generated from a linked proto.
+class HandmadeService : public Service {
+ public:
+  const char* service_name() const override { return "handmade.Thing"; }
+  std::span<const Method> methods() const override { return {&method_, 1}; }
+
+ private:
+  Method method_ = {.full_name = "handmade.Thing/Do",
+                    .id = 17,
+                    .timeout = std::chrono::microseconds(1500),
+                    .stack_size_bytes = 64 * 1024,
+                    .new_request = nullptr,
+                    .invoke = nullptr};
+};
+
+class ReflectionTest : public testing::Test {
+ protected:
+  ReflectionTest() {
+    EXPECT_TRUE(server.add(handmade));
+    EXPECT_TRUE(server.add(reflection));
+  }
+
+  Result<DescribeReply> describe(const std::string& symbol) {
+    DescribeRequest request;
+    request.set_symbol(symbol);
+    return reflection.describe(request, context);
+  }
+
+  sim::SimulatedNetwork network;
+  Server server{network};
+  HandmadeService handmade;
+  ReflectionService reflection{server};
+  Context context{Deadline::never(), "test", 1, {"10.0.0.1", 4000}};
+};
+
+TEST_F(ReflectionTest, ServicesAreListedByNameWithTheirMethodsAndTypes) {
+  const auto reply = reflection.list_services({}, context);
+
+  ASSERT_TRUE(reply) << reply;
+  ASSERT_EQ(reply->services_size(), 2);
+  const ServiceEntry& service = reply->services(0);
+  EXPECT_EQ(service.name(), "corolane.rpc.Reflection");
+  ASSERT_EQ(service.methods_size(), 2);
+  EXPECT_EQ(service.methods(1).full_name(), "corolane.rpc.Reflection/Describe");
+  EXPECT_EQ(service.methods(1).request_type(), "corolane.rpc.DescribeRequest");
+  EXPECT_EQ(service.methods(1).reply_type(), "corolane.rpc.DescribeReply");
+  EXPECT_EQ(service.methods(1).timeout_ms(), 10'000);
+}
+
+TEST_F(ReflectionTest, AServiceWithoutAProtoIsListedWithoutTypes) {
+  const auto reply = reflection.list_services({}, context);
+
+  ASSERT_TRUE(reply) << reply;
+  const ServiceEntry& service = reply->services(1);
+  EXPECT_EQ(service.name(), "handmade.Thing");
+  ASSERT_EQ(service.methods_size(), 1);
+  EXPECT_EQ(service.methods(0).full_name(), "handmade.Thing/Do");
+  EXPECT_EQ(service.methods(0).request_type(), "");
+  EXPECT_EQ(service.methods(0).timeout_ms(), 2) << "rounded up";
+}
+
+TEST_F(ReflectionTest, AFileComesAfterThoseThatItImports) {
+  const auto reply = describe("corolane.rpc.Reflection");
+
+  ASSERT_TRUE(reply) << reply;
+  google::protobuf::DescriptorPool pool;
+  std::vector<std::string> names;
+  for (const std::string& bytes : reply->files()) {
+    google::protobuf::FileDescriptorProto file;
+    ASSERT_TRUE(file.ParseFromString(bytes));
+    ASSERT_NE(pool.BuildFile(file), nullptr) << file.name();
+    names.push_back(file.name());
+  }
+  EXPECT_THAT(names, testing::ElementsAre("google/protobuf/descriptor.proto", "rpc/options.proto",
+                                          "rpc/reflection.proto"));
+  EXPECT_NE(pool.FindServiceByName("corolane.rpc.Reflection"), nullptr);
+}
+
+TEST_F(ReflectionTest, AMessageIsDescribedByItsFile) {
+  const auto reply = describe("corolane.MethodOptions");
+
+  ASSERT_TRUE(reply) << reply;
+  EXPECT_EQ(reply->files_size(), 2);
+}
+
+TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {
+  EXPECT_THAT(describe("corolane.Nothing"), test::fails_with(Code::not_found));
+  EXPECT_THAT(describe(""), test::fails_with(Code::not_found));
+}
+
+// The pool of the program makes descriptors at the first question, deep down in its frames.
+TEST_F(ReflectionTest, TheStackOfAHandlerIsEnoughForTheFirstQuestion) {
+  ASSERT_TRUE(server.listen({"10.0.0.1", 8460}));
+  const auto client =
+      Client::connect(network, {"10.0.0.1", 8460}, Deadline::after(std::chrono::seconds(1)));
+  ASSERT_TRUE(client) << client;
+  DescribeRequest request;
+  request.set_symbol("corolane.rpc.Reflection");
+
+  const auto reply = ReflectionClient(**client).describe(request);
+
+  ASSERT_TRUE(reply) << reply;
+  EXPECT_EQ(reply->files_size(), 3);
+}
+
+}  // namespace
+}  // namespace corolane::rpc

@@ -1,0 +1,288 @@
+#include "test/sim/network.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/event.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "coroutine/timer_wheel.h"
+
+namespace corolane::sim {
+namespace {
+
+Error closed_here() { return Error(Code::unavailable, "the stream was closed"); }
+
+}  // namespace
+
+// One end of a connection. What it sends lies in its peer's `arriving_` until its time has come.
+class SimulatedStream final : public net::Stream, private coroutine::Timer {
+ public:
+  SimulatedStream(SimulatedNetwork& network, net::Endpoint local, net::Endpoint peer,
+                  net::StreamOptions options)
+      : Timer([](Timer& timer) { static_cast<SimulatedStream&>(timer).deliver_due(); }),
+        network_(network),
+        local_(std::move(local)),
+        peer_endpoint_(std::move(peer)),
+        options_(options) {
+    network_.streams_.push_back(this);
+  }
+  ~SimulatedStream() override {
+    close();
+    std::erase(network_.streams_, this);
+  }
+
+  static void join(SimulatedStream& a, SimulatedStream& b) {
+    a.peer_ = &b;
+    b.peer_ = &a;
+  }
+
+  Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override {
+    check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
+    while (received_.empty() && !end_) {
+      if (closed_) return closed_here();
+      if (auto waited = readable_.wait(deadline); !waited) return waited.error();
+    }
+    if (received_.empty()) {
+      if (finished_by_peer_) return std::size_t{0};
+      return *end_;
+    }
+    const std::size_t count = std::min(buffer.size(), received_.size());
+    std::copy_n(received_.begin(), count, buffer.begin());
+    received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+  }
+
+  void set_read_sink(net::ReadSink& sink) override {
+    sink_ = &sink;
+    if (!received_.empty() || end_) arm(Deadline::passed());
+  }
+
+  Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override {
+    if (auto sent = send(bytes); !sent) return sent;
+    while (under_way_bytes_ > options_.output_bytes_max) {
+      if (auto waited = writable_.wait(deadline); !waited) return waited.error();
+      if (closed_ || broken_) return closed_here();
+    }
+    return {};
+  }
+
+  Result<void> try_write(std::span<const std::byte> bytes) override {
+    if (under_way_bytes_ > options_.output_bytes_max) {
+      return Error(Code::resource_exhausted, "the peer does not read");
+    }
+    return send(bytes);
+  }
+
+  Result<void> flush(Deadline) override {
+    if (closed_ || broken_) return closed_here();
+    return {};
+  }
+
+  void finish_writing() override {
+    if (!closed_ && !broken_ && !finished_) {
+      finished_ = true;
+      if (peer_ != nullptr) peer_->arrive({.bytes = {}, .is_end = true});
+    }
+  }
+
+  void close() override {
+    if (closed_) return;
+    closed_ = true;
+    Timer::cancel();
+    sink_ = nullptr;
+    if (peer_ != nullptr) {
+      peer_->peer_ = nullptr;
+      peer_->arrive({.bytes = {}, .is_end = true});
+    }
+    peer_ = nullptr;
+    readable_.pulse();
+    writable_.pulse();
+  }
+
+  // The connection breaks, seen from this end.
+  void reset() {
+    if (closed_ || broken_) return;
+    broken_ = true;
+    peer_ = nullptr;
+    arriving_.clear();
+    end_ = Error(Code::unavailable, "connection reset by peer");
+    finished_by_peer_ = false;
+    writable_.pulse();
+    arm(Deadline::passed());
+  }
+
+  bool is_closed() const override { return closed_; }
+  net::Endpoint peer_endpoint() const override { return peer_endpoint_; }
+  net::Endpoint local_endpoint() const override { return local_; }
+
+ private:
+  struct Piece {
+    std::vector<std::byte> bytes;
+    bool is_end = false;
+    TimePoint due{};
+  };
+
+  Result<void> send(std::span<const std::byte> bytes) {
+    if (closed_ || broken_ || finished_) return closed_here();
+    while (!bytes.empty() && peer_ != nullptr) {
+      const auto piece = bytes.first(std::min(bytes.size(), network_.options_.piece_bytes_max));
+      under_way_bytes_ += piece.size();
+      peer_->arrive({.bytes = {piece.begin(), piece.end()}});
+      bytes = bytes.subspan(piece.size());
+    }
+    return {};
+  }
+
+  void arrive(Piece piece) {
+    if (network_.silent_ || closed_) return;
+    piece.due = now() + network_.options_.latency;
+    arriving_.push_back(std::move(piece));
+    if (!is_armed()) arm(Deadline::at(arriving_.front().due));
+  }
+
+  void arm(Deadline deadline) { coroutine::Scheduler::current().timers().arm(*this, deadline); }
+
+  void deliver_due() {
+    const TimePoint time = now();
+    while (!arriving_.empty() && arriving_.front().due <= time) {
+      Piece piece = std::move(arriving_.front());
+      arriving_.pop_front();
+      if (peer_ != nullptr) peer_->taken(piece.bytes.size());
+      received_.insert(received_.end(), piece.bytes.begin(), piece.bytes.end());
+      if (piece.is_end) {
+        end_ = Error(Code::unavailable, "closed by peer");
+        finished_by_peer_ = true;
+      }
+      hand_over();
+      if (closed_) return;
+    }
+    hand_over();
+    if (!closed_ && !arriving_.empty()) arm(Deadline::at(arriving_.front().due));
+  }
+
+  void taken(std::size_t count) {
+    under_way_bytes_ -= count;
+    writable_.pulse();
+  }
+
+  void hand_over() {
+    if (sink_ == nullptr) {
+      if (!received_.empty() || end_) readable_.pulse();
+      return;
+    }
+    if (!received_.empty()) {
+      const std::vector<std::byte> bytes(received_.begin(), received_.end());
+      received_.clear();
+      sink_->on_bytes(bytes);
+    }
+    if (!closed_ && end_ && sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*end_);
+  }
+
+  SimulatedNetwork& network_;
+  net::Endpoint local_;
+  net::Endpoint peer_endpoint_;
+  net::StreamOptions options_;
+  SimulatedStream* peer_ = nullptr;
+  net::ReadSink* sink_ = nullptr;
+  std::deque<Piece> arriving_;
+  std::deque<std::byte> received_;
+  std::optional<Error> end_;
+  bool finished_by_peer_ = false;
+  bool finished_ = false;
+  bool broken_ = false;
+  bool closed_ = false;
+  std::size_t under_way_bytes_ = 0;
+  coroutine::Event readable_{"stream read"};
+  coroutine::Event writable_{"stream write"};
+};
+
+class SimulatedListener final : public net::Listener {
+ public:
+  SimulatedListener(SimulatedNetwork& network, net::Endpoint local, net::ListenOptions options)
+      : network_(network), local_(std::move(local)), options_(options) {
+    network_.listeners_[local_.port] = this;
+  }
+  ~SimulatedListener() override { close(); }
+
+  Result<std::unique_ptr<net::Stream>> accept(Deadline deadline) override {
+    while (waiting_.empty()) {
+      if (closed_) return closed_here();
+      if (auto waited = some_wait_.wait(deadline); !waited) return waited.error();
+    }
+    std::unique_ptr<net::Stream> stream = std::move(waiting_.front());
+    waiting_.pop_front();
+    return stream;
+  }
+
+  void close() override {
+    if (std::exchange(closed_, true)) return;
+    network_.listeners_.erase(local_.port);
+    waiting_.clear();
+    some_wait_.pulse();
+  }
+
+  net::Endpoint local_endpoint() const override { return local_; }
+
+  void offer(std::unique_ptr<net::Stream> stream) {
+    waiting_.push_back(std::move(stream));
+    some_wait_.pulse();
+  }
+  const net::ListenOptions& options() const { return options_; }
+
+ private:
+  SimulatedNetwork& network_;
+  net::Endpoint local_;
+  net::ListenOptions options_;
+  bool closed_ = false;
+  std::deque<std::unique_ptr<net::Stream>> waiting_;
+  coroutine::Event some_wait_{"accept"};
+};
+
+SimulatedNetwork::~SimulatedNetwork() {
+  check(listeners_.empty() && streams_.empty(), "nothing outlives its network");
+}
+
+Result<std::unique_ptr<net::Listener>> SimulatedNetwork::listen(const net::Endpoint& endpoint,
+                                                                net::ListenOptions options) {
+  net::Endpoint local = endpoint;
+  if (local.port == 0) local.port = ++last_port_;
+  if (listeners_.contains(local.port)) {
+    return Error(Code::already_exists, to_string(local) + " is in use");
+  }
+  return std::make_unique<SimulatedListener>(*this, local, options);
+}
+
+Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoint& endpoint,
+                                                               Deadline deadline,
+                                                               net::StreamOptions options) {
+  const Deadline arrival = Deadline::after(options_.latency * 2);
+  if (auto slept = coroutine::sleep_until(earlier(deadline, arrival)); !slept) return slept.error();
+  if (silent_ || arrival > deadline) {
+    return Error(Code::deadline_exceeded, "no answer from " + to_string(endpoint));
+  }
+  const auto found = listeners_.find(endpoint.port);
+  if (found == listeners_.end()) {
+    return Error(Code::unavailable, "connect to " + to_string(endpoint) + ": connection refused");
+  }
+  const net::Endpoint local{.address = "client", .port = ++last_port_};
+  auto near = std::make_unique<SimulatedStream>(*this, local, endpoint, options);
+  auto far = std::make_unique<SimulatedStream>(*this, endpoint, local, found->second->options().stream);
+  SimulatedStream::join(*near, *far);
+  found->second->offer(std::move(far));
+  return near;
+}
+
+Result<std::vector<net::Endpoint>> SimulatedNetwork::resolve(const net::HostPort& host, Deadline) {
+  return std::vector<net::Endpoint>{{.address = host.host, .port = host.port}};
+}
+
+void SimulatedNetwork::reset_all() {
+  for (SimulatedStream* const stream : std::vector(streams_)) stream->reset();
+}
+
+}  // namespace corolane::sim

@@ -1,0 +1,15 @@
+// What EXPECT_THAT can say about results.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include "coroutine/base/result.h"
+
+namespace corolane::test {
+
+// EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+MATCHER_P(fails_with, code, std::string("is the error ") + std::string(to_string(code))) {
+  return !arg.has_value() && arg.error().code() == code;
+}
+
+}  // namespace corolane::test

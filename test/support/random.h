@@ -1,0 +1,26 @@
+// Random choices for tests, from a seed that is printed: a failure can be run again.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "coroutine/base/clock.h"
+
+namespace corolane::test {
+
+class Random {
+ public:
+  // Takes the seed from COROLANE_TEST_SEED, or a fresh one; prints it.
+  Random();
+
+  // Uniform in [0, bound); `bound` is at least 1.
+  std::uint64_t below(std::uint64_t bound);
+  bool one_in(std::uint64_t count) { return below(count) == 0; }
+  // Uniform in [0, longest], to the nanosecond.
+  Duration up_to(Duration longest);
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace corolane::test

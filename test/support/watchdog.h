@@ -1,0 +1,54 @@
+// Ends a run in which one test takes too long.
+//
+// A deadlock in virtual time ends itself, with a report by the scheduler. What hangs in real time
+// does not: a loop without a suspension, tasks that wake one another for ever, a socket that
+// stays silent. Then the watchdog prints the test and its tasks and aborts, which says more than
+// the time limit of whoever runs the tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "coroutine/scheduler.h"
+
+namespace corolane::test {
+
+// Main makes one and adds it to the listeners.
+class Watchdog : public testing::EmptyTestEventListener {
+ public:
+  // Watches the tests that run on the calling thread in `scheduler`. A test may take 60 s of real
+  // time, 120 s under sanitizers, or what COROLANE_TEST_TIMEOUT_SECONDS says.
+  explicit Watchdog(coroutine::Scheduler& scheduler);
+  ~Watchdog() override;
+
+  void OnTestStart(const testing::TestInfo& test) override;
+  void OnTestEnd(const testing::TestInfo& test) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct RunningTest {
+    std::string name;
+    Clock::time_point deadline;
+  };
+
+  void watch();
+  [[noreturn]] void give_up(const std::string& test_name);
+
+  coroutine::Scheduler& scheduler_;
+  const pthread_t test_thread_;
+  const std::chrono::duration<double> patience_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<RunningTest> running_;  // Guarded by mutex_.
+  bool stopped_ = false;                // Guarded by mutex_.
+  std::thread thread_;
+};
+
+}  // namespace corolane::test

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""The corolane command as a user meets it: words in, text and exit status out, against servers in
+other processes.
+
+Called with the paths of the command and of echo_server.
+"""
+
+import http.server
+import json
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+
+COROLANE = "corolane"
+ECHO_SERVER = "echo_server"
+
+
+def corolane(*words, **options):
+    return subprocess.run(
+        [COROLANE, *words], capture_output=True, text=True, check=False, timeout=60, **options
+    )
+
+
+class CommandTest(unittest.TestCase):
+    def assert_prints(self, expected, *words, **options):
+        process = corolane(*words, **options)
+        self.assertEqual((process.stdout, process.stderr), (expected, ""))
+        self.assertEqual(process.returncode, 0)
+
+    def assert_fails(self, status, expected, *words, **options):
+        """Prints exactly that on standard error, and nothing else."""
+        process = corolane(*words, **options)
+        self.assertEqual((process.stdout, process.stderr), ("", expected + "\n"))
+        self.assertEqual(process.returncode, status)
+
+
+class HelpTest(CommandTest):
+    def test_help_is_an_overview(self):
+        for words in (["help"], ["--help"]):
+            text = corolane(*words).stdout
+            self.assertTrue(text.startswith("Usage: corolane COMMAND ...\n"), text)
+            self.assertIn("\n  call        calls a method with JSON\n", text)
+
+    def test_help_of_a_command_is_the_same_by_both_ways(self):
+        for command in ("call", "stats"):
+            text = corolane("help", command).stdout
+            self.assertTrue(text.startswith(f"Usage: corolane {command} HOST:PORT"), text)
+            self.assert_prints(text, command, "--help")
+
+    def test_help_fits_a_terminal(self):
+        for words in (["help"], ["help", "call"], ["help", "stats"]):
+            for line in corolane(*words).stdout.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_the_version_is_that_of_the_project(self):
+        self.assertRegex(corolane("--version").stdout, r"^corolane \d+\.\d+\.\d+\n$")
+
+    def test_without_a_command_the_overview_is_an_error(self):
+        process = corolane()
+        self.assertEqual(process.stderr, corolane("help").stdout + "\n")
+        self.assertEqual(process.returncode, 2)
+
+    def test_an_unknown_command_is_named(self):
+        expected = 'corolane: "cal" is no command; there are call, stats, help'
+        self.assert_fails(2, expected, "cal")
+        self.assert_fails(2, expected, "help", "cal")
+
+
+class UsageTest(CommandTest):
+    def test_what_is_missing_is_named(self):
+        see = "; see corolane help call"
+        self.assert_fails(
+            2, "corolane call: needs HOST:PORT and SERVICE/METHOD" + see, "call", "127.0.0.1:1"
+        )
+        self.assert_fails(
+            2, "corolane call: --timeout needs a value" + see, "call", "--timeout"
+        )
+        self.assert_fails(2, "corolane stats: needs HOST:PORT; see corolane help stats", "stats")
+
+    def test_what_is_too_much_is_named(self):
+        self.assert_fails(
+            2,
+            'corolane call: stray argument "more"; see corolane help call',
+            *("call", "127.0.0.1:1", "Echo/Say", "{}", "more"),
+        )
+
+    def test_a_peer_is_a_host_and_a_port(self):
+        process = corolane("call", "localhost", "Echo/Say")
+        self.assertTrue(
+            process.stderr.startswith('corolane call: "localhost" is no host and port: '),
+            process.stderr,
+        )
+        self.assertEqual(process.returncode, 2)
+
+    def test_a_timeout_is_a_duration(self):
+        process = corolane("call", "127.0.0.1:1", "Echo/Say", "--timeout", "5")
+        self.assertTrue(
+            process.stderr.startswith('corolane call: --timeout: read "5" without a unit; '),
+            process.stderr,
+        )
+        self.assertEqual(process.returncode, 2)
+
+
+class EchoServer:
+    """A process that serves echo.proto, with its address."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen(
+            [ECHO_SERVER, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.address = "127.0.0.1:" + self.process.stdout.readline().strip()
+
+    def stop(self):
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+
+class CallTest(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = EchoServer()
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.server.stop() != 0:
+            raise AssertionError("the server did not end well")
+
+    def test_the_reply_is_printed_as_json(self):
+        process = corolane(
+            "call", self.server.address, "cli_test.Echo/Say", '{"text": "hé", "spoken_as": 2}'
+        )
+        self.assertEqual(process.stderr, "")
+        self.assertEqual(
+            json.loads(process.stdout), {"said": {"text": "hé", "spoken_as": "SOFT"}}
+        )
+
+    def test_a_request_may_come_from_standard_input(self):
+        process = corolane(
+            *("call", self.server.address, "cli_test.Echo/Say", "-"), input='{"text": "piped"}'
+        )
+        self.assertEqual(json.loads(process.stdout), {"said": {"text": "piped"}})
+
+    def test_an_error_of_the_handler_is_printed(self):
+        self.assert_fails(
+            1, "not_found: nobody said that", "call", self.server.address, "Echo/Find"
+        )
+
+    def test_a_timeout_ends_the_call(self):
+        process = corolane("call", self.server.address, "Echo/Wait", "--timeout=20ms")
+        self.assertTrue(process.stderr.startswith("deadline_exceeded: "), process.stderr)
+        self.assertEqual(process.returncode, 1)
+
+    def test_a_method_that_there_is_not_is_misuse(self):
+        process = corolane("call", self.server.address, "Echo/Sya")
+        self.assertIn("did you mean corolane.cli_test.Echo/Say?", process.stderr)
+        self.assertEqual(process.returncode, 2)
+
+    def test_a_request_that_does_not_fit_is_misuse(self):
+        process = corolane("call", self.server.address, "cli_test.Echo/Say", '{"txt": ""}')
+        self.assertIn("txt: Cannot find field.", process.stderr)
+        self.assertIn("\n  text: string\n", process.stderr)
+        self.assertEqual(process.returncode, 2)
+
+
+class NoServerTest(CommandTest):
+    def test_where_nobody_listens_is_said_with_a_remedy(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            address = "127.0.0.1:" + str(unused.getsockname()[1])
+            expected = (
+                f"corolane: connect to {address}: connection refused: "
+                "is the node running? start one with tools/run"
+            )
+            self.assert_fails(1, expected, "call", address, "Echo/Say")
+            self.assert_fails(1, expected, "stats", address)
+
+    def test_a_server_without_reflection_is_told_so(self):
+        server = EchoServer("--without-reflection")
+        process = corolane("call", server.address, "Echo/Say")
+        server.stop()
+        self.assertTrue(
+            process.stderr.endswith("; add an rpc::ReflectionService to it\n"), process.stderr
+        )
+        self.assertEqual(process.returncode, 1)
+
+
+class StatsTest(CommandTest):
+    """Against pages made up here."""
+
+    PAGES = {"/stats": b'{"node":{"name":"one","tasks":12}}'}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = StatsTest.PAGES.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_):
+            pass
+
+    def setUp(self):
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), self.Handler)
+        self.address = f"127.0.0.1:{self.server.server_port}"
+        thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(self.server.shutdown)
+
+    def test_sections_are_printed_as_text(self):
+        self.assert_prints("node\n  name   one\n  tasks  12\n", "stats", self.address)
+
+    def test_json_is_printed_as_it_came(self):
+        self.assert_prints(self.PAGES["/stats"].decode(), "stats", self.address, "--json")
+
+    def test_pages_of_something_else_are_told_so(self):
+        self.addCleanup(self.PAGES.update, dict(self.PAGES))
+        self.PAGES["/stats"] = b"<html>"
+        self.assert_fails(
+            1,
+            "corolane: what came is no JSON object: are these the admin pages of a node?",
+            *("stats", self.address),
+        )
+        del self.PAGES["/stats"]
+        self.assert_fails(
+            1,
+            f"corolane: /stats of {self.address} is answered with status 404: "
+            "are these the admin pages of a node?",
+            *("stats", self.address),
+        )
+
+
+class WrongPortTest(CommandTest):
+    """A node has two ports, and one is easily taken for the other."""
+
+    def test_pages_asked_of_the_port_for_calls(self):
+        server = EchoServer()
+        process = corolane("stats", server.address)
+        server.stop()
+        self.assertTrue(
+            process.stderr.endswith(": is that the address node.admin of a node?\n"),
+            process.stderr,
+        )
+        self.assertEqual(process.returncode, 1)
+
+    def test_a_call_of_the_port_of_the_pages(self):
+        def answer_once():
+            connection, _ = listener.accept()
+            connection.recv(1)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            # Unread bytes would turn the end of the connection into a reset.
+            while connection.recv(1024):
+                pass
+            connection.close()
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=answer_once)
+            thread.start()
+            process = corolane("call", f"127.0.0.1:{listener.getsockname()[1]}", "Echo/Say")
+            thread.join()
+        self.assertTrue(
+            process.stderr.endswith(": is that the address node.listen of a node?\n"),
+            process.stderr,
+        )
+        self.assertEqual(process.returncode, 1)
+
+
+if __name__ == "__main__":
+    COROLANE, ECHO_SERVER = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,60 @@
+// Serves echo.proto on a free port of the loopback, prints the port, and ends with its input: for
+// tests that need a real process.
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "coroutine/event.h"
+#include "coroutine/scheduler.h"
+#include "net/event_loop.h"
+#include "net/uv_network.h"
+#include "rpc/reflection.h"
+#include "rpc/server.h"
+#include "test/tools/cli/echo_service.h"
+
+namespace corolane::cli_test {
+namespace {
+
+Result<void> serve(net::Network& network, bool with_reflection, coroutine::Event& input_ended) {
+  EchoService echo;
+  SecondEchoService second_echo;
+  rpc::Server server(network);
+  rpc::ReflectionService reflection(server);
+  if (auto added = server.add(echo); !added) return added;
+  if (auto added = server.add(second_echo); !added) return added;
+  if (with_reflection) {
+    if (auto added = server.add(reflection); !added) return added;
+  }
+  const auto endpoint = server.listen({.address = "127.0.0.1", .port = 0});
+  if (!endpoint) return endpoint.error();
+  std::cout << endpoint->port << std::endl;
+  return input_ended.wait(Deadline::never());
+}
+
+int run(bool with_reflection) {
+  net::EventLoop loop;
+  coroutine::Scheduler scheduler(loop);
+  net::UvNetwork network(loop);
+  coroutine::Event input_ended("end of the input");
+  // Without waiting for what the test does, a forgotten server would stay for ever.
+  std::jthread reader([&] {
+    while (std::getchar() != EOF) {
+    }
+    scheduler.post([&] { input_ended.set(); });
+  });
+  Result<void> served;
+  const auto ran =
+      scheduler.run("main", [&] { served = serve(network, with_reflection, input_ended); });
+  if (!ran) served = ran.error();
+  if (!served) std::cerr << served << '\n';
+  return served ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace corolane::cli_test
+
+int main(int argc, char** argv) {
+  return corolane::cli_test::run(argc < 2 || std::string(argv[1]) != "--without-reflection");
+}

@@ -1,0 +1,197 @@
+#include "tools/bots/bot.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "rpc/client.h"
+#include "services/chess/chess.corolane.h"
+
+namespace corolane::tools::bots {
+namespace {
+
+using namespace std::chrono_literals;
+namespace chess = services::chess;
+
+constexpr Duration call_patience = 30s;
+constexpr Duration opponent_patience = 120s;
+
+// What went wrong, and at which ply; ply 0 is before the first move.
+struct Failure {
+  std::size_t ply;
+  Error error;
+};
+
+// One participant of a game: a connection, and what it says over it.
+class Bot {
+ public:
+  // `room_open` is set once a player has opened the room, or could not.
+  Bot(Hall& hall, const PlannedGame& game, coroutine::Event& room_open)
+      : hall_(hall), game_(game), room_open_(room_open) {}
+
+  // A player, from the door to the last move of the game.
+  std::optional<Failure> play(chess::Seat seat) {
+    const auto seated = connect_and_join(seat);
+    room_open_.set();
+    hall_.start_line.arrive();
+    if (!seated) return Failure{0, seated.error()};
+    if (auto open = hall_.start_line.wait(patience()); !open) return Failure{0, open.error()};
+
+    std::size_t ply = 0;
+    for (const auto& planned : game_.moves.moves) {
+      const bool is_mine = (++ply % 2 == 1) == (seat == chess::WHITE);
+      const auto done = is_mine ? move(planned.san) : wait_move(ply);
+      if (!done) {
+        resign();  // So that nobody waits for a move that will not come.
+        return Failure{ply, done.error()};
+      }
+    }
+    return {};
+  }
+
+  // A spectator: sees every move as it is made.
+  std::optional<Failure> watch() {
+    const auto connected = connect();
+    hall_.start_line.arrive();
+    if (!connected) return Failure{0, connected.error()};
+    if (auto open = room_open_.wait(patience()); !open) return Failure{0, open.error()};
+    if (auto open = hall_.start_line.wait(patience()); !open) return Failure{0, open.error()};
+
+    for (std::size_t ply = 1; ply <= game_.moves.moves.size(); ++ply) {
+      if (auto seen = wait_move(ply); !seen) return Failure{ply, seen.error()};
+    }
+    return {};
+  }
+
+  Result<chess::GameState> look() {
+    chess::LookRequest request;
+    request.set_game(name());
+    auto reply = timed([&] { return chess_->look(request, {patience()}); });
+    if (!reply) return reply.error();
+    return std::move(*reply->mutable_state());
+  }
+
+  void resign() {
+    chess::ResignRequest request;
+    request.set_game(name());
+    request.set_token(token_);
+    // The game may be over already.
+    static_cast<void>(timed([&] { return chess_->resign(request, {patience()}); }));
+  }
+
+ private:
+  const std::string& name() const { return game_.moves.name; }
+  static Deadline patience() { return Deadline::after(call_patience); }
+
+  Result<void> connect() {
+    auto client = rpc::Client::connect(hall_.network, hall_.server, patience());
+    if (!client) return client.error();
+    ++hall_.tally.connection_count;
+    client_ = std::move(*client);
+    chess_.emplace(*client_);
+    return {};
+  }
+
+  Result<void> connect_and_join(chess::Seat seat) {
+    if (auto connected = connect(); !connected) return connected;
+    chess::JoinRequest request;
+    request.set_game(name());
+    request.set_seat(seat);
+    auto reply = timed([&] { return chess_->join(request, {patience()}); });
+    if (!reply) return reply.error();
+    token_ = reply->token();
+    return {};
+  }
+
+  Result<void> move(const std::string& san) {
+    chess::MoveRequest request;
+    request.set_game(name());
+    request.set_token(token_);
+    request.set_san(san);
+    auto reply = timed([&] { return chess_->move(request, {patience()}); });
+    if (!reply) return reply.error();
+    ++hall_.tally.move_count;
+    return {};
+  }
+
+  Result<void> wait_move(std::size_t ply) {
+    chess::WaitMoveRequest request;
+    request.set_game(name());
+    request.set_ply(static_cast<std::uint32_t>(ply));
+    ++hall_.tally.call_count;
+    auto reply = chess_->wait_move(request, {Deadline::after(opponent_patience)});
+    if (!reply) return reply.error();
+    return {};
+  }
+
+  template <typename F>
+  auto timed(F call) -> decltype(call()) {
+    const TimePoint start = now();
+    auto result = call();
+    const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(now() - start);
+    hall_.tally.call_us.record(static_cast<std::uint64_t>(elapsed.count()));
+    ++hall_.tally.call_count;
+    return result;
+  }
+
+  Hall& hall_;
+  const PlannedGame& game_;
+  coroutine::Event& room_open_;
+  std::unique_ptr<rpc::Client> client_;
+  std::optional<chess::ChessClient> chess_;
+  std::uint64_t token_ = 0;
+};
+
+std::string compare(const chess::GameState& state, const Expected& expected) {
+  std::string differences;
+  const auto differ = [&](const char* what, const std::string& is, const std::string& should_be) {
+    if (is == should_be) return;
+    if (!differences.empty()) differences += "; ";
+    differences.append(what).append(" is ").append(is).append(", expected ").append(should_be);
+  };
+  differ("the number of plies", std::to_string(state.plies()), std::to_string(expected.plies));
+  differ("the outcome", state.outcome(), expected.outcome);
+  differ("the final position", state.fen(), expected.final_fen);
+  return differences;
+}
+
+}  // namespace
+
+std::string play_game(Hall& hall, const PlannedGame& game) {
+  const auto& pgn = game.moves;
+  const auto failed = [&](std::size_t ply, const std::string& reason) {
+    const int line = ply == 0 ? pgn.line : pgn.moves[ply - 1].line;
+    return describe_failure(hall.file, line, pgn.name, pgn.ordinal, ply, reason);
+  };
+  coroutine::Event room_open("room of a chess game");
+  Bot white(hall, game, room_open);
+  Bot black(hall, game, room_open);
+  Bot spectator(hall, game, room_open);
+  Tally& tally = hall.tally;
+  tally.playing_count_peak = std::max(tally.playing_count_peak, ++tally.playing_count);
+
+  std::optional<Failure> first;
+  const auto note = [&](const std::optional<Failure>& failure) {
+    // The others only learn that the game has ended.
+    if (failure && (!first || failure->ply < first->ply)) first = failure;
+  };
+  auto white_plays = coroutine::spawn("white " + pgn.name, [&] { note(white.play(chess::WHITE)); });
+  auto black_plays = coroutine::spawn("black " + pgn.name, [&] { note(black.play(chess::BLACK)); });
+  auto spectator_watches = coroutine::spawn("watch " + pgn.name, [&] { note(spectator.watch()); });
+  for (auto* bot : {&white_plays, &black_plays, &spectator_watches}) {
+    if (auto joined = bot->join(); !joined) return failed(0, joined.error().message());
+  }
+  --tally.playing_count;
+  if (first) return failed(first->ply, first->error.message());
+
+  const auto state = white.look();
+  if (!state) return failed(pgn.moves.size(), state.error().message());
+  white.resign();  // Most games ended by a word of their players, which the list does not hold.
+  const std::string differences = game.expected ? compare(*state, *game.expected) : "";
+  return differences.empty() ? "" : failed(pgn.moves.size(), differences);
+}
+
+}  // namespace corolane::tools::bots

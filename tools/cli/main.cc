@@ -1,0 +1,17 @@
+// corolane: talks to a running node. `corolane help` says how.
+#include <iostream>
+#include <span>
+
+#include "tools/cli/command_line.h"
+
+int main(int argc, char** argv) {
+  using namespace corolane::tools::cli;
+  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+  const Outcome outcome = run_command_line(words.subspan(1));
+  if (!outcome) {
+    std::cerr << outcome.error().message << '\n';
+    return static_cast<int>(outcome.error().kind);
+  }
+  std::cout << *outcome << std::flush;
+  return std::cout ? 0 : static_cast<int>(Failure::Kind::failed);
+}

@@ -1,0 +1,33 @@
+#include "tools/cli/on_network.h"
+
+#include <string>
+#include <utility>
+
+#include "coroutine/scheduler.h"
+#include "net/event_loop.h"
+#include "net/uv_network.h"
+
+namespace corolane::tools::cli {
+
+Outcome run_on_network(std::move_only_function<Outcome(net::Network& network)> body) {
+  net::EventLoop loop;
+  coroutine::Scheduler scheduler(loop);
+  net::UvNetwork network(loop);
+  Outcome outcome;
+  const auto ran = scheduler.run("corolane", [&] { outcome = body(network); });
+  if (!ran) return failed("corolane: " + ran.error().to_string());
+  return outcome;
+}
+
+Failure no_connection(const Error& error, std::string_view key) {
+  std::string message = "corolane: " + error.message();
+  if (error.code() == Code::unavailable) {
+    message += ": is the node running? start one with tools/run";
+  } else if (error.code() != Code::not_found) {
+    // Somebody is there but does not answer as expected.
+    message.append(": is that the address ").append(key).append(" of a node?");
+  }
+  return {Failure::Kind::failed, std::move(message)};
+}
+
+}  // namespace corolane::tools::cli

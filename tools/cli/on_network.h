@@ -1,0 +1,19 @@
+// Runs linear code that talks to a node.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "net/network.h"
+#include "tools/cli/command.h"
+
+namespace corolane::tools::cli {
+
+// Runs `body` as a task with the real network, until it has ended.
+Outcome run_on_network(std::move_only_function<Outcome(net::Network& network)> body);
+
+// Says why nothing came of connecting to a node, and what to do. `key` is what the address should
+// have been in the node's configuration, "node.listen".
+Failure no_connection(const Error& error, std::string_view key);
+
+}  // namespace corolane::tools::cli

@@ -1,0 +1,38 @@
+// Message types that came over the wire as descriptors, and their messages as JSON.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/message.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "coroutine/base/result.h"
+#include "rpc/reflection.pb.h"
+
+namespace corolane::tools::cli {
+
+// Outlives the messages that it makes.
+class RemoteTypes {
+ public:
+  // Takes in what a server says of its types. Fails with data_loss when that makes no sense.
+  Result<void> add(const rpc::DescribeReply& description);
+
+  // An empty message of the type "package.Message". Fails with not_found.
+  Result<std::unique_ptr<google::protobuf::Message>> make(const std::string& type);
+
+ private:
+  google::protobuf::DescriptorPool pool_;
+  google::protobuf::DynamicMessageFactory factory_{&pool_};
+};
+
+// Fills an empty message. Fails with invalid_argument when the JSON is none or does not fit; the
+// message lists the fields that do.
+Result<void> read_json(std::string_view json, google::protobuf::Message& message);
+
+// Indented, with the names of fields as in the .proto file.
+std::string to_json(const google::protobuf::Message& message);
+
+}  // namespace corolane::tools::cli
