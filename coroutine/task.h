@@ -129,11 +129,12 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
 
 template <typename T>
 Result<T> Task<T>::join(Deadline deadline) {
-  if (control_ == nullptr) return refusal_;
   if (!is_done()) {
     const Wake wake = control_->joiners.wait(deadline);
     if (wake != Wake::notified) return wake_error(wake, "end of a task");
   }
+  // Another task may have joined it just now.
+  if (control_ == nullptr) return refusal_;
   return take_result();
 }
 

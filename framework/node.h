@@ -32,8 +32,8 @@ namespace corolane::framework {
 class Node {
  public:
   // `network` outlives the node. Logs to stderr.
-  Node(NodeConfig config, net::Network& network)
-      : Node(std::move(config), network, Log(config.log_level)) {}
+  Node(const NodeConfig& config, net::Network& network)
+      : Node(config, network, Log(config.log_level)) {}
   Node(NodeConfig config, net::Network& network, Log log);
   // Stops at once unless it was stopped: cancels what runs and suspends until it has ended.
   ~Node();

@@ -1,7 +1,5 @@
 #include "framework/run_main.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "coroutine/scheduler.h"
 #include "framework/detail/command_line.h"
 #include "framework/version.h"
+#include "net/descriptor_limit.h"
 #include "net/event_loop.h"
 #include "net/signals.h"
 #include "net/uv_network.h"
@@ -30,14 +29,6 @@ constexpr std::uint64_t descriptors_wanted = 16'384;
 
 void print_error(const Program& program, const Error& error) {
   std::fprintf(stderr, "%s: %s\n", program.name(), error.message().c_str());
-}
-
-// Returns how many descriptors the process may have open from now on: as many as it can get.
-std::uint64_t raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
 void warn_of_few_descriptors(Log& log, std::uint64_t descriptors) {
@@ -84,7 +75,7 @@ int serve_until_signal(const Program& program, net::EventLoop& loop, net::Networ
 }
 
 int serve(const Program& program) {
-  const std::uint64_t descriptors = raise_descriptor_limit();
+  const std::uint64_t descriptors = net::raise_descriptor_limit();
   net::EventLoop loop;
   net::UvNetwork network(loop);
   coroutine::Scheduler scheduler(

@@ -26,8 +26,8 @@ struct StreamOptions {
   // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s
   // carries in 20 ms.
   std::size_t output_bytes_max = 256 * 1024;
-  // A peer that takes nothing for so long while output is above the mark is closed, within twice
-  // that time.
+  // A peer that takes nothing for so long while output is above the mark is closed, at the latest
+  // after half as long again.
   std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
 };
 

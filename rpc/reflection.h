@@ -1,7 +1,8 @@
 // Tells callers what a server serves: names, types and the descriptors of its messages.
 //
-//   rpc::ReflectionService reflection(server);
-//   server.add(reflection);
+//   std::optional<rpc::ReflectionService> reflection;  // Like all services, outlives its server.
+//   rpc::Server server(network);
+//   server.add(reflection.emplace(server));
 //
 // It tells everything about the protos that are linked into the program, and to everybody who can
 // connect.
@@ -14,7 +15,8 @@ namespace corolane::rpc {
 
 class ReflectionService : public ReflectionBase {
  public:
-  // `server` outlives it. Services that are added later are told as well.
+  // `server` is the one that serves it, asked during calls alone. What is added to it later is told
+  // as well.
   explicit ReflectionService(const Server& server) : server_(&server) {}
 
   // Neither suspends.

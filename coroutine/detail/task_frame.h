@@ -100,6 +100,8 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   Scheduler& scheduler = Scheduler::current();
   auto stack = TaskAccess::begin_spawn(scheduler, stack_size_bytes);
   if (!stack) return stack.error();
+  check(sizeof(Frame) <= static_cast<std::size_t>(stack->top - stack->base) / 2,
+        "a task's captures and result fill at most half of its stack");
   const auto top = reinterpret_cast<std::uintptr_t>(stack->top);
   auto* const place = stack->top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
   auto* const frame = new (place) Frame(scheduler, *stack, name, site, std::forward<F>(body));

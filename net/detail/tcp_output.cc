@@ -144,19 +144,28 @@ void TcpStream::output_changed() {
     if (writable_.notify_all() > 0) loop_.keep_awake = true;
   } else if (!is_armed()) {
     sent_at_check_ = appended_count_ - unsent;
-    coroutine::Scheduler::current().timers().arm(*this, Deadline::after(options_.output_stall_max));
+    stalled_check_count_ = 0;
+    arm_stall_check();
     loop_.keep_awake = true;
   }
   if (unsent == 0 && flushed_.notify_all() > 0) loop_.keep_awake = true;
 }
 
+void TcpStream::arm_stall_check() {
+  coroutine::Scheduler::current().timers().arm(*this,
+                                               Deadline::after(options_.output_stall_max / 2));
+}
+
 void TcpStream::check_stall() {
   const std::uint64_t sent = appended_count_ - unsent_bytes();
-  if (sent == sent_at_check_) {
+  if (sent != std::exchange(sent_at_check_, sent)) {
+    stalled_check_count_ = 0;
+  } else if (++stalled_check_count_ == 2) {
+    // One would not do: a process that was itself paused first looks at the clock, then at its
+    // sockets.
     return break_off(Error(Code::unavailable, name() + ": the peer took no output for too long"));
   }
-  sent_at_check_ = sent;
-  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(options_.output_stall_max));
+  arm_stall_check();
 }
 
 std::size_t TcpStream::unsent_bytes() const {

@@ -86,6 +86,7 @@ class TcpStream final : public Stream, private coroutine::Timer {
   void fail_writing(int status);
   void drop_output();
   void output_changed();
+  void arm_stall_check();
   void check_stall();
   std::size_t unsent_bytes() const;
 
@@ -109,6 +110,7 @@ class TcpStream final : public Stream, private coroutine::Timer {
   ByteBuffer output_;                 // Behind what the socket is sending already.
   std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
   std::uint64_t sent_at_check_ = 0;
+  int stalled_check_count_ = 0;
   coroutine::WaitQueue writable_{"room for output"};
   coroutine::WaitQueue flushed_{"stream flush"};
   bool sending_ = false;    // libuv waits until the peer takes more.

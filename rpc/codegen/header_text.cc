@@ -11,7 +11,9 @@ namespace {
 
 void print_comment(Printer& printer, const std::string& indent,
                    const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) printer.PrintRaw(indent + "//" + line + "\n");
+  for (const std::string& line : lines) {
+    printer.Print("$indent$//$line$\n", "indent", indent, "line", line);
+  }
 }
 
 void print_base(Printer& printer, const ServiceModel& service) {

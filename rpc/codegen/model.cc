@@ -39,10 +39,9 @@ std::vector<std::string> comment_of(const Descriptor& descriptor) {
 }
 
 std::string type_name(const pb::Descriptor& type, const std::string& used_in) {
-  const std::string name = pb::compiler::cpp::ClassName(&type);
   const std::string home = namespace_of(type.file()->package());
-  if (home == used_in) return name;
-  return (home.empty() ? "::" : "::" + home + "::") + name;
+  const std::string scope = home == used_in ? "" : home.empty() ? "::" : "::" + home + "::";
+  return scope + pb::compiler::cpp::ClassName(&type);
 }
 
 MethodModel read_method(const pb::MethodDescriptor& method, const std::string& cpp_namespace) {

@@ -30,9 +30,6 @@ class ProblemFinder {
 
   std::vector<Problem> find() {
     for (int i = 0; i < file_.service_count(); ++i) check_service(*file_.service(i));
-    std::ranges::stable_sort(problems_, {}, [](const Problem& problem) {
-      return std::pair(problem.line, problem.column);
-    });
     return std::move(problems_);
   }
 
@@ -45,10 +42,11 @@ class ProblemFinder {
     cpp_names_.clear();
     for (int i = 0; i < service.method_count(); ++i) {
       const pb::MethodDescriptor& method = *service.method(i);
+      // In the order in which they stand in the file.
       check_name(method);
+      check_id(method);
       check_streams(method);
       check_options(method);
-      check_id(method);
     }
   }
 
@@ -82,6 +80,15 @@ class ProblemFinder {
     }
   }
 
+  void check_id(const pb::MethodDescriptor& method) {
+    const std::string full_name = method.service()->full_name() + "/" + method.name();
+    const auto [first, is_new] = ids_.try_emplace(method_id(full_name), full_name);
+    if (!is_new) {
+      report_name(method, full_name + " and " + first->second +
+                              " have the same id on the wire; rename one of them");
+    }
+  }
+
   void check_streams(const pb::MethodDescriptor& method) {
     if (!method.client_streaming() && !method.server_streaming()) return;
     report(path_in(method, method.client_streaming()
@@ -98,15 +105,6 @@ class ProblemFinder {
     }
     if (const auto size = stack_size_bytes_of(method); !size) {
       report_option(method, MethodOptions::kStackSizeFieldNumber, size.error());
-    }
-  }
-
-  void check_id(const pb::MethodDescriptor& method) {
-    const std::string full_name = method.service()->full_name() + "/" + method.name();
-    const auto [first, is_new] = ids_.try_emplace(method_id(full_name), full_name);
-    if (!is_new) {
-      report_name(method, full_name + " and " + first->second +
-                              " have the same id on the wire; rename one of them");
     }
   }
 

@@ -75,6 +75,14 @@ TEST(TaskTest, OveralignedCapturesAreAligned) {
   EXPECT_EQ(task.join(), "wide");
 }
 
+// Whatever frames the one before left there.
+TEST(TaskTest, AStackCarriesTasksWithSmallAndLargeCapturesInTurn) {
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EQ(spawn("small", [] { return 1; }).join(), 1);
+    EXPECT_EQ(spawn("large", [text = std::array<char, 8000>{'x'}] { return text[0]; }).join(), 'x');
+  }
+}
+
 TEST(TaskTest, SpawnDoesNotRunTheFunctionYet) {
   bool ran = false;
   auto task = spawn("later", [&] { ran = true; });
@@ -132,6 +140,17 @@ TEST(TaskTest, ATaskIsJoinedOnce) {
   EXPECT_EQ(task.join(), 3);
   EXPECT_THAT(task.join(), fails_with(Code::failed_precondition));
   EXPECT_THAT(Task<int>().join(), fails_with(Code::failed_precondition));
+}
+
+TEST(TaskTest, OfTwoThatJoinATaskOneGetsItsResult) {
+  auto task = spawn("contested", [] {
+    EXPECT_TRUE(sleep_for(1s));
+    return 3;
+  });
+  auto first = spawn("first", [&] { return task.join(); });
+  auto second = spawn("second", [&] { return task.join(); });
+  EXPECT_EQ(first.join(), 3);
+  EXPECT_THAT(second.join(), fails_with(Code::failed_precondition));
 }
 
 TEST(TaskTest, CancellingATaskThatHasEndedDoesNothing) {
@@ -262,6 +281,12 @@ TEST(TaskTest, IsCancelledTellsTheRunningTaskOnly) {
   task.cancel();
   EXPECT_EQ(task.join(), 3);
   EXPECT_FALSE(is_cancelled());
+}
+
+TEST(TaskDeathTest, AResultThatWouldFillTheStackIsReported) {
+  using Large = std::array<std::byte, 400 * 1024>;
+  EXPECT_DEATH(static_cast<void>(spawn("large", [] { return Large(); })),
+               "a task's captures and result fill at most half of its stack");
 }
 
 }  // namespace

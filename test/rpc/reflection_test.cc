@@ -6,6 +6,9 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,25 +37,25 @@ class HandmadeService : public Service {
 class ReflectionTest : public testing::Test {
  protected:
   ReflectionTest() {
-    EXPECT_TRUE(server.add(handmade));
-    EXPECT_TRUE(server.add(reflection));
+    EXPECT_TRUE(server_.add(handmade_));
+    EXPECT_TRUE(server_.add(reflection_.emplace(server_)));
   }
 
   Result<DescribeReply> describe(const std::string& symbol) {
     DescribeRequest request;
     request.set_symbol(symbol);
-    return reflection.describe(request, context);
+    return reflection_->describe(request, context_);
   }
 
-  sim::SimulatedNetwork network;
-  Server server{network};
-  HandmadeService handmade;
-  ReflectionService reflection{server};
-  Context context{Deadline::never(), "test", 1, {"10.0.0.1", 4000}};
+  sim::SimulatedNetwork network_;
+  HandmadeService handmade_;
+  std::optional<ReflectionService> reflection_;
+  Server server_{network_};
+  Context context_{Deadline::never(), "test", 1, {"10.0.0.1", 4000}};
 };
 
 TEST_F(ReflectionTest, ServicesAreListedByNameWithTheirMethodsAndTypes) {
-  const auto reply = reflection.list_services({}, context);
+  const auto reply = reflection_->list_services({}, context_);
 
   ASSERT_TRUE(reply) << reply;
   ASSERT_EQ(reply->services_size(), 2);
@@ -66,7 +69,7 @@ TEST_F(ReflectionTest, ServicesAreListedByNameWithTheirMethodsAndTypes) {
 }
 
 TEST_F(ReflectionTest, AServiceWithoutAProtoIsListedWithoutTypes) {
-  const auto reply = reflection.list_services({}, context);
+  const auto reply = reflection_->list_services({}, context_);
 
   ASSERT_TRUE(reply) << reply;
   const ServiceEntry& service = reply->services(1);
@@ -108,9 +111,9 @@ TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {
 
 // The pool of the program makes descriptors at the first question, deep down in its frames.
 TEST_F(ReflectionTest, TheStackOfAHandlerIsEnoughForTheFirstQuestion) {
-  ASSERT_TRUE(server.listen({"10.0.0.1", 8460}));
+  ASSERT_TRUE(server_.listen({"10.0.0.1", 8460}));
   const auto client =
-      Client::connect(network, {"10.0.0.1", 8460}, Deadline::after(std::chrono::seconds(1)));
+      Client::connect(network_, {"10.0.0.1", 8460}, Deadline::after(std::chrono::seconds(1)));
   ASSERT_TRUE(client) << client;
   DescribeRequest request;
   request.set_symbol("corolane.rpc.Reflection");

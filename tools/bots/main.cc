@@ -1,14 +1,16 @@
 // Plays real games against a chess node: two players and a spectator per game, each a coroutine
 // with a connection of its own. See --help.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "net/descriptor_limit.h"
 #include "net/event_loop.h"
 #include "net/http.h"
 #include "net/uv_network.h"
@@ -35,6 +37,9 @@ constexpr const char* help_text =
     "\n"
     "Exit status: 0 when every game was played and ended as expected, 1 when one was not,\n"
     "2 for a wrong command line.\n";
+
+// Each takes four coroutines and three connections.
+constexpr std::size_t at_once_max = 5'000;
 
 constexpr const char* default_games = "test/data/chess/games.pgn";
 constexpr const char* default_expected = "test/data/chess/expected.csv";
@@ -82,8 +87,10 @@ Result<Options> parse_options(std::span<char*> arguments) {
     } else {
       const auto [end, problem] =
           std::from_chars(value.data(), value.data() + value.size(), options.at_once);
-      if (problem != std::errc() || end != value.data() + value.size() || options.at_once == 0) {
-        return wrong("--at-once: expected a number from 1, got \"" + value + "\"");
+      if (problem != std::errc() || end != value.data() + value.size() || options.at_once == 0 ||
+          options.at_once > at_once_max) {
+        return wrong("--at-once: expected a number from 1 to " + std::to_string(at_once_max) +
+                     ", got \"" + value + "\"");
       }
     }
   }
@@ -91,26 +98,30 @@ Result<Options> parse_options(std::span<char*> arguments) {
   return options;
 }
 
-// Plays all games, `at_once` of them at a time. Returns a line for each that failed.
-std::vector<std::string> play_all(Hall& hall, const Plan& plan, std::size_t worker_count) {
-  std::vector<std::string> failures;
+// Plays all games, `worker_count` of them at a time. Returns a line for each that failed, in the
+// order of the games.
+std::map<std::size_t, std::string> play_all(Hall& hall, const Plan& plan,
+                                            std::size_t worker_count) {
+  std::map<std::size_t, std::string> failures;
   std::size_t next = 0;
   std::size_t done = 0;
   coroutine::TaskGroup workers;
   for (std::size_t worker = 0; worker < worker_count; ++worker) {
     auto spawned = workers.spawn("table " + std::to_string(worker), [&] {
       while (next < plan.games.size()) {
-        std::string failure = play_game(hall, plan.games[next++]);
-        if (!failure.empty()) failures.push_back(std::move(failure));
+        const std::size_t index = next++;
+        std::string failure = play_game(hall, plan.games[index]);
+        if (!failure.empty()) failures.emplace(index, std::move(failure));
         if (++done % 50 == 0 || done == plan.games.size()) {
           std::printf("%zu/%zu games played\n", done, plan.games.size());
           std::fflush(stdout);
         }
       }
     });
-    if (!spawned) failures.push_back(spawned.error().to_string());
+    check(spawned.has_value(), "there are stacks for some hundred tables");
   }
-  if (auto joined = workers.join(); !joined) failures.push_back(joined.error().to_string());
+  const auto joined = workers.join();
+  check(joined.has_value(), "tables return no error and nobody cancels the bots");
   return failures;
 }
 
@@ -146,12 +157,12 @@ int run(net::Network& network, const Options& options) {
   std::printf("%zu games from %s, %zu at the same time\n", plan->games.size(),
               options.games.c_str(), worker_count);
   const TimePoint start = now();
-  const std::vector<std::string> failures = play_all(hall, *plan, worker_count);
+  const std::map<std::size_t, std::string> failures = play_all(hall, *plan, worker_count);
   Summary summary{.game_count = plan->games.size() + plan->damaged.size(),
                   .elapsed = now() - start};
-  for (const std::string& line : failures) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const auto& [index, line] : failures) std::fprintf(stderr, "%s\n", line.c_str());
 
-  const std::size_t played = plan->games.size() - std::min(plan->games.size(), failures.size());
+  const std::size_t played = plan->games.size() - failures.size();
   const bool compares = !options.expected.empty();
   std::fputs(make_table(summary, hall.tally, fetch_stats(network, options.admin)).c_str(), stdout);
   std::printf("%zu/%zu games %s\n", played, summary.game_count,
@@ -169,6 +180,7 @@ int main(int argc, char** argv) {
     std::fputs(help_text, stdout);
     return 0;
   }
+  net::raise_descriptor_limit();
   net::EventLoop loop;
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);

@@ -5,9 +5,9 @@
 #include "tools/cli/command_line.h"
 
 int main(int argc, char** argv) {
-  using namespace corolane::tools::cli;
+  using corolane::tools::cli::Failure;
   const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
-  const Outcome outcome = run_command_line(words.subspan(1));
+  const auto outcome = corolane::tools::cli::run_command_line(words.subspan(1));
   if (!outcome) {
     std::cerr << outcome.error().message << '\n';
     return static_cast<int>(outcome.error().kind);

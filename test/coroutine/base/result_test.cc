@@ -49,7 +49,6 @@ TEST(ResultTest, PrintsOkOrItsError) {
   EXPECT_EQ(out.str(), "ok, invalid_argument: not a digit");
 }
 
-
 TEST(ResultTest, EqualWhenBothHoldTheSame) {
   EXPECT_TRUE(Result<int>(3) == Result<int>(3));
   EXPECT_FALSE(Result<int>(3) == Result<int>(4));

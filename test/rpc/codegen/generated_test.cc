@@ -79,20 +79,20 @@ class GeneratedTest : public testing::Test {
  protected:
   Result<void> invoke(const rpc::Method& method, const google::protobuf::Message& request) {
     rpc::Context context(Deadline::never(), method.full_name, 1, {"10.0.0.1", 4000});
-    return method.invoke(notebook, request, context, kept);
+    return method.invoke(notebook_, request, context, kept_);
   }
 
-  TestNotebook notebook;
-  KeptReply kept;
+  TestNotebook notebook_;
+  KeptReply kept_;
 };
 
 TEST_F(GeneratedTest, AServiceKnowsItsFullName) {
-  EXPECT_STREQ(notebook.service_name(), "corolane.codegen_test.Notebook");
+  EXPECT_STREQ(notebook_.service_name(), "corolane.codegen_test.Notebook");
   EXPECT_STREQ(TestBell().service_name(), "UnscopedBell");
 }
 
 TEST_F(GeneratedTest, MethodsStandInTheOrderOfTheFileUnderTheirFullNamesAndIds) {
-  const auto methods = notebook.methods();
+  const auto methods = notebook_.methods();
 
   ASSERT_EQ(methods.size(), 3);
   EXPECT_STREQ(methods[0].full_name, "corolane.codegen_test.Notebook/WriteNote");
@@ -107,7 +107,7 @@ TEST_F(GeneratedTest, MethodsStandInTheOrderOfTheFileUnderTheirFullNamesAndIds) 
 TEST_F(GeneratedTest, AServiceMayHaveNoMethods) { EXPECT_TRUE(TestPencil().methods().empty()); }
 
 TEST_F(GeneratedTest, OptionsOfAMethodAreInItsRow) {
-  const auto methods = notebook.methods();
+  const auto methods = notebook_.methods();
 
   EXPECT_EQ(methods[0].timeout, 250ms);
   EXPECT_EQ(methods[0].stack_size_bytes, 128 * 1024);
@@ -121,37 +121,37 @@ TEST_F(GeneratedTest, OptionsOfAMethodAreInItsRow) {
 TEST_F(GeneratedTest, ARequestIsMadeInTheArena) {
   google::protobuf::Arena arena;
 
-  google::protobuf::Message* request = notebook.methods()[0].new_request(arena);
+  google::protobuf::Message* request = notebook_.methods()[0].new_request(arena);
 
   EXPECT_EQ(request->GetTypeName(), "corolane.codegen_test.WriteNoteRequest");
   EXPECT_EQ(request->GetArena(), &arena);
 }
 
 TEST_F(GeneratedTest, InvokeCallsTheHandlerAndGivesItsReplyToTheSink) {
-  ASSERT_TRUE(invoke(notebook.methods()[0], write_request("buy milk")));
+  ASSERT_TRUE(invoke(notebook_.methods()[0], write_request("buy milk")));
 
-  EXPECT_EQ(notebook.text, "buy milk");
-  EXPECT_EQ(kept.type, "corolane.codegen_test.Note.Place");
+  EXPECT_EQ(notebook_.text, "buy milk");
+  EXPECT_EQ(kept_.type, "corolane.codegen_test.Note.Place");
   Note::Place place;
-  ASSERT_TRUE(place.ParseFromString(kept.bytes));
+  ASSERT_TRUE(place.ParseFromString(kept_.bytes));
   EXPECT_EQ(place.line(), 17);
 }
 
 TEST_F(GeneratedTest, InvokeReturnsTheErrorOfTheHandlerAndSendsNothing) {
-  const auto invoked = invoke(notebook.methods()[0], write_request(""));
+  const auto invoked = invoke(notebook_.methods()[0], write_request(""));
 
   EXPECT_EQ(invoked.error(), Error(Code::invalid_argument, "nothing to write"));
-  EXPECT_TRUE(kept.type.empty());
+  EXPECT_TRUE(kept_.type.empty());
 }
 
 TEST_F(GeneratedTest, AClientCallsAServerThroughItsTypes) {
   sim::SimulatedNetwork network;
   rpc::Server server(network);
-  ASSERT_TRUE(server.add(notebook));
+  ASSERT_TRUE(server.add(notebook_));
   const auto endpoint = server.listen({"10.0.0.1", 0});
   ASSERT_TRUE(endpoint) << endpoint;
-  const auto client = rpc::Client::connect(network, {endpoint->address, endpoint->port},
-                                           Deadline::after(1s));
+  const auto client =
+      rpc::Client::connect(network, {endpoint->address, endpoint->port}, Deadline::after(1s));
   ASSERT_TRUE(client) << client;
   NotebookClient notebook_client(**client);
 
@@ -160,7 +160,7 @@ TEST_F(GeneratedTest, AClientCallsAServerThroughItsTypes) {
 
   ASSERT_TRUE(place) << place;
   EXPECT_EQ(place->line(), 17);
-  EXPECT_EQ(notebook.text, "buy milk");
+  EXPECT_EQ(notebook_.text, "buy milk");
   EXPECT_EQ(refused.error(), Error(Code::invalid_argument, "nothing to write"));
 }
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "coroutine/base/clock.h"
@@ -23,16 +23,16 @@ using namespace std::chrono_literals;
 class DynamicCallTest : public testing::Test {
  protected:
   DynamicCallTest() {
-    EXPECT_TRUE(server.add(echo));
-    EXPECT_TRUE(server.add(second_echo));
-    EXPECT_TRUE(server.add(reflection));
-    EXPECT_TRUE(server.listen({"10.0.0.1", 8460}));
+    EXPECT_TRUE(server_.add(echo_));
+    EXPECT_TRUE(server_.add(second_echo_));
+    EXPECT_TRUE(server_.add(reflection_.emplace(server_)));
+    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}));
   }
 
   Outcome call(const std::string& method, const std::string& request = "{}",
                std::optional<Duration> timeout = {}) {
     return run_dynamic_call(
-        network,
+        network_,
         {.peer = {"10.0.0.1", 8460}, .method = method, .request = request, .timeout = timeout});
   }
 
@@ -44,11 +44,11 @@ class DynamicCallTest : public testing::Test {
     return outcome.error().message;
   }
 
-  sim::SimulatedNetwork network;
-  cli_test::EchoService echo;
-  cli_test::SecondEchoService second_echo;
-  rpc::Server server{network};
-  rpc::ReflectionService reflection{server};
+  sim::SimulatedNetwork network_;
+  cli_test::EchoService echo_;
+  cli_test::SecondEchoService second_echo_;
+  std::optional<rpc::ReflectionService> reflection_;
+  rpc::Server server_{network_};
 };
 
 TEST_F(DynamicCallTest, TheReplyIsIndentedJsonWithTheNamesOfTheProto) {
@@ -153,7 +153,7 @@ TEST_F(DynamicCallTest, ReflectionItselfCanBeCalled) {
 
 TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
   const Outcome outcome =
-      run_dynamic_call(network, {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .timeout = {}});
+      run_dynamic_call(network_, {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .timeout = {}});
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);
@@ -162,11 +162,11 @@ TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
 }
 
 TEST_F(DynamicCallTest, AServerWithoutReflectionIsToldFromOneWithoutTheMethod) {
-  rpc::Server bare_server(network);
+  rpc::Server bare_server(network_);
   ASSERT_TRUE(bare_server.listen({"10.0.0.1", 8470}));
 
   const Outcome outcome =
-      run_dynamic_call(network, {.peer = {"10.0.0.1", 8470}, .method = "Echo/Say", .timeout = {}});
+      run_dynamic_call(network_, {.peer = {"10.0.0.1", 8470}, .method = "Echo/Say", .timeout = {}});
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,16 +21,16 @@ namespace {
 Result<void> serve(net::Network& network, bool with_reflection, coroutine::Event& input_ended) {
   EchoService echo;
   SecondEchoService second_echo;
+  std::optional<rpc::ReflectionService> reflection;
   rpc::Server server(network);
-  rpc::ReflectionService reflection(server);
   if (auto added = server.add(echo); !added) return added;
   if (auto added = server.add(second_echo); !added) return added;
   if (with_reflection) {
-    if (auto added = server.add(reflection); !added) return added;
+    if (auto added = server.add(reflection.emplace(server)); !added) return added;
   }
   const auto endpoint = server.listen({.address = "127.0.0.1", .port = 0});
   if (!endpoint) return endpoint.error();
-  std::cout << endpoint->port << std::endl;
+  std::cout << endpoint->port << '\n' << std::flush;
   return input_ended.wait(Deadline::never());
 }
 
@@ -38,7 +39,7 @@ int run(bool with_reflection) {
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   coroutine::Event input_ended("end of the input");
-  // Without waiting for what the test does, a forgotten server would stay for ever.
+  // Ends with the test whatever becomes of it: then its end of the pipe is closed.
   std::jthread reader([&] {
     while (std::getchar() != EOF) {
     }

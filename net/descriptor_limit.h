@@ -1,0 +1,12 @@
+// How many sockets and files the process may have open.
+#pragma once
+
+#include <cstdint>
+
+namespace corolane::net {
+
+// Raises the soft limit to the hard one: the usual soft limit of 1,024 is kept low for programs
+// that use select(). Returns what is in force from now on.
+std::uint64_t raise_descriptor_limit();
+
+}  // namespace corolane::net

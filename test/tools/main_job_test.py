@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The main job as its user meets it: a chess node and its bots, two processes over loopback.
+
+Called with the paths of chess_node and bots, from the root of the tree.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+CHESS_NODE = "chess_node"
+BOTS = "bots"
+GAMES = "test/data/chess/games.pgn"
+EXPECTED = "test/data/chess/expected.csv"
+BROKEN = "test/data/chess/broken.pgn"
+
+
+class Node:
+    """A chess node on free ports."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [CHESS_NODE, "--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        line = self.process.stdout.readline()
+        found = re.search(r"serves on (\S+), admin http://(\S+)/", line)
+        if not found:
+            raise AssertionError(f"the node did not start: {line}{self.process.stderr.read()}")
+        self.listen, self.admin = found.groups()
+
+    def bots(self, *options):
+        return subprocess.run(
+            [BOTS, "--server", self.listen, "--admin", self.admin, *options],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    def stats(self):
+        with urllib.request.urlopen(f"http://{self.admin}/stats", timeout=30) as answer:
+            return json.load(answer)
+
+    def stop(self):
+        """Returns the exit status and the log."""
+        self.process.send_signal(signal.SIGTERM)
+        _, log = self.process.communicate(timeout=30)
+        return self.process.returncode, log
+
+
+class MainJobTest(unittest.TestCase):
+    def setUp(self):
+        self.node = Node()
+
+    def tearDown(self):
+        status, log = self.node.stop()
+        self.assertEqual(status, 0, log)
+
+    def test_all_real_games_end_as_expected(self):
+        played = self.node.bots("--games", GAMES, "--expected", EXPECTED)
+        self.assertEqual((played.returncode, played.stderr), (0, ""), played.stdout)
+        self.assertIn("366/366 games ended as expected", played.stdout)
+        for row in (
+            r"games at the same time +366\b",
+            r"moves +19085\b",
+            r"calls/s +[1-9]",
+            r"per call, p99 +\d+ us",
+            r"coroutines alive, peak +[1-9]",
+            r"cost of a switch +p50 [1-9]\d* ns",
+            r"cost of a creation +p50 [1-9]\d* ns",
+        ):
+            self.assertRegex(played.stdout, row)
+
+        stats = self.node.stats()
+        for name in ("switch_ns", "create_ns"):
+            for figure in ("count", "mean", "p50", "p99"):
+                self.assertGreater(stats["coroutine"][name][figure], 0, (name, figure))
+        self.assertGreater(stats["coroutine"]["tasks"], 0)
+        self.assertGreater(stats["stack_pool"]["hit_rate"], 0.9)
+        self.assertEqual(stats["rpc"]["running"], 0)
+
+    def test_every_damaged_game_is_named_and_the_others_finish(self):
+        played = self.node.bots("--games", BROKEN)
+        self.assertEqual(played.returncode, 1, played.stdout)
+        self.assertIn("4/13 games played, without comparison", played.stdout)
+        for line, game, ply, reason in (
+            (13, "broken-1-unterminated-tag", 0, 'unterminated tag "White"'),
+            (26, "broken-2-unknown-token", 6, 'unknown token "@@"'),
+            (44, "broken-3-illegal-move", 14, 'illegal move "Bg5": no bishop of black'),
+            (52, "broken-4-ambiguous-move", 5, 'ambiguous move "Nd2": knights on b1 and f3'),
+            (61, "broken-5-malformed-move", 4, 'malformed move "Nf9": expected algebraic'),
+            (78, "broken-6-unterminated-comment", 4, "unterminated comment"),
+            (88, "broken-7-missing-result", 5, "no result after the last move"),
+            (97, "broken-8-unterminated-variation", 3, "unterminated variation"),
+            (105, "broken-9-move-after-mate", 5, "the game ended by checkmate after 4 plies"),
+        ):
+            self.assertIn(f'{BROKEN}:{line}: game "{game}", ply {ply}: {reason}', played.stderr)
+        self.assertEqual(len(played.stderr.splitlines()), 9, played.stderr)
+
+    def test_a_game_that_ends_otherwise_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            games = os.path.join(folder, "games.pgn")
+            expected = os.path.join(folder, "expected.csv")
+            with open(games, "w", encoding="ascii") as file:
+                file.write('[Site "mine"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
+            with open(expected, "w", encoding="ascii") as file:
+                file.write("game,plies,outcome,final_fen,uci_moves\n")
+                file.write("mine,4,stalemate,8/8/8/8/8/8/8/8 w - - 0 1,\n")
+            played = self.node.bots("--games", games, "--expected", expected)
+        self.assertEqual(played.returncode, 1)
+        self.assertIn("0/1 games ended as expected", played.stdout)
+        self.assertIn(
+            f'{games}:3: game "mine", ply 4: the outcome is checkmate, expected stalemate; '
+            "the final position is rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3",
+            played.stderr,
+        )
+
+    def test_files_that_cannot_be_read_are_named(self):
+        for options, message in (
+            (["--games", "nowhere.pgn"], "bots: cannot read nowhere.pgn: No such file"),
+            (["--games", GAMES, "--expected", BROKEN], f"bots: {BROKEN}:1: the first line has to"),
+        ):
+            played = self.node.bots(*options)
+            self.assertEqual(played.returncode, 1)
+            self.assertTrue(played.stderr.startswith(message), played.stderr)
+
+    def test_a_wrong_command_line_says_what_to_type(self):
+        for options in (["--game"], ["--games"], ["--at-once", "0"], ["--server", "here"]):
+            played = self.node.bots(*options)
+            self.assertEqual(played.returncode, 2)
+            self.assertTrue(played.stderr.endswith("; see bots --help\n"), played.stderr)
+
+
+class NoNodeTest(unittest.TestCase):
+    def test_bots_without_a_node_say_so(self):
+        played = subprocess.run(
+            [BOTS, "--server", "127.0.0.1:1", "--games", BROKEN],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        self.assertEqual(played.returncode, 1)
+        self.assertIn("connect to 127.0.0.1:1: connection refused", played.stderr)
+
+
+if __name__ == "__main__":
+    CHESS_NODE, BOTS = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
