@@ -53,7 +53,7 @@ Result<net::Endpoint> AdminServer::listen(const net::Endpoint& endpoint) {
   if (auto allowed = require_loopback(endpoint); !allowed) return allowed.error();
   auto listener = network_.listen(endpoint);
   if (!listener) return listener.error();
-  const net::Endpoint local = (*listener)->local_endpoint();
+  net::Endpoint local = (*listener)->local_endpoint();
   acceptor_ =
       coroutine::spawn("admin listener", [this, owned = std::move(*listener)] { serve(*owned); });
   return local;

@@ -94,18 +94,21 @@ void MetricWriter::histogram(std::string_view name, std::string_view help, Label
       std::ranges::adjacent_find(buckets.bounds, std::greater_equal{}) == buckets.bounds.end();
   require(rising, name, "the bounds of a histogram rise");
   const std::string key = labels_text(labels);
-  const std::string prefix = key.empty() ? "" : key + ",";
   std::string& lines = series(name, help, "histogram", key);
+  const auto append_bucket = [&](std::string_view bound, std::uint64_t count) {
+    std::string series_labels = key;
+    if (!series_labels.empty()) series_labels += ',';
+    series_labels.append("le=\"").append(bound).append("\"");
+    append_sample(lines, name, "_bucket", series_labels, static_cast<double>(count));
+  };
   for (const std::uint64_t bound : buckets.bounds) {
-    const std::string le = number_text(static_cast<double>(bound) / buckets.units_per_base);
-    append_sample(lines, name, "_bucket", prefix + "le=\"" + le + "\"",
-                  static_cast<double>(values.count_up_to(bound)));
+    append_bucket(number_text(static_cast<double>(bound) / buckets.units_per_base),
+                  values.count_up_to(bound));
   }
-  const auto count = static_cast<double>(values.count());
-  append_sample(lines, name, "_bucket", prefix + "le=\"+Inf\"", count);
+  append_bucket("+Inf", values.count());
   append_sample(lines, name, "_sum", key,
                 static_cast<double>(values.sum()) / buckets.units_per_base);
-  append_sample(lines, name, "_count", key, count);
+  append_sample(lines, name, "_count", key, static_cast<double>(values.count()));
 }
 
 std::string& MetricWriter::series(std::string_view name, std::string_view help,

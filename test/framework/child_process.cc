@@ -17,6 +17,7 @@ namespace {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -91,7 +92,7 @@ ChildProcess::End ChildProcess::wait() {
 std::string ChildProcess::rest_of_output() { return read_all(output_); }
 
 std::string ChildProcess::error_output() {
-  std::rewind(errors_);
+  check(std::fseek(errors_, 0, SEEK_SET) == 0, "a file can be read from its start");
   return read_all(errors_);
 }
 

@@ -88,7 +88,7 @@ TEST(MetricsTest, WhatTheFormatReservesIsEscaped) {
 TEST(MetricsTest, AHistogramIsCumulativeInBaseUnits) {
   constexpr std::array<std::uint64_t, 3> bounds = {5, 10, 1000};
   Histogram values;
-  for (const std::uint64_t microseconds : {3, 7, 7, 4000}) values.record(microseconds);
+  for (const std::uint64_t microseconds : {3U, 7U, 7U, 4000U}) values.record(microseconds);
   const std::string text = written([&](MetricWriter& out) {
     out.histogram("call_seconds", "Time of a call.", {{"method", "A/B"}}, values, {bounds, 1e6});
   });

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/loader.h"
@@ -71,12 +71,11 @@ class RunningNode {
   explicit RunningNode(std::vector<std::string> more_arguments = {})
       : child_(COROLANE_FIXTURE_NODE, with_free_ports(std::move(more_arguments))),
         first_line_(child_.read_line()) {
-    std::smatch found;
-    const std::regex form(R"(slow node "node" serves on (\S+), admin http://(\S+)/)");
-    EXPECT_TRUE(std::regex_match(first_line_, found, form)) << first_line_ << error_output();
-    if (found.size() < 3) return;
-    listen_ = net::parse_endpoint(found[1].str()).value_or(net::Endpoint());
-    admin_ = net::parse_endpoint(found[2].str()).value_or(net::Endpoint());
+    listen_ = endpoint_between(R"(slow node "node" serves on )", ", admin ");
+    admin_ = endpoint_between(", admin http://", "/");
+    EXPECT_EQ(first_line_, R"(slow node "node" serves on )" + to_string(listen_) +
+                               ", admin http://" + to_string(admin_) + "/")
+        << error_output();
   }
 
   // Runs `body` as a task on a real loop, while a client is connected.
@@ -119,6 +118,15 @@ class RunningNode {
       arguments.emplace_back(argument);
     }
     return arguments;
+  }
+
+  // What stands in the first line between these; an empty endpoint when they are not there.
+  net::Endpoint endpoint_between(std::string_view before, std::string_view after) const {
+    const std::size_t found = first_line_.find(before);
+    if (found == std::string::npos) return {};
+    const std::size_t begin = found + before.size();
+    const std::size_t end = first_line_.find(after, begin);
+    return net::parse_endpoint(first_line_.substr(begin, end - begin)).value_or(net::Endpoint());
   }
 
   ChildProcess child_;

@@ -10,14 +10,12 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "test/net/stream_pair.h"
-#include "test/support/matchers.h"
 #include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {
 
 using namespace std::chrono_literals;
-using test::fails_with;
 using test::RealLoop;
 using test::run_on_real_loop;
 using test::soon;
@@ -86,6 +84,7 @@ TEST(EventLoopTest, PostsOfFourThreadsAllRunInTheirOrder) {
     int run_count = 0;
     std::vector<int> next(thread_count, 0);
     std::vector<std::thread> threads;
+    threads.reserve(thread_count);
     for (std::size_t thread = 0; thread < thread_count; ++thread) {
       threads.emplace_back([&, thread] {
         for (int number = 0; number < post_count; ++number) {

@@ -151,7 +151,7 @@ TEST(HttpClientTest, APeerThatDoesNotAnswerEndsByTheDeadline) {
 }
 
 TEST(HttpClientTest, ARefusalOfTheBodyIsReadThoughWritingFailed) {
-  const HttpRequest request{.method = "POST", .body = std::string(20'000'000, 'b')};
+  const HttpRequest request{.method = "POST", .body = flood()};
   const auto response = fetch_from(
       [](Stream& stream) {
         EXPECT_THAT(serve_http(stream, [](const HttpRequest&) { return HttpResponse{}; }),

@@ -4,9 +4,12 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "coroutine/event.h"
 #include "coroutine/task.h"
@@ -185,15 +188,17 @@ TEST(HttpServerTest, GarbageIsA400AndTheEnd) {
 }
 
 TEST(HttpServerTest, AnOversizedHeaderIsA431) {
-  const HttpOptions options{.header_bytes_max = 1000};
-  const std::string long_text(1000, 'x');
-  for (const std::string& request : {"GET /" + long_text + " HTTP/1.1\r\n\r\n",
-                                     "GET / HTTP/1.1\r\nX-Long: " + long_text + "\r\n\r\n",
-                                     "GET /" + long_text.substr(500) + " HTTP/1.1\r\nX-Long: " +
-                                         long_text.substr(500) + "\r\n\r\n",
-                                     "GET / HTTP/1.1\r\nX-Endless: " + long_text}) {
+  const std::string whole(1000, 'x');
+  const std::string half(500, 'x');
+  const std::vector<std::string> requests = {
+      "GET /" + whole + " HTTP/1.1\r\n\r\n",
+      "GET / HTTP/1.1\r\nX-Long: " + whole + "\r\n\r\n",
+      "GET /" + half + " HTTP/1.1\r\nX-Long: " + half + "\r\n\r\n",
+      "GET / HTTP/1.1\r\nX-Endless: " + whole,
+  };
+  for (const std::string& request : requests) {
     Result<void> served;
-    EXPECT_THAT(answer_to(request, options, &served),
+    EXPECT_THAT(answer_to(request, {.header_bytes_max = 1000}, &served),
                 StartsWith("HTTP/1.1 431 Request Header Fields Too Large\r\n"));
     EXPECT_THAT(served, fails_with(Code::resource_exhausted));
   }

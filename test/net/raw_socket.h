@@ -35,18 +35,17 @@ class RawSocket {
   }
   void listen(int backlog) { ::listen(descriptor_, backlog); }
 
-  // A listener on loopback takes it at once.
+  // To a listener over loopback, which has room for it at once.
   void connect(const Endpoint& endpoint) {
     const auto address = detail::to_socket_address(endpoint);
     check(::connect(descriptor_, address->get(), address->size) == 0, "a listener takes a peer");
   }
-  // Waits for a connection that is there already.
-  int accept() { return ::accept(descriptor_, nullptr, nullptr); }
+  // To a listener that may be full: gives up soon, while the kernel goes on trying.
   void start_connect(const Endpoint& endpoint) {
     const auto address = detail::to_socket_address(endpoint);
     const timeval patience{.tv_sec = 0, .tv_usec = 1000};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    ::connect(descriptor_, address->get(), address->size);
+    static_cast<void>(::connect(descriptor_, address->get(), address->size));
   }
 
   void send(std::string_view text) {

@@ -1,11 +1,13 @@
 // Two ends of a connection over loopback, and what tests do with them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "net/network.h"
@@ -30,6 +32,13 @@ inline Result<StreamPair> make_stream_pair(Network& network, StreamOptions clien
   auto server = (*listener)->accept(test::soon());
   if (!server) return server.error();
   return StreamPair{.client = std::move(*client), .server = std::move(*server)};
+}
+
+// More than a connection over loopback holds when nobody reads it.
+inline std::string flood() {
+  std::string text;
+  text.resize(20'000'000, 'x');
+  return text;
 }
 
 // What one read_some() of at most `count_max` bytes returns, as text. Suspends.

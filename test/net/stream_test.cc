@@ -35,9 +35,6 @@ std::string numbered_text(std::size_t size) {
   return text;
 }
 
-// More than a connection over loopback holds when nobody reads it.
-std::string flood() { return std::string(20'000'000, 'x'); }
-
 // A peer by raw socket and the stream that was accepted from it.
 struct RawPair {
   RawSocket peer;

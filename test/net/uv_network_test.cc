@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <vector>
 
 #include "coroutine/task.h"
@@ -24,7 +25,6 @@ using test::run_on_real_loop;
 using test::soon;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::Field;
 using testing::StartsWith;
 
 // A listener that is full: whoever connects now gets no answer.
