@@ -91,9 +91,8 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   turn_time_ = source_.now();
 
   Result<void> result;
-  auto frame =
-      detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
-                                std::source_location::current(), 1, nullptr);
+  auto frame = detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
+                                         std::source_location::current(), 1, nullptr);
   if (frame) {
     for (;;) {
       turn();
@@ -289,8 +288,7 @@ void Scheduler::drop_reference(detail::TaskControl& task) {
 }
 
 detail::TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
-                                 std::string_view task_name,
-                                 const std::source_location& spawn_site)
+                                 std::string_view task_name, const std::source_location& spawn_site)
     : scheduler(owner),
       state_since(owner.turn_time()),
       stack(own_stack),

@@ -41,13 +41,13 @@ class Scheduler {
   };
 
   struct Statistics {
-    Histogram switch_ns;             // From a task's suspension to the first step of the next.
-    Histogram create_ns;             // Of spawn(): stack, control block, queueing.
+    Histogram switch_ns;  // From a task's suspension to the first step of the next.
+    Histogram create_ns;  // Of spawn(): stack, control block, queueing.
     std::uint64_t switch_count = 0;
     std::uint64_t created_count = 0;
-    std::size_t task_count = 0;      // Alive now; an ended task counts until it is joined.
+    std::size_t task_count = 0;  // Alive now; an ended task counts until it is joined.
     std::size_t task_count_peak = 0;
-    std::uint64_t turn_count = 0;    // Turns of the loop.
+    std::uint64_t turn_count = 0;  // Turns of the loop.
     std::uint64_t stray_exception_count = 0;
   };
 
@@ -123,13 +123,13 @@ class Scheduler {
   std::uint32_t switches_left_ = 0;               // In this turn.
   std::uint32_t next_switch_sample_;
   std::uint32_t next_create_sample_;
-  std::uint64_t switch_sample_start_ = 0;         // In cycles; zero when none is being timed.
+  std::uint64_t switch_sample_start_ = 0;  // In cycles; zero when none is being timed.
   std::uint64_t create_sample_start_ = 0;
   TimePoint turn_time_;
   TaskId last_task_id_ = 0;
   detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
   Statistics statistics_;
-  std::atomic<Posted*> posted_ = nullptr;         // Newest first.
+  std::atomic<Posted*> posted_ = nullptr;  // Newest first.
 };
 
 }  // namespace corolane::coroutine

@@ -146,9 +146,9 @@ Result<void> StackPool::map_slab(std::size_t size_class) {
   void* memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    return Error(Code::resource_exhausted,
-                 std::string("the kernel refuses memory for coroutine stacks: ") +
-                     std::strerror(errno));
+    return Error(
+        Code::resource_exhausted,
+        std::string("the kernel refuses memory for coroutine stacks: ") + std::strerror(errno));
   }
   // A huge page would make one touched page of a stack cost 2 MiB.
   madvise(memory, size_bytes, MADV_NOHUGEPAGE);

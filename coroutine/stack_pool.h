@@ -28,7 +28,7 @@ namespace corolane::coroutine {
 // A stack in use: [base, top), growing down from `top`, with the guard below `base`.
 struct Stack {
   std::byte* base = nullptr;
-  std::byte* top = nullptr;       // Aligned to 64 bytes.
+  std::byte* top = nullptr;  // Aligned to 64 bytes.
   std::uint8_t size_class = 0;
 };
 
@@ -47,12 +47,12 @@ class StackPool {
     std::size_t in_use_count = 0;
     std::size_t idle_count = 0;
     std::size_t in_use_count_peak = 0;
-    std::size_t count_max = 0;          // The cap in force, see Options and guard.
-    std::uint64_t hit_count = 0;        // Acquired from the idle ones.
-    std::uint64_t miss_count = 0;       // Acquired by mapping new memory.
+    std::size_t count_max = 0;     // The cap in force, see Options and guard.
+    std::uint64_t hit_count = 0;   // Acquired from the idle ones.
+    std::uint64_t miss_count = 0;  // Acquired by mapping new memory.
     std::uint64_t refused_count = 0;
-    std::size_t mapped_bytes = 0;       // Address space, guards included.
-    Guard guard = Guard::automatic;     // The way in force: madvise or mprotect.
+    std::size_t mapped_bytes = 0;    // Address space, guards included.
+    Guard guard = Guard::automatic;  // The way in force: madvise or mprotect.
   };
 
   static constexpr std::size_t stack_size_bytes_min = 16 * 1024;
@@ -83,10 +83,10 @@ class StackPool {
     std::size_t size_bytes;
   };
   struct SizeClass {
-    std::vector<Stack> idle;              // Hottest last.
-    std::byte* uncut = nullptr;           // Rest of the newest slab.
+    std::vector<Stack> idle;     // Hottest last.
+    std::byte* uncut = nullptr;  // Rest of the newest slab.
     std::size_t uncut_count = 0;
-    std::uint32_t colour = 0;             // Of the stack that is cut next.
+    std::uint32_t colour = 0;  // Of the stack that is cut next.
   };
   static constexpr std::size_t size_class_count = 7;  // 16 KiB to 1 MiB.
 

@@ -5,9 +5,9 @@
 //   auto both = merge(left.join(), right.join());
 //
 // There is no detach: every task has an owner, a Task or a TaskGroup, that cancels and joins it.
-// Cancellation is a value: every suspending call of a cancelled task returns Code::cancelled, at
-// once and every time, and the task ends by returning. All of it belongs to one scheduler's
-// thread.
+// Cancellation is a value: every call of a cancelled task that would suspend returns
+// Code::cancelled, at once and every time, and the task ends by returning. All of it belongs to
+// one scheduler's thread.
 #pragma once
 
 #include <cstddef>
@@ -75,9 +75,7 @@ class [[nodiscard]] Task {
   }
 
   // True when join() would not suspend.
-  bool is_done() const {
-    return control_ == nullptr || control_->state == TaskState::ended;
-  }
+  bool is_done() const { return control_ == nullptr || control_->state == TaskState::ended; }
 
  private:
   template <typename F>

@@ -15,7 +15,7 @@ namespace corolane::coroutine {
 using TaskId = std::uint64_t;
 
 enum class TaskState : std::uint8_t {
-  ready,      // Waits for its turn.
+  ready,  // Waits for its turn.
   running,
   suspended,  // Waits for something: see waiting_for.
   ended,      // Its result waits to be joined.
@@ -28,10 +28,10 @@ struct TaskInfo {
   std::string name;
   TaskState state;
   bool cancelled;
-  std::string waiting_for;     // Empty unless suspended.
-  Duration in_state;           // How long it has been in this state, to a turn of the loop.
-  Duration age;                // Since it was spawned.
-  std::source_location site;   // Where it was spawned.
+  std::string waiting_for;    // Empty unless suspended.
+  Duration in_state;          // How long it has been in this state, to a turn of the loop.
+  Duration age;               // Since it was spawned.
+  std::source_location site;  // Where it was spawned.
 };
 
 // One line per task, in the order given: what a deadlock report and the test watchdog print.

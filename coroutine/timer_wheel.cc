@@ -73,7 +73,8 @@ std::uint64_t TimerWheel::tick_of(TimePoint time) {
 void TimerWheel::insert(Timer& timer) {
   const std::uint64_t tick = std::max(tick_of(timer.time_), tick_);
   const std::uint64_t differing = tick ^ tick_;
-  const int level = differing == 0 ? 0 : (static_cast<int>(std::bit_width(differing)) - 1) / level_bits;
+  const int level =
+      differing == 0 ? 0 : (static_cast<int>(std::bit_width(differing)) - 1) / level_bits;
   const auto index = static_cast<std::size_t>((tick >> (level * level_bits)) % slot_count);
   const auto at_level = static_cast<std::size_t>(level);
   slots_[at_level][index].push_back(timer);

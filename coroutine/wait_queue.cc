@@ -12,7 +12,8 @@ Error wake_error(Wake wake, const char* waited_for) {
   if (wake == Wake::cancelled) {
     return Error(Code::cancelled, std::string("cancelled while waiting: ") + waited_for);
   }
-  return Error(Code::deadline_exceeded, std::string("deadline passed while waiting: ") + waited_for);
+  return Error(Code::deadline_exceeded,
+               std::string("deadline passed while waiting: ") + waited_for);
 }
 
 WaitQueue::~WaitQueue() { check(waiters_.empty(), "nobody waits for a thing that is destroyed"); }

@@ -31,8 +31,8 @@ struct StreamOptions {
   std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
 };
 
-// Receives what a stream reads, on the loop's stack: must not suspend. It may close or destroy
-// this stream and any other: either ends the calls.
+// Receives what a stream reads, on the loop's stack: must not suspend. This stream it may only
+// close, which ends the calls; any other it may destroy as well.
 class ReadSink {
  public:
   // The bytes are valid during the call only.
@@ -56,8 +56,8 @@ class Stream {
   // arrived before a connection broke is read first.
   virtual Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) = 0;
 
-  // Push reading, from now on. Bytes that arrived before are delivered at the end of this turn.
-  // The sink outlives the stream or its close(); setting another one replaces it.
+  // Push reading, from now on. Bytes that arrived before are delivered by the next turn, never
+  // inside this call. The sink outlives the stream or its close(); another one replaces it.
   virtual void set_read_sink(ReadSink& sink) = 0;
 
   // Linear writing: appends all of `bytes` to the output, then suspends while it is above the

@@ -131,9 +131,9 @@ class Client::Impl final : public detail::Connection {
     PendingCall* const call = pending_.take(frame.header.call_id);
     if (call == nullptr) return {};  // Given up before the reply came.
     if (frame.header.code != 0) {
-      Error error(code_from_number(frame.header.code),
-                  std::string(reinterpret_cast<const char*>(frame.message.data()),
-                              frame.message.size()));
+      Error error(
+          code_from_number(frame.header.code),
+          std::string(reinterpret_cast<const char*>(frame.message.data()), frame.message.size()));
       if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
       call->error = std::move(error).with_retry_after(std::chrono::milliseconds(frame.header.time));
     } else if (!call->reply.ParseFromArray(frame.message.data(),
@@ -146,7 +146,8 @@ class Client::Impl final : public detail::Connection {
   }
 
   void on_lost(const Error& reason) override {
-    const Error lost(Code::unavailable, "lost the connection to " + peer_ + ": " + reason.message());
+    const Error lost(Code::unavailable,
+                     "lost the connection to " + peer_ + ": " + reason.message());
     // What the peer said in its bye keeps its code: a version that does not fit, too many peers.
     end(reason.code() == Code::unavailable ? lost : Error(reason.code(), lost.message()));
   }

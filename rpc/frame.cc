@@ -80,7 +80,8 @@ Result<bool> FrameDecoder::next(Frame& frame) {
   // Moves bytes of the input to the unfinished frame until that has `size` of them.
   const auto complete_to = [&](std::size_t size) {
     const std::size_t count = std::min(size - std::min(size, partial_.size()), input_.size());
-    partial_.insert(partial_.end(), input_.begin(), input_.begin() + static_cast<std::ptrdiff_t>(count));
+    partial_.insert(partial_.end(), input_.begin(),
+                    input_.begin() + static_cast<std::ptrdiff_t>(count));
     input_ = input_.subspan(count);
     return partial_.size() >= size;
   };
@@ -91,9 +92,9 @@ Result<bool> FrameDecoder::next(Frame& frame) {
   auto header = decode(std::span<const std::byte, frame_header_size>(begin, frame_header_size));
   if (!header) return header.error();
   if (header->payload_size > payload_size_max_) {
-    return Error(Code::resource_exhausted,
-                 "a frame of " + std::to_string(header->payload_size) +
-                     " bytes is above the limit of " + std::to_string(payload_size_max_));
+    return Error(Code::resource_exhausted, "a frame of " + std::to_string(header->payload_size) +
+                                               " bytes is above the limit of " +
+                                               std::to_string(payload_size_max_));
   }
   const std::size_t frame_size = frame_header_size + header->payload_size;
   if (in_pieces || input_.size() < frame_size) {

@@ -64,9 +64,9 @@ Result<void> Server::Impl::add(Service& service) {
   for (const Method& method : service.methods()) {
     const auto [place, is_new] = methods_by_id_.try_emplace(method.id, nullptr);
     if (!is_new) {
-      return Error(Code::already_exists,
-                   std::string(method.full_name) + " has the same id as " +
-                       place->second->method->full_name + ": is the service added twice?");
+      return Error(Code::already_exists, std::string(method.full_name) + " has the same id as " +
+                                             place->second->method->full_name +
+                                             ": is the service added twice?");
     }
     methods_.push_back({.method = &method,
                         .service = &service,
@@ -81,7 +81,8 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint) {
   auto listener = network_.listen(endpoint, options_.listen);
   if (!listener) return listener.error();
   net::Listener& accepting = **listener;
-  if (auto spawned = housekeeping_.spawn("rpc accept", [this, &accepting] { accept_all(accepting); });
+  if (auto spawned =
+          housekeeping_.spawn("rpc accept", [this, &accepting] { accept_all(accepting); });
       !spawned) {
     return spawned.error();
   }
@@ -114,14 +115,15 @@ void Server::Impl::admit(std::unique_ptr<net::Stream> stream) {
   ++statistics_.accepted_count;
   const std::uint64_t id = ++last_connection_id_;
   Host& host = *this;
-  auto owned = std::make_unique<detail::ServerConnection>(
-      host, id, std::move(stream), options_.request_bytes_max,
-      Deadline::after(options_.hello_time_max));
+  auto owned = std::make_unique<detail::ServerConnection>(host, id, std::move(stream),
+                                                          options_.request_bytes_max,
+                                                          Deadline::after(options_.hello_time_max));
   detail::ServerConnection& connection = *owned;
   connections_.emplace(id, std::move(owned));
   connection.start();
   if (connections_.size() > options_.connection_count_max) {
-    connection.say_bye(Error(Code::resource_exhausted, "the server has all the connections it takes"));
+    connection.say_bye(
+        Error(Code::resource_exhausted, "the server has all the connections it takes"));
   }
 }
 
@@ -139,8 +141,8 @@ void Server::Impl::serve(detail::ServerConnection& connection, const Frame& fram
   }
 }
 
-Result<void> Server::Impl::start(detail::ServerConnection& connection,
-                                 detail::ServedMethod& served, const Frame& frame) {
+Result<void> Server::Impl::start(detail::ServerConnection& connection, detail::ServedMethod& served,
+                                 const Frame& frame) {
   if (stopping_) return Error(Code::unavailable, "the server is stopping");
   if (connection.call_count() >= options_.calls_per_connection_max) {
     return Error(Code::resource_exhausted, std::to_string(options_.calls_per_connection_max) +
@@ -151,20 +153,20 @@ Result<void> Server::Impl::start(detail::ServerConnection& connection,
   const google::protobuf::Message* const request = call.parse(served, frame.message);
   if (request == nullptr) {
     calls_.give_back(call);
-    return Error(Code::invalid_argument, std::string("the request of ") + served.method->full_name +
-                                             " cannot be parsed: do both sides have the same proto?");
+    return Error(Code::invalid_argument,
+                 std::string("the request of ") + served.method->full_name +
+                     " cannot be parsed: do both sides have the same proto?");
   }
   const Deadline deadline = frame.header.time == 0
                                 ? Deadline::after(served.method->timeout)
                                 : Deadline::after(std::chrono::microseconds(frame.header.time));
   call.begin(connection, frame.header.call_id, deadline);
-  auto task = handlers_.spawn(
-      served.method->full_name,
-      [this, &call] {
-        call.run();
-        finish(call);
-      },
-      {.stack_size_bytes = served.method->stack_size_bytes});
+  auto task = handlers_.spawn(served.method->full_name,
+                              [this, &call] {
+                                call.run();
+                                finish(call);
+                              },
+                              {.stack_size_bytes = served.method->stack_size_bytes});
   if (!task) {
     calls_.give_back(call);
     return std::move(task.error()).with_retry_after(options_.retry_after);
@@ -184,7 +186,8 @@ void Server::Impl::finish(detail::Call& call) {
   --statistics_.running_count;
   if (call.has_failed()) ++method.error_count;
   if (call.threw()) ++statistics_.stray_exception_count;
-  const auto latency = std::chrono::duration_cast<std::chrono::microseconds>(now() - call.begun_at());
+  const auto latency =
+      std::chrono::duration_cast<std::chrono::microseconds>(now() - call.begun_at());
   method.latency_us.record(static_cast<std::uint64_t>(latency.count()));
   calls_.give_back(call);
 }

@@ -31,18 +31,18 @@ class Server {
     std::size_t connection_count_max = 16'384;  // The next one is told so and closed.
     std::size_t request_bytes_max = 64 * 1024;  // What a client may send in one message.
     std::size_t calls_per_connection_max = 1024;
-    std::chrono::seconds hello_time_max{5};     // A peer that says no hello by then is closed.
-    std::chrono::milliseconds retry_after{100}; // Told to callers that are refused for load.
+    std::chrono::seconds hello_time_max{5};      // A peer that says no hello by then is closed.
+    std::chrono::milliseconds retry_after{100};  // Told to callers that are refused for load.
     net::ListenOptions listen = {};
   };
 
   struct MethodStatistics {
     const char* full_name;
-    std::uint64_t call_count = 0;     // Ended; refused ones are not among them.
+    std::uint64_t call_count = 0;  // Ended; refused ones are not among them.
     std::uint64_t error_count = 0;
     std::uint64_t refused_count = 0;  // For load, for malformed requests or while stopping.
     std::uint64_t running_count = 0;
-    Histogram latency_us;             // From the parsed request to the reply.
+    Histogram latency_us;  // From the parsed request to the reply.
   };
 
   struct Statistics {
@@ -51,7 +51,7 @@ class Server {
     std::uint64_t protocol_error_count = 0;  // Connections closed for what they sent.
     std::uint64_t running_count = 0;
     std::uint64_t stray_exception_count = 0;
-    std::vector<MethodStatistics> methods;   // By name.
+    std::vector<MethodStatistics> methods;  // By name.
   };
 
   explicit Server(net::Network& network) : Server(network, Options{}) {}

@@ -6,12 +6,23 @@ namespace corolane {
 namespace {
 
 constexpr std::array<std::string_view, 17> code_names = {
-    "unknown",           "cancelled",           "unknown",
-    "invalid_argument",  "deadline_exceeded",   "not_found",
-    "already_exists",    "permission_denied",   "resource_exhausted",
-    "failed_precondition", "aborted",           "out_of_range",
-    "unimplemented",     "internal",            "unavailable",
-    "data_loss",         "unauthenticated",
+    "unknown",
+    "cancelled",
+    "unknown",
+    "invalid_argument",
+    "deadline_exceeded",
+    "not_found",
+    "already_exists",
+    "permission_denied",
+    "resource_exhausted",
+    "failed_precondition",
+    "aborted",
+    "out_of_range",
+    "unimplemented",
+    "internal",
+    "unavailable",
+    "data_loss",
+    "unauthenticated",
 };
 
 }  // namespace

@@ -42,9 +42,7 @@ class ReadyRing {
   static constexpr std::size_t control_block_lead = 7;
   static constexpr std::size_t saved_frame_lead = 3;
 
-  const TaskControl* at(std::size_t lead) const {
-    return slots_[(head_ + lead) & (capacity_ - 1)];
-  }
+  const TaskControl* at(std::size_t lead) const { return slots_[(head_ + lead) & (capacity_ - 1)]; }
 
   void grow() {
     auto larger = std::make_unique<TaskControl*[]>(capacity_ * 2);

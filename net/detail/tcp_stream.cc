@@ -24,8 +24,8 @@ TcpStream::~TcpStream() { close(); }
 Result<void> TcpStream::connect(const Endpoint& peer, Deadline deadline) {
   auto address = to_socket_address(peer);
   if (!address) return address.error();
-  peer_ = peer;
-  const std::string action = "connect to " + to_string(peer);
+  peer_ = to_endpoint(*address->get());
+  const std::string action = "connect to " + to_string(peer_);
   const int started = uv_tcp_connect(&socket_->connect_request, &socket_->handle, address->get(),
                                      &TcpSocket::on_connected);
   if (started < 0) return uv_error(started, action);

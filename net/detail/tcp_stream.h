@@ -2,7 +2,8 @@
 //
 // What libuv holds on to (its handle, requests and the bytes that it is sending) lives in a
 // TcpSocket, which frees itself once libuv has let go of it. So a stream may be destroyed at any
-// time, also by the sink that it is just calling: after such a call it touches nothing of itself.
+// time, even, beyond what ReadSink asks for, by the sink that it is just calling: after such a
+// call it touches nothing of itself.
 #pragma once
 
 #include <sys/types.h>

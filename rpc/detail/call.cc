@@ -38,8 +38,7 @@ void Call::begin(ServerConnection& from, std::uint64_t id, Deadline deadline) {
   connection_ = &from;
   id_ = id;
   begun_at_ = now();
-  context_.emplace(deadline, served_->method->full_name, from.id(),
-                   from.stream().peer_endpoint());
+  context_.emplace(deadline, served_->method->full_name, from.id(), from.stream().peer_endpoint());
 }
 
 void Call::bind(coroutine::TaskRef task) {
@@ -80,8 +79,8 @@ void Call::cancel() {
 void Call::reply(const google::protobuf::Message& message) {
   if (cancelled_) return;
   // Its errors mean that the caller is gone or takes nothing; then nobody waits for this reply.
-  static_cast<void>(connection_->send({.type = FrameType::reply, .call_id = id_}, message,
-                                      context_->deadline()));
+  static_cast<void>(
+      connection_->send({.type = FrameType::reply, .call_id = id_}, message, context_->deadline()));
 }
 
 Result<void> Call::invoke() {

@@ -71,11 +71,11 @@ class Room {
   const ChessConfig& config_;
   rules::Game game_;
   std::vector<PlayedMove> moves_;
-  std::array<Token, 2> tokens_{};              // By colour; 0 is an empty seat.
-  std::array<Duration, 2> clocks_{};           // Left at the start of the present turn.
+  std::array<Token, 2> tokens_{};     // By colour; 0 is an empty seat.
+  std::array<Duration, 2> clocks_{};  // Left at the start of the present turn.
   TimePoint turn_began_{};
   std::optional<rules::Color> draw_offered_by_;
-  std::string ended_by_;                       // Unless the rules ended it: "resignation" ...
+  std::string ended_by_;  // Unless the rules ended it: "resignation" ...
   std::optional<rules::Color> winner_;
   coroutine::Event changed_{"move or end of a chess game"};
 };

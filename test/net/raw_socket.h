@@ -45,7 +45,8 @@ class RawSocket {
     const auto address = detail::to_socket_address(endpoint);
     const timeval patience{.tv_sec = 0, .tv_usec = 1000};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    static_cast<void>(::connect(descriptor_, address->get(), address->size));
+    const bool connected = ::connect(descriptor_, address->get(), address->size) == 0;
+    static_cast<void>(connected);
   }
 
   void send(std::string_view text) {

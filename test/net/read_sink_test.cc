@@ -164,7 +164,7 @@ TEST(ReadSinkTest, HearsFirstWhatArrivedBeforeItWasSet) {
     EXPECT_EQ(read_text(*pair->server, soon(), 1).value_or(""), "b");
     TestSink sink;
     pair->server->set_read_sink(sink);
-    EXPECT_EQ(sink.text, "") << "only at the end of the turn";
+    EXPECT_EQ(sink.text, "") << "not inside the call";
     sink.wait_for_end();
     EXPECT_EQ(sink.text, text.substr(1));
   });
@@ -178,7 +178,7 @@ TEST(ReadSinkTest, HearsOfAnEndThatCameBeforeItWasSet) {
     EXPECT_EQ(read_all(*pair->server).value_or("x"), "");
     TestSink sink;
     pair->server->set_read_sink(sink);
-    EXPECT_TRUE(sink.ends.empty()) << "only at the end of the turn";
+    EXPECT_TRUE(sink.ends.empty()) << "not inside the call";
     sink.wait_for_end();
   });
 }

@@ -123,9 +123,8 @@ TEST(CallTest, HandlerEndsAtTheDeadlineEvenWhenNoCancelArrives) {
   auto connection = world.connect();
   EchoClient client(*connection);
   const TimePoint start = now();
-  auto call = coroutine::spawn("caller", [&] {
-    return client.sleep(make_sleep(1h), {.deadline = Deadline::after(50ms)});
-  });
+  auto call = coroutine::spawn(
+      "caller", [&] { return client.sleep(make_sleep(1h), {.deadline = Deadline::after(50ms)}); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   world.network.go_silent();
   EXPECT_FALSE(call.join());
@@ -260,8 +259,7 @@ TEST(CallTest, LateReplyFindsNobody) {
   auto connection = world.connect();
   EchoClient client(*connection);
   // The reply is under way when the caller gives up.
-  const auto first =
-      client.sleep(make_sleep(48ms), {.deadline = Deadline::after(50ms - 500us)});
+  const auto first = client.sleep(make_sleep(48ms), {.deadline = Deadline::after(50ms - 500us)});
   ASSERT_FALSE(first);
   const auto second = client.echo(make_echo("mine"));
   ASSERT_TRUE(second) << second;

@@ -22,8 +22,7 @@ class EchoService : public EchoBase {
   }
   Result<EchoReply> sleep(const SleepRequest& request, rpc::Context&) override {
     ++sleeping_count;
-    const auto slept =
-        coroutine::sleep_for(std::chrono::milliseconds(request.milliseconds()));
+    const auto slept = coroutine::sleep_for(std::chrono::milliseconds(request.milliseconds()));
     --sleeping_count;
     if (!slept) {
       ++cancelled_count;

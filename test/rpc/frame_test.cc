@@ -118,8 +118,8 @@ TEST(FrameDecoderTest, AnyCuttingGivesTheSameFrames) {
     Bytes flow;
     for (int count = static_cast<int>(random() % 8); count >= 0; --count) {
       messages.emplace_back(random() % 300, static_cast<char>('a' + count));
-      const Bytes bytes = encoded(
-          {.type = FrameType::request, .call_id = messages.size()}, messages.back());
+      const Bytes bytes =
+          encoded({.type = FrameType::request, .call_id = messages.size()}, messages.back());
       flow.insert(flow.end(), bytes.begin(), bytes.end());
     }
     FrameDecoder decoder(1024);

@@ -45,11 +45,12 @@ Error bye_of(const std::vector<std::byte>& bytes) {
   rpc::FrameDecoder decoder(4096);
   decoder.feed(bytes);
   rpc::Frame frame;
-  check(decoder.next(frame).value() && frame.header.type == FrameType::hello, "a hello comes first");
+  check(decoder.next(frame).value() && frame.header.type == FrameType::hello,
+        "a hello comes first");
   check(decoder.next(frame).value() && frame.header.type == FrameType::bye, "then a bye");
-  return Error(code_from_number(frame.header.code),
-               std::string(reinterpret_cast<const char*>(frame.message.data()),
-                           frame.message.size()));
+  return Error(
+      code_from_number(frame.header.code),
+      std::string(reinterpret_cast<const char*>(frame.message.data()), frame.message.size()));
 }
 
 TEST(HelloTest, PeerThatSpeaksAnotherLanguageIsToldSo) {
@@ -66,8 +67,8 @@ TEST(HelloTest, PeerThatSpeaksAnotherLanguageIsToldSo) {
 TEST(HelloTest, RequestBeforeTheHelloIsNotServed) {
   EchoWorld world;
   auto stream = connect_raw(world);
-  ASSERT_TRUE(stream->try_write(
-      encoded({.type = FrameType::request, .method_id = rpc::method_id("corolane.test.Echo/Echo")})));
+  ASSERT_TRUE(stream->try_write(encoded(
+      {.type = FrameType::request, .method_id = rpc::method_id("corolane.test.Echo/Echo")})));
   EXPECT_EQ(bye_of(read_to_end(*stream)).code(), Code::unauthenticated);
   EXPECT_EQ(world.server.statistics().methods.front().call_count, 0u);
 }
@@ -117,8 +118,9 @@ TEST(HelloTest, ClientNamesAPeerThatIsNoServer) {
   auto web = coroutine::spawn("web", [&] {
     auto stream = (*listener)->accept(Deadline::never());
     check(stream.has_value(), "a client comes");
-    check((*stream)->try_write(net::bytes_of("HTTP/1.1 400 Bad Request\r\n\r\n\r\n\r\n")).has_value(),
-          "the answer is written");
+    check(
+        (*stream)->try_write(net::bytes_of("HTTP/1.1 400 Bad Request\r\n\r\n\r\n\r\n")).has_value(),
+        "the answer is written");
     static_cast<void>(coroutine::sleep_for(10ms));
   });
   const auto client = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));

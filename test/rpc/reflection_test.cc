@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
+#include "test/rpc/codegen/notebook.pb.h"
 #include "test/sim/network.h"
 #include "test/support/matchers.h"
 
@@ -81,7 +82,7 @@ TEST_F(ReflectionTest, AServiceWithoutAProtoIsListedWithoutTypes) {
 }
 
 TEST_F(ReflectionTest, AFileComesAfterThoseThatItImports) {
-  const auto reply = describe("corolane.rpc.Reflection");
+  const auto reply = describe(codegen_test::Note::descriptor()->full_name());
 
   ASSERT_TRUE(reply) << reply;
   google::protobuf::DescriptorPool pool;
@@ -92,16 +93,20 @@ TEST_F(ReflectionTest, AFileComesAfterThoseThatItImports) {
     ASSERT_NE(pool.BuildFile(file), nullptr) << file.name();
     names.push_back(file.name());
   }
-  EXPECT_THAT(names, testing::ElementsAre("google/protobuf/descriptor.proto", "rpc/options.proto",
-                                          "rpc/reflection.proto"));
-  EXPECT_NE(pool.FindServiceByName("corolane.rpc.Reflection"), nullptr);
+  EXPECT_THAT(names, testing::ElementsAre("google/protobuf/descriptor.proto", "rpc/options.proto"));
+  EXPECT_NE(pool.FindMessageTypeByName("corolane.MethodOptions"), nullptr);
 }
 
-TEST_F(ReflectionTest, AMessageIsDescribedByItsFile) {
-  const auto reply = describe("corolane.MethodOptions");
+TEST_F(ReflectionTest, AServiceIsDescribedByItsFile) {
+  const auto reply = describe("corolane.rpc.Reflection");
 
   ASSERT_TRUE(reply) << reply;
-  EXPECT_EQ(reply->files_size(), 2);
+  ASSERT_EQ(reply->files_size(), 1);
+  google::protobuf::FileDescriptorProto file;
+  ASSERT_TRUE(file.ParseFromString(reply->files(0)));
+  EXPECT_EQ(file.name(), "rpc/reflection.proto");
+  ASSERT_EQ(file.service_size(), 1);
+  EXPECT_EQ(file.service(0).name(), "Reflection");
 }
 
 TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {
@@ -109,19 +114,16 @@ TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {
   EXPECT_THAT(describe(""), test::fails_with(Code::not_found));
 }
 
-// The pool of the program makes descriptors at the first question, deep down in its frames.
-TEST_F(ReflectionTest, TheStackOfAHandlerIsEnoughForTheFirstQuestion) {
+TEST_F(ReflectionTest, AClientAsksAsOfAnyService) {
   ASSERT_TRUE(server_.listen({"10.0.0.1", 8460}));
   const auto client =
       Client::connect(network_, {"10.0.0.1", 8460}, Deadline::after(std::chrono::seconds(1)));
   ASSERT_TRUE(client) << client;
-  DescribeRequest request;
-  request.set_symbol("corolane.rpc.Reflection");
 
-  const auto reply = ReflectionClient(**client).describe(request);
+  const auto reply = ReflectionClient(**client).list_services({});
 
   ASSERT_TRUE(reply) << reply;
-  EXPECT_EQ(reply->files_size(), 3);
+  EXPECT_EQ(reply->services_size(), 2);
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ TEST(ServerTest, UnknownMethodIsUnimplemented) {
   EchoWorld world;
   auto connection = world.connect();
   EchoReply reply;
-  const auto called = connection->call(method_named("corolane.test.Echo/Nothing"), make_echo(""), reply);
+  const auto called =
+      connection->call(method_named("corolane.test.Echo/Nothing"), make_echo(""), reply);
   ASSERT_FALSE(called);
   EXPECT_EQ(called.error().code(), Code::unimplemented);
 }
@@ -108,7 +109,8 @@ TEST(ServerTest, StopLetsRunningCallsFinishAndRefusesNewOnes) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
-  auto running = coroutine::spawn("running", [&] { return client.sleep(make_sleep(100ms, "done")); });
+  auto running =
+      coroutine::spawn("running", [&] { return client.sleep(make_sleep(100ms, "done")); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
 
   auto stop = coroutine::spawn("stop", [&] { return world.server.stop(Deadline::after(5s)); });

@@ -1,3 +1,4 @@
+// Streams and listeners that hand bytes to one another after a delay, in virtual time.
 #include "test/sim/network.h"
 
 #include <algorithm>
@@ -271,7 +272,8 @@ Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoi
   }
   const net::Endpoint local{.address = "client", .port = ++last_port_};
   auto near = std::make_unique<SimulatedStream>(*this, local, endpoint, options);
-  auto far = std::make_unique<SimulatedStream>(*this, endpoint, local, found->second->options().stream);
+  auto far =
+      std::make_unique<SimulatedStream>(*this, endpoint, local, found->second->options().stream);
   SimulatedStream::join(*near, *far);
   found->second->offer(std::move(far));
   return near;

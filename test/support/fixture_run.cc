@@ -1,3 +1,4 @@
+// Through a shell, which joins the two outputs into one stream.
 #include "test/support/fixture_run.h"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// The list of checks, and the listener that compares before and after.
 #include "test/support/leak_checks.h"
 
 #include <utility>

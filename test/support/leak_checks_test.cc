@@ -1,3 +1,4 @@
+// Runs fixture tests that leak on purpose and reads what their run says.
 #include "test/support/leak_checks.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// One engine of the standard library, and where its seed comes from.
 #include "test/support/random.h"
 
 #include <cstdio>

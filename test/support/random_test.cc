@@ -1,3 +1,4 @@
+// What tests rely on: choices that can be repeated, and their bounds.
 #include "test/support/random.h"
 
 #include <gtest/gtest.h>

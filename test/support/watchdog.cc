@@ -1,3 +1,4 @@
+// A thread that sleeps until the deadline of the running test.
 #include "test/support/watchdog.h"
 
 #include <unistd.h>

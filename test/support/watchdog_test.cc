@@ -1,3 +1,4 @@
+// Runs fixture tests that hang on purpose and reads what their run says.
 #include "test/support/watchdog.h"
 
 #include <gmock/gmock.h>

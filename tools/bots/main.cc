@@ -129,12 +129,12 @@ std::string fetch_stats(net::Network& network, const std::string& admin) {
   if (admin.empty()) return "";
   auto host = net::parse_host_port(admin);
   if (!host) return "";
-  auto response = net::fetch_http(network, *host, {.method = "GET", .target = "/stats"},
-                                  Deadline::after(5s));
+  auto response =
+      net::fetch_http(network, *host, {.method = "GET", .target = "/stats"}, Deadline::after(5s));
   if (!response || response->status != 200) {
-    std::fprintf(stderr, "bots: no figures from the node: http://%s/stats: %s\n", admin.c_str(),
-                 response ? std::to_string(response->status).c_str()
-                          : response.error().message().c_str());
+    std::fprintf(
+        stderr, "bots: no figures from the node: http://%s/stats: %s\n", admin.c_str(),
+        response ? std::to_string(response->status).c_str() : response.error().message().c_str());
     return "";
   }
   return response->body;

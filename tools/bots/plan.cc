@@ -63,12 +63,13 @@ Result<std::map<std::string, Expected>> read_expected(const std::string& path) {
     game.outcome = columns[2];
     game.final_fen = columns[3];
     if (!expected.emplace(columns[0], std::move(game)).second) {
-      return Error(Code::invalid_argument, place + "game \"" + columns[0] + "\" for the second time");
+      return Error(Code::invalid_argument,
+                   place + "game \"" + columns[0] + "\" for the second time");
     }
   }
   if (number == 0) {
-    return Error(Code::invalid_argument, path + ":1: the file is empty, expected " +
-                                             std::string(csv_header));
+    return Error(Code::invalid_argument,
+                 path + ":1: the file is empty, expected " + std::string(csv_header));
   }
   return expected;
 }
@@ -90,16 +91,16 @@ Result<Plan> read_plan(const std::string& games_path, const std::string& expecte
   for (auto& game : services::chess::rules::read_pgn(*text)) {
     if (!game) {
       const auto& failure = game.error();
-      plan.damaged.push_back(describe_failure(games_path, failure.line, failure.name,
-                                              failure.ordinal,
-                                              static_cast<std::size_t>(failure.ply),
-                                              failure.reason));
+      plan.damaged.push_back(
+          describe_failure(games_path, failure.line, failure.name, failure.ordinal,
+                           static_cast<std::size_t>(failure.ply), failure.reason));
       continue;
     }
     if (game->name.empty() || !names.insert(game->name).second) {
-      plan.damaged.push_back(describe_failure(
-          games_path, game->line, game->name, game->ordinal, 0,
-          game->name.empty() ? "it has no Site tag to name it" : "another game has the same Site tag"));
+      plan.damaged.push_back(describe_failure(games_path, game->line, game->name, game->ordinal, 0,
+                                              game->name.empty()
+                                                  ? "it has no Site tag to name it"
+                                                  : "another game has the same Site tag"));
       continue;
     }
     PlannedGame planned{.moves = std::move(*game), .expected = {}};

@@ -39,8 +39,8 @@ std::string nanoseconds(const nlohmann::json& stats, const std::string& histogra
   const auto part = [&](const char* name) {
     return number(stats, (histogram + "/" + name).c_str());
   };
-  return "p50 " + part("p50") + " ns, p99 " + part("p99") + " ns, mean " + part("mean") +
-         " ns (" + part("count") + " samples)";
+  return "p50 " + part("p50") + " ns, p99 " + part("p99") + " ns, mean " + part("mean") + " ns (" +
+         part("count") + " samples)";
 }
 
 }  // namespace
@@ -64,13 +64,12 @@ std::string make_table(const Summary& summary, const Tally& tally, const std::st
   table.heading("node, as its own endpoint reports");
   table.row("coroutines created", number(stats, "/coroutine/created"));
   table.row("coroutines alive, peak", number(stats, "/coroutine/tasks_peak"));
-  table.row("stacks in use, idle", number(stats, "/stack_pool/in_use") + ", " +
-                                       number(stats, "/stack_pool/idle"));
+  table.row("stacks in use, idle",
+            number(stats, "/stack_pool/in_use") + ", " + number(stats, "/stack_pool/idle"));
   const auto hit_rate = nlohmann::json::json_pointer("/stack_pool/hit_rate");
-  table.row("stacks reused (hit rate)",
-            stats.contains(hit_rate) && stats[hit_rate].is_number()
-                ? fixed(stats[hit_rate].get<double>() * 100, 2) + " %"
-                : "?");
+  table.row("stacks reused (hit rate)", stats.contains(hit_rate) && stats[hit_rate].is_number()
+                                            ? fixed(stats[hit_rate].get<double>() * 100, 2) + " %"
+                                            : "?");
   table.row("cost of a switch", nanoseconds(stats, "/coroutine/switch_ns"));
   table.row("cost of a creation", nanoseconds(stats, "/coroutine/create_ns"));
   return table.text();

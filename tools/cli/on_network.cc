@@ -25,7 +25,7 @@ Failure no_connection(const Error& error, std::string_view key) {
     message += ": is the node running? start one with tools/run";
   } else if (error.code() != Code::not_found) {
     // Somebody is there but does not answer as expected.
-    message.append(": is that the address ").append(key).append(" of a node?");
+    message.append(": is that the ").append(key).append(" of a node?");
   }
   return {Failure::Kind::failed, std::move(message)};
 }

@@ -86,8 +86,8 @@ TEST_F(ChessServiceTest, UnknownGameIsNotFound) {
 }
 
 TEST_F(ChessServiceTest, NamesAndSeatsAreChecked) {
-  for (const auto& reply : {join("", WHITE), join(std::string(65, 'x'), WHITE),
-                            join("table", SEAT_UNSPECIFIED)}) {
+  for (const auto& reply :
+       {join("", WHITE), join(std::string(65, 'x'), WHITE), join("table", SEAT_UNSPECIFIED)}) {
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code(), Code::invalid_argument);
   }

@@ -242,7 +242,7 @@ class WrongPortTest(CommandTest):
         process = corolane("stats", server.address)
         server.stop()
         self.assertTrue(
-            process.stderr.endswith(": is that the address node.admin of a node?\n"),
+            process.stderr.endswith(": is that the node.admin of a node?\n"),
             process.stderr,
         )
         self.assertEqual(process.returncode, 1)
@@ -263,7 +263,7 @@ class WrongPortTest(CommandTest):
             process = corolane("call", f"127.0.0.1:{listener.getsockname()[1]}", "Echo/Say")
             thread.join()
         self.assertTrue(
-            process.stderr.endswith(": is that the address node.listen of a node?\n"),
+            process.stderr.endswith(": is that the node.listen of a node?\n"),
             process.stderr,
         )
         self.assertEqual(process.returncode, 1)
