@@ -58,33 +58,15 @@ Result<WaitMoveReply> ChessService::wait_move(const WaitMoveRequest& request,
 }
 
 Result<ResignReply> ChessService::resign(const ResignRequest& request, rpc::Context&) {
-  auto room = find(request.game());
-  if (!room) return room.error();
-  if (auto resigned = (*room)->resign(request.token()); !resigned) return resigned.error();
-
-  ResignReply reply;
-  *reply.mutable_state() = (*room)->state();
-  return reply;
+  return act<ResignReply>(request, &Room::resign);
 }
 
 Result<OfferDrawReply> ChessService::offer_draw(const OfferDrawRequest& request, rpc::Context&) {
-  auto room = find(request.game());
-  if (!room) return room.error();
-  if (auto offered = (*room)->offer_draw(request.token()); !offered) return offered.error();
-
-  OfferDrawReply reply;
-  *reply.mutable_state() = (*room)->state();
-  return reply;
+  return act<OfferDrawReply>(request, &Room::offer_draw);
 }
 
 Result<ClaimDrawReply> ChessService::claim_draw(const ClaimDrawRequest& request, rpc::Context&) {
-  auto room = find(request.game());
-  if (!room) return room.error();
-  if (auto claimed = (*room)->claim_draw(request.token()); !claimed) return claimed.error();
-
-  ClaimDrawReply reply;
-  *reply.mutable_state() = (*room)->state();
-  return reply;
+  return act<ClaimDrawReply>(request, &Room::claim_draw);
 }
 
 Result<LookReply> ChessService::look(const LookRequest& request, rpc::Context&) {
@@ -92,6 +74,17 @@ Result<LookReply> ChessService::look(const LookRequest& request, rpc::Context&) 
   if (!room) return room.error();
 
   LookReply reply;
+  *reply.mutable_state() = (*room)->state();
+  return reply;
+}
+
+template <typename Reply, typename Request>
+Result<Reply> ChessService::act(const Request& request, Result<void> (Room::*action)(Token)) {
+  auto room = find(request.game());
+  if (!room) return room.error();
+  if (auto done = (**room.*action)(request.token()); !done) return done.error();
+
+  Reply reply;
   *reply.mutable_state() = (*room)->state();
   return reply;
 }

@@ -32,6 +32,9 @@ class ChessService : public ChessBase {
   // Shared, so that a handler that waits in a room outlasts the room's place in the table.
   using RoomHandle = std::shared_ptr<Room>;
 
+  // What a player does to a game besides moving: its token and the new state.
+  template <typename Reply, typename Request>
+  Result<Reply> act(const Request& request, Result<void> (Room::*action)(Token));
   Result<RoomHandle> find(const std::string& name) const;
   Result<RoomHandle> find_or_open(const std::string& name);
 

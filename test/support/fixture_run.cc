@@ -11,7 +11,7 @@ namespace corolane::test {
 
 FixtureRun run_fixture(std::string_view filter, std::string_view patience) {
   std::string command = "exec env ";
-  if (!patience.empty()) command.append("COROLANE_TEST_TIMEOUT_SECONDS=").append(patience);
+  if (!patience.empty()) command.append("COROTEST_TIMEOUT_SECONDS=").append(patience);
   command.append(" '" COROLANE_SUPPORT_FIXTURE "' '--gtest_filter=").append(filter);
   command.append("' 2>&1");
 

@@ -8,7 +8,7 @@ namespace corolane::test {
 namespace {
 
 std::uint64_t choose_seed() {
-  if (const char* const text = std::getenv("COROLANE_TEST_SEED")) {
+  if (const char* const text = std::getenv("COROTEST_SEED")) {
     return std::strtoull(text, nullptr, 10);
   }
   return std::random_device{}();

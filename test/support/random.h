@@ -10,7 +10,7 @@ namespace corolane::test {
 
 class Random {
  public:
-  // Takes the seed from COROLANE_TEST_SEED, or a fresh one; prints it.
+  // Takes the seed from COROTEST_SEED, or a fresh one; prints it.
   Random();
 
   // Uniform in [0, bound); `bound` is at least 1.

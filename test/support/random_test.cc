@@ -11,10 +11,10 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(RandomTest, TheSameSeedMakesTheSameChoices) {
-  setenv("COROLANE_TEST_SEED", "17", 1);
+  setenv("COROTEST_SEED", "17", 1);
   Random first;
   Random second;
-  unsetenv("COROLANE_TEST_SEED");
+  unsetenv("COROTEST_SEED");
   for (int choice = 0; choice < 100; ++choice) EXPECT_EQ(first.below(1000), second.below(1000));
 }
 

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using coroutine::Scheduler;
 
-constexpr const char* patience_variable = "COROLANE_TEST_TIMEOUT_SECONDS";
+constexpr const char* patience_variable = "COROTEST_TIMEOUT_SECONDS";
 
 std::chrono::duration<double> read_patience() {
   const char* const text = std::getenv(patience_variable);

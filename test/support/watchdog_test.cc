@@ -37,7 +37,7 @@ TEST(WatchdogTest, TheTasksOfASchedulerInsideTheTestAreShown) {
 TEST(WatchdogTest, ATimeoutThatIsNoNumberIsRefused) {
   const FixtureRun run = run_fixture("LeakFixture.LeavesNothing", "soon");
   EXPECT_EQ(run.exit_status, 2);
-  EXPECT_THAT(run.output, HasSubstr("COROLANE_TEST_TIMEOUT_SECONDS=soon is no number"));
+  EXPECT_THAT(run.output, HasSubstr("COROTEST_TIMEOUT_SECONDS=soon is no number"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // What must hold in every position that play can reach, tried on games of random moves.
 //
-// Each test prints its seed; COROLANE_TEST_SEED=N repeats what it did with seed N.
+// Each test prints its seed; COROTEST_SEED=N repeats what it did with seed N.
 #include <gtest/gtest.h>
 
 #include <algorithm>
