@@ -93,8 +93,11 @@ TEST_F(ReflectionTest, AFileComesAfterThoseThatItImports) {
     ASSERT_NE(pool.BuildFile(file), nullptr) << file.name();
     names.push_back(file.name());
   }
-  EXPECT_THAT(names, testing::ElementsAre("google/protobuf/descriptor.proto", "rpc/options.proto"));
-  EXPECT_NE(pool.FindMessageTypeByName("corolane.MethodOptions"), nullptr);
+  EXPECT_THAT(
+      names, testing::ElementsAre("google/protobuf/empty.proto", "google/protobuf/descriptor.proto",
+                                  "rpc/options.proto", "test/rpc/codegen/stationery/paper.proto",
+                                  "test/rpc/codegen/notebook.proto"));
+  EXPECT_NE(pool.FindServiceByName("corolane.codegen_test.Notebook"), nullptr);
 }
 
 TEST_F(ReflectionTest, AServiceIsDescribedByItsFile) {
