@@ -295,7 +295,7 @@ detail::TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
       id(0),
       spawned_at(owner.turn_time()),
       site(spawn_site),
-      name_size(static_cast<std::uint8_t>(std::min(task_name.size(), name_text.size()))) {
+      name_size(static_cast<std::uint8_t>(std::min(task_name.size(), name_size_max))) {
   std::copy_n(task_name.begin(), name_size, name_text.begin());
 }
 

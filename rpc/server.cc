@@ -225,6 +225,7 @@ Result<void> Server::Impl::stop(Deadline deadline) {
 void Server::Impl::close_connections() {
   // The connections may end, and leave the map, while this waits; destroyed they are later.
   std::vector<detail::ServerConnection*> open;
+  open.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) open.push_back(connection.get());
   const Deadline deadline = Deadline::after(flush_time_max);
   for (detail::ServerConnection* const connection : open) {

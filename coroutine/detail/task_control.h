@@ -50,8 +50,9 @@ struct TaskControl : ListNode<struct AllTasksTag>, ListNode<struct GroupTag> {
   TaskId id;
   TimePoint spawned_at;
   std::source_location site;
+  static constexpr std::size_t name_size_max = 31;
   std::uint8_t name_size;
-  std::array<char, 31> name_text;
+  std::array<char, name_size_max> name_text;
 };
 
 }  // namespace corolane::coroutine::detail

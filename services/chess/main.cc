@@ -6,11 +6,12 @@
 #include "services/chess/chess_service.h"
 
 int main(int argc, char** argv) {
-  using namespace corolane;
+  namespace framework = corolane::framework;
+  namespace chess = corolane::services::chess;
   return framework::run_main(
-      argc, argv, [](framework::Node& node, const services::chess::ChessConfig& config) {
+      argc, argv, [](framework::Node& node, const chess::ChessConfig& config) {
         std::random_device entropy;
         const std::uint64_t seed = std::uint64_t{entropy()} << 32 | entropy();
-        node.serve(std::make_unique<services::chess::ChessService>(config, seed));
+        node.serve(std::make_unique<chess::ChessService>(config, seed));
       });
 }

@@ -83,6 +83,7 @@ class MutexRivals {
  public:
   void run() {
     std::vector<Task<void>> rivals;
+    rivals.reserve(40);
     for (int number = 0; number < 40; ++number) {
       rivals.push_back(spawn("rival", [this] { compete(); }));
     }

@@ -130,6 +130,7 @@ TEST(SchedulerTest, WorkPostedByThreadsRunsOnTheLoopInTheOrderOfEach) {
   int ran_count = 0;
 
   std::vector<std::jthread> threads;
+  threads.reserve(thread_count);
   for (std::size_t thread = 0; thread < thread_count; ++thread) {
     threads.emplace_back([&, thread] {
       for (int number = 0; number < post_count; ++number) {

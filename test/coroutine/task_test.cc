@@ -230,7 +230,7 @@ TEST(TaskTest, CapturesEndAlsoAfterAStrayException) {
 }
 
 TEST(TaskTest, AnUnjoinedResultIsDestroyed) {
-  const auto result = std::make_shared<int>(3);
+  auto result = std::make_shared<int>(3);
   {
     auto task = spawn("result", [result] { return result; });
     EXPECT_TRUE(yield());

@@ -9,7 +9,7 @@ inline constexpr bool under_address_sanitizer = true;
 inline constexpr bool under_address_sanitizer = false;
 #endif
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(COROLANE_TSAN)
 inline constexpr bool under_thread_sanitizer = true;
 #else
 inline constexpr bool under_thread_sanitizer = false;

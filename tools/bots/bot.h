@@ -33,7 +33,9 @@ class StartLine {
 
   // A bot that cannot play arrives too, or the others would wait for it.
   void arrive() {
-    if (missing_count_ > 0 && --missing_count_ == 0) open_.set();
+    if (missing_count_ == 0) return;
+    --missing_count_;
+    if (missing_count_ == 0) open_.set();
   }
   // Suspends until everybody has arrived.
   Result<void> wait(Deadline deadline) { return open_.wait(deadline); }

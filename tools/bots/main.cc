@@ -112,7 +112,8 @@ std::map<std::size_t, std::string> play_all(Hall& hall, const Plan& plan,
         const std::size_t index = next++;
         std::string failure = play_game(hall, plan.games[index]);
         if (!failure.empty()) failures.emplace(index, std::move(failure));
-        if (++done % 50 == 0 || done == plan.games.size()) {
+        ++done;
+        if (done % 50 == 0 || done == plan.games.size()) {
           std::printf("%zu/%zu games played\n", done, plan.games.size());
           std::fflush(stdout);
         }

@@ -107,8 +107,10 @@ Result<Plan> read_plan(const std::string& games_path, const std::string& expecte
     if (const auto found = expected.find(planned.moves.name); found != expected.end()) {
       planned.expected = found->second;
     } else if (!expected_path.empty()) {
-      return Error(Code::invalid_argument, expected_path + ": no line for game \"" +
-                                               planned.moves.name + "\" of " + games_path);
+      std::string problem = expected_path;
+      problem.append(": no line for game \"").append(planned.moves.name);
+      problem.append("\" of ").append(games_path);
+      return Error(Code::invalid_argument, std::move(problem));
     }
     plan.games.push_back(std::move(planned));
   }

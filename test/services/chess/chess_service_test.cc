@@ -30,21 +30,21 @@ class ChessServiceTest : public testing::Test {
     JoinRequest request;
     request.set_game(game);
     request.set_seat(seat);
-    return client_().join(request);
+    return client().join(request);
   }
   Result<MoveReply> move(const std::string& game, Token token, const std::string& san) {
     MoveRequest request;
     request.set_game(game);
     request.set_token(token);
     request.set_san(san);
-    return client_().move(request);
+    return client().move(request);
   }
   Result<LookReply> look(const std::string& game) {
     LookRequest request;
     request.set_game(game);
-    return client_().look(request);
+    return client().look(request);
   }
-  ChessClient client_() { return ChessClient(*connection_); }
+  ChessClient client() { return ChessClient(*connection_); }
 
   sim::SimulatedNetwork network_;
   ChessService service_{
@@ -64,7 +64,7 @@ TEST_F(ChessServiceTest, TwoPlayersAndASpectatorShareAGame) {
     WaitMoveRequest request;
     request.set_game("table");
     request.set_ply(2);
-    return client_().wait_move(request);
+    return client().wait_move(request);
   });
   ASSERT_TRUE(move("table", white->token(), "e4"));
   const auto reply = move("table", black->token(), "c5");
@@ -107,7 +107,7 @@ TEST_F(ChessServiceTest, FinishedRoomIsGoneAfterAWhile) {
   ResignRequest request;
   request.set_game("table");
   request.set_token(white->token());
-  ASSERT_TRUE(client_().resign(request));
+  ASSERT_TRUE(client().resign(request));
   EXPECT_EQ(look("table")->state().outcome(), "resignation");
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_FALSE(look("table"));
@@ -120,7 +120,7 @@ TEST_F(ChessServiceTest, WaitMoveEndsWithItsCallersDeadline) {
   request.set_game("table");
   request.set_ply(1);
   const TimePoint start = now();
-  const auto seen = client_().wait_move(request, {.deadline = Deadline::after(2s)});
+  const auto seen = client().wait_move(request, {.deadline = Deadline::after(2s)});
   ASSERT_FALSE(seen);
   EXPECT_EQ(seen.error().code(), Code::deadline_exceeded);
   EXPECT_EQ(now() - start, 2s);
