@@ -1,19 +1,17 @@
 #include "framework/run_main.h"
 
 #include <algorithm>
-#include <csignal>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <span>
 
 #include "coroutine/scheduler.h"
 #include "framework/detail/command_line.h"
+#include "framework/detail/stop_signal.h"
 #include "framework/version.h"
 #include "net/descriptor_limit.h"
 #include "net/event_loop.h"
-#include "net/signals.h"
 #include "net/uv_network.h"
 
 namespace corolane::framework::detail {
@@ -22,7 +20,9 @@ namespace {
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_usage = 2;
-constexpr int exit_second_signal = 130;
+
+// What is left to calls that were cancelled when node.stop_time_max was over.
+constexpr Duration unwind_time_max = std::chrono::seconds(1);
 
 // Below it a node of the default configuration runs out of descriptors before its own limit.
 constexpr std::uint64_t descriptors_wanted = 16'384;
@@ -37,13 +37,6 @@ void warn_of_few_descriptors(Log& log, std::uint64_t descriptors) {
               {{"limit", descriptors}, {"wanted", descriptors_wanted}});
 }
 
-// From now on a signal ends the process even if its loop is stuck.
-void exit_at_next_signal() {
-  for (const int number : {SIGINT, SIGTERM}) {
-    std::signal(number, [](int) { std::_Exit(exit_second_signal); });
-  }
-}
-
 void print_serving(const Program& program, const Node& node) {
   std::printf("%s node \"%s\" serves on %s, admin http://%s/\n", program.name(),
               node.config().name.c_str(), to_string(node.endpoints().listen).c_str(),
@@ -52,9 +45,8 @@ void print_serving(const Program& program, const Node& node) {
 }
 
 // The life of the node, as a task. Returns the exit status.
-int serve_until_signal(const Program& program, net::EventLoop& loop, net::Network& network,
+int serve_until_signal(const Program& program, net::Network& network, StopSignal& stop_signal,
                        std::uint64_t descriptors) {
-  auto signals = std::make_unique<net::SignalWatcher>(loop, std::initializer_list{SIGINT, SIGTERM});
   Node node(program.node_config(), network);
   warn_of_few_descriptors(node.log(), descriptors);
   auto ready = program.set_up(node);
@@ -65,9 +57,7 @@ int serve_until_signal(const Program& program, net::EventLoop& loop, net::Networ
   }
   print_serving(program, node);
 
-  const auto signal = signals->wait(Deadline::never());
-  signals.reset();
-  exit_at_next_signal();
+  const auto signal = stop_signal.wait();
   if (signal) node.log().info("signal", {{"number", *signal}});
   // Calls that had to be cancelled are in the log; the node has stopped all the same.
   static_cast<void>(node.stop(Deadline::after(node.config().stop_time_max)));
@@ -78,11 +68,13 @@ int serve(const Program& program) {
   const std::uint64_t descriptors = net::raise_descriptor_limit();
   net::EventLoop loop;
   net::UvNetwork network(loop);
-  coroutine::Scheduler scheduler(
-      loop, {.stacks = {.stack_count_max = program.node_config().stacks.count_max}});
+  const NodeConfig& config = program.node_config();
+  coroutine::Scheduler scheduler(loop, {.stacks = {.stack_count_max = config.stacks.count_max}});
+  Log log(config.log_level);
+  StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log);
   int status = exit_failed;
   const auto ran = scheduler.run(
-      "main", [&] { status = serve_until_signal(program, loop, network, descriptors); });
+      "main", [&] { status = serve_until_signal(program, network, stop_signal, descriptors); });
   if (!ran) print_error(program, ran.error());
   return status;
 }

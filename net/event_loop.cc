@@ -22,7 +22,7 @@ EventLoop::Impl::Impl() {
 }
 
 EventLoop::Impl::~Impl() {
-  check(open_count == 0, "listeners, streams and signals are gone before their event loop");
+  check(open_count == 0, "listeners and streams are gone before their event loop");
   uv_close(reinterpret_cast<uv_handle_t*>(&waker), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&timer), nullptr);
   // Until sockets that were closed lately, and look-ups that nobody waits for, are done with.

@@ -33,7 +33,7 @@ class EventLoop : public coroutine::EventSource {
   bool wait(Deadline deadline) override;
   void wake() override;
 
-  // Listeners, streams, look-ups and signals that somebody holds: for leak checks.
+  // Listeners, streams and look-ups that somebody holds: for leak checks.
   std::size_t open_handle_count() const;
 
   struct Impl;

@@ -59,8 +59,9 @@ std::string help_text(std::string_view program) {
 
 Runs a node with the )" +
          name + R"( service until SIGINT or SIGTERM arrives. Then it takes no more
-calls, lets the running ones finish for at most node.stop_time_max, and exits.
-A second signal ends it at once.
+calls, lets the running ones finish for at most node.stop_time_max, and exits
+within a second from then, even if one does not end. A second signal ends it at
+once.
 
   --config FILE     read the configuration from FILE, in YAML; without it the
                     defaults hold

@@ -107,6 +107,17 @@ class RunningNode {
     });
   }
 
+  // A handler takes the loop and never gives it back.
+  void hang() {
+    with_client([&](net::Network&, test::SlowClient& client) {
+      auto call = coroutine::spawn("call", [&] {
+        return client.wait(test::hang_request(0s), {.deadline = Deadline::after(1h)});
+      });
+      ASSERT_TRUE(coroutine::sleep_for(1ms));  // The loop sends the call before it waits.
+      EXPECT_EQ(child_.read_line(), "hangs");
+    });
+  }
+
   const net::Endpoint& listen() const { return listen_; }
   ChildProcess& child() { return child_; }
   std::string error_output() { return child_.error_output(); }
@@ -252,6 +263,38 @@ TEST(RunMainTest, ACallThatTakesTooLongDoesNotKeepItFromExitingWithZero) {
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_THAT(node.error_output(), HasSubstr("running calls did not finish in time"));
+}
+
+TEST(RunMainTest, AHandlerThatIgnoresItsCancellationDoesNotKeepItFromExitingWithZero) {
+  RunningNode node({"--set", "node.stop_time_max=100ms"});
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    auto call = coroutine::spawn("call", [&] {
+      return client.wait(test::hang_request(1h), {.deadline = Deadline::after(1h)});
+    });
+    node.wait_for_running_call(network);
+    node.child().send_signal(SIGTERM);
+    EXPECT_FALSE(call.join());
+  });
+  EXPECT_EQ(node.child().read_line(), "hangs");
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr(" error   the node does not stop"));
+}
+
+TEST(RunMainTest, ALoopThatNeverTurnsAgainDoesNotKeepItFromExitingWithZero) {
+  RunningNode node({"--set", "node.stop_time_max=100ms"});
+  node.hang();
+  node.child().send_signal(SIGTERM);
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr(" error   the node does not stop"));
+}
+
+TEST(RunMainTest, ASecondSignalEndsEvenALoopThatNeverTurnsAgain) {
+  RunningNode node({"--set", "node.stop_time_max=1h"});
+  node.hang();
+  // Two that are pending are one: the second has to be another.
+  node.child().send_signal(SIGTERM);
+  node.child().send_signal(SIGINT);
+  EXPECT_EQ(node.child().wait().exit_status, 130);
 }
 
 TEST(RunMainTest, ASecondSignalEndsItAtOnce) {

@@ -23,10 +23,11 @@ Error closed_here() { return Error(Code::unavailable, "the stream was closed"); 
 // One end of a connection. What it sends lies in its peer's `arriving_` until its time has come.
 class SimulatedStream final : public net::Stream, private coroutine::Timer {
  public:
-  SimulatedStream(SimulatedNetwork& network, net::Endpoint local, net::Endpoint peer,
-                  net::StreamOptions options)
+  SimulatedStream(SimulatedNetwork& network, Duration latency, net::Endpoint local,
+                  net::Endpoint peer, net::StreamOptions options)
       : Timer([](Timer& timer) { static_cast<SimulatedStream&>(timer).deliver_due(); }),
         network_(network),
+        latency_(latency),
         local_(std::move(local)),
         peer_endpoint_(std::move(peer)),
         options_(options) {
@@ -141,7 +142,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
 
   void arrive(Piece piece) {
     if (network_.silent_ || closed_) return;
-    piece.due = now() + network_.options_.latency;
+    piece.due = now() + latency_;
     arriving_.push_back(std::move(piece));
     if (!is_armed()) arm(Deadline::at(arriving_.front().due));
   }
@@ -185,6 +186,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   SimulatedNetwork& network_;
+  const Duration latency_;
   net::Endpoint local_;
   net::Endpoint peer_endpoint_;
   net::StreamOptions options_;
@@ -261,7 +263,8 @@ Result<std::unique_ptr<net::Listener>> SimulatedNetwork::listen(const net::Endpo
 Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoint& endpoint,
                                                                Deadline deadline,
                                                                net::StreamOptions options) {
-  const Deadline arrival = Deadline::after(options_.latency * 2);
+  const Duration latency = options_.latency;
+  const Deadline arrival = Deadline::after(latency * 2);
   if (auto slept = coroutine::sleep_until(earlier(deadline, arrival)); !slept) return slept.error();
   if (silent_ || arrival > deadline) {
     return Error(Code::deadline_exceeded, "no answer from " + to_string(endpoint));
@@ -271,9 +274,9 @@ Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoi
     return Error(Code::unavailable, "connect to " + to_string(endpoint) + ": connection refused");
   }
   const net::Endpoint local{.address = "client", .port = ++last_port_};
-  auto near = std::make_unique<SimulatedStream>(*this, local, endpoint, options);
-  auto far =
-      std::make_unique<SimulatedStream>(*this, endpoint, local, found->second->options().stream);
+  auto near = std::make_unique<SimulatedStream>(*this, latency, local, endpoint, options);
+  auto far = std::make_unique<SimulatedStream>(*this, latency, endpoint, local,
+                                               found->second->options().stream);
   SimulatedStream::join(*near, *far);
   found->second->offer(std::move(far));
   return near;

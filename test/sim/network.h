@@ -40,6 +40,8 @@ class SimulatedNetwork : public net::Network {
                                                net::StreamOptions options = {}) override;
   Result<std::vector<net::Endpoint>> resolve(const net::HostPort& host, Deadline deadline) override;
 
+  // Of the connections that are made from now on; the others keep theirs.
+  void set_latency(Duration latency) { options_.latency = latency; }
   // Both ends of every connection learn at once that it broke; bytes under way are lost.
   void reset_all();
   // From now on nothing arrives any more, and nobody is told.

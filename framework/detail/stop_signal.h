@@ -1,0 +1,48 @@
+// SIGINT and SIGTERM, taken by a thread of their own: a process must end when it is told to, even
+// if a handler never gives its loop back.
+//
+//   StopSignal stop(scheduler, 6s, log);
+//   scheduler.run("main", [&] { stop.wait(); ... });  // From the signal on, 6s are left.
+//
+// Once per process: it blocks both signals for good, in the thread that makes it and in all that
+// this one starts later.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "coroutine/event.h"
+#include "coroutine/scheduler.h"
+#include "framework/log.h"
+
+namespace corolane::framework::detail {
+
+class StopSignal {
+ public:
+  // Made by the thread of `scheduler`, before or after its run(). From the first signal on, the
+  // process has `time_max` to destroy this: at its end an error is logged and the process exits
+  // with 0, at a second signal it exits with 130 at once, in both cases without destructors.
+  StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log);
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  // Suspends until the first signal has come; returns its number. Fails with cancelled. One task
+  // of the scheduler.
+  Result<int> wait();
+
+ private:
+  void watch();
+
+  coroutine::Scheduler& scheduler_;
+  const Duration time_max_;
+  Log& log_;
+  int number_ = 0;
+  coroutine::Event arrived_{"signal"};
+  std::atomic<bool> released_ = false;  // Nobody waits for signals any more.
+  std::thread thread_;
+};
+
+}  // namespace corolane::framework::detail
