@@ -101,7 +101,7 @@ class MainJobTest(unittest.TestCase):
             (78, "broken-6-unterminated-comment", 4, "unterminated comment"),
             (88, "broken-7-missing-result", 5, "no result after the last move"),
             (97, "broken-8-unterminated-variation", 3, "unterminated variation"),
-            (105, "broken-9-move-after-mate", 5, "the game ended by checkmate after 4 plies"),
+            (105, "broken-9-move-after-mate", 5, "the game is over: checkmate"),
         ):
             self.assertIn(f'{BROKEN}:{line}: game "{game}", ply {ply}: {reason}', played.stderr)
         self.assertEqual(len(played.stderr.splitlines()), 9, played.stderr)

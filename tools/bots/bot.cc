@@ -19,10 +19,15 @@ namespace chess = services::chess;
 constexpr Duration call_patience = 30s;
 constexpr Duration opponent_patience = 120s;
 
-// What went wrong, and at which ply; ply 0 is before the first move.
+// What went wrong for one bot, and at which ply; ply 0 is before the first move.
 struct Failure {
   std::size_t ply;
   Error error;
+  bool moved = false;  // At its own move: the others may only have heard that the game ended.
+
+  bool tells_more_than(const Failure& other) const {
+    return ply != other.ply ? ply < other.ply : moved && !other.moved;
+  }
 };
 
 // One participant of a game: a connection, and what it says over it.
@@ -46,7 +51,7 @@ class Bot {
       const auto done = is_mine ? move(planned.san) : wait_move(ply);
       if (!done) {
         resign();  // So that nobody waits for a move that will not come.
-        return Failure{ply, done.error()};
+        return Failure{ply, done.error(), is_mine};
       }
     }
     return {};
@@ -173,10 +178,9 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
   Tally& tally = hall.tally;
   tally.playing_count_peak = std::max(tally.playing_count_peak, ++tally.playing_count);
 
-  std::optional<Failure> first;
+  std::optional<Failure> cause;
   const auto note = [&](const std::optional<Failure>& failure) {
-    // The others only learn that the game has ended.
-    if (failure && (!first || failure->ply < first->ply)) first = failure;
+    if (failure && (!cause || failure->tells_more_than(*cause))) cause = failure;
   };
   auto white_plays = coroutine::spawn("white " + pgn.name, [&] { note(white.play(chess::WHITE)); });
   auto black_plays = coroutine::spawn("black " + pgn.name, [&] { note(black.play(chess::BLACK)); });
@@ -185,7 +189,7 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
     if (auto joined = bot->join(); !joined) return failed(0, joined.error().message());
   }
   --tally.playing_count;
-  if (first) return failed(first->ply, first->error.message());
+  if (cause) return failed(cause->ply, cause->error.message());
 
   const auto state = white.look();
   if (!state) return failed(pgn.moves.size(), state.error().message());
