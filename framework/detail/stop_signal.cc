@@ -53,7 +53,7 @@ StopSignal::StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& 
 
 StopSignal::~StopSignal() {
   released_.store(true, std::memory_order_release);
-  pthread_kill(thread_.native_handle(), SIGTERM);
+  pthread_kill(thread_.native_handle(), SIGINT);
   thread_.join();
 }
 
