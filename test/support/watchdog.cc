@@ -95,14 +95,14 @@ void Watchdog::give_up(const std::string& test_name) {
   std::fprintf(stderr, "\nthe test %s takes longer than %g s of real time; its tasks:\n",
                test_name.c_str(), patience_.count());
   scheduler_.post(print_tasks);
-  if (!tasks_printed.try_acquire_for(1s)) {
+  if (!tasks_printed.try_acquire_for(2s)) {
     // A task does not suspend, or runs a scheduler of its own. Interrupting it reads its tasks in
     // the middle of whatever it does; if that hangs as well, the alarm ends it.
     std::fputs("(the test does not get back to its scheduler: interrupted, may be torn)\n", stderr);
-    alarm(5);
+    alarm(20);
     std::signal(SIGRTMAX, [](int) { print_tasks(); });
     pthread_kill(test_thread_, SIGRTMAX);
-    if (!tasks_printed.try_acquire_for(1s)) std::fputs("(no answer)\n", stderr);
+    if (!tasks_printed.try_acquire_for(10s)) std::fputs("(no answer)\n", stderr);
   }
   std::abort();
 }
