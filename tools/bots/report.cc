@@ -39,8 +39,10 @@ std::string nanoseconds(const nlohmann::json& stats, const std::string& histogra
   const auto part = [&](const char* name) {
     return number(stats, (histogram + "/" + name).c_str());
   };
+  const std::string count = part("count");
+  if (count == "0") return "no sample yet";
   return "p50 " + part("p50") + " ns, p99 " + part("p99") + " ns, mean " + part("mean") + " ns (" +
-         part("count") + " samples)";
+         count + " samples)";
 }
 
 }  // namespace
