@@ -24,7 +24,7 @@ Result<JoinReply> ChessService::join(const JoinRequest& request, rpc::Context&) 
   auto room = find_or_open(request.game());
   if (!room) return room.error();
 
-  const Token token = random_() | 1;  // Never 0.
+  const Token token = (Token{entropy_()} << 32 | entropy_()) | 1;  // Never 0.
   if (auto seated = (*room)->take_seat(*color, token); !seated) return seated.error();
 
   JoinReply reply;

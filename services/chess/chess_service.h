@@ -15,8 +15,7 @@ namespace corolane::services::chess {
 
 class ChessService : public ChessBase {
  public:
-  // `seed` makes the tokens: unguessable in production, fixed in tests.
-  ChessService(const ChessConfig& config, std::uint64_t seed) : config_(config), random_(seed) {}
+  explicit ChessService(const ChessConfig& config) : config_(config) {}
 
   Result<JoinReply> join(const JoinRequest& request, rpc::Context& context) override;
   Result<MoveReply> move(const MoveRequest& request, rpc::Context& context) override;
@@ -39,7 +38,7 @@ class ChessService : public ChessBase {
   Result<RoomHandle> find_or_open(const std::string& name);
 
   ChessConfig config_;
-  std::mt19937_64 random_;
+  std::random_device entropy_;  // Tokens are rights: nobody may compute the next one.
   std::unordered_map<std::string, RoomHandle> rooms_;
   coroutine::TaskGroup room_tasks_;  // One keeps the clocks of each room.
 };

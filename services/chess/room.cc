@@ -34,7 +34,6 @@ Result<void> Room::take_seat(rules::Color seat, Token token) {
   if (is_over()) return Error(Code::failed_precondition, "the game is over: " + outcome());
   taken_by = token;
   if (both_seated()) {
-    clocks_.fill(config_.clock);
     turn_began_ = now();
     changed_.pulse();
   }
@@ -58,7 +57,7 @@ Result<void> Room::move(Token token, std::string_view san) {
   clocks_[index_of(*color)] = left;
   turn_began_ = now();
   moves_.push_back(std::move(played));
-  if (draw_offered_by_ != *color) draw_offered_by_.reset();
+  if (is_over() || draw_offered_by_ != *color) draw_offered_by_.reset();
   changed_.pulse();
   return {};
 }
@@ -111,14 +110,13 @@ Result<PlayedMove> Room::wait_move(std::size_t ply, Deadline deadline) {
 void Room::run() {
   const Deadline seated_by = Deadline::after(config_.seat_time_max);
   while (!is_over()) {
-    const rules::Color turn = game_.side_to_move();
-    const Deadline limit =
-        both_seated() ? Deadline::at(turn_began_ + clocks_[index_of(turn)]) : seated_by;
-    const auto changed = changed_.wait(limit);
-    if (changed) continue;
-    if (changed.error().code() == Code::cancelled) return;
-    if (both_seated()) {
-      end("time", opponent_of(turn));
+    // What is so now counts, not how the last wait ended: a player may have come in between.
+    const Deadline limit = both_seated() ? flag_falls() : seated_by;
+    if (!limit.has_passed()) {
+      const auto changed = changed_.wait(limit);
+      if (!changed && changed.error().code() == Code::cancelled) return;
+    } else if (both_seated()) {
+      end_by_flag();
     } else {
       end("absence", std::nullopt);
     }
@@ -147,10 +145,22 @@ Result<rules::Color> Room::seat_of(Token token) const {
   return Error(Code::permission_denied, "this token has no seat in game \"" + name_ + "\"");
 }
 
-Result<rules::Color> Room::player(Token token) const {
+Result<rules::Color> Room::player(Token token) {
+  if (both_seated() && !is_over() && flag_falls().has_passed()) end_by_flag();
   auto color = seat_of(token);
   if (color && is_over()) return Error(Code::failed_precondition, "the game is over: " + outcome());
   return color;
+}
+
+Deadline Room::flag_falls() const {
+  return Deadline::at(turn_began_ + clocks_[index_of(game_.side_to_move())]);
+}
+
+// Who cannot mate does not win (FIDE Laws of Chess, 6.9); of all such cases, the bare king.
+void Room::end_by_flag() {
+  const rules::Color opponent = opponent_of(game_.side_to_move());
+  const bool has_bare_king = game_.position().pieces(opponent).size() == 1;
+  end("time", has_bare_king ? std::nullopt : std::optional(opponent));
 }
 
 Duration Room::clock_left(rules::Color color) const {

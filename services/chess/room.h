@@ -32,7 +32,8 @@ struct PlayedMove {
 
 class Room {
  public:
-  Room(std::string name, const ChessConfig& config) : name_(std::move(name)), config_(config) {}
+  Room(std::string name, const ChessConfig& config)
+      : name_(std::move(name)), config_(config), clocks_{config.clock, config.clock} {}
 
   // Fails with already_exists when the seat is taken. The clock starts when both are.
   Result<void> take_seat(rules::Color seat, Token token);
@@ -61,8 +62,11 @@ class Room {
  private:
   bool both_seated() const { return tokens_[0] != 0 && tokens_[1] != 0; }
   Result<rules::Color> seat_of(Token token) const;
-  // Fails unless the game is on and the token may act in it.
-  Result<rules::Color> player(Token token) const;
+  // Fails unless the game is on and the token may act in it. A flag that has fallen comes first,
+  // even if run() has not seen it yet.
+  Result<rules::Color> player(Token token);
+  Deadline flag_falls() const;
+  void end_by_flag();
   Duration clock_left(rules::Color color) const;
   void end(std::string_view how, std::optional<rules::Color> winner);
   std::string outcome() const;
@@ -71,8 +75,8 @@ class Room {
   const ChessConfig& config_;
   rules::Game game_;
   std::vector<PlayedMove> moves_;
-  std::array<Token, 2> tokens_{};     // By colour; 0 is an empty seat.
-  std::array<Duration, 2> clocks_{};  // Left at the start of the present turn.
+  std::array<Token, 2> tokens_{};   // By colour; 0 is an empty seat.
+  std::array<Duration, 2> clocks_;  // Left at the start of the present turn.
   TimePoint turn_began_{};
   std::optional<rules::Color> draw_offered_by_;
   std::string ended_by_;  // Unless the rules ended it: "resignation" ...

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
+#include "services/chess/rules/move.h"
 #include "services/chess/rules/piece.h"
 #include "services/chess/rules/square.h"
 #include "services/chess/rules/square_set.h"
@@ -28,6 +30,15 @@ constexpr CastlingSquares castling_squares(Color color, Wing wing) {
           .king_to = square_at(short_side ? 6 : 2, rank),
           .rook_from = square_at(short_side ? 7 : 0, rank),
           .rook_to = square_at(short_side ? 5 : 3, rank)};
+}
+
+// The wing on which a move of the king castles; nothing for an ordinary one.
+constexpr std::optional<Wing> castling_wing(Color color, Move king_move) {
+  for (const Wing wing : wings) {
+    const CastlingSquares squares = castling_squares(color, wing);
+    if (king_move.from == squares.king_from && king_move.to == squares.king_to) return wing;
+  }
+  return std::nullopt;
 }
 
 // Who may castle where, as far as the moves made until now are concerned.

@@ -94,13 +94,6 @@ void add_king_moves(const Position& position, std::vector<Move>& moves) {
   }
 }
 
-bool is_castling(const Position& position, Move move, Wing wing) {
-  const Color us = position.side_to_move();
-  const CastlingSquares squares = castling_squares(us, wing);
-  return position.king_square(us) == move.from && squares.king_from == move.from &&
-         squares.king_to == move.to;
-}
-
 // Why the promotion of a move does not fit, for a piece that does reach the square.
 std::optional<std::string> why_no_promotion(Color us, PieceKind kind, Move move) {
   const bool must_promote = kind == PieceKind::pawn && rank_of(move.to) == last_rank(us);
@@ -151,9 +144,10 @@ std::optional<std::string> why_illegal(const Position& position, Move move) {
     return "the " + std::string(to_string(piece->kind)) + " on " + to_string(move.from) +
            " is not " + std::string(to_string(us)) + "'s";
   }
-  for (const Wing wing : wings) {
-    if (!is_castling(position, move, wing)) continue;
-    if (const auto obstacle = castling_obstacle(position, wing)) return std::string(*obstacle);
+  if (piece->kind == PieceKind::king) {
+    const auto wing = castling_wing(us, move);
+    const auto obstacle = wing ? castling_obstacle(position, *wing) : std::nullopt;
+    if (obstacle) return std::string(*obstacle);
   }
   if (!detail::targets_of(position, move.from).contains(move.to)) {
     return "the " + std::string(to_string(piece->kind)) + " on " + to_string(move.from) +

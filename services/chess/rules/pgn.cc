@@ -127,6 +127,8 @@ class GameReader {
 }  // namespace
 
 std::vector<std::expected<PgnGame, PgnFailure>> read_pgn(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   std::vector<std::expected<PgnGame, PgnFailure>> games;
   for (const Section& section : split_sections(text)) {
     PgnScanner scanner(section.text, section.line);

@@ -11,7 +11,7 @@
 // comment that follows a blank one may begin with "[%", but with no other bracket.)
 //
 // Moves are not checked: that takes a Game and parse_san(). Comments, annotations ($1) and
-// variations must be well formed, and are skipped.
+// variations must be well formed, and are skipped, as is a byte order mark.
 #pragma once
 
 #include <expected>

@@ -121,9 +121,8 @@ Position Position::after(Move move) const {
     next.remove(square_at(file_of(move.to), rank_of(move.from)));
   }
   if (kind == PieceKind::king) {
-    for (const Wing wing : wings) {
-      const CastlingSquares squares = castling_squares(us, wing);
-      if (move.from != squares.king_from || move.to != squares.king_to) continue;
+    if (const auto wing = castling_wing(us, move)) {
+      const CastlingSquares squares = castling_squares(us, *wing);
       next.remove(squares.rook_from);
       next.put({us, PieceKind::rook}, squares.rook_to);
     }

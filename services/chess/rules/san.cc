@@ -158,11 +158,8 @@ std::string disambiguation(const Position& position, PieceKind kind, Move move) 
 std::string body_of(const Position& position, Move move) {
   const PieceKind kind = position.piece_at(move.from)->kind;
   if (kind == PieceKind::king) {
-    for (const Wing wing : wings) {
-      const CastlingSquares squares = castling_squares(position.side_to_move(), wing);
-      if (move.from == squares.king_from && move.to == squares.king_to) {
-        return std::string(castling_text(wing));
-      }
+    if (const auto wing = castling_wing(position.side_to_move(), move)) {
+      return std::string(castling_text(*wing));
     }
   }
   const bool is_capture = position.is_capture(move);

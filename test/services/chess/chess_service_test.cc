@@ -48,7 +48,7 @@ class ChessServiceTest : public testing::Test {
 
   sim::SimulatedNetwork network_;
   ChessService service_{
-      ChessConfig{.rooms_max = 2, .clock = 1min, .seat_time_max = 1min, .finished_kept = 1s}, 1};
+      ChessConfig{.rooms_max = 2, .clock = 1min, .seat_time_max = 1min, .finished_kept = 1s}};
   rpc::Server server_{network_};
   std::unique_ptr<rpc::Client> connection_;
 };

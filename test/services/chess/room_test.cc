@@ -143,6 +143,13 @@ TEST_F(RoomTest, DrawOfferStandsUntilTheOpponentMoves) {
   EXPECT_EQ(room_.state().draw_offered_by(), SEAT_UNSPECIFIED);
 }
 
+TEST_F(RoomTest, DrawOfferEndsWithTheGame) {
+  play({"f3", "e5", "g4"});
+  ASSERT_TRUE(room_.offer_draw(black_token));
+  play({"Qh4#"});
+  EXPECT_EQ(room_.state().draw_offered_by(), SEAT_UNSPECIFIED);
+}
+
 TEST_F(RoomTest, ThreefoldRepetitionIsClaimed) {
   const auto early = room_.claim_draw(white_token);
   ASSERT_FALSE(early);
@@ -169,11 +176,70 @@ TEST_F(RoomTest, ClockEndsTheGameExactlyOnTime) {
   EXPECT_EQ(state.black_clock_ms(), 50'000u);
 }
 
+// A player who acts in the very instant in which the flag falls is too late, even if the room
+// itself has not noticed yet.
+TEST_F(RoomTest, WhateverHappensInTheInstantOfTheFlagIsTooLate) {
+  Result<void> moved;
+  Result<void> resigned;
+  auto late = coroutine::spawn("late", [&] {
+    EXPECT_TRUE(coroutine::sleep_for(70s));
+    moved = room_.move(black_token, "e5");
+    resigned = room_.resign(white_token);
+  });
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  play({"e4"});  // 60 s are left to black.
+  ASSERT_TRUE(late.join());
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().message(), "the game is over: time");
+  ASSERT_FALSE(resigned);
+  EXPECT_EQ(room_.state().outcome(), "time");
+  EXPECT_EQ(room_.state().winner(), WHITE);
+  EXPECT_EQ(room_.state().black_clock_ms(), 0u);
+}
+
+// FIDE Laws of Chess, 6.9.
+TEST_F(RoomTest, NobodyWinsOnTimeWithABareKing) {
+  // Game 163 of the real ones, and one move more: white has but the king, black is to move.
+  play({"e4",   "e5",    "Nc3",   "Nc6",  "Bc4",  "Nf6",   "Nf3",  "h6",   "d3",   "Nd4",  "Nxd4",
+        "exd4", "Nd5",   "Nxd5",  "Bxd5", "c6",   "Bc4",   "d5",   "exd5", "cxd5", "Bb5+", "Bd7",
+        "a4",   "Bxb5",  "axb5",  "Bc5",  "Qe2+", "Be7",   "c3",   "dxc3", "bxc3", "O-O",  "Qg4",
+        "Bf6",  "Bxh6",  "Bxc3+", "Ke2",  "Bxa1", "d4",    "Bxd4", "Qxd4", "f6",   "Qg4",  "Rf7",
+        "Ra1",  "Qe7+",  "Kf3",   "Qe4+", "Qxe4", "dxe4+", "Kxe4", "Re8+", "Kf5",  "gxh6", "Rxa7",
+        "Re5+", "Kg6",   "Rg7+",  "Kxf6", "Rxb5", "Ra8+",  "Kh7",  "g4",   "Rb2",  "f4",   "Rxg4",
+        "Re8",  "Rxf4+", "Ke6",   "Re4+", "Kf7",  "Rxe8",  "Kxe8", "Rxh2", "Ke7"});
+  ASSERT_TRUE(coroutine::sleep_for(61s));
+  EXPECT_EQ(room_.state().outcome(), "time");
+  EXPECT_EQ(room_.state().winner(), SEAT_UNSPECIFIED);
+}
+
 TEST_F(RoomTest, LifeEndsAWhileAfterTheGame) {
   ASSERT_TRUE(room_.resign(black_token));
   const TimePoint start = now();
   EXPECT_TRUE(life_.join());
   EXPECT_EQ(now() - start, 5s);
+}
+
+TEST(EmptySeatTest, APlayerWhoComesInTheLastInstantPlays) {
+  const ChessConfig config{.clock = 1min, .seat_time_max = 30s, .finished_kept = 0s};
+  Room room("late", config);
+  ASSERT_TRUE(room.take_seat(Color::white, white_token));
+  auto late = coroutine::spawn("late", [&] {
+    EXPECT_TRUE(coroutine::sleep_for(30s));
+    EXPECT_TRUE(room.take_seat(Color::black, black_token));
+  });
+  ASSERT_TRUE(coroutine::yield());
+  auto life = coroutine::spawn("room", [&] { room.run(); });
+  ASSERT_TRUE(late.join());
+  ASSERT_TRUE(coroutine::yield());
+  EXPECT_EQ(room.state().outcome(), "unfinished");
+  EXPECT_TRUE(room.move(white_token, "e4"));
+}
+
+TEST(EmptySeatTest, ClocksShowWhatPlayersWillHave) {
+  const ChessConfig config{.clock = 1min};
+  const Room room("empty", config);
+  EXPECT_EQ(room.state().white_clock_ms(), 60'000u);
+  EXPECT_EQ(room.state().black_clock_ms(), 60'000u);
 }
 
 TEST(EmptySeatTest, RoomClosesWhenNobodyComes) {

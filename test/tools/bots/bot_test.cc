@@ -55,7 +55,7 @@ class UnevenNetwork final : public net::Network {
 // Plays one game on a node of its own. Returns why it failed.
 std::string play(const PlannedGame& game, int slow_bot) {
   UnevenNetwork network(slow_bot);
-  services::chess::ChessService service({}, 1);
+  services::chess::ChessService service({});
   rpc::Server server(network);
   EXPECT_TRUE(server.add(service));
   EXPECT_TRUE(server.listen({"server", 1}));

@@ -59,6 +59,13 @@ TEST(PgnTest, ReadsTagsMovesAndResult) {
   EXPECT_EQ(game.result, "1/2-1/2");
 }
 
+TEST(PgnTest, AByteOrderMarkIsNoPartOfTheFirstGame) {
+  const auto games = read_pgn("\xEF\xBB\xBF" + game_of("1. e4 *"));
+  ASSERT_EQ(games.size(), 1U);
+  ASSERT_TRUE(games[0]) << verdict_of(games[0]);
+  EXPECT_EQ(games[0]->name, "here");
+}
+
 TEST(PgnTest, AnEmptyTextHoldsNoGame) {
   for (const std::string_view text : {"", "\n\n", " ", "; a line\n{ a comment }\n"}) {
     EXPECT_TRUE(read_pgn(text).empty()) << text;
