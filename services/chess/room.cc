@@ -1,6 +1,5 @@
 #include "services/chess/room.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "coroutine/task.h"
@@ -19,8 +18,7 @@ Seat seat_from(std::optional<rules::Color> color) {
 }
 
 std::uint64_t milliseconds(Duration duration) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+  return static_cast<std::uint64_t>(duration / std::chrono::milliseconds(1));
 }
 
 }  // namespace
@@ -138,18 +136,14 @@ GameState Room::state() const {
   return state;
 }
 
-Result<rules::Color> Room::seat_of(Token token) const {
-  for (const rules::Color color : rules::colors) {
-    if (token != 0 && tokens_[index_of(color)] == token) return color;
-  }
-  return Error(Code::permission_denied, "this token has no seat in game \"" + name_ + "\"");
-}
-
 Result<rules::Color> Room::player(Token token) {
   if (both_seated() && !is_over() && flag_falls().has_passed()) end_by_flag();
-  auto color = seat_of(token);
-  if (color && is_over()) return Error(Code::failed_precondition, "the game is over: " + outcome());
-  return color;
+  for (const rules::Color color : rules::colors) {
+    if (token == 0 || tokens_[index_of(color)] != token) continue;
+    if (is_over()) return Error(Code::failed_precondition, "the game is over: " + outcome());
+    return color;
+  }
+  return Error(Code::permission_denied, "this token has no seat in game \"" + name_ + "\"");
 }
 
 Deadline Room::flag_falls() const {
@@ -164,9 +158,8 @@ void Room::end_by_flag() {
 }
 
 Duration Room::clock_left(rules::Color color) const {
-  const Duration left = clocks_[index_of(color)];
   const bool runs = both_seated() && !is_over() && game_.side_to_move() == color;
-  return runs ? std::max(left - (now() - turn_began_), Duration::zero()) : left;
+  return runs ? flag_falls().remaining() : clocks_[index_of(color)];
 }
 
 void Room::end(std::string_view how, std::optional<rules::Color> winner) {

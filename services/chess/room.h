@@ -61,7 +61,6 @@ class Room {
 
  private:
   bool both_seated() const { return tokens_[0] != 0 && tokens_[1] != 0; }
-  Result<rules::Color> seat_of(Token token) const;
   // Fails unless the game is on and the token may act in it. A flag that has fallen comes first,
   // even if run() has not seen it yet.
   Result<rules::Color> player(Token token);
