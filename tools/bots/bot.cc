@@ -33,17 +33,16 @@ struct Failure {
 // One participant of a game: a connection, and what it says over it.
 class Bot {
  public:
-  // `room_open` is set once a player has opened the room, or could not.
-  Bot(Hall& hall, const PlannedGame& game, coroutine::Event& room_open)
-      : hall_(hall), game_(game), room_open_(room_open) {}
+  // All bots of a game meet at its `table` before the first move.
+  Bot(Hall& hall, const PlannedGame& game, StartLine& table)
+      : hall_(hall), game_(game), table_(table) {}
 
   // A player, from the door to the last move of the game.
   std::optional<Failure> play(chess::Seat seat) {
     const auto seated = connect_and_join(seat);
-    room_open_.set();
-    hall_.start_line.arrive();
+    arrive();
     if (!seated) return Failure{0, seated.error()};
-    if (auto open = hall_.start_line.wait(patience()); !open) return Failure{0, open.error()};
+    if (auto begun = wait_for_start(); !begun) return Failure{0, begun.error()};
 
     std::size_t ply = 0;
     for (const auto& planned : game_.moves.moves) {
@@ -60,10 +59,9 @@ class Bot {
   // A spectator: sees every move as it is made.
   std::optional<Failure> watch() {
     const auto connected = connect();
-    hall_.start_line.arrive();
+    arrive();
     if (!connected) return Failure{0, connected.error()};
-    if (auto open = room_open_.wait(patience()); !open) return Failure{0, open.error()};
-    if (auto open = hall_.start_line.wait(patience()); !open) return Failure{0, open.error()};
+    if (auto begun = wait_for_start(); !begun) return Failure{0, begun.error()};
 
     for (std::size_t ply = 1; ply <= game_.moves.moves.size(); ++ply) {
       if (auto seen = wait_move(ply); !seen) return Failure{ply, seen.error()};
@@ -90,6 +88,16 @@ class Bot {
  private:
   const std::string& name() const { return game_.moves.name; }
   static Deadline patience() { return Deadline::after(call_patience); }
+
+  void arrive() {
+    table_.arrive();
+    hall_.start_line.arrive();
+  }
+
+  Result<void> wait_for_start() {
+    if (auto complete = table_.wait(patience()); !complete) return complete;
+    return hall_.start_line.wait(patience());
+  }
 
   Result<void> connect() {
     auto client = rpc::Client::connect(hall_.network, hall_.server, patience());
@@ -144,7 +152,7 @@ class Bot {
 
   Hall& hall_;
   const PlannedGame& game_;
-  coroutine::Event& room_open_;
+  StartLine& table_;
   std::unique_ptr<rpc::Client> client_;
   std::optional<chess::ChessClient> chess_;
   std::uint64_t token_ = 0;
@@ -171,10 +179,10 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
     const int line = ply == 0 ? pgn.line : pgn.moves[ply - 1].line;
     return describe_failure(hall.file, line, pgn.name, pgn.ordinal, ply, reason);
   };
-  coroutine::Event room_open("room of a chess game");
-  Bot white(hall, game, room_open);
-  Bot black(hall, game, room_open);
-  Bot spectator(hall, game, room_open);
+  StartLine table(3);
+  Bot white(hall, game, table);
+  Bot black(hall, game, table);
+  Bot spectator(hall, game, table);
   Tally& tally = hall.tally;
   tally.playing_count_peak = std::max(tally.playing_count_peak, ++tally.playing_count);
 

@@ -53,7 +53,7 @@ class UnevenNetwork final : public net::Network {
 };
 
 // Plays one game on a node of its own. Returns why it failed.
-std::string play(const PlannedGame& game, int slow_bot) {
+std::string play(const PlannedGame& game, int slow_bot, bool begins_later = false) {
   UnevenNetwork network(slow_bot);
   services::chess::ChessService service({});
   rpc::Server server(network);
@@ -64,11 +64,21 @@ std::string play(const PlannedGame& game, int slow_bot) {
             .file = "games.pgn",
             .start_line = StartLine(3),
             .tally = {}};
+  if (begins_later) {
+    for (int bot = 0; bot < 3; ++bot) hall.start_line.arrive();  // Those of the first games.
+  }
   return play_game(hall, game);
 }
 
 TEST(BotTest, AGameThatEndsAsWrittenIsNoFailure) {
   EXPECT_EQ(play(game_of({"f3", "e5", "g4", "Qh4#"}), 0), "");
+}
+
+// The hall holds the first games back; each later one has to wait for its own players.
+TEST(BotTest, AGameThatBeginsLaterWaitsForItsOwnPlayers) {
+  for (const int slow_bot : {0, 1, 2}) {
+    EXPECT_EQ(play(game_of({"f3", "e5", "g4", "Qh4#"}), slow_bot, true), "");
+  }
 }
 
 // The others hear of the resignation that follows it, perhaps before the player does.
