@@ -106,6 +106,27 @@ class MainJobTest(unittest.TestCase):
             self.assertIn(f'{BROKEN}:{line}: game "{game}", ply {ply}: {reason}', played.stderr)
         self.assertEqual(len(played.stderr.splitlines()), 9, played.stderr)
 
+    def test_games_that_begin_later_end_as_expected_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            games = os.path.join(folder, "games.pgn")
+            with open(GAMES, encoding="utf-8") as file:
+                first = file.read().split("[Event ")[1:41]
+            with open(games, "w", encoding="utf-8") as file:
+                file.write("".join(f"[Event {game}" for game in first))
+            played = self.node.bots("--games", games, "--expected", EXPECTED, "--at-once=5")
+        self.assertEqual((played.returncode, played.stderr), (0, ""), played.stdout)
+        self.assertIn("40/40 games ended as expected", played.stdout)
+        self.assertRegex(played.stdout, r"games at the same time +5\b")
+
+    def test_an_expectation_without_a_number_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            expected = os.path.join(folder, "expected.csv")
+            with open(expected, "w", encoding="ascii") as file:
+                file.write("game,plies,outcome,final_fen,uci_moves\nmine,,unfinished,x,\n")
+            played = self.node.bots("--games", GAMES, "--expected", expected)
+        self.assertEqual(played.returncode, 1)
+        self.assertIn(f"{expected}:2: expected five columns, the second a number", played.stderr)
+
     def test_a_game_that_ends_otherwise_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             games = os.path.join(folder, "games.pgn")
@@ -134,7 +155,14 @@ class MainJobTest(unittest.TestCase):
             self.assertTrue(played.stderr.startswith(message), played.stderr)
 
     def test_a_wrong_command_line_says_what_to_type(self):
-        for options in (["--game"], ["--games"], ["--at-once", "0"], ["--server", "here"]):
+        for options in (
+            ["--game"],
+            ["--games"],
+            ["games.pgn"],
+            ["--at-once", "0"],
+            ["--server", "here"],
+            ["--admin", "here"],
+        ):
             played = self.node.bots(*options)
             self.assertEqual(played.returncode, 2)
             self.assertTrue(played.stderr.endswith("; see bots --help\n"), played.stderr)

@@ -110,7 +110,7 @@ class SetupTest(unittest.TestCase):
 
     def test_an_unknown_argument_is_refused(self):
         process = self.run_setup("--everything")
-        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.returncode, 2)
         self.assertIn("unknown argument '--everything'", process.stderr)
 
 

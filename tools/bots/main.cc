@@ -1,9 +1,12 @@
 // Plays real games against a chess node: two players and a spectator per game, each a coroutine
 // with a connection of its own. See --help.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +17,7 @@
 #include "net/event_loop.h"
 #include "net/http.h"
 #include "net/uv_network.h"
+#include "tools/arguments.h"
 #include "tools/bots/bot.h"
 #include "tools/bots/plan.h"
 #include "tools/bots/report.h"
@@ -44,57 +48,72 @@ constexpr std::size_t at_once_max = 5'000;
 constexpr const char* default_games = "test/data/chess/games.pgn";
 constexpr const char* default_expected = "test/data/chess/expected.csv";
 
+constexpr std::array option_rules = {
+    OptionRule{.name = "--server", .has_value = true},
+    OptionRule{.name = "--admin", .has_value = true},
+    OptionRule{.name = "--games", .has_value = true},
+    OptionRule{.name = "--expected", .has_value = true},
+    OptionRule{.name = "--at-once", .has_value = true},
+    OptionRule{.name = "--help"},
+};
+
 struct Options {
   net::HostPort server{"127.0.0.1", 8460};
-  std::string admin;
+  std::optional<net::HostPort> admin;
   std::string games = default_games;
-  std::string expected;
+  std::string expected;  // Empty: nothing to compare with.
   std::size_t at_once = 400;
   bool help = false;
 };
 
-Result<Options> parse_options(std::span<char*> arguments) {
-  Options options;
-  const auto wrong = [](const std::string& what) {
-    return Error(Code::invalid_argument, what + "; see bots --help");
-  };
-  bool games_given = false;
-  bool expected_given = false;
-  for (std::size_t index = 0; index < arguments.size(); ++index) {
-    const std::string_view name = arguments[index];
-    if (name == "--help" || name == "-h") {
-      options.help = true;
-      return options;
-    }
-    if (name != "--server" && name != "--admin" && name != "--games" && name != "--expected" &&
-        name != "--at-once") {
-      return wrong("unknown option \"" + std::string(name) + "\"");
-    }
-    if (++index == arguments.size()) return wrong(std::string(name) + " needs a value");
-    const std::string value = arguments[index];
-    if (name == "--server") {
-      auto server = net::parse_host_port(value);
-      if (!server) return wrong("--server: " + server.error().message());
-      options.server = *server;
-    } else if (name == "--admin") {
-      options.admin = value;
-    } else if (name == "--games") {
-      options.games = value;
-      games_given = true;
-    } else if (name == "--expected") {
-      options.expected = value;
-      expected_given = true;
-    } else {
-      const auto [end, problem] =
-          std::from_chars(value.data(), value.data() + value.size(), options.at_once);
-      if (problem != std::errc() || end != value.data() + value.size() || options.at_once == 0 ||
-          options.at_once > at_once_max) {
-        return wrong("--at-once: expected a number from 1 to " + std::to_string(at_once_max) +
-                     ", got \"" + value + "\"");
-      }
-    }
+Result<net::HostPort> read_peer(const Arguments& arguments, const char* option) {
+  auto peer = net::parse_host_port(arguments.options.find(option)->second);
+  if (!peer)
+    return Error(Code::invalid_argument, std::string(option) + ": " + peer.error().message());
+  return peer;
+}
+
+Result<std::size_t> read_at_once(const std::string& text) {
+  std::size_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (problem != std::errc() || end != text.data() + text.size() || count == 0 ||
+      count > at_once_max) {
+    return Error(Code::invalid_argument, "--at-once: expected a number from 1 to " +
+                                             std::to_string(at_once_max) + ", got \"" + text +
+                                             "\"");
   }
-  if (!games_given && !expected_given) options.expected = default_expected;
+  return count;
+}
+
+Result<Options> parse_options(std::span<const char* const> words) {
+  const auto arguments = parse_arguments(words, option_rules);
+  if (!arguments) return arguments.error();
+  if (!arguments->words.empty()) {
+    return Error(Code::invalid_argument, "unexpected \"" + arguments->words.front() + "\"");
+  }
+  const auto value_of = [&](const char* option, const std::string& fallback) {
+    const auto found = arguments->options.find(option);
+    return found == arguments->options.end() ? fallback : found->second;
+  };
+  Options options;
+  options.help = arguments->has("--help");
+  if (arguments->has("--server")) {
+    auto server = read_peer(*arguments, "--server");
+    if (!server) return server.error();
+    options.server = std::move(*server);
+  }
+  if (arguments->has("--admin")) {
+    auto admin = read_peer(*arguments, "--admin");
+    if (!admin) return admin.error();
+    options.admin = std::move(*admin);
+  }
+  if (arguments->has("--at-once")) {
+    auto at_once = read_at_once(value_of("--at-once", ""));
+    if (!at_once) return at_once.error();
+    options.at_once = *at_once;
+  }
+  options.games = value_of("--games", default_games);
+  options.expected = value_of("--expected", arguments->has("--games") ? "" : default_expected);
   return options;
 }
 
@@ -119,22 +138,22 @@ std::map<std::size_t, std::string> play_all(Hall& hall, const Plan& plan,
         }
       }
     });
-    check(spawned.has_value(), "there are stacks for some hundred tables");
+    check(spawned.has_value(), "there are stacks for at_once_max tables");
   }
   const auto joined = workers.join();
   check(joined.has_value(), "tables return no error and nobody cancels the bots");
   return failures;
 }
 
-std::string fetch_stats(net::Network& network, const std::string& admin) {
-  if (admin.empty()) return "";
-  auto host = net::parse_host_port(admin);
-  if (!host) return "";
+// Empty when there is nobody to ask, or no answer.
+std::string fetch_stats(net::Network& network, const std::optional<net::HostPort>& admin) {
+  if (!admin) return "";
   auto response =
-      net::fetch_http(network, *host, {.method = "GET", .target = "/stats"}, Deadline::after(5s));
+      net::fetch_http(network, *admin, {.method = "GET", .target = "/stats"}, Deadline::after(5s));
   if (!response || response->status != 200) {
     std::fprintf(
-        stderr, "bots: no figures from the node: http://%s/stats: %s\n", admin.c_str(),
+        stderr, "bots: no figures from the node: http://%s:%u/stats: %s\n", admin->host.c_str(),
+        unsigned{admin->port},
         response ? std::to_string(response->status).c_str() : response.error().message().c_str());
     return "";
   }
@@ -174,7 +193,7 @@ int run(net::Network& network, const Options& options) {
 int main(int argc, char** argv) {
   auto options = parse_options(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
   if (!options) {
-    std::fprintf(stderr, "bots: %s\n", options.error().message().c_str());
+    std::fprintf(stderr, "bots: %s; see bots --help\n", options.error().message().c_str());
     return 2;
   }
   if (options->help) {

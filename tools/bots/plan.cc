@@ -29,11 +29,17 @@ std::vector<std::string> split(const std::string& line) {
   for (const char c : line) {
     if (c == ',') {
       columns.emplace_back();
-    } else if (c != '\r') {
+    } else {
       columns.back() += c;
     }
   }
   return columns;
+}
+
+bool read_number(const std::string& text, std::size_t& number) {
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end;
 }
 
 Result<std::map<std::string, Expected>> read_expected(const std::string& path) {
@@ -55,9 +61,7 @@ Result<std::map<std::string, Expected>> read_expected(const std::string& path) {
     if (line.empty()) continue;
     const std::vector<std::string> columns = split(line);
     Expected game;
-    if (columns.size() != 5 ||
-        std::from_chars(columns[1].data(), columns[1].data() + columns[1].size(), game.plies).ptr !=
-            columns[1].data() + columns[1].size()) {
+    if (columns.size() != 5 || !read_number(columns[1], game.plies)) {
       return Error(Code::invalid_argument, place + "expected five columns, the second a number");
     }
     game.outcome = columns[2];
@@ -86,7 +90,7 @@ Result<Plan> read_plan(const std::string& games_path, const std::string& expecte
     expected = std::move(*read);
   }
 
-  Plan plan{.file = games_path, .games = {}, .damaged = {}};
+  Plan plan;
   std::set<std::string> names;
   for (auto& game : services::chess::rules::read_pgn(*text)) {
     if (!game) {

@@ -19,11 +19,10 @@ struct Expected {
 
 struct PlannedGame {
   services::chess::rules::PgnGame moves;
-  std::optional<Expected> expected;  // Nothing to compare with when the file has no such game.
+  std::optional<Expected> expected;  // Nothing when no file of expectations was given.
 };
 
 struct Plan {
-  std::string file;
   std::vector<PlannedGame> games;
   // One line per game that cannot be played: file, line, game, ply and reason.
   std::vector<std::string> damaged;

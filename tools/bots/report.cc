@@ -29,10 +29,11 @@ std::string fixed(double value, int decimals) {
   return text.data();
 }
 
-std::string number(const nlohmann::json& stats, const char* pointer, int decimals = 0) {
+std::string number(const nlohmann::json& stats, const char* pointer, int decimals = 0,
+                   double factor = 1) {
   const auto found = nlohmann::json::json_pointer(pointer);
   if (!stats.contains(found) || !stats[found].is_number()) return "?";
-  return fixed(stats[found].get<double>(), decimals);
+  return fixed(stats[found].get<double>() * factor, decimals);
 }
 
 std::string nanoseconds(const nlohmann::json& stats, const std::string& histogram) {
@@ -68,10 +69,7 @@ std::string make_table(const Summary& summary, const Tally& tally, const std::st
   table.row("coroutines alive, peak", number(stats, "/coroutine/tasks_peak"));
   table.row("stacks in use, idle",
             number(stats, "/stack_pool/in_use") + ", " + number(stats, "/stack_pool/idle"));
-  const auto hit_rate = nlohmann::json::json_pointer("/stack_pool/hit_rate");
-  table.row("stacks reused (hit rate)", stats.contains(hit_rate) && stats[hit_rate].is_number()
-                                            ? fixed(stats[hit_rate].get<double>() * 100, 2) + " %"
-                                            : "?");
+  table.row("stacks reused (hit rate)", number(stats, "/stack_pool/hit_rate", 2, 100) + " %");
   table.row("cost of a switch", nanoseconds(stats, "/coroutine/switch_ns"));
   table.row("cost of a creation", nanoseconds(stats, "/coroutine/create_ns"));
   return table.text();

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/cli/arguments.h"
+#include "tools/arguments.h"
 
 namespace corolane::tools::cli {
 

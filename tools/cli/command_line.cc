@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/version.h"
 #include "tools/cli/call.h"
 #include "tools/cli/stats.h"
 
@@ -67,7 +68,7 @@ Outcome run_command_line(std::span<const char* const> words) {
   const std::string_view first = words.front();
   const auto rest = words.subspan(1);
   if (first == "--help" || first == "-h" || first == "help") return help(rest);
-  if (first == "--version") return std::string("corolane " COROLANE_VERSION "\n");
+  if (first == "--version") return "corolane " + std::string(framework::version()) + "\n";
   const auto command = find_command(first);
   if (!command) return std::unexpected(command.error());
   return run(**command, rest);

@@ -10,7 +10,7 @@
 
 #include "coroutine/base/result.h"
 
-namespace corolane::tools::cli {
+namespace corolane::tools {
 
 // What a command may be given.
 struct OptionRule {
@@ -30,4 +30,4 @@ struct Arguments {
 Result<Arguments> parse_arguments(std::span<const char* const> words,
                                   std::span<const OptionRule> rules);
 
-}  // namespace corolane::tools::cli
+}  // namespace corolane::tools

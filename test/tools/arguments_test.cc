@@ -1,5 +1,5 @@
 // Words and options in any order, and what is said of those that make no sense.
-#include "tools/cli/arguments.h"
+#include "tools/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace corolane::tools::cli {
+namespace corolane::tools {
 namespace {
 
 constexpr auto rules =
@@ -53,4 +53,4 @@ TEST(ArgumentsTest, AValueThatIsNotExpectedIsNamed) {
 }
 
 }  // namespace
-}  // namespace corolane::tools::cli
+}  // namespace corolane::tools

@@ -1,8 +1,8 @@
-#include "tools/cli/arguments.h"
+#include "tools/arguments.h"
 
 #include <algorithm>
 
-namespace corolane::tools::cli {
+namespace corolane::tools {
 namespace {
 
 Error misuse(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
@@ -36,4 +36,4 @@ Result<Arguments> parse_arguments(std::span<const char* const> words,
   return arguments;
 }
 
-}  // namespace corolane::tools::cli
+}  // namespace corolane::tools
