@@ -1,4 +1,5 @@
-# How every target of this repository is compiled, and the one function that declares a module.
+# How every target of this repository is compiled, and the functions that declare a module and its
+# tests.
 
 # Warnings are errors. The hardening flags are those of Debian's dpkg-buildflags;
 # -fstack-clash-protection keeps a large frame from jumping over a coroutine's guard page, and
