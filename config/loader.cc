@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/detail/document.h"
-#include "config/detail/text.h"
+#include "coroutine/base/text.h"
 
 namespace corolane::config::detail {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "config/detail/source_node.h"
 #include "config/detail/text.h"
+#include "coroutine/base/text.h"
 
 namespace corolane::config {
 namespace detail {

@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "coroutine/base/text.h"
+
 namespace corolane::framework {
 namespace {
 
@@ -32,36 +34,12 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::err;
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
-// Control characters become escapes: what a peer sends must not forge a line or move the cursor.
-void append_escaped(std::string& out, std::string_view text, bool quoted) {
-  constexpr std::string_view hex_digits = "0123456789abcdef";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (quoted && (c == '"' || c == '\\')) {
-      out.append({'\\', c});
-    } else if (c == '\n') {
-      out.append("\\n");
-    } else if (is_control(c)) {
-      out.append({'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 0xf]});
-    } else {
-      out.push_back(c);
-    }
-  }
-}
-
+// What a peer sends must not forge a field or a line.
 void append_value(std::string& out, std::string_view text) {
-  const bool plain = !text.empty() && std::ranges::none_of(text, [](char c) {
-    return c == ' ' || c == '"' || c == '=' || c == '\\' || is_control(c);
-  });
-  if (plain) {
-    out.append(text);
-    return;
-  }
-  out.push_back('"');
-  append_escaped(out, text, /*quoted=*/true);
-  out.push_back('"');
+  const std::string quoted = quote(text);
+  const bool plain = !text.empty() && !text.contains(' ') && !text.contains('=') &&
+                     quoted.size() == text.size() + 2;
+  out.append(plain ? text : quoted);
 }
 
 template <typename T, typename... Format>
@@ -138,8 +116,7 @@ Log::Log(Log&& other) noexcept = default;
 Log& Log::operator=(Log&& other) noexcept = default;
 
 void Log::write(LogLevel level, std::string_view message, Fields fields) {
-  std::string text;
-  append_escaped(text, message, /*quoted=*/false);
+  std::string text = escaped(message);
   for (const LogField& field : fields) {
     text.push_back(' ');
     text.append(field.key_);

@@ -14,6 +14,7 @@
 
 #include "config/detail/text.h"
 #include "config/units.h"
+#include "coroutine/base/text.h"
 
 namespace corolane::config::detail {
 namespace {

@@ -9,6 +9,7 @@
 #include "config/detail/text.h"
 #include "config/section.h"
 #include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
 
 namespace corolane::config::detail {
 namespace {
@@ -35,9 +36,9 @@ std::string unknown_key(std::string_view key, const std::string& path,
                         const std::vector<std::string>& known_keys) {
   std::string message = "unknown key " + excerpt(key);
   message += path.empty() ? " at the top level" : " in section " + quote(path);
-  const std::string_view meant = nearest(key, known_keys);
-  if (meant.empty()) return message + "; known keys: " + join(known_keys);
-  return message + "; did you mean " + quote(meant) + "?";
+  const auto meant = nearest(key, known_keys);
+  if (!meant) return message + "; known keys: " + join(known_keys);
+  return message + "; did you mean " + quote(known_keys[*meant]) + "?";
 }
 
 // Lower-case words: what the name of an environment variable can be turned into.

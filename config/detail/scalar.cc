@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "coroutine/base/text.h"
+
 namespace corolane::config::detail {
 Error misread(std::string_view text, std::string_view expected) {
   return Error(Code::invalid_argument,
@@ -34,9 +36,9 @@ std::string ScalarTraits<std::string>::format(std::string_view value) { return q
 Result<std::size_t> parse_choice(std::string_view text, const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, text);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  const std::string_view meant = nearest(text, names);
-  if (meant.empty()) return misread(text, "one of " + join(names));
-  return misread(text, "one of " + join(names) + "; did you mean " + quote(meant) + "?");
+  const auto meant = nearest(text, names);
+  if (!meant) return misread(text, "one of " + join(names));
+  return misread(text, "one of " + join(names) + "; did you mean " + quote(names[*meant]) + "?");
 }
 
 }  // namespace corolane::config::detail

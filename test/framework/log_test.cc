@@ -101,6 +101,11 @@ TEST_F(LogTest, NoTextBreaksALine) {
   EXPECT_EQ(text(), "two\\nlines value=\"x\\x0d\\n\\x1b[31mred\"");
 }
 
+TEST_F(LogTest, ALineIsUtf8) {
+  make(LogLevel::info).info("cut", {{"value", "caf\xc3"}});
+  EXPECT_EQ(text(), "cut value=\"caf\\xc3\"");
+}
+
 TEST_F(LogTest, PercentSignsAndBracesAreText) {
   make(LogLevel::info).info("100 % {} %v", {{"format", "{:d}"}});
   EXPECT_EQ(text(), "100 % {} %v format={:d}");

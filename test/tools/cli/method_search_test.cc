@@ -61,6 +61,13 @@ TEST(MethodSearchTest, APackageMayBeMistyped) {
             "the node has no method \"gone.Lobby/List\"; did you mean game.Lobby/List?");
 }
 
+TEST(MethodSearchTest, CaseMayBeForgottenAndNeighboursSwapped) {
+  EXPECT_EQ(first_line(complaint("lobby/list")),
+            "the node has no method \"lobby/list\"; did you mean game.Lobby/List?");
+  EXPECT_EQ(first_line(complaint("Lsit")),
+            "the node has no method \"Lsit\"; did you mean game.Lobby/List?");
+}
+
 TEST(MethodSearchTest, TheServiceMayBeForgotten) {
   EXPECT_EQ(first_line(complaint("List")),
             "the node has no method \"List\"; did you mean game.Lobby/List?");

@@ -1,0 +1,82 @@
+#include "coroutine/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace corolane {
+namespace {
+
+// The candidate itself; empty when none is near.
+std::string meant(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto index = nearest(word, candidates);
+  return index ? candidates.at(*index) : "";
+}
+
+TEST(TextTest, QuotedTextStaysOnOneLine) {
+  EXPECT_EQ(quote("plain"), "\"plain\"");
+  EXPECT_EQ(quote("a \"b\" \\ c"), R"("a \"b\" \\ c")");
+  EXPECT_EQ(quote("one\ntwo\tthree\r"), R"("one\ntwo\tthree\x0d")");
+  EXPECT_EQ(quote(std::string_view("\0\x1b\x7f", 3)), R"("\x00\x1b\x7f")");
+  EXPECT_EQ(quote("Zürich"), "\"Zürich\"");
+}
+
+TEST(TextTest, EscapedTextKeepsItsQuotes) {
+  EXPECT_EQ(escaped(""), "");
+  EXPECT_EQ(escaped("a \"b\" \\ c"), "a \"b\" \\ c");
+  EXPECT_EQ(escaped("a\n\x1b[2J"), "a\\n\\x1b[2J");
+}
+
+TEST(TextTest, WhatIsNoUtf8IsEscapedByteForByte) {
+  EXPECT_EQ(escaped("a\xff z"), "a\\xff z");
+  EXPECT_EQ(escaped("cut \xe2\x82"), "cut \\xe2\\x82");
+  EXPECT_EQ(escaped("\xc3\"x"), "\\xc3\"x");
+  EXPECT_EQ(quote("\xc3"), R"("\xc3")");
+  EXPECT_EQ(escaped("aü€😀"), "aü€😀");
+}
+
+// U+009B begins a command to the terminal just as ESC and [ do.
+TEST(TextTest, ControlCharactersAboveAsciiAreEscaped) {
+  EXPECT_EQ(escaped("\u0080\u009b2J\u009f\u00a0"), "\\x80\\x9b2J\\x9f\u00a0");
+}
+
+TEST(TextTest, Utf8EndsWhereABadByteIs) {
+  EXPECT_EQ(utf8_length(""), 0u);
+  EXPECT_EQ(utf8_length("aü€😀"), 10u);
+  EXPECT_EQ(utf8_length("ab\xff"), 2u);
+  EXPECT_EQ(utf8_length("ab\xc3"), 2u);            // Cut off.
+  EXPECT_EQ(utf8_length("\xc0\xaf"), 0u);          // Overlong.
+  EXPECT_EQ(utf8_length("\xe0\x80\xaf"), 0u);      // Overlong.
+  EXPECT_EQ(utf8_length("\xed\xa0\x80"), 0u);      // Surrogate.
+  EXPECT_EQ(utf8_length("\xf4\x90\x80\x80"), 0u);  // Above U+10FFFF.
+  EXPECT_EQ(utf8_length("\xf4\x8f\xbf\xbf"), 4u);  // The last one.
+  EXPECT_EQ(utf8_length("\xe2\x82"), 0u);          // Cut off.
+}
+
+TEST(TextTest, NearestFindsTypos) {
+  const std::vector<std::string> keys = {"clock", "rooms_max", "scratch", "rooms_min", "ip"};
+  EXPECT_EQ(meant("rooms_mx", keys), "rooms_max");    // Left out.
+  EXPECT_EQ(meant("rooms_maxx", keys), "rooms_max");  // Doubled.
+  EXPECT_EQ(meant("colck", keys), "clock");           // Swapped.
+  EXPECT_EQ(meant("Rooms-Max", keys), "rooms_max");   // Another style.
+  EXPECT_EQ(meant("roomsMin", keys), "rooms_min");
+  EXPECT_EQ(meant("ipp", keys), "ip");
+}
+
+TEST(TextTest, NearestDoesNotGuess) {
+  const std::vector<std::string> keys = {"clock", "rooms_max", "ip"};
+  EXPECT_EQ(meant("players", keys), "");
+  EXPECT_EQ(meant("", keys), "");
+  EXPECT_EQ(meant("to", keys), "");
+  EXPECT_EQ(meant(std::string(1'000'000, 'r'), keys), "");
+  EXPECT_EQ(meant("clock", {}), "");
+}
+
+TEST(TextTest, NearestPrefersTheFirstOfEquals) {
+  EXPECT_EQ(meant("rooms_mxx", {"rooms_max", "rooms_mix"}), "rooms_max");
+}
+
+}  // namespace
+}  // namespace corolane
