@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "coroutine/base/text.h"
+
 namespace corolane::coroutine {
 
 std::string_view to_string(TaskState state) {
@@ -27,8 +29,8 @@ std::string to_text(const std::vector<TaskInfo>& tasks) {
     const auto age = std::chrono::duration<double>(task.age).count();
     std::array<char, 128> times;
     std::snprintf(times.data(), times.size(), " for %.3f s, age %.3f s", in_state, age);
-    text.append("task ").append(std::to_string(task.id)).append(" \"").append(task.name);
-    text.append("\": ").append(to_string(task.state));
+    text.append("task ").append(std::to_string(task.id)).append(" ").append(quote(task.name));
+    text.append(": ").append(to_string(task.state));
     if (!task.waiting_for.empty()) text.append(", waits for ").append(task.waiting_for);
     text.append(times.data()).append(task.cancelled ? ", cancelled" : "");
     text.append(", spawned at ").append(task.site.file_name());

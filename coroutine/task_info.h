@@ -34,7 +34,8 @@ struct TaskInfo {
   std::source_location site;  // Where it was spawned.
 };
 
-// One line per task, in the order given: what a deadlock report and the test watchdog print.
+// One line per task, in the order given, whatever their names hold: what a deadlock report and the
+// test watchdog print.
 std::string to_text(const std::vector<TaskInfo>& tasks);
 
 }  // namespace corolane::coroutine

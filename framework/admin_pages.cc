@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "coroutine/base/histogram.h"
+#include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/task_info.h"
@@ -182,7 +183,7 @@ net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& tasks) {
   std::vector<Row> rows = {{"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SPAWNED AT"}};
   for (std::size_t i = 0; i < std::min(tasks.size(), task_rows_max); ++i) {
     const coroutine::TaskInfo& task = tasks[i];
-    rows.push_back({std::to_string(task.id), task.name,
+    rows.push_back({std::to_string(task.id), escaped(task.name),
                     std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
                     task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
                     seconds_text(task.age), site_text(task.site)});

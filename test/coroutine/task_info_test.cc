@@ -92,6 +92,19 @@ TEST(TaskInfoTest, TextHasOneLineForEachTask) {
                 place);
 }
 
+// Names hold what peers send, cut to a length in bytes.
+TEST(TaskInfoTest, ALineIsALineWhateverTheNameHolds) {
+  const std::string text = to_text({{.id = 1,
+                                     .name = "a\n\x1b[2J\" caf\xc3",
+                                     .state = TaskState::ready,
+                                     .cancelled = false,
+                                     .waiting_for = "",
+                                     .in_state = 0s,
+                                     .age = 0s,
+                                     .site = std::source_location::current()}});
+  EXPECT_TRUE(text.starts_with(R"(task 1 "a\n\x1b[2J\" caf\xc3": ready)")) << text;
+}
+
 TEST(TaskInfoTest, ALineIsWholeHoweverLong) {
   const std::string reason(2000, 'x');
   const std::string text = to_text({{.id = 1,

@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 using Json = nlohmann::json;
 
@@ -133,6 +134,15 @@ TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {
               ContainsRegex("\n[0-9]+ +spectator +suspended +a move +1\\.5[0-9]+s +1\\.5[0-9]+s +"
                             "test/framework/admin_pages_test.cc:[0-9]+\n"));
   EXPECT_THAT(response.body, ContainsRegex("\n[0-9]+ tasks\n$"));
+}
+
+TEST_F(AdminPagesTest, ATaskIsOneRowWhateverItsNameHolds) {
+  auto clears_screen = coroutine::spawn("a\n\x1b[2J", [] {});
+  auto cut_in_half = coroutine::spawn(std::string(29, 'x') + "\u20ac", [] {});
+  const std::string body = page("/tasks").body;
+  EXPECT_THAT(body, ContainsRegex("\n[0-9]+ +a\\\\n\\\\x1b\\[2J +(ready|ended) +-"));
+  EXPECT_THAT(body, ContainsRegex("\n[0-9]+ +x{29}\\\\xe2\\\\x82 +(ready|ended) +-"));
+  EXPECT_THAT(body, Not(HasSubstr("\x1b")));
 }
 
 TEST_F(AdminPagesTest, TasksAreJsonForPrograms) {
