@@ -1,6 +1,7 @@
 #include "framework/detail/stop_signal.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -75,6 +76,9 @@ void StopSignal::watch() {
   const auto second = take_signal(signals, deadline);
   if (released_.load(std::memory_order_acquire)) return;
   if (second) std::_Exit(exit_second_signal);
+  // Should stderr be what holds the node up.
+  std::signal(SIGALRM, [](int) { std::_Exit(exit_time_is_up); });
+  ::alarm(1);
   log_.error("the node does not stop: a task ignores its cancellation or never suspends; exits",
              {{"waited", time_max_}});
   std::_Exit(exit_time_is_up);

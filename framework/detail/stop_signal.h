@@ -23,7 +23,8 @@ class StopSignal {
  public:
   // Made by the thread of `scheduler`, before or after its run(). From the first signal on, the
   // process has `time_max` to destroy this: at its end an error is logged and the process exits
-  // with 0, at a second signal it exits with 130 at once, in both cases without destructors.
+  // with 0, a second later if stderr takes no more; at a second signal it exits with 130 at once.
+  // In all of these cases without destructors.
   StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;

@@ -34,8 +34,29 @@ std::string read_all(std::FILE* file) {
 
 }  // namespace
 
+UnreadPipe::UnreadPipe() {
+  check(::pipe2(ends_.data(), O_CLOEXEC) == 0, "there is a pipe to be had");
+}
+
+UnreadPipe::~UnreadPipe() {
+  for (const int end : ends_) ::close(end);
+}
+
+void UnreadPipe::fill() {
+  // Opened once more: what is non-blocking here stays blocking for others.
+  const std::string path = "/proc/self/fd/" + std::to_string(entry());
+  const int filling = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  check(filling >= 0, "a pipe can be opened again");
+  constexpr std::array<char, 4096> page = {};
+  while (::write(filling, page.data(), page.size()) > 0) {
+  }
+  while (::write(filling, page.data(), 1) > 0) {
+  }
+  ::close(filling);
+}
+
 ChildProcess::ChildProcess(const std::string& program, std::vector<std::string> arguments,
-                           std::vector<std::string> variables)
+                           std::vector<std::string> variables, std::optional<int> errors)
     : errors_(std::tmpfile()) {
   check(errors_ != nullptr, "there is room for a temporary file");
   arguments.insert(arguments.begin(), program);
@@ -53,7 +74,7 @@ ChildProcess::ChildProcess(const std::string& program, std::vector<std::string> 
     // Nothing here may allocate or lock: other threads of the test may have held what it needs.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(::fileno(errors_), STDERR_FILENO);
+    ::dup2(errors.value_or(::fileno(errors_)), STDERR_FILENO);
     ::execve(program.c_str(), argument_pointers.data(), variable_pointers.data());
     ::_exit(127);
   }

@@ -3,11 +3,30 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace corolane::test {
+
+// A pipe that nobody reads.
+class UnreadPipe {
+ public:
+  UnreadPipe();
+  ~UnreadPipe();
+  UnreadPipe(const UnreadPipe&) = delete;
+  UnreadPipe& operator=(const UnreadPipe&) = delete;
+
+  // The descriptor to write to.
+  int entry() const { return ends_[1]; }
+  // From now on every write to it blocks.
+  void fill();
+
+ private:
+  std::array<int, 2> ends_;
+};
 
 class ChildProcess {
  public:
@@ -17,9 +36,10 @@ class ChildProcess {
   };
 
   // Runs `program` with these arguments, and with `variables` ("NAME=value") added to the
-  // environment. It dies with the test.
+  // environment. What it prints on stderr goes to the descriptor `errors`, if that is given. It
+  // dies with the test.
   ChildProcess(const std::string& program, std::vector<std::string> arguments,
-               std::vector<std::string> variables = {});
+               std::vector<std::string> variables = {}, std::optional<int> errors = {});
   // Kills it if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -34,7 +54,7 @@ class ChildProcess {
 
   // What it has printed so far, on stdout beyond the lines that were read; after wait(), all.
   std::string rest_of_output();
-  std::string error_output();
+  std::string error_output();  // Empty when `errors` was given.
 
  private:
   pid_t pid_;

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,8 +69,8 @@ class ConfigFile {
 // A node in a process that serves, and a network to reach it.
 class RunningNode {
  public:
-  explicit RunningNode(std::vector<std::string> more_arguments = {})
-      : child_(COROLANE_FIXTURE_NODE, with_free_ports(std::move(more_arguments))),
+  explicit RunningNode(std::vector<std::string> more_arguments = {}, std::optional<int> errors = {})
+      : child_(COROLANE_FIXTURE_NODE, with_free_ports(std::move(more_arguments)), {}, errors),
         first_line_(child_.read_line()) {
     listen_ = endpoint_between(R"(slow node "node" serves on )", ", admin ");
     admin_ = endpoint_between(", admin http://", "/");
@@ -278,6 +279,14 @@ TEST(RunMainTest, AHandlerThatIgnoresItsCancellationDoesNotKeepItFromExitingWith
   EXPECT_EQ(node.child().read_line(), "hangs");
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_THAT(node.error_output(), HasSubstr(" error   the node does not stop"));
+}
+
+TEST(RunMainTest, StderrThatTakesNoMoreDoesNotKeepItFromExitingWithZero) {
+  test::UnreadPipe errors;
+  RunningNode node({"--set", "node.stop_time_max=100ms"}, errors.entry());
+  errors.fill();
+  node.child().send_signal(SIGTERM);  // The loop logs it, and is stuck.
+  EXPECT_EQ(node.child().wait().exit_status, 0);
 }
 
 TEST(RunMainTest, ALoopThatNeverTurnsAgainDoesNotKeepItFromExitingWithZero) {
