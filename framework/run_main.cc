@@ -57,10 +57,11 @@ int serve_until_signal(const Program& program, net::Network& network, StopSignal
   }
   print_serving(program, node);
 
-  const auto signal = stop_signal.wait();
-  if (signal) node.log().info("signal", {{"number", *signal}});
+  const auto arrival = stop_signal.wait();
+  if (arrival) node.log().info("signal", {{"number", arrival->number}});
+  const TimePoint stop_start = arrival ? arrival->time : now();
   // Calls that had to be cancelled are in the log; the node has stopped all the same.
-  static_cast<void>(node.stop(Deadline::after(node.config().stop_time_max)));
+  static_cast<void>(node.stop(Deadline::at(stop_start + node.config().stop_time_max)));
   return exit_ok;
 }
 

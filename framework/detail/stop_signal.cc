@@ -30,15 +30,11 @@ sigset_t stop_signals() {
 // Blocks the thread until one of them has come, or the time is up: then returns nothing.
 std::optional<int> take_signal(const sigset_t& signals, Deadline deadline) {
   for (;;) {
-    if (deadline.is_never()) {
-      if (const int number = sigwaitinfo(&signals, nullptr); number > 0) return number;
-    } else {
-      const Duration left = deadline.remaining();
-      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-      const timespec time = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-      if (const int number = sigtimedwait(&signals, nullptr, &time); number > 0) return number;
-      if (errno == EAGAIN) return {};
-    }
+    const Duration left = deadline.remaining();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec time = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+    if (const int number = sigtimedwait(&signals, nullptr, &time); number > 0) return number;
+    if (errno == EAGAIN) return {};
     // EINTR: a debugger, or a signal that is not ours.
   }
 }
@@ -58,22 +54,22 @@ StopSignal::~StopSignal() {
   thread_.join();
 }
 
-Result<int> StopSignal::wait() {
+Result<StopSignal::Arrival> StopSignal::wait() {
   if (auto arrived = arrived_.wait(Deadline::never()); !arrived) return arrived.error();
-  return number_;
+  return arrival_;
 }
 
 void StopSignal::watch() {
   const sigset_t signals = stop_signals();
   const int first = *take_signal(signals, Deadline::never());
   if (released_.load(std::memory_order_acquire)) return;
-  const Deadline deadline = Deadline::after(time_max_);
-  scheduler_.post([this, first] {
-    number_ = first;
+  const TimePoint time = now();
+  scheduler_.post([this, first, time] {
+    arrival_ = {.number = first, .time = time};
     arrived_.set();
   });
 
-  const auto second = take_signal(signals, deadline);
+  const auto second = take_signal(signals, Deadline::at(time + time_max_));
   if (released_.load(std::memory_order_acquire)) return;
   if (second) std::_Exit(exit_second_signal);
   // Should stderr be what holds the node up.

@@ -21,6 +21,11 @@ namespace corolane::framework::detail {
 
 class StopSignal {
  public:
+  struct Arrival {
+    int number;
+    TimePoint time;
+  };
+
   // Made by the thread of `scheduler`, before or after its run(). From the first signal on, the
   // process has `time_max` to destroy this: at its end an error is logged and the process exits
   // with 0, a second later if stderr takes no more; at a second signal it exits with 130 at once.
@@ -30,9 +35,9 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  // Suspends until the first signal has come; returns its number. Fails with cancelled. One task
-  // of the scheduler.
-  Result<int> wait();
+  // Suspends until the first signal has come; it may have come a while ago, when the loop was
+  // busy. Fails with cancelled. One task of the scheduler.
+  Result<Arrival> wait();
 
  private:
   void watch();
@@ -40,7 +45,7 @@ class StopSignal {
   coroutine::Scheduler& scheduler_;
   const Duration time_max_;
   Log& log_;
-  int number_ = 0;
+  Arrival arrival_ = {};
   coroutine::Event arrived_{"signal"};
   std::atomic<bool> released_ = false;  // Nobody waits for signals any more.
   std::thread thread_;

@@ -33,6 +33,7 @@ using namespace std::chrono_literals;
 using test::ChildProcess;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 using testing::StartsWith;
 
 struct Finished {
@@ -279,6 +280,27 @@ TEST(RunMainTest, AHandlerThatIgnoresItsCancellationDoesNotKeepItFromExitingWith
   EXPECT_EQ(node.child().read_line(), "hangs");
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_THAT(node.error_output(), HasSubstr(" error   the node does not stop"));
+}
+
+TEST(RunMainTest, TheTimeToStopCountsFromTheSignalHoweverBusyTheLoopIs) {
+  RunningNode node({"--set", "node.stop_time_max=2s"});
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    auto call = coroutine::spawn("call", [&] {
+      return client.wait(test::wait_request(1h), {.deadline = Deadline::after(1h)});
+    });
+    node.wait_for_running_call(network);
+    auto busy = coroutine::spawn("busy", [&] {
+      return client.wait(test::keep_loop_request(1500ms), {.deadline = Deadline::after(1h)});
+    });
+    ASSERT_TRUE(coroutine::sleep_for(1ms));  // The loop sends the call before it waits.
+    EXPECT_EQ(node.child().read_line(), "keeps the loop");
+    node.child().send_signal(SIGTERM);
+    EXPECT_TRUE(busy.join());
+    EXPECT_FALSE(call.join());
+  });
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr("running calls did not finish in time"));
+  EXPECT_THAT(node.error_output(), Not(HasSubstr("the node does not stop")));
 }
 
 TEST(RunMainTest, StderrThatTakesNoMoreDoesNotKeepItFromExitingWithZero) {
