@@ -44,7 +44,7 @@ std::optional<int> take_signal(const sigset_t& signals, Deadline deadline) {
 StopSignal::StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log)
     : scheduler_(scheduler), time_max_(time_max), log_(log) {
   const sigset_t signals = stop_signals();
-  check(pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0, "these signals can be blocked");
+  check(pthread_sigmask(SIG_BLOCK, &signals, &previous_) == 0, "these signals can be blocked");
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -52,6 +52,11 @@ StopSignal::~StopSignal() {
   released_.store(true, std::memory_order_release);
   pthread_kill(thread_.native_handle(), SIGINT);
   thread_.join();
+  // One that still came would end the process here, where it has just ended well.
+  const sigset_t signals = stop_signals();
+  while (take_signal(signals, Deadline::passed())) {
+  }
+  pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 
 Result<StopSignal::Arrival> StopSignal::wait() {

@@ -4,11 +4,12 @@
 //   StopSignal stop(scheduler, 6s, log);
 //   scheduler.run("main", [&] { stop.wait(); ... });  // From the signal on, 6s are left.
 //
-// Once per process: it blocks both signals for good, in the thread that makes it and in all that
-// this one starts later.
+// One at a time in a process: until it is destroyed both signals are blocked, in the thread that
+// makes it and in all that this one starts meanwhile.
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "coroutine/base/clock.h"
@@ -31,6 +32,7 @@ class StopSignal {
   // with 0, a second later if stderr takes no more; at a second signal it exits with 130 at once.
   // In all of these cases without destructors.
   StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log);
+  // By the same thread. Signals do what they did before; those that came meanwhile are forgotten.
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
@@ -45,6 +47,7 @@ class StopSignal {
   coroutine::Scheduler& scheduler_;
   const Duration time_max_;
   Log& log_;
+  sigset_t previous_ = {};  // What was blocked before.
   Arrival arrival_ = {};
   coroutine::Event arrived_{"signal"};
   std::atomic<bool> released_ = false;  // Nobody waits for signals any more.
