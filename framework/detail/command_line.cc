@@ -19,6 +19,8 @@ constexpr auto action_options = std::to_array<ActionOption>({
     {"--version", CommandLine::Action::version},
 });
 
+constexpr const char* config_usage = "--config needs the name of a file";
+
 Error usage_error(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
 
 }  // namespace
@@ -40,10 +42,11 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
     }
     if (equals == std::string_view::npos && i + 1 == arguments.size()) {
       return usage_error(name == "--set" ? "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0"
-                                         : "--config needs the name of a file");
+                                         : config_usage);
     }
     const std::string value(equals == std::string_view::npos ? std::string_view(arguments[++i])
                                                              : argument.substr(equals + 1));
+    if (name == "--config" && value.empty()) return usage_error(config_usage);
     if (name == "--set") {
       command.settings.push_back(value);
     } else {

@@ -58,6 +58,8 @@ TEST(CommandLineTest, WhatItDoesNotKnowItNames) {
 TEST(CommandLineTest, AMissingValueIsAnErrorThatShowsOne) {
   EXPECT_EQ(error_of({"--set"}), "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0");
   EXPECT_EQ(error_of({"--config"}), "--config needs the name of a file");
+  EXPECT_EQ(error_of({"--config="}), "--config needs the name of a file");
+  EXPECT_EQ(error_of({"--config", ""}), "--config needs the name of a file");
 }
 
 TEST(CommandLineTest, HelpNamesEveryOptionAndTheProgram) {
