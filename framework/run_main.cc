@@ -24,17 +24,21 @@ constexpr int exit_wrong_usage = 2;
 // What is left to calls that were cancelled when node.stop_time_max was over.
 constexpr Duration unwind_time_max = std::chrono::seconds(1);
 
-// Below it a node of the default configuration runs out of descriptors before its own limit.
-constexpr std::uint64_t descriptors_wanted = 16'384;
+// For what is no connection of a client: listeners, admin pages, files, the event loop.
+constexpr std::uint64_t descriptors_kept = 256;
 
 void print_error(const Program& program, const Error& error) {
   std::fprintf(stderr, "%s: %s\n", program.name(), error.message().c_str());
 }
 
-void warn_of_few_descriptors(Log& log, std::uint64_t descriptors) {
-  if (descriptors >= descriptors_wanted) return;
-  log.warning("few file descriptors; raise the hard limit (ulimit -Hn, LimitNOFILE=)",
-              {{"limit", descriptors}, {"wanted", descriptors_wanted}});
+// With too few a node runs out of descriptors before it reaches its own limit.
+void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
+  const std::uint64_t wanted = node.config().rpc.connections_max + descriptors_kept;
+  if (descriptors >= wanted) return;
+  node.log().warning(
+      "few file descriptors; raise the hard limit (ulimit -Hn, LimitNOFILE=) or lower "
+      "node.rpc.connections_max",
+      {{"limit", descriptors}, {"wanted", wanted}});
 }
 
 void print_serving(const Program& program, const Node& node) {
@@ -48,7 +52,7 @@ void print_serving(const Program& program, const Node& node) {
 int serve_until_signal(const Program& program, net::Network& network, StopSignal& stop_signal,
                        std::uint64_t descriptors) {
   Node node(program.node_config(), network);
-  warn_of_few_descriptors(node.log(), descriptors);
+  warn_of_few_descriptors(node, descriptors);
   auto ready = program.set_up(node);
   if (ready) ready = node.start();
   if (!ready) {

@@ -239,6 +239,15 @@ TEST(RunMainTest, AnAddressInUseFailsTheNodeAndNamesTheKey) {
                                  ": address in use; another node? change node.listen\n");
 }
 
+TEST(RunMainTest, TooFewDescriptorsForItsClientsAreLogged) {
+  RunningNode node({"--set", "node.rpc.connections_max=4000000000"});
+  node.child().send_signal(SIGTERM);
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr(" warning few file descriptors; "));
+  EXPECT_THAT(node.error_output(), HasSubstr(" or lower node.rpc.connections_max limit="));
+  EXPECT_THAT(node.error_output(), HasSubstr(" wanted=4000000256"));
+}
+
 TEST(RunMainTest, SigtermLetsARunningCallFinishAndExitsWithZero) {
   RunningNode node;
   node.with_client([&](net::Network& network, test::SlowClient& client) {
