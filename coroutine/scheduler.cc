@@ -125,10 +125,11 @@ void Scheduler::post(std::move_only_function<void()> work) {
   if (newest == nullptr) source_.wake();
 }
 
-std::vector<TaskInfo> Scheduler::tasks() const {
+std::vector<TaskInfo> Scheduler::tasks(std::size_t count_max) const {
   std::vector<TaskInfo> infos;
-  infos.reserve(statistics_.task_count);
-  all_tasks_.for_each([&](const detail::TaskControl& task) {
+  infos.reserve(std::min(statistics_.task_count, count_max));
+  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+    if (infos.size() == count_max) return false;
     infos.push_back({.id = task.id,
                      .name = std::string(task.name()),
                      .state = task.state,
@@ -137,6 +138,7 @@ std::vector<TaskInfo> Scheduler::tasks() const {
                      .in_state = turn_time_ - task.state_since,
                      .age = turn_time_ - task.spawned_at,
                      .site = task.site});
+    return true;
   });
   return infos;
 }

@@ -81,8 +81,8 @@ class Scheduler {
   EventSource& event_source() { return source_; }
   const StackPool& stacks() const { return stacks_; }
 
-  // Every task that is alive, oldest first.
-  std::vector<TaskInfo> tasks() const;
+  // Every task that is alive, oldest first; at most so many of them.
+  std::vector<TaskInfo> tasks(std::size_t count_max = SIZE_MAX) const;
   Statistics statistics() const;
 
  private:

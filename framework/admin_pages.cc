@@ -142,10 +142,10 @@ std::string site_text(const std::source_location& site) {
   return std::string(file) + ":" + std::to_string(site.line());
 }
 
-net::HttpResponse tasks_as_json(const std::vector<coroutine::TaskInfo>& tasks) {
+net::HttpResponse tasks_as_json(const std::vector<coroutine::TaskInfo>& oldest,
+                                std::size_t task_count) {
   Json rows = Json::array();
-  for (std::size_t i = 0; i < std::min(tasks.size(), task_rows_max); ++i) {
-    const coroutine::TaskInfo& task = tasks[i];
+  for (const coroutine::TaskInfo& task : oldest) {
     rows.push_back({{"id", task.id},
                     {"name", task.name},
                     {"state", to_string(task.state)},
@@ -155,7 +155,7 @@ net::HttpResponse tasks_as_json(const std::vector<coroutine::TaskInfo>& tasks) {
                     {"age_seconds", in_seconds(task.age)},
                     {"spawned_at", site_text(task.site)}});
   }
-  return json_response({{"count", tasks.size()}, {"tasks", std::move(rows)}});
+  return json_response({{"count", task_count}, {"tasks", std::move(rows)}});
 }
 
 using Row = std::array<std::string, 7>;
@@ -179,10 +179,10 @@ std::string seconds_text(Duration duration) {
   return text.data();
 }
 
-net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& tasks) {
+net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
+                                std::size_t task_count) {
   std::vector<Row> rows = {{"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SPAWNED AT"}};
-  for (std::size_t i = 0; i < std::min(tasks.size(), task_rows_max); ++i) {
-    const coroutine::TaskInfo& task = tasks[i];
+  for (const coroutine::TaskInfo& task : oldest) {
     rows.push_back({std::to_string(task.id), escaped(task.name),
                     std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
                     task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
@@ -190,18 +190,19 @@ net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& tasks) {
   }
   std::string text;
   append_table(text, rows);
-  text.append(std::to_string(tasks.size())).append(tasks.size() == 1 ? " task" : " tasks");
-  if (tasks.size() > task_rows_max) {
-    text.append(", the oldest ").append(std::to_string(task_rows_max)).append(" shown");
+  text.append(std::to_string(task_count)).append(task_count == 1 ? " task" : " tasks");
+  if (task_count > oldest.size()) {
+    text.append(", the oldest ").append(std::to_string(oldest.size())).append(" shown");
   }
   return make_response(text + "\n");
 }
 
 net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) {
-  const auto tasks = node.scheduler().tasks();
+  const auto oldest = node.scheduler().tasks(task_rows_max);
+  const std::size_t task_count = node.scheduler().statistics().task_count;
   const auto format = request.query("format");
-  if (format == "json") return tasks_as_json(tasks);
-  if (format.empty() || format == "text") return tasks_as_text(tasks);
+  if (format == "json") return tasks_as_json(oldest, task_count);
+  if (format.empty() || format == "text") return tasks_as_text(oldest, task_count);
   return make_response("format is text or json, as in /tasks?format=json\n", 400);
 }
 

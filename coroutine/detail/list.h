@@ -54,9 +54,18 @@ class List {
   // Visits every element; `visit` may unlink the one it is given, and no other.
   template <typename F>
   void for_each(F&& visit) const {
+    for_each_while([&](T& element) {
+      visit(element);
+      return true;
+    });
+  }
+
+  // The same until `visit` returns false.
+  template <typename F>
+  void for_each_while(F&& visit) const {
     for (Node* node = head_.next_; node != &head_;) {
       Node* const next = node->next_;
-      visit(*static_cast<T*>(node));
+      if (!visit(*static_cast<T*>(node))) return;
       node = next;
     }
   }

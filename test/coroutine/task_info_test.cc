@@ -31,6 +31,15 @@ TEST(TaskInfoTest, TasksAreListedOldestFirst) {
   EXPECT_LT(infos[0].id, infos[1].id);
 }
 
+TEST(TaskInfoTest, OfMoreTasksThanAreAskedForTheOldestAreListed) {
+  auto first = spawn("first", [] {});
+  auto second = spawn("second", [] {});
+  const auto infos = Scheduler::current().tasks(2);
+  ASSERT_EQ(infos.size(), 2u);
+  EXPECT_EQ(infos[1].name, "first");
+  EXPECT_TRUE(Scheduler::current().tasks(0).empty());
+}
+
 TEST(TaskInfoTest, FollowsATaskThroughItsStates) {
   Event door("a door");
   EXPECT_EQ(Scheduler::current().tasks().front().state, TaskState::running);

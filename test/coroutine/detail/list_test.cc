@@ -56,6 +56,15 @@ TEST_F(ListTest, AnElementIsOnSeveralListsAtOnce) {
   EXPECT_EQ(numbers_in(left_), std::vector({1, 2, 3}));
 }
 
+TEST_F(ListTest, AVisitMayBeTheLast) {
+  std::vector<int> numbers;
+  left_.for_each_while([&](const Item& item) {
+    numbers.push_back(item.number);
+    return item.number < 2;
+  });
+  EXPECT_EQ(numbers, std::vector({1, 2}));
+}
+
 TEST_F(ListTest, AVisitMayUnlinkItsElement) {
   left_.for_each([](Item& item) { static_cast<ListNode<LeftTag>&>(item).unlink(); });
   EXPECT_TRUE(left_.empty());
