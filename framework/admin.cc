@@ -56,6 +56,7 @@ Result<net::Endpoint> AdminServer::listen(const net::Endpoint& endpoint) {
   net::Endpoint local = (*listener)->local_endpoint();
   acceptor_ =
       coroutine::spawn("admin listener", [this, owned = std::move(*listener)] { serve(*owned); });
+  if (acceptor_.is_done()) return acceptor_.join().error();  // No stack for it.
   return local;
 }
 

@@ -41,7 +41,7 @@ class AdminServer {
   void page(std::string path, std::string summary, net::HttpHandler handler);
 
   // Starts to serve; returns the endpoint with the port that was chosen. Once. Fails as
-  // require_loopback() and Network::listen() do.
+  // require_loopback() and Network::listen() do, and with resource_exhausted at the cap of tasks.
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
 
   // Closes the listener and all connections, whatever they are doing. Suspends until their tasks

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "coroutine/event.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/virtual_time.h"
 #include "framework/log.h"
 #include "test/framework/pages.h"
 #include "test/sim/network.h"
@@ -85,6 +87,17 @@ TEST_F(AdminTest, RefusesToListenWhereOthersCouldReachIt) {
     EXPECT_EQ(endpoint.error().code(), Code::invalid_argument);
     EXPECT_THAT(endpoint.error().message(), HasSubstr("is no loopback address"));
   }
+}
+
+TEST_F(AdminTest, DoesNotListenWithoutAStackToListenOn) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler full(time, {.stacks = {.stack_count_max = 1}});
+  const auto ran = full.run("main", [&] {
+    const auto endpoint = admin_.listen({"127.0.0.1", 0});
+    ASSERT_FALSE(endpoint);
+    EXPECT_EQ(endpoint.error().code(), Code::resource_exhausted);
+  });
+  EXPECT_TRUE(ran) << ran;
 }
 
 TEST_F(AdminTest, ListensOnLoopbackOfBothFamilies) {
