@@ -19,13 +19,6 @@ constexpr coroutine::TaskOptions connection_task = {.stack_size_bytes = 256 * 10
 // How soon to look again when there is no room for another connection.
 constexpr auto accept_pause = 100ms;
 
-net::HttpResponse text_response(unsigned status, std::string text) {
-  net::HttpResponse response;
-  response.status = status;
-  response.body = std::move(text);
-  return response;
-}
-
 }  // namespace
 
 Result<void> require_loopback(const net::Endpoint& endpoint) {
@@ -38,7 +31,7 @@ Result<void> require_loopback(const net::Endpoint& endpoint) {
 
 AdminServer::AdminServer(net::Network& network, Log& log) : network_(network), log_(log) {
   page("/", "this list",
-       [this](const net::HttpRequest&) { return text_response(200, list_of_pages()); });
+       [this](const net::HttpRequest&) { return net::HttpResponse{.body = list_of_pages()}; });
 }
 
 void AdminServer::page(std::string path, std::string summary, net::HttpHandler handler) {
@@ -90,14 +83,14 @@ void AdminServer::serve(net::Listener& listener) {
 
 net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
-    auto refusal = text_response(405, "pages are read with GET or HEAD\n");
-    refusal.headers.emplace_back("Allow", "GET, HEAD");
-    return refusal;
+    return {.status = 405,
+            .body = "pages are read with GET or HEAD\n",
+            .headers = {{"Allow", "GET, HEAD"}}};
   }
   const auto found = pages_.find(request.path());
   if (found == pages_.end()) {
-    return text_response(
-        404, "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages());
+    return {.status = 404,
+            .body = "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages()};
   }
   return found->second.handler(request);
 }

@@ -32,18 +32,10 @@ using Json = nlohmann::ordered_json;
 // A page of so many lines is read by nobody, and its making would hold up the calls.
 constexpr std::size_t task_rows_max = 1'000;
 
-net::HttpResponse make_response(std::string body, unsigned status = 200) {
-  net::HttpResponse response;
-  response.status = status;
-  response.body = std::move(body);
-  return response;
-}
-
 net::HttpResponse json_response(const Json& json) {
   // Names come from anywhere; what is no UTF-8 in them is shown as a replacement character.
-  auto response = make_response(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  response.content_type = "application/json";
-  return response;
+  return {.content_type = "application/json",
+          .body = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
 // To one part in `parts`.
@@ -194,7 +186,7 @@ net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
   if (task_count > oldest.size()) {
     text.append(", the oldest ").append(std::to_string(oldest.size())).append(" shown");
   }
-  return make_response(text + "\n");
+  return {.body = text + "\n"};
 }
 
 net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) {
@@ -203,19 +195,18 @@ net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) 
   const auto format = request.query("format");
   if (format == "json") return tasks_as_json(oldest, task_count);
   if (format.empty() || format == "text") return tasks_as_text(oldest, task_count);
-  return make_response("format is text or json, as in /tasks?format=json\n", 400);
+  return {.status = 400, .body = "format is text or json, as in /tasks?format=json\n"};
 }
 
 }  // namespace
 
 void add_node_pages(AdminServer& admin, Node& node) {
   admin.page("/health", "ok, or 503 while the node stops", [&node](const net::HttpRequest&) {
-    return node.is_stopping() ? make_response("stopping\n", 503) : make_response("ok\n");
+    return node.is_stopping() ? net::HttpResponse{.status = 503, .body = "stopping\n"}
+                              : net::HttpResponse{.body = "ok\n"};
   });
   admin.page("/metrics", "all metrics, for Prometheus", [&node](const net::HttpRequest&) {
-    auto response = make_response(node.metrics().text());
-    response.content_type = Metrics::content_type;
-    return response;
+    return net::HttpResponse{.content_type = Metrics::content_type, .body = node.metrics().text()};
   });
   admin.page("/stats", "what the node has done so far, as JSON",
              [&node](const net::HttpRequest&) { return stats_page(node); });
