@@ -11,9 +11,9 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/node.h"
-#include "rpc/client.h"
 #include "test/framework/pages.h"
 #include "test/framework/slow_service.h"
+#include "test/framework/test_node.h"
 #include "test/sim/network.h"
 
 namespace corolane::framework {
@@ -34,15 +34,6 @@ class AdminPagesTest : public testing::Test {
     EXPECT_TRUE(started) << started;
   }
 
-  static NodeConfig config() {
-    NodeConfig config;
-    config.name = "pages";
-    config.listen = "127.0.0.1:0";
-    config.admin = "127.0.0.1:0";
-    config.log_level = LogLevel::error;
-    return config;
-  }
-
   net::HttpResponse page(const std::string& target) {
     return test::fetch(network_, node_.endpoints().admin, target);
   }
@@ -54,15 +45,13 @@ class AdminPagesTest : public testing::Test {
   }
 
   void call_slow(std::chrono::milliseconds delay) {
-    const net::Endpoint& endpoint = node_.endpoints().listen;
-    auto client =
-        rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s));
-    ASSERT_TRUE(client) << client;
-    ASSERT_TRUE(test::SlowClient(**client).wait(test::wait_request(delay)));
+    const auto client = test::connect(network_, node_);
+    ASSERT_TRUE(client);
+    ASSERT_TRUE(test::SlowClient(*client).wait(test::wait_request(delay)));
   }
 
   sim::SimulatedNetwork network_;
-  Node node_{config(), network_};
+  Node node_{test::node_config("pages"), network_};
 };
 
 TEST_F(AdminPagesTest, TheRootListsThemAll) {

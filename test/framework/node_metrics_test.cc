@@ -12,8 +12,8 @@
 #include <string>
 
 #include "framework/node.h"
-#include "rpc/client.h"
 #include "test/framework/slow_service.h"
+#include "test/framework/test_node.h"
 #include "test/sim/network.h"
 
 namespace corolane::framework {
@@ -25,19 +25,11 @@ using testing::HasSubstr;
 // The metrics of a node that has served one call.
 std::string metrics_of_a_node() {
   sim::SimulatedNetwork network;
-  NodeConfig config;
-  config.name = "metrics";
-  config.listen = "127.0.0.1:0";
-  config.admin = "127.0.0.1:0";
-  config.log_level = LogLevel::error;
-  Node node(config, network);
+  Node node(test::node_config("metrics"), network);
   node.serve(test::SlowService());
   EXPECT_TRUE(node.start());
-  const net::Endpoint& endpoint = node.endpoints().listen;
-  auto client =
-      rpc::Client::connect(network, {endpoint.address, endpoint.port}, Deadline::after(1s));
-  const bool called =
-      client && test::SlowClient(**client).wait(test::wait_request(3ms)).has_value();
+  const auto client = test::connect(network, node);
+  const bool called = client && test::SlowClient(*client).wait(test::wait_request(3ms)).has_value();
   EXPECT_TRUE(called);
   return node.metrics().text();
 }

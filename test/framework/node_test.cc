@@ -10,9 +10,9 @@
 
 #include "coroutine/task.h"
 #include "framework/log.h"
-#include "rpc/client.h"
 #include "test/framework/pages.h"
 #include "test/framework/slow_service.h"
+#include "test/framework/test_node.h"
 #include "test/sim/network.h"
 
 namespace corolane::framework {
@@ -29,13 +29,7 @@ using testing::HasSubstr;
 
 class NodeTest : public testing::Test {
  protected:
-  static NodeConfig config() {
-    NodeConfig config;
-    config.name = "test-1";
-    config.listen = "127.0.0.1:0";
-    config.admin = "127.0.0.1:0";
-    return config;
-  }
+  static NodeConfig config() { return test::node_config("test-1"); }
 
   std::unique_ptr<Node> make(NodeConfig config) {
     return std::make_unique<Node>(
@@ -52,13 +46,7 @@ class NodeTest : public testing::Test {
     return node;
   }
 
-  std::unique_ptr<rpc::Client> connect(const Node& node) {
-    const net::Endpoint& endpoint = node.endpoints().listen;
-    auto client =
-        rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s));
-    EXPECT_TRUE(client) << client;
-    return client ? *std::move(client) : nullptr;
-  }
+  std::unique_ptr<rpc::Client> connect(const Node& node) { return test::connect(network_, node); }
 
   sim::SimulatedNetwork network_;
   std::vector<std::string> lines_;

@@ -1,0 +1,35 @@
+// A node for tests: what it is configured to, and a client of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "framework/node.h"
+#include "rpc/client.h"
+
+namespace corolane::test {
+
+// On any free ports; logs errors alone.
+inline framework::NodeConfig node_config(std::string name) {
+  framework::NodeConfig config;
+  config.name = std::move(name);
+  config.listen = "127.0.0.1:0";
+  config.admin = "127.0.0.1:0";
+  config.log_level = framework::LogLevel::error;
+  return config;
+}
+
+// Null, and the test has failed, when the node cannot be reached.
+inline std::unique_ptr<rpc::Client> connect(net::Network& network, const framework::Node& node) {
+  const net::Endpoint& endpoint = node.endpoints().listen;
+  auto client = rpc::Client::connect(network, {endpoint.address, endpoint.port},
+                                     Deadline::after(std::chrono::seconds(1)));
+  EXPECT_TRUE(client) << client;
+  return client ? *std::move(client) : nullptr;
+}
+
+}  // namespace corolane::test
