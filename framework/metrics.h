@@ -30,7 +30,7 @@ namespace corolane::framework {
 
 struct MetricLabel {
   std::string_view name;   // lower_case words; not "le".
-  std::string_view value;  // Any text.
+  std::string_view value;  // UTF-8: Prometheus refuses a whole scrape for one value that is not.
 };
 
 // A number of any type as a sample: a duration counts in seconds.

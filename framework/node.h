@@ -1,7 +1,7 @@
 // One process's share of a game server: what serves calls, and what an operator needs beside it.
 //
 //   Node node(config, network);
-//   node.serve(ChessService(chess_config));
+//   node.serve(std::make_unique<ChessService>(chess_config));
 //   if (auto started = node.start(); !started) return started.error();
 //   ...
 //   node.stop(Deadline::after(5s));

@@ -3,7 +3,7 @@
 //   int main(int argc, char** argv) {
 //     return framework::run_main(argc, argv,
 //                                [](framework::Node& node, const ChessConfig& config) {
-//                                  node.serve(ChessService(config));
+//                                  node.serve(std::make_unique<ChessService>(config));
 //                                });
 //   }
 //
