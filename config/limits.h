@@ -1,15 +1,17 @@
 // Which values of a field's type are allowed: between(1s, 24h), at_least(1), at_most(64 *
-// kibibyte).
+// kibibyte), where(is_name).
 //
-// A limit has the type in which it is written; it is compared with the field's value by value,
+// An end has the type in which it is written; it is compared with the field's value by value,
 // never converted, and printed with its unit.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "config/detail/scalar.h"
+#include "coroutine/base/result.h"
 
 namespace corolane::config {
 
@@ -35,6 +37,17 @@ constexpr Limits<Unlimited, High> at_most(High high) {
 template <typename Low, typename High>
 constexpr Limits<Low, High> between(Low low, High high) {
   return {low, high};
+}
+
+// What `check` has nothing against: Result<void> check(const T&), whose error says what is wrong.
+template <typename Check>
+struct Where {
+  Check check;
+};
+
+template <typename Check>
+constexpr Where<Check> where(Check check) {
+  return {check};
 }
 
 namespace detail {
@@ -70,6 +83,23 @@ std::string describe_limits(const Limits<Low, High>& limits) {
   } else {
     return {};
   }
+}
+
+template <typename Check>
+std::string describe_limits(const Where<Check>&) {
+  return {};
+}
+
+// Fails with what to tell the operator who wrote `text`, which was read as `value`.
+template <typename T, typename Low, typename High>
+Result<void> check_limits(std::string_view text, const T& value, const Limits<Low, High>& limits) {
+  if (is_within(value, limits)) return {};
+  return misread(text, describe_limits(limits));
+}
+
+template <typename T, typename Check>
+Result<void> check_limits(std::string_view, const T& value, const Where<Check>& where) {
+  return where.check(value);
 }
 
 }  // namespace detail

@@ -44,7 +44,7 @@ template <detail::Described T>
 Result<Loaded<T>> load_text(std::string_view text, std::string_view name,
                             const Overrides& overrides = {}) {
   Loaded<T> loaded;
-  detail::TypedValue<T, Unlimited, Unlimited> root(loaded.value, {});
+  detail::TypedValue<T, Limits<>> root(loaded.value, {});
   auto origins = detail::load(text, name, overrides, root);
   if (!origins) return origins.error();
   loaded.origins = *std::move(origins);
@@ -63,7 +63,7 @@ Result<Loaded<T>> load_file(const std::string& path, const Overrides& overrides 
 template <detail::Described T>
 std::string print(const T& value, const Origins& origins = {}) {
   T copy = value;  // describe() wants something that it could change.
-  detail::TypedValue<T, Unlimited, Unlimited> root(copy, {});
+  detail::TypedValue<T, Limits<>> root(copy, {});
   return detail::print_root(root, origins);
 }
 

@@ -33,10 +33,9 @@ class Section {
   // enum with choices() (config/choice.h), a struct with describe(), or a std::vector or
   // std::optional of these; limits are for each value in it. The key is lower_case words, `help`
   // one line for the operator, and the default has to be within the limits.
-  template <typename T, typename Low = Unlimited, typename High = Unlimited>
-  void field(std::string_view key, T& value, std::string_view help,
-             const Limits<Low, High>& limits = {}) {
-    detail::TypedValue<T, Low, High> typed(value, limits);
+  template <typename T, typename Limit = Limits<>>
+  void field(std::string_view key, T& value, std::string_view help, const Limit& limits = {}) {
+    detail::TypedValue<T, Limit> typed(value, limits);
     visit(key, help, typed);
   }
 

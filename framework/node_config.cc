@@ -20,24 +20,27 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Gathers what is wrong, a line each.
-class Problems {
- public:
-  explicit Problems(const config::Origins& origins) : origins_(origins) {}
+Result<void> check_name(const std::string& name) {
+  if (is_name(name)) return {};
+  return Error(Code::invalid_argument, "a name is 1 to 63 letters, digits, '-', '_' and '.'");
+}
 
-  void add(const std::string& key, std::string_view message) {
-    if (!text_.empty()) text_ += '\n';
-    if (const auto origin = origins_.find(key); origin != origins_.end()) {
-      text_.append(origin->second).append(": ");
-    }
-    text_.append(key).append(": ").append(message);
-  }
-  const std::string& text() const { return text_; }
+Result<void> check_listen(const std::string& text) {
+  auto endpoint = net::parse_endpoint(text);
+  if (!endpoint) return endpoint.error();
+  return {};
+}
 
- private:
-  const config::Origins& origins_;
-  std::string text_;
-};
+Result<void> check_admin(const std::string& text) {
+  auto endpoint = net::parse_endpoint(text);
+  if (!endpoint) return endpoint.error();
+  return require_loopback(*endpoint);
+}
+
+// The error with the key whose value it is about.
+Error at_key(std::string_view key, const Error& error) {
+  return Error(error.code(), std::string(key) + ": " + error.message());
+}
 
 }  // namespace
 
@@ -58,9 +61,12 @@ void describe(config::Section& section, RpcConfig& value) {
 }
 
 void describe(config::Section& section, NodeConfig& value) {
-  section.field("name", value.name, "What this node is called in logs and metrics.");
-  section.field("listen", value.listen, "Where clients call, as address:port; port 0 takes any.");
-  section.field("admin", value.admin, "Where the admin pages are; a loopback address.");
+  section.field("name", value.name, "What this node is called in logs and metrics.",
+                config::where(check_name));
+  section.field("listen", value.listen, "Where clients call, as address:port; port 0 takes any.",
+                config::where(check_listen));
+  section.field("admin", value.admin, "Where the admin pages are; a loopback address.",
+                config::where(check_admin));
   section.field("stop_time_max", value.stop_time_max,
                 "How long running calls may take to finish when the node stops.",
                 config::at_most(1h));
@@ -69,21 +75,12 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("rpc", value.rpc, "Limits against clients.");
 }
 
-Result<NodeEndpoints> validate(const NodeConfig& config, const config::Origins& origins) {
-  Problems problems(origins);
-  if (!is_name(config.name)) {
-    problems.add("node.name", "a name is 1 to 63 letters, digits, '-', '_' and '.'");
-  }
+Result<NodeEndpoints> validate(const NodeConfig& config) {
+  if (auto name = check_name(config.name); !name) return at_key("node.name", name.error());
   auto listen = net::parse_endpoint(config.listen);
-  if (!listen) problems.add("node.listen", listen.error().message());
-  auto admin = net::parse_endpoint(config.admin);
-  if (!admin) {
-    problems.add("node.admin", admin.error().message());
-  } else if (auto allowed = require_loopback(*admin); !allowed) {
-    problems.add("node.admin", allowed.error().message());
-  }
-  if (!problems.text().empty()) return Error(Code::invalid_argument, problems.text());
-  return NodeEndpoints{.listen = *std::move(listen), .admin = *std::move(admin)};
+  if (!listen) return at_key("node.listen", listen.error());
+  if (auto admin = check_admin(config.admin); !admin) return at_key("node.admin", admin.error());
+  return NodeEndpoints{.listen = *std::move(listen), .admin = *net::parse_endpoint(config.admin)};
 }
 
 }  // namespace corolane::framework

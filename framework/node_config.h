@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string>
 
-#include "config/origins.h"
 #include "config/section.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
@@ -44,8 +43,8 @@ struct NodeEndpoints {
   net::Endpoint admin;
 };
 
-// Checks what the types of the fields cannot say, and reads the two addresses. Fails with
-// invalid_argument whose message has a line for every wrong value, with its origin and its key.
-Result<NodeEndpoints> validate(const NodeConfig& config, const config::Origins& origins = {});
+// Checks what a load checks, for a struct that a program filled in, and reads the two addresses.
+// Fails with invalid_argument whose message names the key of the first wrong value.
+Result<NodeEndpoints> validate(const NodeConfig& config);
 
 }  // namespace corolane::framework

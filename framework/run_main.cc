@@ -87,10 +87,7 @@ int serve(const Program& program) {
 Result<void> load(Program& program, const CommandLine& command) {
   const config::Overrides overrides = {.environment = config::process_environment(),
                                        .settings = command.settings};
-  if (auto loaded = program.load(command.config_path, overrides); !loaded) return loaded;
-  auto valid = validate(program.node_config(), program.origins());
-  if (!valid) return valid.error();
-  return {};
+  return program.load(command.config_path, overrides);
 }
 
 }  // namespace

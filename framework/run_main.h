@@ -37,7 +37,6 @@ class Program {
   virtual Result<void> load(const std::string& path, const config::Overrides& overrides) = 0;
   // What was loaded.
   virtual const NodeConfig& node_config() const = 0;
-  virtual const config::Origins& origins() const = 0;
   virtual std::string print_config() const = 0;
   // Makes the services.
   virtual Result<void> set_up(Node& node) const = 0;
@@ -76,7 +75,6 @@ class TypedProgram final : public Program {
   }
 
   const NodeConfig& node_config() const override { return loaded_.value.node; }
-  const config::Origins& origins() const override { return loaded_.origins; }
   std::string print_config() const override {
     return config::print(loaded_.value, loaded_.origins);
   }

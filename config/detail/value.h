@@ -33,20 +33,20 @@ inline constexpr bool is_optional = false;
 template <typename T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
-template <typename T, typename Low, typename High>
+template <typename T, typename Limit>
 void read_list(SourceNode* node, const std::string& path, std::vector<T>& values,
-               const Limits<Low, High>& limits, Reading& reading);
+               const Limit& limits, Reading& reading);
 
-template <Scalar T, typename Low, typename High>
-void read_scalar(const SourceNode& node, const std::string& path, T& value,
-                 const Limits<Low, High>& limits, Reading& reading) {
+template <Scalar T, typename Limit>
+void read_scalar(const SourceNode& node, const std::string& path, T& value, const Limit& limits,
+                 Reading& reading) {
   const std::string* const text = reading.text(node, path, ScalarTraits<T>::expected());
   if (text == nullptr) return;
   auto parsed = ScalarTraits<T>::parse(*text);
   if (!parsed) {
     reading.report(node, path, parsed.error().message());
-  } else if (!is_within(*parsed, limits)) {
-    reading.report(node, path, misread(*text, describe_limits(limits)).message());
+  } else if (auto allowed = check_limits(*text, *parsed, limits); !allowed) {
+    reading.report(node, path, allowed.error().message());
   } else {
     value = *std::move(parsed);
   }
@@ -54,8 +54,8 @@ void read_scalar(const SourceNode& node, const std::string& path, T& value,
 
 // Reads `node` into `value` and reports to `reading` what is wrong with it. A null node leaves the
 // default, which has to be one that could have been read.
-template <typename T, typename Low, typename High>
-void read(SourceNode* node, const std::string& path, T& value, const Limits<Low, High>& limits,
+template <typename T, typename Limit>
+void read(SourceNode* node, const std::string& path, T& value, const Limit& limits,
           Reading& reading) {
   if constexpr (is_optional<T>) {
     if (node != nullptr && Reading::is_null(*node)) {
@@ -66,21 +66,22 @@ void read(SourceNode* node, const std::string& path, T& value, const Limits<Low,
   } else if constexpr (is_list<T>) {
     detail::read_list(node, path, value, limits, reading);
   } else if constexpr (Described<T>) {
-    static_assert(std::is_same_v<Limits<Low, High>, Limits<>>, "limits are for scalars");
+    static_assert(std::is_same_v<Limit, Limits<>>, "limits are for scalars");
     reading.section(node, path, [&](Section& section) { describe(section, value); });
   } else {
     static_assert(Scalar<T>, "a field needs describe(), choices() or a type named in section.h");
     if (node != nullptr) {
       detail::read_scalar(*node, path, value, limits, reading);
     } else {
-      check(is_within(value, limits), "the default of " + path + " is within its limits");
+      check(check_limits("", value, limits).has_value(),
+            "the default of " + path + " is within its limits");
     }
   }
 }
 
-template <typename T, typename Low, typename High>
+template <typename T, typename Limit>
 void read_list(SourceNode* node, const std::string& path, std::vector<T>& values,
-               const Limits<Low, High>& limits, Reading& reading) {
+               const Limit& limits, Reading& reading) {
   if (node == nullptr) {
     for (T value : values) detail::read(node, path, value, limits, reading);
     return;
@@ -114,8 +115,8 @@ std::string print(T& value, const std::string& path, const Printing& printing) {
 }
 
 // What a field may hold, in words; empty when its type says it all.
-template <typename T, typename Low, typename High>
-std::string allowed(const Limits<Low, High>& limits) {
+template <typename T, typename Limit>
+std::string allowed(const Limit& limits) {
   if constexpr (is_optional<T> || is_list<T>) {
     return detail::allowed<typename T::value_type>(limits);
   } else if constexpr (Choosable<T>) {
@@ -136,10 +137,10 @@ class Value {
   ~Value() = default;
 };
 
-template <typename T, typename Low, typename High>
+template <typename T, typename Limit>
 class TypedValue final : public Value {
  public:
-  TypedValue(T& value, const Limits<Low, High>& limits) : value_(value), limits_(limits) {}
+  TypedValue(T& value, const Limit& limits) : value_(value), limits_(limits) {}
 
   void read(SourceNode* node, const std::string& path, Reading& reading) override {
     detail::read(node, path, value_, limits_, reading);
@@ -151,7 +152,7 @@ class TypedValue final : public Value {
 
  private:
   T& value_;
-  const Limits<Low, High> limits_;
+  const Limit limits_;
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@ namespace corolane::config {
 namespace {
 
 using namespace std::chrono_literals;
+using detail::check_limits;
 using detail::describe_limits;
 using detail::is_within;
 
@@ -28,6 +29,18 @@ TEST(LimitsTest, IntegersCompareByValueWhateverTheirTypes) {
   EXPECT_TRUE(is_within(std::numeric_limits<std::uint64_t>::max(), at_least(-1)));
   EXPECT_FALSE(is_within(-1, at_least(0u)));
   EXPECT_FALSE(is_within(std::uint8_t{255}, at_most(100)));
+}
+
+TEST(LimitsTest, WhereAsksAFunctionAndKeepsWhatItSays) {
+  const auto even = where([](int value) -> Result<void> {
+    if (value % 2 == 0) return {};
+    return Error(Code::invalid_argument, "an odd number");
+  });
+  EXPECT_TRUE(check_limits("2", 2, even));
+  const auto odd = check_limits("3", 3, even);
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().message(), "an odd number");
+  EXPECT_EQ(describe_limits(even), "");
 }
 
 TEST(LimitsTest, LimitsAreDescribedWithTheirUnits) {

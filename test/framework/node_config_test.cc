@@ -58,14 +58,15 @@ void describe(config::Section& section, WholeConfig& value) {
 
 TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
   const auto loaded = config::load_text<WholeConfig>(
-      "node:\n  name: my node\n  listen: nowhere\n\n  admin: 0.0.0.0:8461\n", "node.yaml");
-  ASSERT_TRUE(loaded) << loaded.error();
-  const auto endpoints = validate(loaded->value.node, loaded->origins);
-  ASSERT_FALSE(endpoints);
-  const std::string& message = endpoints.error().message();
+      "node:\n  name: my node\n  listen: nowhere\n\n  admin: 0.0.0.0:8461\n"
+      "  stop_time_max: 2h\n",
+      "node.yaml", {.settings = {"node.listen=nowhere"}});
+  ASSERT_FALSE(loaded);
+  const std::string& message = loaded.error().message();
   EXPECT_THAT(message, HasSubstr("node.yaml:2: node.name: a name is 1 to 63 letters"));
-  EXPECT_THAT(message, HasSubstr("\nnode.yaml:3: node.listen: "));
+  EXPECT_THAT(message, HasSubstr("--set node.listen: "));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.admin: 0.0.0.0:8461 is no loopback"));
+  EXPECT_THAT(message, HasSubstr("\nnode.yaml:6: node.stop_time_max: "));
 }
 
 TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
