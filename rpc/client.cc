@@ -192,7 +192,8 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
     return {};
   }
   if (refused) return sent.error();
-  send_text({.type = FrameType::cancel, .call_id = id}, "");
+  // Appended even when there is no room: it is small, and nobody waits for it.
+  static_cast<void>(send_text({.type = FrameType::cancel, .call_id = id}, "", Deadline::passed()));
   if (wake == coroutine::Wake::deadline) {
     return Error(Code::deadline_exceeded, std::string("no reply of ") + method.full_name +
                                               " from " + peer_ + " within the deadline")

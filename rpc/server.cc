@@ -130,14 +130,14 @@ void Server::Impl::admit(std::unique_ptr<net::Stream> stream) {
 void Server::Impl::serve(detail::ServerConnection& connection, const Frame& frame) {
   const auto found = methods_by_id_.find(frame.header.method_id);
   if (found == methods_by_id_.end()) {
-    connection.reply_error(frame.header.call_id,
-                           Error(Code::unimplemented, "the server has no such method"));
+    connection.refuse(frame.header.call_id,
+                      Error(Code::unimplemented, "the server has no such method"));
     return;
   }
   detail::ServedMethod& served = *found->second;
   if (auto started = start(connection, served, frame); !started) {
     ++served.statistics.refused_count;
-    connection.reply_error(frame.header.call_id, started.error());
+    connection.refuse(frame.header.call_id, started.error());
   }
 }
 

@@ -47,17 +47,12 @@ void Call::bind(coroutine::TaskRef task) {
 }
 
 void Call::run() {
-  Result<void> result = invoke();
+  const Result<void> result = invoke();
+  failed_ = !result;
+  if (!result && !cancelled_) reply_error(result.error());
+  // Until here the deadline, and the loss of the connection, end the wait for room as well.
   Timer::cancel();
   task_ = {};
-  failed_ = !result;
-  if (result || cancelled_) return;
-  Error& error = result.error();
-  if (expired_ && error.code() == Code::cancelled) {
-    error = Error(Code::deadline_exceeded,
-                  std::string(context_->method()) + " did not end within its deadline");
-  }
-  connection_->reply_error(id_, error);
 }
 
 void Call::reset() {
@@ -81,6 +76,15 @@ void Call::reply(const google::protobuf::Message& message) {
   // Its errors mean that the caller is gone or takes nothing; then nobody waits for this reply.
   static_cast<void>(
       connection_->send({.type = FrameType::reply, .call_id = id_}, message, context_->deadline()));
+}
+
+void Call::reply_error(Error error) {
+  if (expired_ && error.code() == Code::cancelled) {
+    error = Error(Code::deadline_exceeded,
+                  std::string(context_->method()) + " did not end within its deadline");
+  }
+  // As above: its own errors mean that nobody waits for it.
+  static_cast<void>(connection_->reply_error(id_, error, context_->deadline()));
 }
 
 Result<void> Call::invoke() {

@@ -59,6 +59,7 @@ class Call final : public ReplySink, private coroutine::Timer {
 
  private:
   void reply(const google::protobuf::Message& message) override;
+  void reply_error(Error error);
   Result<void> invoke();
 
   // Small requests live here, larger ones spill over to the heap.

@@ -22,6 +22,13 @@ std::span<std::byte> begin_frame(const FrameHeader& header) {
   return std::span(buffer).first(size);
 }
 
+std::span<const std::byte> text_frame(FrameHeader header, std::string_view text) {
+  header.payload_size = static_cast<std::uint32_t>(text.size());
+  const std::span<std::byte> bytes = begin_frame(header);
+  std::ranges::copy(net::bytes_of(text), bytes.begin() + frame_header_size);
+  return bytes;
+}
+
 std::string_view text_of(const Frame& frame) {
   return {reinterpret_cast<const char*>(frame.message.data()), frame.message.size()};
 }
@@ -51,11 +58,12 @@ Result<void> Connection::send(FrameHeader header, const google::protobuf::Messag
   return stream_->write_all(bytes, deadline);
 }
 
+Result<void> Connection::send_text(FrameHeader header, std::string_view text, Deadline deadline) {
+  return stream_->write_all(text_frame(header, text), deadline);
+}
+
 void Connection::send_text(FrameHeader header, std::string_view text) {
-  header.payload_size = static_cast<std::uint32_t>(text.size());
-  const std::span<std::byte> bytes = begin_frame(header);
-  std::ranges::copy(net::bytes_of(text), bytes.begin() + frame_header_size);
-  const auto written = stream_->try_write(bytes);
+  const auto written = stream_->try_write(text_frame(header, text));
   if (!written && written.error().code() == Code::resource_exhausted) {
     stream_->close();
     on_end(Error(Code::unavailable, "closed: the peer does not read what it asked for"));

@@ -31,8 +31,10 @@ class Connection : private net::ReadSink {
   // those of net::Stream::write_all().
   Result<void> send(FrameHeader header, const google::protobuf::MessageLite& message,
                     Deadline deadline);
-  // The same with a text, which may be empty, and without suspending; a peer that does not take
-  // what it asked for is closed.
+  // The same with a text, which may be empty. Does not suspend when the deadline has passed.
+  Result<void> send_text(FrameHeader header, std::string_view text, Deadline deadline);
+  // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
+  // closed.
   void send_text(FrameHeader header, std::string_view text);
 
   // Ends it: on_lost() at once, then the peer is told why, and closed once it has read that, at

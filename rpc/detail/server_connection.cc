@@ -6,6 +6,17 @@
 #include "rpc/detail/call.h"
 
 namespace corolane::rpc::detail {
+namespace {
+
+FrameHeader error_header(std::uint64_t call_id, const Error& error) {
+  return {.type = FrameType::reply,
+          .code = static_cast<std::uint8_t>(error.code()),
+          .maybe_executed = error.maybe_executed(),
+          .call_id = call_id,
+          .time = static_cast<std::uint32_t>(error.retry_after().count())};
+}
+
+}  // namespace
 
 ServerConnection::ServerConnection(Host& host, std::uint64_t id,
                                    std::unique_ptr<net::Stream> stream,
@@ -28,13 +39,13 @@ void ServerConnection::remove(Call& call) {
   if (closed_ && calls_.empty()) host_.ended(*this, by_protocol_error_);
 }
 
-void ServerConnection::reply_error(std::uint64_t call_id, const Error& error) {
-  send_text({.type = FrameType::reply,
-             .code = static_cast<std::uint8_t>(error.code()),
-             .maybe_executed = error.maybe_executed(),
-             .call_id = call_id,
-             .time = static_cast<std::uint32_t>(error.retry_after().count())},
-            error.message());
+Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& error,
+                                           Deadline deadline) {
+  return send_text(error_header(call_id, error), error.message(), deadline);
+}
+
+void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
+  send_text(error_header(call_id, error), error.message());
 }
 
 Result<void> ServerConnection::on_frame(const Frame& frame) {

@@ -36,8 +36,10 @@ class ServerConnection final : public Connection {
   void add(Call& call);
   void remove(Call& call);
 
-  // Never suspends.
-  void reply_error(std::uint64_t call_id, const Error& error);
+  // From a task: suspends while the client takes nothing. Errors are those of send().
+  Result<void> reply_error(std::uint64_t call_id, const Error& error, Deadline deadline);
+  // On the loop's stack: never suspends; a client that does not read its refusals is closed.
+  void refuse(std::uint64_t call_id, const Error& error);
 
  private:
   struct HelloTimer : coroutine::Timer {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "coroutine/scheduler.h"
@@ -192,9 +193,7 @@ TEST(CallTest, HandlerErrorArrivesAsItIs) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
-  FailRequest request;
-  request.set_code(9);
-  request.set_text("the door is shut");
+  FailRequest request = make_fail(9, "the door is shut");
   request.set_maybe_executed(true);
   request.set_retry_after_ms(1500);
 
@@ -274,6 +273,84 @@ TEST(CallTest, ReplyAboveTheLimitEndsTheConnection) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::resource_exhausted);
   EXPECT_FALSE(connection->is_connected());
+}
+
+// More than a stream takes before its writers wait.
+const std::string above_the_mark(300 * 1024, 'x');
+
+TEST(CallTest, ErrorWaitsForRoomAsAReplyDoes) {
+  EchoWorld world({.request_bytes_max = 1024 * 1024});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto echo = coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark)); });
+  auto fail = coroutine::spawn("fail", [&] { return client.fail(make_fail(9)); });
+
+  const auto echoed = echo.join();
+  const auto failed = fail.join();
+
+  EXPECT_TRUE(echoed) << echoed;
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::failed_precondition) << failed;
+  EXPECT_TRUE(connection->is_connected());
+}
+
+TEST(CallTest, ErrorWaitsForRoomUntilTheDeadlineOfItsCall) {
+  EchoWorld world({.request_bytes_max = 1024 * 1024});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+  const rpc::CallOptions options = {.deadline = Deadline::after(50ms)};
+  auto echo =
+      coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark), options); });
+  auto fail = coroutine::spawn("fail", [&] { return client.fail(make_fail(9), options); });
+  ASSERT_TRUE(coroutine::sleep_for(latency / 2));
+  world.network.go_silent();  // The requests are under way, and no reply will be taken.
+
+  ASSERT_TRUE(coroutine::sleep_for(49ms));
+  EXPECT_EQ(world.server.statistics().running_count, 2u);
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 50ms + latency)));
+  ASSERT_TRUE(coroutine::yield());
+  EXPECT_EQ(world.server.statistics().running_count, 0u);
+
+  EXPECT_FALSE(echo.join());
+  EXPECT_FALSE(fail.join());
+}
+
+TEST(CallTest, LostConnectionEndsAnErrorThatWaitsForRoom) {
+  EchoWorld world({.request_bytes_max = 1024 * 1024});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto echo = coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark)); });
+  auto fail = coroutine::spawn("fail", [&] { return client.fail(make_fail(9)); });
+  ASSERT_TRUE(coroutine::sleep_for(latency / 2));
+  world.network.go_silent();
+  ASSERT_TRUE(coroutine::sleep_for(latency));
+  EXPECT_EQ(world.server.statistics().running_count, 2u);
+
+  world.network.reset_all();
+  EXPECT_FALSE(echo.join());
+  EXPECT_FALSE(fail.join());
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(world.server.statistics().running_count, 0u);
+  EXPECT_EQ(world.server.statistics().connection_count, 0u);
+}
+
+TEST(CallTest, CancelledCallLeavesTheOthersOfItsConnectionAlone) {
+  EchoWorld world({.request_bytes_max = 1024 * 1024});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto other = coroutine::spawn("other", [&] { return client.sleep(make_sleep(100ms, "done")); });
+  auto call = coroutine::spawn("caller", [&] { return client.echo(make_echo(above_the_mark)); });
+  ASSERT_TRUE(coroutine::sleep_for(latency / 2));
+
+  call.cancel();  // While its request is still on its way out.
+
+  const auto cancelled = call.join();
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code(), Code::cancelled);
+  const auto reply = other.join();
+  ASSERT_TRUE(reply) << reply;
+  EXPECT_EQ(reply->text(), "done");
 }
 
 }  // namespace

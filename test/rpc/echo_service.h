@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -68,6 +69,13 @@ inline EchoRequest make_echo(const std::string& text) {
 inline SleepRequest make_sleep(std::chrono::milliseconds duration, const std::string& text = "") {
   SleepRequest request;
   request.set_milliseconds(static_cast<std::uint64_t>(duration.count()));
+  request.set_text(text);
+  return request;
+}
+
+inline FailRequest make_fail(std::uint32_t code, const std::string& text = "") {
+  FailRequest request;
+  request.set_code(code);
   request.set_text(text);
   return request;
 }
