@@ -163,6 +163,8 @@ class Client::Impl final : public detail::Connection {
 Result<void> Client::Impl::call(const Method& method, const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, CallOptions options) {
   if (lost_) return *lost_;
+  // It broke, and the turn of the loop that tells so has not come yet.
+  if (stream().is_closed()) return Error(Code::unavailable, "lost the connection to " + peer_);
   if (pending_.count() >= options_.pending_count_max) {
     return Error(Code::resource_exhausted,
                  std::to_string(pending_.count()) + " calls to " + peer_ + " are pending already");
@@ -182,16 +184,19 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
                           .method_id = method.id,
                           .time = microseconds_left(deadline)},
                          request, deadline);
-  // A reply or the end of the connection may have come while sending waited.
-  const bool refused = !sent && sent.error().code() == Code::unavailable;
+  // Nothing was sent of what fits no frame; what broke while sending waited may have arrived.
+  const bool too_large = !sent && sent.error().code() == Code::resource_exhausted;
+  const bool broke = !sent && sent.error().code() == Code::unavailable;
   coroutine::Wake wake = coroutine::Wake::notified;
-  if (pending_.is_pending(id) && !refused) wake = pending.done.wait(deadline);
+  // A reply or the end of the connection may have come while sending waited.
+  if (pending_.is_pending(id) && !too_large && !broke) wake = pending.done.wait(deadline);
   --task_count_;
   if (pending_.take(id) == nullptr) {
     if (pending.error) return std::move(*pending.error);
     return {};
   }
-  if (refused) return sent.error();
+  if (too_large) return sent.error();
+  if (broke) return Error(sent.error()).with_maybe_executed();
   // Appended even when there is no room: it is small, and nobody waits for it.
   static_cast<void>(send_text({.type = FrameType::cancel, .call_id = id}, "", Deadline::passed()));
   if (wake == coroutine::Wake::deadline) {

@@ -22,7 +22,9 @@ class Service;
 // Takes the reply of a handler and sends it at once.
 class ReplySink {
  public:
-  virtual void reply(const google::protobuf::Message& message) = 0;
+  // Suspends while the caller takes nothing. Fails with resource_exhausted when the reply is too
+  // large for a frame; nothing was sent then.
+  virtual Result<void> reply(const google::protobuf::Message& message) = 0;
 
  protected:
   ~ReplySink() = default;
@@ -36,7 +38,7 @@ struct Method {
   std::size_t stack_size_bytes;
 
   google::protobuf::Message* (*new_request)(google::protobuf::Arena& arena);
-  // Calls the handler and gives its reply to the sink, or returns its error.
+  // Calls the handler and gives its reply to the sink; returns the error of either.
   Result<void> (*invoke)(Service& service, const google::protobuf::Message& request,
                          Context& context, ReplySink& sink);
 };

@@ -69,8 +69,7 @@ void print_entries(Printer& printer) {
       "  auto& base = static_cast<Base&>(service);\n"
       "  auto reply = (base.*handler)(static_cast<const Request&>(request), context);\n"
       "  if (!reply) return std::move(reply).error();\n"
-      "  sink.reply(*reply);\n"
-      "  return {};\n"
+      "  return sink.reply(*reply);\n"
       "}\n");
 }
 

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "coroutine/scheduler.h"
 #include "rpc/detail/server_connection.h"
@@ -71,11 +72,17 @@ void Call::cancel() {
   if (task_) task_.cancel();
 }
 
-void Call::reply(const google::protobuf::Message& message) {
-  if (cancelled_) return;
-  // Its errors mean that the caller is gone or takes nothing; then nobody waits for this reply.
-  static_cast<void>(
-      connection_->send({.type = FrameType::reply, .call_id = id_}, message, context_->deadline()));
+Result<void> Call::reply(const google::protobuf::Message& message) {
+  if (cancelled_) return {};
+  auto sent =
+      connection_->send({.type = FrameType::reply, .call_id = id_}, message, context_->deadline());
+  if (!sent && sent.error().code() == Code::resource_exhausted) {
+    return std::move(sent.error())
+        .with_context(std::string("the reply of ") + served_->method->full_name)
+        .with_maybe_executed();
+  }
+  // Its other errors mean that the caller is gone or takes nothing: nobody waits for this reply.
+  return {};
 }
 
 void Call::reply_error(Error error) {

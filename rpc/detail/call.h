@@ -58,7 +58,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   std::size_t index = 0;
 
  private:
-  void reply(const google::protobuf::Message& message) override;
+  Result<void> reply(const google::protobuf::Message& message) override;
   void reply_error(Error error);
   Result<void> invoke();
 

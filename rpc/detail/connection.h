@@ -27,8 +27,9 @@ class Connection : private net::ReadSink {
   // Says hello and begins to read.
   void start();
 
-  // Sends a frame with a message. Suspends while the peer takes nothing; needs a task. Errors are
-  // those of net::Stream::write_all().
+  // Sends a frame with a message. Suspends while the peer takes nothing; needs a task. Fails as
+  // net::Stream::write_all() does, or with resource_exhausted and nothing sent when the message is
+  // above 1 GiB.
   Result<void> send(FrameHeader header, const google::protobuf::MessageLite& message,
                     Deadline deadline);
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.

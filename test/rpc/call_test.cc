@@ -353,5 +353,64 @@ TEST(CallTest, CancelledCallLeavesTheOthersOfItsConnectionAlone) {
   EXPECT_EQ(reply->text(), "done");
 }
 
+TEST(CallTest, RequestThatBreaksOffMayHaveBeenExecuted) {
+  EchoWorld world({.request_bytes_max = 1024 * 1024});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.echo(make_echo(above_the_mark)); });
+  ASSERT_TRUE(coroutine::sleep_for(latency / 2));
+
+  world.network.reset_all();
+
+  const auto reply = call.join();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::unavailable);
+  EXPECT_TRUE(reply.error().maybe_executed());
+}
+
+TEST(CallTest, CallOnABrokenConnectionWasNotExecuted) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  world.network.reset_all();
+  EXPECT_TRUE(connection->is_connected());  // It has not been told yet.
+  const auto reply = client.echo(make_echo(""));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::unavailable);
+  EXPECT_FALSE(reply.error().maybe_executed());
+}
+
+TEST(CallTest, RequestThatFitsNoFrameIsRefusedAtOnce) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  EchoRequest request;
+  request.set_text(text_above_a_frame());
+  const TimePoint start = now();
+
+  const auto reply = client.echo(request);
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::resource_exhausted);
+  EXPECT_FALSE(reply.error().maybe_executed());
+  EXPECT_EQ(now(), start);
+  EXPECT_TRUE(client.echo(make_echo("")));
+}
+
+TEST(CallTest, ReplyThatFitsNoFrameIsAnError) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+
+  const auto reply = client.overflow(make_echo(""));
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::resource_exhausted);
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(now() - start, 2 * latency);
+  EXPECT_TRUE(client.echo(make_echo("")));
+}
+
 }  // namespace
 }  // namespace corolane::test

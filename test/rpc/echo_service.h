@@ -16,6 +16,14 @@
 
 namespace corolane::test {
 
+// More than a frame holds. Nobody looks at its bytes, so its memory is never touched.
+inline std::string text_above_a_frame() {
+  std::string text;
+  text.resize_and_overwrite((std::size_t{1} << 30) + 1,
+                            [](char*, std::size_t count) { return count; });
+  return text;
+}
+
 class EchoService : public EchoBase {
  public:
   Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
@@ -39,6 +47,11 @@ class EchoService : public EchoBase {
   }
   Result<EchoReply> explode(const EchoRequest& request, rpc::Context&) override {
     throw std::runtime_error(request.text());
+  }
+  Result<EchoReply> overflow(const EchoRequest&, rpc::Context&) override {
+    EchoReply reply;
+    reply.set_text(text_above_a_frame());
+    return reply;
   }
   Result<TimeLeftReply> time_left(const EchoRequest&, rpc::Context& context) override {
     TimeLeftReply time;

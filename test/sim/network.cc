@@ -118,7 +118,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     arm(Deadline::passed());
   }
 
-  bool is_closed() const override { return closed_; }
+  bool is_closed() const override { return closed_ || broken_; }
   net::Endpoint peer_endpoint() const override { return peer_endpoint_; }
   net::Endpoint local_endpoint() const override { return local_; }
 

@@ -60,9 +60,10 @@ class TestBell : public ::UnscopedBellBase {
 // Keeps what a server would send.
 class KeptReply final : public rpc::ReplySink {
  public:
-  void reply(const google::protobuf::Message& message) override {
+  Result<void> reply(const google::protobuf::Message& message) override {
     type = message.GetTypeName();
     bytes = message.SerializeAsString();
+    return {};
   }
 
   std::string type;
