@@ -71,8 +71,8 @@ class Server {
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
 
   // Stops accepting and refuses new calls, suspends until all handlers have ended, cancels them at
-  // the deadline, then closes all connections after their output is sent. Fails with
-  // deadline_exceeded when handlers had to be cancelled.
+  // the deadline, which is unavailable for their callers, then closes all connections after their
+  // output is sent. Fails with deadline_exceeded when handlers had to be cancelled.
   Result<void> stop(Deadline deadline);
 
   std::vector<const Service*> services() const;

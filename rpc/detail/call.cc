@@ -50,7 +50,7 @@ void Call::bind(coroutine::TaskRef task) {
 void Call::run() {
   const Result<void> result = invoke();
   failed_ = !result;
-  if (!result && !cancelled_) reply_error(result.error());
+  if (!result && !cancelled_) reply_error(why_ended(result.error()));
   // Until here the deadline, and the loss of the connection, end the wait for room as well.
   Timer::cancel();
   task_ = {};
@@ -85,11 +85,16 @@ Result<void> Call::reply(const google::protobuf::Message& message) {
   return {};
 }
 
-void Call::reply_error(Error error) {
-  if (expired_ && error.code() == Code::cancelled) {
-    error = Error(Code::deadline_exceeded,
-                  std::string(context_->method()) + " did not end within its deadline");
-  }
+Error Call::why_ended(const Error& error) const {
+  if (error.code() != Code::cancelled || !coroutine::is_cancelled()) return error;
+  const std::string method(context_->method());
+  Error reason = expired_
+                     ? Error(Code::deadline_exceeded, method + " did not end within its deadline")
+                     : Error(Code::unavailable, method + " was cancelled: the server stops");
+  return std::move(reason).with_maybe_executed();
+}
+
+void Call::reply_error(const Error& error) {
   // As above: its own errors mean that nobody waits for it.
   static_cast<void>(connection_->reply_error(id_, error, context_->deadline()));
 }
@@ -100,10 +105,12 @@ Result<void> Call::invoke() {
   } catch (const std::exception& exception) {
     threw_ = true;
     return Error(Code::internal, std::string(served_->method->full_name) +
-                                     " threw an exception: " + exception.what());
+                                     " threw an exception: " + exception.what())
+        .with_maybe_executed();
   } catch (...) {
     threw_ = true;
-    return Error(Code::internal, std::string(served_->method->full_name) + " threw an exception");
+    return Error(Code::internal, std::string(served_->method->full_name) + " threw an exception")
+        .with_maybe_executed();
   }
 }
 

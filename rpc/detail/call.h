@@ -59,7 +59,9 @@ class Call final : public ReplySink, private coroutine::Timer {
 
  private:
   Result<void> reply(const google::protobuf::Message& message) override;
-  void reply_error(Error error);
+  // What the caller is told: not that something cancelled the handler, but what did.
+  Error why_ended(const Error& error) const;
+  void reply_error(const Error& error);
   Result<void> invoke();
 
   // Small requests live here, larger ones spill over to the heap.

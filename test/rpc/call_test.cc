@@ -216,6 +216,7 @@ TEST(CallTest, HandlerThatThrowsIsAnInternalErrorAndTheServerServesOn) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::internal);
   EXPECT_NE(reply.error().message().find("boom"), std::string::npos);
+  EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_EQ(world.server.statistics().stray_exception_count, 1u);
   EXPECT_TRUE(client.echo(make_echo("still here")));
 }
@@ -410,6 +411,22 @@ TEST(CallTest, ReplyThatFitsNoFrameIsAnError) {
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_EQ(now() - start, 2 * latency);
   EXPECT_TRUE(client.echo(make_echo("")));
+}
+
+TEST(CallTest, HandlerThatIsEndedByItsDeadlineMayHaveTakenEffect) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+
+  // More than the wire holds, so the server gives up first.
+  const auto reply = client.sleep(make_sleep(10h), {.deadline = Deadline::after(2h)});
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::deadline_exceeded);
+  EXPECT_EQ(reply.error().message(), "corolane.test.Echo/Sleep did not end within its deadline");
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(now() - start, 4'294'967'295us + 2 * latency);
 }
 
 }  // namespace

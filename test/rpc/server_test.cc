@@ -141,7 +141,11 @@ TEST(ServerTest, StopCancelsAtItsDeadline) {
   EXPECT_EQ(stopped.error().code(), Code::deadline_exceeded);
   EXPECT_EQ(now() - start, 300ms);
   EXPECT_EQ(world.service.cancelled_count, 1);
-  EXPECT_FALSE(running.join());
+  const auto reply = running.join();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::unavailable);
+  EXPECT_EQ(reply.error().message(), "corolane.test.Echo/Sleep was cancelled: the server stops");
+  EXPECT_TRUE(reply.error().maybe_executed());
 }
 
 TEST(ServerTest, OneConnectionMayComeAndGoAThousandTimes) {
