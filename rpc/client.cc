@@ -10,6 +10,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/event.h"
+#include "coroutine/task.h"
 #include "coroutine/wait_queue.h"
 #include "rpc/detail/connection.h"
 
@@ -174,6 +175,9 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
   if (deadline.has_passed()) {
     return Error(Code::deadline_exceeded,
                  std::string("the deadline passed before the call of ") + method.full_name);
+  }
+  if (coroutine::is_cancelled()) {
+    return Error(Code::cancelled, std::string("cancelled before the call of ") + method.full_name);
   }
 
   PendingCall pending(method.full_name, reply);

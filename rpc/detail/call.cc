@@ -48,7 +48,10 @@ void Call::bind(coroutine::TaskRef task) {
 }
 
 void Call::run() {
-  const Result<void> result = invoke();
+  // Its caller may have given up while the task waited for its turn, or the time have passed.
+  expired_ = expired_ || context_->deadline().has_passed();
+  begun_ = !expired_ && !coroutine::is_cancelled();
+  const Result<void> result = begun_ ? invoke() : Error(Code::cancelled, "not begun");
   failed_ = !result;
   if (!result && !cancelled_) reply_error(why_ended(result.error()));
   // Until here the deadline, and the loss of the connection, end the wait for room as well.
@@ -64,7 +67,7 @@ void Call::reset() {
   connection_ = nullptr;
   context_.reset();
   task_ = {};
-  cancelled_ = expired_ = failed_ = threw_ = false;
+  cancelled_ = expired_ = begun_ = failed_ = threw_ = false;
 }
 
 void Call::cancel() {
@@ -86,12 +89,12 @@ Result<void> Call::reply(const google::protobuf::Message& message) {
 }
 
 Error Call::why_ended(const Error& error) const {
-  if (error.code() != Code::cancelled || !coroutine::is_cancelled()) return error;
+  if (error.code() != Code::cancelled || !(expired_ || coroutine::is_cancelled())) return error;
   const std::string method(context_->method());
   Error reason = expired_
                      ? Error(Code::deadline_exceeded, method + " did not end within its deadline")
                      : Error(Code::unavailable, method + " was cancelled: the server stops");
-  return std::move(reason).with_maybe_executed();
+  return begun_ ? std::move(reason).with_maybe_executed() : reason;
 }
 
 void Call::reply_error(const Error& error) {

@@ -40,7 +40,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   void begin(ServerConnection& from, std::uint64_t id, Deadline deadline);
   // From now on the deadline and cancel() end the handler's task.
   void bind(coroutine::TaskRef task);
-  // Runs the handler and replies. Suspends.
+  // Runs the handler, unless nobody waits for it any more, and replies. Suspends.
   void run();
   // Ready to be used again.
   void reset();
@@ -76,6 +76,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   TimePoint begun_at_;
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
+  bool begun_ = false;  // The handler.
   bool failed_ = false;
   bool threw_ = false;
 };

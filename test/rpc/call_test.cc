@@ -8,6 +8,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "test/rpc/echo_service.h"
+#include "test/support/virtual_time.h"
 
 namespace corolane::test {
 namespace {
@@ -427,6 +428,49 @@ TEST(CallTest, HandlerThatIsEndedByItsDeadlineMayHaveTakenEffect) {
   EXPECT_EQ(reply.error().message(), "corolane.test.Echo/Sleep did not end within its deadline");
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_EQ(now() - start, 4'294'967'295us + 2 * latency);
+}
+
+TEST(CallTest, CancelledTaskCallsNobody) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
+  call.cancel();
+  const auto reply = call.join();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), Code::cancelled);
+  EXPECT_FALSE(reply.error().maybe_executed());
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.service.cancelled_count, 0);
+}
+
+TEST(CallTest, CallThatIsCancelledBeforeItsHandlerBeginsIsNotExecuted) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
+  ASSERT_TRUE(coroutine::yield());
+  call.cancel();  // So its request and its cancel arrive together.
+  EXPECT_FALSE(call.join());
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.server.statistics().running_count, 0u);
+  EXPECT_EQ(world.service.cancelled_count, 0);
+}
+
+TEST(CallTest, CallWhoseTimePassesBeforeItsHandlerBeginsIsNotExecuted) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  // Keeps the thread to itself from when the request arrives.
+  auto busy = coroutine::spawn("busy", [] {
+    EXPECT_TRUE(coroutine::sleep_for(latency));
+    virtual_time().wait(Deadline::after(100ms));
+  });
+  ASSERT_TRUE(coroutine::yield());
+  EXPECT_FALSE(client.sleep(make_sleep(1s), {.deadline = Deadline::after(50ms)}));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.server.statistics().running_count, 0u);
+  EXPECT_EQ(world.service.cancelled_count, 0);
 }
 
 }  // namespace
