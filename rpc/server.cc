@@ -58,6 +58,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   detail::CallPool calls_;
   coroutine::TaskGroup handlers_;
   coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
+  coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
 };
 
 Result<void> Server::Impl::add(Service& service) {
@@ -78,6 +79,11 @@ Result<void> Server::Impl::add(Service& service) {
 }
 
 Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint) {
+  if (!destroying_) {
+    auto spawned = housekeeping_.spawn("rpc connections", [this] { destroy_ended_connections(); });
+    if (!spawned) return spawned.error();
+    destroying_ = *spawned;
+  }
   auto listener = network_.listen(endpoint, options_.listen);
   if (!listener) return listener.error();
   net::Listener& accepting = **listener;
@@ -87,13 +93,6 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint) {
     return spawned.error();
   }
   listeners_.push_back(std::move(*listener));
-  if (listeners_.size() == 1) {
-    if (auto spawned =
-            housekeeping_.spawn("rpc connections", [this] { destroy_ended_connections(); });
-        !spawned) {
-      return spawned.error();
-    }
-  }
   return accepting.local_endpoint();
 }
 
@@ -102,12 +101,10 @@ void Server::Impl::accept_all(net::Listener& listener) {
     auto stream = listener.accept(Deadline::never());
     if (stream) {
       admit(std::move(*stream));
-    } else if (stream.error().code() == Code::resource_exhausted) {
-      // Out of descriptors: others will end.
-      if (!coroutine::sleep_for(10ms)) return;
-    } else {
+    } else if (stopping_ || !coroutine::sleep_for(10ms)) {
       return;
     }
+    // Whatever else it was may pass: when out of descriptors, others will end.
   }
 }
 

@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "coroutine/virtual_time.h"
 #include "rpc/frame.h"
 #include "rpc/service.h"
 #include "test/rpc/echo_service.h"
@@ -158,6 +164,81 @@ TEST(ServerTest, OneConnectionMayComeAndGoAThousandTimes) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.server.statistics().connection_count, 0u);
   EXPECT_EQ(world.server.statistics().accepted_count, 1000u);
+}
+
+// A network whose next accept fails, in a way that nobody foresees.
+class OddNetwork : public net::Network {
+ public:
+  class OddListener : public net::Listener {
+   public:
+    explicit OddListener(std::unique_ptr<net::Listener> listener)
+        : listener_(std::move(listener)) {}
+    Result<std::unique_ptr<net::Stream>> accept(Deadline deadline) override {
+      if (std::exchange(is_odd_, false))
+        return Error(Code::internal, "protocol driver not attached");
+      return listener_->accept(deadline);
+    }
+    void close() override { listener_->close(); }
+    net::Endpoint local_endpoint() const override { return listener_->local_endpoint(); }
+
+   private:
+    std::unique_ptr<net::Listener> listener_;
+    bool is_odd_ = true;
+  };
+
+  Result<std::unique_ptr<net::Listener>> listen(const net::Endpoint& endpoint,
+                                                net::ListenOptions options) override {
+    auto listener = network_.listen(endpoint, options);
+    if (!listener) return listener.error();
+    return std::make_unique<OddListener>(std::move(*listener));
+  }
+  Result<std::unique_ptr<net::Stream>> connect(const net::Endpoint& endpoint, Deadline deadline,
+                                               net::StreamOptions options) override {
+    return network_.connect(endpoint, deadline, options);
+  }
+  Result<std::vector<net::Endpoint>> resolve(const net::HostPort& host,
+                                             Deadline deadline) override {
+    return network_.resolve(host, deadline);
+  }
+
+ private:
+  sim::SimulatedNetwork network_;
+};
+
+TEST(ServerTest, AnOddErrorOfAcceptDoesNotMakeItDeaf) {
+  OddNetwork network;
+  EchoService service;
+  rpc::Server server(network);
+  ASSERT_TRUE(server.add(service));
+  ASSERT_TRUE(server.listen({"server", 1}));
+  const auto connection = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
+  ASSERT_TRUE(connection) << connection;
+  EXPECT_TRUE(EchoClient(**connection).echo(make_echo("")));
+}
+
+std::ptrdiff_t count_of_tasks(std::string_view name) {
+  const auto tasks = coroutine::Scheduler::current().tasks();
+  return std::ranges::count_if(tasks, [&](const auto& task) { return task.name == name; });
+}
+
+TEST(ServerTest, ListenMayBeTriedAgainWhenTasksRanOut) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 3}});
+  const auto ran = scheduler.run("main", [] {
+    sim::SimulatedNetwork network;
+    rpc::Server server(network);
+    {
+      auto other = coroutine::spawn("other", [] { return coroutine::sleep_for(1h); });
+      const auto refused = server.listen({"server", 1});
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code(), Code::resource_exhausted);
+    }
+    const auto listening = server.listen({"server", 1});
+    EXPECT_TRUE(listening) << listening;
+    EXPECT_EQ(count_of_tasks("rpc accept"), 1);
+    EXPECT_EQ(count_of_tasks("rpc connections"), 1);
+  });
+  EXPECT_TRUE(ran);
 }
 
 }  // namespace
