@@ -35,7 +35,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void accept_all(net::Listener& listener);
   void admit(std::unique_ptr<net::Stream> stream);
   void serve(detail::ServerConnection& connection, const Frame& frame) override;
-  void ended(detail::ServerConnection& connection, bool by_protocol_error) override;
+  void ended(detail::ServerConnection& connection) override;
   Result<void> start(detail::ServerConnection& connection, detail::ServedMethod& served,
                      const Frame& frame);
   void finish(detail::Call& call);
@@ -189,8 +189,8 @@ void Server::Impl::finish(detail::Call& call) {
   calls_.give_back(call);
 }
 
-void Server::Impl::ended(detail::ServerConnection& connection, bool by_protocol_error) {
-  if (by_protocol_error) ++statistics_.protocol_error_count;
+void Server::Impl::ended(detail::ServerConnection& connection) {
+  if (connection.broke_protocol()) ++statistics_.protocol_error_count;
   const auto found = connections_.find(connection.id());
   ended_.push_back(std::move(found->second));
   connections_.erase(found);

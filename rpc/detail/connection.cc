@@ -95,7 +95,10 @@ void Connection::on_bytes(std::span<const std::byte> bytes) {
     const auto more = decoder_.next(frame);
     if (more && !*more) return;
     const Result<void> handled = more ? handle(frame) : more.error();
-    if (!handled) say_bye(handled.error());
+    if (!handled) {
+      broke_protocol_ = true;
+      say_bye(handled.error());
+    }
     if (state_ == State::leaving || state_ == State::ended) return;
   }
 }

@@ -45,6 +45,8 @@ class Connection : private net::ReadSink {
   void close();
 
   bool is_open() const { return state_ == State::open; }
+  // It was ended for what the peer sent.
+  bool broke_protocol() const { return broke_protocol_; }
   net::Stream& stream() { return *stream_; }
   const net::Stream& stream() const { return *stream_; }
 
@@ -76,6 +78,7 @@ class Connection : private net::ReadSink {
   std::unique_ptr<net::Stream> stream_;
   FrameDecoder decoder_;
   State state_ = State::expects_hello;
+  bool broke_protocol_ = false;
   LeaveTimer leave_timer_{*this};
 };
 

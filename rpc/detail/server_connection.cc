@@ -36,7 +36,7 @@ void ServerConnection::remove(Call& call) {
   calls_[call.index] = &last;
   calls_.pop_back();
   // A handler may still be inside a write when its connection closes.
-  if (closed_ && calls_.empty()) host_.ended(*this, by_protocol_error_);
+  if (closed_ && calls_.empty()) host_.ended(*this);
 }
 
 Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& error,
@@ -59,20 +59,18 @@ Result<void> ServerConnection::on_frame(const Frame& frame) {
       }
       return {};
     default:
-      by_protocol_error_ = true;
       return Error(Code::invalid_argument, "a client sends requests and cancels only");
   }
 }
 
-void ServerConnection::on_lost(const Error& reason) {
+void ServerConnection::on_lost(const Error&) {
   hello_timer_.cancel();
-  by_protocol_error_ |= reason.code() != Code::unavailable;
   for (Call* const call : calls_) call->cancel();
 }
 
 void ServerConnection::on_closed() {
   closed_ = true;
-  if (calls_.empty()) host_.ended(*this, by_protocol_error_);
+  if (calls_.empty()) host_.ended(*this);
 }
 
 void ServerConnection::HelloTimer::fire(Timer& timer) {

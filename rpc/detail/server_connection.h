@@ -21,7 +21,7 @@ class ServerConnection final : public Connection {
     // A request frame: answers it or starts its handler.
     virtual void serve(ServerConnection& connection, const Frame& frame) = 0;
     // The connection is closed and has no call any more. It may be destroyed later.
-    virtual void ended(ServerConnection& connection, bool by_protocol_error) = 0;
+    virtual void ended(ServerConnection& connection) = 0;
 
    protected:
     ~Host() = default;
@@ -56,7 +56,6 @@ class ServerConnection final : public Connection {
   Host& host_;
   std::uint64_t id_;
   std::vector<Call*> calls_;
-  bool by_protocol_error_ = false;
   bool closed_ = false;
   HelloTimer hello_timer_{*this};
 };

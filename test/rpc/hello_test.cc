@@ -91,6 +91,10 @@ TEST(HelloTest, SilentPeerIsClosedAfterTheLimit) {
   // Its clock began before the connect returned here, and its bye travels a millisecond.
   EXPECT_GE(now() - start, 5s - 2ms);
   EXPECT_LE(now() - start, 5s + 2ms);
+  stream->close();
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.server.statistics().connection_count, 0u);
+  EXPECT_EQ(world.server.statistics().protocol_error_count, 0u);
 }
 
 TEST(HelloTest, ClientLearnsWhatTheServerSaidWhenItIsFull) {
@@ -109,6 +113,8 @@ TEST(HelloTest, ClientLearnsWhatTheServerSaidWhenItIsFull) {
   }
   EchoClient client(*first);
   EXPECT_TRUE(client.echo(make_echo("")));
+  EXPECT_EQ(world.server.statistics().connection_count, 1u);
+  EXPECT_EQ(world.server.statistics().protocol_error_count, 0u);
 }
 
 TEST(HelloTest, ClientNamesAPeerThatIsNoServer) {
