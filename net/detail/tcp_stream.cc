@@ -65,6 +65,9 @@ Result<void> TcpStream::adopt(int descriptor, Endpoint peer) {
 void TcpStream::opened() {
   // Small messages are collected here already, and then they are to leave at once.
   uv_tcp_nodelay(&socket_->handle, 1);
+  // A peer that vanished without a word would stay for ever: ask one that is silent for so many
+  // seconds whether it is there.
+  uv_tcp_keepalive(&socket_->handle, 1, 30);
   SocketAddress local;
   int size = static_cast<int>(local.size);
   if (uv_tcp_getsockname(&socket_->handle, local.get(), &size) == 0) {
