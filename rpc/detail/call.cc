@@ -39,7 +39,7 @@ void Call::begin(ServerConnection& from, std::uint64_t id, Deadline deadline) {
   connection_ = &from;
   id_ = id;
   begun_at_ = now();
-  context_.emplace(deadline, served_->method->full_name, from.id(), from.stream().peer_endpoint());
+  context_.emplace(deadline, served_->method->full_name);
 }
 
 void Call::bind(coroutine::TaskRef task) {

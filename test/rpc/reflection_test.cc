@@ -52,7 +52,7 @@ class ReflectionTest : public testing::Test {
   HandmadeService handmade_;
   std::optional<ReflectionService> reflection_;
   Server server_{network_};
-  Context context_{Deadline::never(), "test", 1, {"10.0.0.1", 4000}};
+  Context context_{Deadline::never(), "test"};
 };
 
 TEST_F(ReflectionTest, ServicesAreListedByNameWithTheirMethodsAndTypes) {

@@ -79,7 +79,7 @@ WriteNoteRequest write_request(const std::string& text) {
 class GeneratedTest : public testing::Test {
  protected:
   Result<void> invoke(const rpc::Method& method, const google::protobuf::Message& request) {
-    rpc::Context context(Deadline::never(), method.full_name, 1, {"10.0.0.1", 4000});
+    rpc::Context context(Deadline::never(), method.full_name);
     return method.invoke(notebook_, request, context, kept_);
   }
 
