@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,11 +16,12 @@
 namespace corolane::rpc {
 namespace {
 
+using namespace std::chrono_literals;
+
 // What goes over the wire is the time left, so that clocks need not agree.
 std::uint32_t microseconds_left(Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline.remaining()).count();
-  return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(left, 1, std::numeric_limits<std::uint32_t>::max()));
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline.remaining());
+  return static_cast<std::uint32_t>(std::clamp(left, 1us, time_left_max).count());
 }
 
 // A call that waits for its reply; lives on the stack of the calling task.

@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::uint8_t flag_maybe_executed = 1;
 
-// Larger buffers are given back when their frame is done.
-constexpr std::size_t kept_partial_bytes = 64 * 1024;
-
 template <typename T>
 void put(std::span<std::byte, frame_header_size> out, std::size_t offset, T value) {
   if constexpr (std::endian::native == std::endian::big) value = std::byteswap(value);
@@ -75,7 +72,7 @@ Result<bool> FrameDecoder::next(Frame& frame) {
   if (partial_done_) {
     partial_done_ = false;
     partial_.clear();
-    if (partial_.capacity() > kept_partial_bytes) std::vector<std::byte>().swap(partial_);
+    if (partial_.capacity() > kept_buffer_bytes) std::vector<std::byte>().swap(partial_);
   }
   // Moves bytes of the input to the unfinished frame until that has `size` of them.
   const auto complete_to = [&](std::size_t size) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -51,6 +52,10 @@ struct FrameHeader {
 inline constexpr std::size_t frame_header_size = 32;
 inline constexpr std::uint64_t hello_magic = 0x454e414c4f524f43;  // "COROLANE" in memory order.
 inline constexpr std::uint64_t protocol_version = 1;
+// What the time of a request holds; more is sent as so much.
+inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
+// Buffers that grew larger for a frame are given back behind it.
+inline constexpr std::size_t kept_buffer_bytes = 64 * 1024;
 
 void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out);
 

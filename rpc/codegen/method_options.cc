@@ -6,6 +6,7 @@
 
 #include "config/units.h"
 #include "coroutine/stack_pool.h"
+#include "rpc/frame.h"
 #include "rpc/options.pb.h"
 
 namespace corolane::rpc::codegen {
@@ -27,6 +28,11 @@ Result<Duration> timeout_of(const google::protobuf::MethodDescriptor& method) {
     return Error(Code::invalid_argument, "timeout: \"" + text +
                                              "\" would end every call at once; leave it out for " +
                                              config::format_duration(timeout_default));
+  }
+  if (*timeout > time_left_max) {
+    return Error(Code::invalid_argument, "timeout: \"" + text + "\" is above " +
+                                             config::format_duration(time_left_max) +
+                                             ", the most that a request can say");
   }
   return timeout;
 }

@@ -17,6 +17,9 @@ using namespace std::chrono_literals;
 std::span<std::byte> begin_frame(const FrameHeader& header) {
   thread_local std::vector<std::byte> buffer;
   const std::size_t size = frame_header_size + header.payload_size;
+  if (size <= kept_buffer_bytes && buffer.size() > kept_buffer_bytes) {
+    std::vector<std::byte>().swap(buffer);
+  }
   if (buffer.size() < size) buffer.resize(size);
   encode(header, std::span<std::byte, frame_header_size>(buffer.data(), frame_header_size));
   return std::span(buffer).first(size);

@@ -1,5 +1,7 @@
 #include "rpc/detail/server_connection.h"
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "coroutine/scheduler.h"
@@ -8,12 +10,18 @@
 namespace corolane::rpc::detail {
 namespace {
 
+// As many milliseconds as the wire holds.
+std::uint32_t retry_milliseconds(const Error& error) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+      error.retry_after().count(), 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
 FrameHeader error_header(std::uint64_t call_id, const Error& error) {
   return {.type = FrameType::reply,
           .code = static_cast<std::uint8_t>(error.code()),
           .maybe_executed = error.maybe_executed(),
           .call_id = call_id,
-          .time = static_cast<std::uint32_t>(error.retry_after().count())};
+          .time = retry_milliseconds(error)};
 }
 
 }  // namespace

@@ -473,5 +473,16 @@ TEST(CallTest, CallWhoseTimePassesBeforeItsHandlerBeginsIsNotExecuted) {
   EXPECT_EQ(world.service.cancelled_count, 0);
 }
 
+TEST(CallTest, RetryAfterIsCutToWhatTheWireHolds) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  FailRequest request = make_fail(8);
+  request.set_retry_after_ms(4'294'967'296 + 5);
+  const auto reply = client.fail(request);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().retry_after(), 4'294'967'295ms);
+}
+
 }  // namespace
 }  // namespace corolane::test

@@ -92,6 +92,13 @@ class ProblemsTest(unittest.TestCase):
             "leave it out for 10s",
         )
 
+    def test_a_timeout_fits_the_wire(self):
+        self.assert_problems(
+            '  rpc Eat(M) returns (M) { option (corolane.method).timeout = "2h"; }',
+            'twins.proto:6:28: Eat: timeout: "2h" is above 4294967295us, '
+            "the most that a request can say",
+        )
+
     def test_a_stack_is_as_large_as_the_pool_has_them(self):
         self.assert_problems(
             '  rpc Low(M) returns (M) { option (corolane.method).stack_size = "8KiB"; }\n'
