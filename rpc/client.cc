@@ -46,7 +46,6 @@ class PendingTable {
     const std::uint32_t index = free_.back();
     free_.pop_back();
     slots_[index].call = &call;
-    ++count_;
     return std::uint64_t{slots_[index].generation} << 32 | index;
   }
 
@@ -57,11 +56,10 @@ class PendingTable {
     Slot& slot = slots_[index];
     ++slot.generation;
     free_.push_back(index);
-    --count_;
     return std::exchange(slot.call, nullptr);
   }
 
-  std::size_t count() const { return count_; }
+  std::size_t count() const { return slots_.size() - free_.size(); }
   bool is_pending(std::uint64_t id) const {
     const auto index = static_cast<std::uint32_t>(id);
     return index < slots_.size() && slots_[index].call != nullptr &&
@@ -84,7 +82,6 @@ class PendingTable {
   };
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  std::size_t count_ = 0;
 };
 
 }  // namespace
@@ -120,7 +117,6 @@ class Client::Impl final : public detail::Connection {
   }
 
   bool is_connected() const { return is_open(); }
-  std::size_t pending_count() const { return pending_.count(); }
 
  private:
   void on_hello() override { ready_.set(); }
@@ -132,9 +128,7 @@ class Client::Impl final : public detail::Connection {
     PendingCall* const call = pending_.take(frame.header.call_id);
     if (call == nullptr) return {};  // Given up before the reply came.
     if (frame.header.code != 0) {
-      Error error(
-          code_from_number(frame.header.code),
-          std::string(reinterpret_cast<const char*>(frame.message.data()), frame.message.size()));
+      Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
       if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
       call->error = std::move(error).with_retry_after(std::chrono::milliseconds(frame.header.time));
     } else if (!call->reply.ParseFromArray(frame.message.data(),
@@ -223,7 +217,7 @@ Result<std::unique_ptr<Client>> Client::connect(net::Network& network, const net
 
 Result<std::unique_ptr<Client>> Client::connect(net::Network& network, const net::HostPort& peer,
                                                 Deadline deadline, Options options) {
-  auto stream = net::connect_to(network, peer, deadline, options.stream);
+  auto stream = net::connect_to(network, peer, deadline);
   if (!stream) return stream.error();
   auto impl = std::make_unique<Impl>(std::move(*stream), options);
   impl->start();
@@ -237,8 +231,6 @@ Result<void> Client::call(const Method& method, const google::protobuf::Message&
 }
 
 bool Client::is_connected() const { return impl_->is_connected(); }
-
-std::size_t Client::pending_count() const { return impl_->pending_count(); }
 
 void Client::close() { impl_->end(Error(Code::unavailable, "the client was closed")); }
 

@@ -15,7 +15,6 @@
 #include <memory>
 
 #include "coroutine/base/deadline.h"
-#include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "net/network.h"
 #include "rpc/service.h"
@@ -32,7 +31,6 @@ class Client {
   struct Options {
     std::size_t reply_bytes_max = 4 * 1024 * 1024;
     std::size_t pending_count_max = 4096;  // Calls in flight; one more is resource_exhausted.
-    net::StreamOptions stream = {};
   };
 
   // Suspends until the connection is made and the peer has said hello. Fails with unavailable
@@ -57,7 +55,6 @@ class Client {
                     google::protobuf::Message& reply, CallOptions options = {});
 
   bool is_connected() const;
-  std::size_t pending_count() const;
   // Ends all pending calls with unavailable. Never suspends.
   void close();
 

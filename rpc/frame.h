@@ -77,6 +77,11 @@ struct Frame {
   std::span<const std::byte> message;  // Without the extension.
 };
 
+// The message of an error or a bye; valid as long as the frame.
+inline std::string_view text_of(const Frame& frame) {
+  return {reinterpret_cast<const char*>(frame.message.data()), frame.message.size()};
+}
+
 // Cuts frames out of a flow of bytes in pieces of any size. Copies only what is left of an
 // unfinished frame.
 class FrameDecoder {

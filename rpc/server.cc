@@ -84,7 +84,7 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint) {
     if (!spawned) return spawned.error();
     destroying_ = *spawned;
   }
-  auto listener = network_.listen(endpoint, options_.listen);
+  auto listener = network_.listen(endpoint);
   if (!listener) return listener.error();
   net::Listener& accepting = **listener;
   if (auto spawned =
@@ -147,8 +147,7 @@ Result<void> Server::Impl::start(detail::ServerConnection& connection, detail::S
         .with_retry_after(options_.retry_after);
   }
   detail::Call& call = calls_.take();
-  const google::protobuf::Message* const request = call.parse(served, frame.message);
-  if (request == nullptr) {
+  if (!call.parse(served, frame.message)) {
     calls_.give_back(call);
     return Error(Code::invalid_argument,
                  std::string("the request of ") + served.method->full_name +

@@ -33,7 +33,6 @@ class Server {
     std::size_t calls_per_connection_max = 1024;
     std::chrono::seconds hello_time_max{5};      // A peer that says no hello by then is closed.
     std::chrono::milliseconds retry_after{100};  // Told to callers that are refused for load.
-    net::ListenOptions listen = {};
   };
 
   struct MethodStatistics {

@@ -47,7 +47,7 @@ std::string type_name(const pb::Descriptor& type, const std::string& used_in) {
 MethodModel read_method(const pb::MethodDescriptor& method, const std::string& cpp_namespace) {
   return {
       .cpp_name = snake_case(method.name()),
-      .full_name = method.service()->full_name() + "/" + method.name(),
+      .full_name = full_name_of(method),
       .comment = comment_of(method),
       .request_type = type_name(*method.input_type(), cpp_namespace),
       .reply_type = type_name(*method.output_type(), cpp_namespace),

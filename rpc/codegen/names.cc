@@ -1,6 +1,7 @@
 #include "rpc/codegen/names.h"
 
 #include <google/protobuf/compiler/cpp/names.h>
+#include <google/protobuf/descriptor.h>
 
 #include <algorithm>
 #include <array>
@@ -83,6 +84,10 @@ std::string namespace_of(std::string_view package) {
 
 std::string stem_of(const std::string& proto_path) {
   return google::protobuf::compiler::cpp::StripProto(proto_path);
+}
+
+std::string full_name_of(const google::protobuf::MethodDescriptor& method) {
+  return method.service()->full_name() + "/" + method.name();
 }
 
 }  // namespace corolane::rpc::codegen

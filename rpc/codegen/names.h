@@ -1,8 +1,12 @@
-// How names of a .proto file are spelled in C++.
+// How names of a .proto file are spelled in C++, and on the wire.
 #pragma once
 
 #include <string>
 #include <string_view>
+
+namespace google::protobuf {
+class MethodDescriptor;
+}
 
 namespace corolane::rpc::codegen {
 
@@ -18,5 +22,8 @@ std::string namespace_of(std::string_view package);
 
 // "services/chess/chess.proto" is "services/chess/chess".
 std::string stem_of(const std::string& proto_path);
+
+// "package.Service/Method", what a method is called on the wire.
+std::string full_name_of(const google::protobuf::MethodDescriptor& method);
 
 }  // namespace corolane::rpc::codegen

@@ -81,7 +81,7 @@ class ProblemFinder {
   }
 
   void check_id(const pb::MethodDescriptor& method) {
-    const std::string full_name = method.service()->full_name() + "/" + method.name();
+    const std::string full_name = full_name_of(method);
     const auto [first, is_new] = ids_.try_emplace(method_id(full_name), full_name);
     if (!is_new) {
       report_name(method, full_name + " and " + first->second +

@@ -27,12 +27,10 @@ Call::Call()
       }),
       arena_(arena_options(arena_block_)) {}
 
-const google::protobuf::Message* Call::parse(ServedMethod& served,
-                                             std::span<const std::byte> bytes) {
+bool Call::parse(ServedMethod& served, std::span<const std::byte> bytes) {
   served_ = &served;
   request_ = served.method->new_request(arena_);
-  return request_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? request_
-                                                                                : nullptr;
+  return request_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
 void Call::begin(ServerConnection& from, std::uint64_t id, Deadline deadline) {

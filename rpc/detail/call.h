@@ -34,8 +34,8 @@ class Call final : public ReplySink, private coroutine::Timer {
  public:
   Call();
 
-  // Parses the request; null when it is malformed.
-  const google::protobuf::Message* parse(ServedMethod& served, std::span<const std::byte> bytes);
+  // Parses the request; false when it is malformed.
+  bool parse(ServedMethod& served, std::span<const std::byte> bytes);
   // `id` is the caller's; `deadline` may be never.
   void begin(ServerConnection& from, std::uint64_t id, Deadline deadline);
   // From now on the deadline and cancel() end the handler's task.

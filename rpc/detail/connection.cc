@@ -32,10 +32,6 @@ std::span<const std::byte> text_frame(FrameHeader header, std::string_view text)
   return bytes;
 }
 
-std::string_view text_of(const Frame& frame) {
-  return {reinterpret_cast<const char*>(frame.message.data()), frame.message.size()};
-}
-
 }  // namespace
 
 Connection::Connection(std::unique_ptr<net::Stream> stream, std::size_t payload_size_max)

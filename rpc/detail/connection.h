@@ -48,7 +48,6 @@ class Connection : private net::ReadSink {
   // It was ended for what the peer sent.
   bool broke_protocol() const { return broke_protocol_; }
   net::Stream& stream() { return *stream_; }
-  const net::Stream& stream() const { return *stream_; }
 
  protected:
   ~Connection() = default;

@@ -51,7 +51,22 @@ TEST(CallTest, CallsOfOneConnectionOverlap) {
   ASSERT_TRUE(callers.join());
   EXPECT_EQ(now() - start, 200ms + 2 * latency);
   EXPECT_TRUE(std::ranges::is_sorted(order, std::greater()));
-  EXPECT_EQ(connection->pending_count(), 0u);
+}
+
+TEST(CallTest, EndedCallsArePendingNoMore) {
+  EchoWorld world;
+  auto connection = world.connect({.pending_count_max = 2});
+  EchoClient client(*connection);
+  for (int round = 0; round < 3; ++round) {
+    coroutine::TaskGroup callers;
+    ASSERT_TRUE(callers.spawn("answered", [&] { EXPECT_TRUE(client.echo(make_echo(""))); }));
+    ASSERT_TRUE(callers.spawn("late", [&] {
+      const auto reply = client.sleep(make_sleep(1s), {.deadline = Deadline::after(50ms)});
+      ASSERT_FALSE(reply);
+      EXPECT_EQ(reply.error().code(), Code::deadline_exceeded);
+    }));
+    ASSERT_TRUE(callers.join());
+  }
 }
 
 TEST(CallTest, FramesMaySplitAtEveryByte) {

@@ -21,10 +21,6 @@ Bytes encoded(const FrameHeader& header, std::string_view message = "") {
   return bytes;
 }
 
-std::string text_of(const Frame& frame) {
-  return {reinterpret_cast<const char*>(frame.message.data()), frame.message.size()};
-}
-
 TEST(FrameTest, HeaderIsTheBytesThatTheFormatSays) {
   const FrameHeader header{.payload_size = 0x04030201,
                            .type = FrameType::reply,

@@ -48,9 +48,7 @@ Error bye_of(const std::vector<std::byte>& bytes) {
   check(decoder.next(frame).value() && frame.header.type == FrameType::hello,
         "a hello comes first");
   check(decoder.next(frame).value() && frame.header.type == FrameType::bye, "then a bye");
-  return Error(
-      code_from_number(frame.header.code),
-      std::string(reinterpret_cast<const char*>(frame.message.data()), frame.message.size()));
+  return Error(code_from_number(frame.header.code), std::string(text_of(frame)));
 }
 
 TEST(HelloTest, PeerThatSpeaksAnotherLanguageIsToldSo) {
