@@ -143,7 +143,8 @@ class Client::Impl final : public detail::Connection {
   void on_lost(const Error& reason) override {
     const Error lost(Code::unavailable,
                      "lost the connection to " + peer_ + ": " + reason.message());
-    // What the peer said in its bye keeps its code: a version that does not fit, too many peers.
+    // What the peer said in its bye, or broke of the protocol, keeps its code for all calls that
+    // are pending and for later ones.
     end(reason.code() == Code::unavailable ? lost : Error(reason.code(), lost.message()));
   }
 

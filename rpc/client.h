@@ -33,24 +33,28 @@ class Client {
     std::size_t pending_count_max = 4096;  // Calls in flight; one more is resource_exhausted.
   };
 
-  // Suspends until the connection is made and the peer has said hello. Fails with unavailable
-  // when nobody answers or it does not speak this protocol.
+  // Suspends until the connection is made and the peer has said hello. Fails as
+  // net::connect_to() does; with deadline_exceeded when no hello comes; with invalid_argument or
+  // unauthenticated when the peer is no server, unimplemented when it speaks another version, and
+  // with what a server says that does not let us in, such as resource_exhausted.
   static Result<std::unique_ptr<Client>> connect(net::Network& network, const net::HostPort& peer,
                                                  Deadline deadline);
   static Result<std::unique_ptr<Client>> connect(net::Network& network, const net::HostPort& peer,
                                                  Deadline deadline, Options options);
 
-  // Ends all pending calls with unavailable. No task may still be inside a call by the time the
-  // client is gone: their owner joins them first.
+  // No task may be inside a call, which is checked: close() and join the callers first.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // What the typed clients are made of. Suspends. `reply` is changed on success alone.
+  // What the typed clients are made of. Suspends. `reply` is changed by success, and by
+  // a reply that does not parse.
   //
-  // Fails with the handler's own error; with deadline_exceeded, cancelled or unavailable
-  // (connection lost, all pending calls at once) carrying maybe_executed when the request had
-  // been sent; with unavailable at once when the connection is gone already.
+  // Fails with the handler's own error, or with the runtime's: deadline_exceeded or cancelled;
+  // the code of what ended the connection, mostly unavailable, for all pending calls at once and
+  // for each later call; internal when the reply does not parse; resource_exhausted when too many
+  // calls are pending or the request fits no frame. They carry maybe_executed when the request
+  // may have been sent.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     google::protobuf::Message& reply, CallOptions options = {});
 

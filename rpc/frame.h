@@ -93,8 +93,8 @@ class FrameDecoder {
   // valid until then.
   void feed(std::span<const std::byte> bytes);
 
-  // The next whole frame, valid until the next call of feed(); nothing when more bytes are
-  // needed. Fails with invalid_argument or resource_exhausted on what is no frame; the flow
+  // The next whole frame, valid until the next call of next() or feed(); nothing when more bytes
+  // are needed. Fails with invalid_argument or resource_exhausted on what is no frame; the flow
   // cannot be continued then.
   Result<bool> next(Frame& frame);
 

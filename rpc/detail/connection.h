@@ -1,7 +1,7 @@
 // What both ends of a connection share: a stream that carries frames, and the hello.
 //
 // Cuts frames on the loop's stack and hands them to its derived class. A peer that sends what is
-// no frame, or whose hello does not fit, is told why (bye) and closed.
+// no frame, or whose hello does not fit, is closed; a server tells it why (bye) before.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -38,8 +38,8 @@ class Connection : private net::ReadSink {
   // closed.
   void send_text(FrameHeader header, std::string_view text);
 
-  // Ends it: on_lost() at once, then the peer is told why, and closed once it has read that, at
-  // the latest after a second.
+  // Ends it: on_lost() at once; unless that calls close(), as a client's does, the peer is told
+  // why, and closed once it has read that, at the latest after a second.
   void say_bye(const Error& reason);
   // Drops what is queued and closes; the derived class is not told.
   void close();
