@@ -114,7 +114,7 @@ void TcpStream::on_written(int status) {
   sending_ = false;
   loop_.buffers.give_back(std::move(socket_->sending));
   if (status < 0) return fail_writing(status);
-  if (!output_.empty()) loop_.add_due(*this);
+  if (!output_.empty() || (finishing_ && !finished_)) loop_.add_due(*this);
   output_changed();
 }
 

@@ -152,6 +152,18 @@ TEST(StreamTest, APeerThatFinishesIsReadAsNothingAndStillHears) {
   });
 }
 
+TEST(StreamTest, AnEndThatComesWhileOutputIsOnItsWayIsToldBehindIt) {
+  run_on_real_loop([](RealLoop& real) {
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    const std::string text = flood();
+    EXPECT_TRUE(pair->client->try_write(bytes_of(text)));
+    see_arrivals(real.network);
+    pair->client->finish_writing();
+    EXPECT_TRUE(read_all(*pair->server).value_or("") == text);
+  });
+}
+
 TEST(StreamTest, NothingIsWrittenAfterTheEnd) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
