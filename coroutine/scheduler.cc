@@ -154,9 +154,8 @@ void Scheduler::turn() {
 }
 
 void Scheduler::wait_outside() {
-  const bool idle = ready_.empty();
-  if (idle && posted_.load(std::memory_order_relaxed) != nullptr) return;
-  if (!source_.wait(idle ? timers_.next() : Deadline::passed())) report_deadlock();
+  // What was posted needs no look here: post() woke the source.
+  if (!source_.wait(ready_.empty() ? timers_.next() : Deadline::passed())) report_deadlock();
   turn_time_ = source_.now();
 }
 

@@ -119,6 +119,25 @@ TEST(SchedulerTest, ATaskThatAlwaysYieldsKeepsNobodyFromTimersOrPosts) {
   while (!due.is_set() || !posted_ran) EXPECT_TRUE(yield());
 }
 
+// Posts itself again at each turn, until it is told to end.
+struct EndlessWork {
+  void run() {
+    if (!ended) Scheduler::current().post([this] { run(); });
+  }
+  bool ended = false;
+};
+
+TEST(SchedulerTest, WorkThatAlwaysPostsItselfKeepsNobodyFromTimers) {
+  HurryingTime time;
+  Scheduler scheduler(time);
+  EndlessWork work;
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    work.run();
+    EXPECT_TRUE(sleep_for(1s));
+    work.ended = true;
+  }));
+}
+
 TEST(SchedulerTest, WorkPostedByThreadsRunsOnTheLoopInTheOrderOfEach) {
   constexpr int thread_count = 4;
   constexpr int post_count = 2000;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -114,6 +115,22 @@ TEST(EventLoopTest, BusyTasksDoNotKeepSocketsWaiting) {
     EXPECT_EQ(read_text(*pair->server).value_or("nothing"), "ping");
     answered = true;
     EXPECT_TRUE(busy.join(soon()));
+  });
+}
+
+TEST(EventLoopTest, WorkThatAlwaysPostsItselfKeepsNeitherSocketsNorTimersWaiting) {
+  run_on_real_loop([](RealLoop& real) {
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    bool answered = false;
+    std::function<void()> post_again = [&] {
+      if (!answered) real.scheduler.post(post_again);
+    };
+    post_again();
+    EXPECT_TRUE(coroutine::sleep_for(1ms));
+    EXPECT_TRUE(send_text(*pair->client, "ping"));
+    EXPECT_EQ(read_text(*pair->server).value_or("nothing"), "ping");
+    answered = true;
   });
 }
 
