@@ -262,8 +262,10 @@ Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
     next_create_sample_ = options_.create_sample_interval;
     create_sample_start_ = cycle_count();
   }
-  auto stack = stacks_.acquire(
-      std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max));
+  // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
+  const std::size_t instrumented_size_bytes =
+      std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
+  auto stack = stacks_.acquire(std::max(stack_size_bytes, instrumented_size_bytes));
   if (!stack) create_sample_start_ = 0;
   return stack;
 }

@@ -23,7 +23,7 @@
 namespace corolane::coroutine {
 
 struct TaskOptions {
-  // Rounded up to the next size class of the pool.
+  // Rounded up to the next size class of the pool; StackPool::stack_size_bytes_max at the most.
   std::size_t stack_size_bytes = StackPool::stack_size_bytes_default;
 };
 
@@ -65,8 +65,9 @@ class [[nodiscard]] Task {
 
   // Suspends until the task has ended and returns what its function returned: a T or an Error.
   // An exception that escaped the function is Code::internal; a task that got no stack ends at
-  // once with resource_exhausted. When the caller is cancelled or the deadline passes first, that
-  // is the error and the task stays owned.
+  // once with resource_exhausted, or with invalid_argument when it asked for too large a one. When
+  // the caller is cancelled or the deadline passes first, that is the error and the task stays
+  // owned.
   Result<T> join(Deadline deadline = Deadline::never());
 
   // Asks the task to end; does not wait for it. Does nothing to one that has ended.

@@ -30,7 +30,7 @@ class TaskGroup {
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   // Queues `body` as a child; never suspends. Fails with resource_exhausted when no stack is to
-  // be had.
+  // be had, and with invalid_argument when `options` asks for too large a one.
   template <typename F>
   Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
                         const std::source_location& site = std::source_location::current()) {

@@ -83,6 +83,13 @@ TEST(TaskTest, AStackCarriesTasksWithSmallAndLargeCapturesInTurn) {
   }
 }
 
+TEST(TaskTest, AStackAboveTheLargestIsRefusedNotCut) {
+  const TaskOptions largest{.stack_size_bytes = StackPool::stack_size_bytes_max};
+  EXPECT_TRUE(spawn("largest", [] {}, largest).join());
+  const TaskOptions above{.stack_size_bytes = StackPool::stack_size_bytes_max + 1};
+  EXPECT_THAT(spawn("too large", [] {}, above).join(), fails_with(Code::invalid_argument));
+}
+
 TEST(TaskTest, SpawnDoesNotRunTheFunctionYet) {
   bool ran = false;
   auto task = spawn("later", [&] { ran = true; });
