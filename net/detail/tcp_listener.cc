@@ -66,7 +66,13 @@ Result<void> TcpListener::bind_and_listen(const SocketAddress& address, int back
   // A restarted server takes its port back while old connections still linger on it.
   const int on = 1;
   ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (::bind(descriptor_, address.get(), address.size) < 0) return uv_error(-errno, action);
+  if (::bind(descriptor_, address.get(), address.size) < 0) {
+    // To a connect() the same error means that no port is left.
+    if (errno == EADDRNOTAVAIL) {
+      return Error(Code::invalid_argument, action + ": not an address of this machine");
+    }
+    return uv_error(-errno, action);
+  }
   if (::listen(descriptor_, backlog) < 0) return uv_error(-errno, action);
   SocketAddress bound;
   if (::getsockname(descriptor_, bound.get(), &bound.size) < 0) return uv_error(-errno, action);

@@ -15,7 +15,6 @@ Code code_of(int status) {
     case UV_EACCES:
     case UV_EPERM:
       return Code::permission_denied;
-    case UV_EADDRNOTAVAIL:
     case UV_EAFNOSUPPORT:
     case UV_EINVAL:
       return Code::invalid_argument;
@@ -29,7 +28,7 @@ Code code_of(int status) {
     case UV_EAI_NONAME:
       return Code::not_found;
     default:
-      return Code::unavailable;  // The peer or the way to it: refused, reset, unreachable.
+      return Code::unavailable;  // The peer or the way to it: refused, reset, no port left for it.
   }
 }
 
