@@ -97,10 +97,15 @@ class [[nodiscard]] Task {
   }
 
   void finish() {
-    if (control_ == nullptr) return;
-    control_->cancel();
-    if (!is_done()) control_->joiners.wait(Deadline::never(), Cancellation::ignore);
-    static_cast<void>(take_result());
+    // Another task may have joined it before we run again, or put a new one in its place.
+    while (control_ != nullptr) {
+      control_->cancel();
+      if (!is_done()) {
+        control_->joiners.wait(Deadline::never(), Cancellation::ignore);
+      } else {
+        static_cast<void>(take_result());
+      }
+    }
   }
 
   detail::TaskControl* control_ = nullptr;
@@ -128,7 +133,7 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
 
 template <typename T>
 Result<T> Task<T>::join(Deadline deadline) {
-  if (!is_done()) {
+  while (!is_done()) {
     const Wake wake = control_->joiners.wait(deadline);
     if (wake != Wake::notified) return wake_error(wake, "end of a task");
   }

@@ -112,6 +112,47 @@ TEST(TaskTest, TheDestructorCancelsAndJoins) {
   EXPECT_THAT(slept, fails_with(Code::cancelled));
 }
 
+// A task that does not hear of its cancellation until it is told to end.
+Task<int> spawn_stubborn(WaitQueue& end) {
+  return spawn("stubborn", [&] {
+    end.wait(Deadline::never(), Cancellation::ignore);
+    return 3;
+  });
+}
+
+TEST(TaskTest, TwoMayEndATaskAtOnce) {
+  WaitQueue end("the end");
+  auto task = spawn_stubborn(end);
+  auto first = spawn("first", [&] { task = {}; });
+  auto second = spawn("second", [&] { task = {}; });
+  EXPECT_TRUE(sleep_for(1s));
+  end.notify_all();
+  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(second.join());
+  EXPECT_THAT(task.join(), fails_with(Code::failed_precondition));
+}
+
+TEST(TaskTest, WhoReplacesATaskLastLeavesItsOwn) {
+  WaitQueue end("the end");
+  std::vector<int> ended;
+  auto task = spawn_stubborn(end);
+  const auto replace_by = [&](int number) {
+    task = spawn("replacement", [&, number] {
+      static_cast<void>(sleep_for(1h));
+      ended.push_back(number);
+      return number;
+    });
+  };
+  auto first = spawn("first", [&] { replace_by(1); });
+  auto second = spawn("second", [&] { replace_by(2); });
+  EXPECT_TRUE(sleep_for(1s));
+  end.notify_all();
+  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(second.join());
+  EXPECT_EQ(ended, std::vector({1}));
+  EXPECT_EQ(task.join(), 2);
+}
+
 TEST(TaskTest, TheDestructorWaitsAsLongAsTheTaskTakes) {
   const TimePoint start = now();
   {
