@@ -68,25 +68,25 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     if (auto sent = send(bytes); !sent) return sent;
     while (under_way_bytes_ > options_.output_bytes_max) {
       if (auto waited = writable_.wait(deadline); !waited) return waited.error();
-      if (closed_ || broken_) return closed_here();
+      if (is_closed()) return closed_here();
     }
     return {};
   }
 
   Result<void> try_write(std::span<const std::byte> bytes) override {
-    if (under_way_bytes_ > options_.output_bytes_max) {
+    if (!is_closed() && under_way_bytes_ > options_.output_bytes_max) {
       return Error(Code::resource_exhausted, "the peer does not read");
     }
     return send(bytes);
   }
 
   Result<void> flush(Deadline) override {
-    if (closed_ || broken_) return closed_here();
+    if (is_closed()) return closed_here();
     return {};
   }
 
   void finish_writing() override {
-    if (!closed_ && !broken_ && !finished_) {
+    if (!is_closed() && !finished_) {
       finished_ = true;
       if (peer_ != nullptr) peer_->arrive({.bytes = {}, .is_end = true});
     }
@@ -99,6 +99,9 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     sink_ = nullptr;
     if (peer_ != nullptr) {
       peer_->peer_ = nullptr;
+      // Nobody takes it any more.
+      peer_->under_way_bytes_ = 0;
+      peer_->writable_.pulse();
       peer_->arrive({.bytes = {}, .is_end = true});
     }
     peer_ = nullptr;
@@ -108,7 +111,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
 
   // The connection breaks, seen from this end.
   void reset() {
-    if (closed_ || broken_) return;
+    if (is_closed()) return;
     broken_ = true;
     peer_ = nullptr;
     arriving_.clear();
@@ -130,7 +133,8 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   };
 
   Result<void> send(std::span<const std::byte> bytes) {
-    if (closed_ || broken_ || finished_) return closed_here();
+    if (is_closed()) return closed_here();
+    if (finished_) return Error(Code::failed_precondition, "nothing is written after the end");
     while (!bytes.empty() && peer_ != nullptr) {
       const auto piece = bytes.first(std::min(bytes.size(), network_.options_.piece_bytes_max));
       under_way_bytes_ += piece.size();
