@@ -92,7 +92,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
 
   Result<void> result;
   auto frame = detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
-                                         std::source_location::current(), 1, nullptr);
+                                         std::source_location::current(), nullptr);
   if (frame) {
     for (;;) {
       turn();

@@ -53,13 +53,13 @@ bool kernel_has_guard_install() {
 
 }  // namespace
 
-StackPool::StackPool(Options options) : options_(options) {
-  if (options_.guard == Guard::automatic) {
-    options_.guard = kernel_has_guard_install() ? Guard::madvise : Guard::mprotect;
+StackPool::StackPool(Options options) {
+  statistics_.guard = options.guard;
+  if (options.guard == Guard::automatic) {
+    statistics_.guard = kernel_has_guard_install() ? Guard::madvise : Guard::mprotect;
   }
-  statistics_.guard = options_.guard;
-  statistics_.count_max = options_.stack_count_max;
-  if (options_.guard == Guard::mprotect) {
+  statistics_.count_max = options.stack_count_max;
+  if (statistics_.guard == Guard::mprotect) {
     // Two mappings per stack; an eighth is left to the rest of the process.
     statistics_.count_max = std::min(statistics_.count_max, mapping_count_max() / 2 / 8 * 7);
   }
@@ -84,21 +84,21 @@ Result<Stack> StackPool::acquire(std::size_t size_bytes) {
   const auto size_class =
       static_cast<std::size_t>(std::countr_zero(rounded / stack_size_bytes_min));
   SizeClass& stacks = classes_[size_class];
+  Stack stack;
   if (!stacks.idle.empty()) [[likely]] {
-    const Stack stack = stacks.idle.back();
+    stack = stacks.idle.back();
     stacks.idle.pop_back();
     --statistics_.idle_count;
     ++statistics_.hit_count;
-    statistics_.in_use_count_peak =
-        std::max(statistics_.in_use_count_peak, ++statistics_.in_use_count);
-    return stack;
+  } else {
+    auto fresh = cut(size_class);
+    if (!fresh) {
+      ++statistics_.refused_count;
+      return fresh;
+    }
+    stack = *fresh;
+    ++statistics_.miss_count;
   }
-  auto stack = cut(size_class);
-  if (!stack) {
-    ++statistics_.refused_count;
-    return stack;
-  }
-  ++statistics_.miss_count;
   statistics_.in_use_count_peak =
       std::max(statistics_.in_use_count_peak, ++statistics_.in_use_count);
   return stack;
@@ -163,7 +163,7 @@ Result<void> StackPool::map_slab(std::size_t size_class) {
 }
 
 bool StackPool::install_guard(std::byte* begin) const {
-  if (options_.guard == Guard::madvise) {
+  if (statistics_.guard == Guard::madvise) {
     return madvise(begin, guard_size_bytes, madvise_guard_install) == 0;
   }
   return mprotect(begin, guard_size_bytes, PROT_NONE) == 0;

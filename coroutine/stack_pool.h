@@ -96,7 +96,6 @@ class StackPool {
   Result<void> map_slab(std::size_t size_class);
   bool install_guard(std::byte* begin) const;
 
-  Options options_;
   std::array<SizeClass, size_class_count> classes_;
   std::vector<Slab> slabs_;
   Statistics statistics_;

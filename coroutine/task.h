@@ -120,8 +120,8 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
            const std::source_location& site = std::source_location::current()) {
   using T = typename detail::JoinedType<std::invoke_result_t<std::decay_t<F>&>>::Value;
   using Frame = detail::TaskFrame<std::decay_t<F>, T>;
-  auto frame = detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site,
-                                      1, nullptr);
+  auto frame =
+      detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site, nullptr);
   if (!frame) return Task<T>(std::move(frame.error()));
   return Task<T>(**frame, [](detail::TaskControl& control) {
     auto& result = static_cast<Frame&>(control).result;

@@ -35,7 +35,7 @@ class TaskGroup {
   Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
                         const std::source_location& site = std::source_location::current()) {
     auto frame = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
-                                           site, 0, this);
+                                           site, this);
     if (!frame) return frame.error();
     add(**frame);
     return TaskRef(**frame);

@@ -108,7 +108,7 @@ std::uint64_t TimerWheel::next_tick() const {
     // All of them lie ahead of the present slot of their level: nothing wraps around.
     const auto shift = level * level_bits;
     const auto index = static_cast<std::uint64_t>(std::countr_zero(occupied_[level]));
-    const std::uint64_t above = shift + level_bits >= 64 ? 0 : tick_ >> (shift + level_bits);
+    const std::uint64_t above = tick_ >> (shift + level_bits);
     return ((above << level_bits) | index) << shift;
   }
   return no_tick;

@@ -69,13 +69,12 @@ struct TaskFrame : TaskControl {
       } else {
         result.emplace(std::invoke(*function));
       }
-      function.reset();  // What it captured ends inside the task, where it may suspend.
     } catch (const std::exception& exception) {
       result.emplace(stray_exception_error(*this, &exception));
     } catch (...) {
       result.emplace(stray_exception_error(*this, nullptr));
     }
-    function.reset();
+    function.reset();  // What it captured ends inside the task, where it may suspend.
     if constexpr (std::is_void_v<T>) {
       if (group != nullptr) {
         group_child_ended(*this, std::move(*result));
@@ -88,13 +87,13 @@ struct TaskFrame : TaskControl {
   std::optional<Result<T>> result;
 };
 
-// Makes a task ready that runs `body` with one reference held by itself and, when
-// `handle_count` is 1, one by the caller.
+// Makes a task ready that runs `body`, with one reference held by itself and, unless it is the
+// child of a group, one by the caller.
 template <typename T, typename F>
 Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& body,
                                                    std::size_t stack_size_bytes,
                                                    const std::source_location& site,
-                                                   std::uint8_t handle_count, TaskGroup* group) {
+                                                   TaskGroup* group) {
   using Frame = TaskFrame<std::decay_t<F>, T>;
   constexpr std::size_t alignment = alignof(Frame) < 64 ? 64 : alignof(Frame);
   Scheduler& scheduler = Scheduler::current();
@@ -105,7 +104,7 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   const auto top = reinterpret_cast<std::uintptr_t>(stack->top);
   auto* const place = stack->top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
   auto* const frame = new (place) Frame(scheduler, *stack, name, site, std::forward<F>(body));
-  frame->reference_count = static_cast<std::uint8_t>(1 + handle_count);
+  frame->reference_count = group == nullptr ? 2 : 1;
   frame->group = group;
   TaskAccess::finish_spawn(*frame, place);
   return frame;
