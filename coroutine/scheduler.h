@@ -78,7 +78,6 @@ class Scheduler {
   // The time at the start of this turn of the loop: for marks that need no precision.
   TimePoint turn_time() const { return turn_time_; }
   TimerWheel& timers() { return timers_; }
-  EventSource& event_source() { return source_; }
   const StackPool& stacks() const { return stacks_; }
 
   // Every task that is alive, oldest first; at most so many of them.

@@ -32,7 +32,6 @@ class TaskRef {
  public:
   TaskRef() = default;
 
-  TaskId id() const { return control_->id; }
   // Asks the task to end; does not wait for it.
   void cancel() const { control_->cancel(); }
   explicit operator bool() const { return control_ != nullptr; }

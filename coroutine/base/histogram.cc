@@ -29,15 +29,6 @@ std::uint64_t Histogram::count_up_to(std::uint64_t bound) const {
   return bound >= max_ ? count_ : seen;
 }
 
-void Histogram::merge(const Histogram& other) {
-  for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) {
-    buckets_[bucket] += other.buckets_[bucket];
-  }
-  count_ += other.count_;
-  sum_ += other.sum_;
-  max_ = std::max(max_, other.max_);
-}
-
 std::uint64_t Histogram::upper_bound_of(std::size_t bucket) {
   if (bucket < (1u << sub_bits)) return bucket;
   const auto shift = (bucket >> sub_bits) - 1;

@@ -29,8 +29,6 @@ class Histogram {
   // How many values were recorded that are at most `bound`, exact up to a bucket's width.
   std::uint64_t count_up_to(std::uint64_t bound) const;
 
-  void merge(const Histogram& other);
-
  private:
   static constexpr int sub_bits = 4;
   static constexpr int octaves = 37;

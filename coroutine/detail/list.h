@@ -11,8 +11,6 @@ class ListNode {
   ListNode(const ListNode&) = delete;
   ListNode& operator=(const ListNode&) = delete;
 
-  bool is_linked() const { return next_ != nullptr; }
-
   void unlink() {
     previous_->next_ = next_;
     next_->previous_ = previous_;

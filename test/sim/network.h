@@ -47,8 +47,6 @@ class SimulatedNetwork : public net::Network {
   // From now on nothing arrives any more, and nobody is told.
   void go_silent() { silent_ = true; }
 
-  const Options& options() const { return options_; }
-
  private:
   friend class SimulatedStream;
   friend class SimulatedListener;

@@ -80,22 +80,6 @@ TEST(HistogramTest, CountsUpToABoundAreRightWithinASixteenthOfIt) {
   EXPECT_EQ(histogram.count_up_to(values.back()), values.size());
 }
 
-TEST(HistogramTest, AMergedHistogramIsThatOfAllValues) {
-  test::Random random;
-  Histogram all;
-  Histogram halves[2];
-  const auto values = random_values(random, 1000);
-  for (std::size_t at = 0; at < values.size(); ++at) {
-    all.record(values[at]);
-    halves[at % 2].record(values[at]);
-  }
-  halves[0].merge(halves[1]);
-  EXPECT_EQ(halves[0].count(), all.count());
-  EXPECT_EQ(halves[0].sum(), all.sum());
-  EXPECT_EQ(halves[0].max(), all.max());
-  for (const double q : {0.1, 0.5, 0.9, 0.99}) EXPECT_EQ(halves[0].quantile(q), all.quantile(q));
-}
-
 TEST(HistogramTest, ValuesBeyondTheLastBucketAreCountedInIt) {
   Histogram histogram;
   histogram.record(~std::uint64_t{0});
