@@ -83,8 +83,8 @@ class Stream {
 
   // True after close() and once the connection broke; false while one direction still works.
   virtual bool is_closed() const = 0;
-  virtual Endpoint peer_endpoint() const = 0;
-  virtual Endpoint local_endpoint() const = 0;
+  virtual const Endpoint& peer_endpoint() const = 0;
+  virtual const Endpoint& local_endpoint() const = 0;
 };
 
 // Bytes of a text, for writing.

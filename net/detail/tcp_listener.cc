@@ -81,10 +81,10 @@ Result<void> TcpListener::bind_and_listen(const SocketAddress& address, int back
 }
 
 Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
-  const std::string action = "accept on " + to_string(local_);
+  const auto action = [this] { return "accept on " + to_string(local_); };
   const CallCount::Inside inside(calls_);
   // A full backlog starves nobody: the tasks that are ready come first.
-  if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(action);
+  if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(action());
   while (descriptor_ >= 0) {
     SocketAddress peer;
     const int accepted =
@@ -96,15 +96,16 @@ Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
       }
       return stream;
     }
-    if (is_of_connection(errno)) continue;
-    if (errno != EAGAIN) return uv_error(-errno, action);
+    const int error = errno;
+    if (is_of_connection(error)) continue;
+    if (error != EAGAIN) return uv_error(-error, action());
     start_watching();
     const coroutine::Wake wake = connections_.wait(deadline);
     if (wake != coroutine::Wake::notified) {
-      return wake_error(wake, "connection").with_context(action);
+      return wake_error(wake, "connection").with_context(action());
     }
   }
-  return Error(Code::unavailable, action + ": closed");
+  return Error(Code::unavailable, action() + ": closed");
 }
 
 void TcpListener::start_watching() {

@@ -47,8 +47,8 @@ class TcpStream final : public Stream, private coroutine::Timer {
   void finish_writing() override;
   void close() override;
   bool is_closed() const override { return failure_.has_value(); }
-  Endpoint peer_endpoint() const override { return peer_; }
-  Endpoint local_endpoint() const override { return local_; }
+  const Endpoint& peer_endpoint() const override { return peer_; }
+  const Endpoint& local_endpoint() const override { return local_; }
 
   // Sends what was written during the turn, and delivers to the sink what waits for it. May
   // destroy the stream.

@@ -122,8 +122,8 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   bool is_closed() const override { return closed_ || broken_; }
-  net::Endpoint peer_endpoint() const override { return peer_endpoint_; }
-  net::Endpoint local_endpoint() const override { return local_; }
+  const net::Endpoint& peer_endpoint() const override { return peer_endpoint_; }
+  const net::Endpoint& local_endpoint() const override { return local_; }
 
  private:
   struct Piece {
