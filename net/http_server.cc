@@ -13,15 +13,11 @@ namespace {
 // How long a peer that is still sending is listened to, after its request was refused.
 constexpr auto linger_time_max = std::chrono::seconds(2);
 
-HttpResponse bare_response(unsigned status) {
-  return {.status = status, .body = detail::status_line(status) + "\n"};
-}
-
 HttpResponse respond(const HttpHandler& handler, const HttpRequest& request) {
   try {
     return handler(request);
   } catch (...) {
-    return bare_response(500);
+    return detail::bare_response(500);
   }
 }
 
@@ -38,7 +34,7 @@ void linger(Stream& stream) {
 }
 
 void refuse(Stream& stream, unsigned status, Deadline deadline) {
-  const std::string text = detail::to_text(bare_response(status), false, false);
+  const std::string text = detail::to_text(detail::bare_response(status), false, false);
   if (!stream.write_all(bytes_of(text), deadline)) return;
   if (!stream.flush(deadline)) return;
   linger(stream);

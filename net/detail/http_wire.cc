@@ -60,6 +60,12 @@ bool is_sendable(std::string_view content_type, const HttpHeaders& headers) {
   });
 }
 
+// "404 Not Found".
+std::string status_line(unsigned status) {
+  const auto reason = http::obsolete_reason(http::int_to_status(status));
+  return std::to_string(status).append(" ").append(view(reason));
+}
+
 void append_header(std::string& text, std::string_view name, std::string_view value) {
   text.append(name).append(": ").append(value).append("\r\n");
 }
@@ -184,15 +190,13 @@ bool is_same_name(std::string_view a, std::string_view b) {
   return beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
 }
 
-std::string status_line(unsigned status) {
-  const auto reason = http::obsolete_reason(http::int_to_status(status));
-  return std::to_string(status).append(" ").append(view(reason));
+HttpResponse bare_response(unsigned status) {
+  return {.status = status, .body = status_line(status) + "\n"};
 }
 
 std::string to_text(const HttpResponse& response, bool to_head, bool keep_alive) {
   if (!is_sendable(response.content_type, response.headers)) {
-    return to_text(HttpResponse{.status = 500, .body = status_line(500) + "\n"}, to_head,
-                   keep_alive);
+    return to_text(bare_response(500), to_head, keep_alive);
   }
   const bool has_body = response.status >= 200 && response.status != 204 && response.status != 304;
   std::string text = "HTTP/1.1 " + status_line(response.status) + "\r\n";

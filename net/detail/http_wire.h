@@ -69,7 +69,7 @@ std::string to_text(const HttpResponse& response, bool to_head, bool keep_alive)
 // carry it.
 Result<std::string> to_text(const HttpRequest& request, const HostPort& host);
 
-// "404 Not Found".
-std::string status_line(unsigned status);
+// A response whose body repeats the status, "404 Not Found", and no more.
+HttpResponse bare_response(unsigned status);
 
 }  // namespace corolane::net::detail

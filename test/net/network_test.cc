@@ -46,14 +46,9 @@ TEST(ConnectToTest, TriesTheNextAddressWhenOneRefusesOrIsSilent) {
     auto listener = real.network.listen(loopback);
     ASSERT_TRUE(listener) << listener;
     RawSocket nobody;
-    RawSocket silent;
-    const Endpoint silent_endpoint = silent.bind();
-    silent.listen(0);
-    std::array<RawSocket, 3> queued;
-    for (RawSocket& socket : queued) socket.start_connect(silent_endpoint);
-
+    const SilentPeer silent;
     const Endpoint good = (*listener)->local_endpoint();
-    NamedNetwork network(real.loop, {nobody.bind(), silent_endpoint, good});
+    NamedNetwork network(real.loop, {nobody.bind(), silent.endpoint, good});
     auto stream = connect_to(network, {.host = "anywhere"}, Deadline::after(300ms));
     ASSERT_TRUE(stream) << stream;
     EXPECT_EQ((*stream)->peer_endpoint(), good);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -66,6 +67,17 @@ class RawSocket {
 
  private:
   int descriptor_;
+};
+
+// A listener that is full: whoever connects now gets no answer.
+struct SilentPeer {
+  SilentPeer() : endpoint(listener.bind()) {
+    listener.listen(0);
+    for (RawSocket& socket : queued) socket.start_connect(endpoint);
+  }
+  RawSocket listener;
+  Endpoint endpoint;
+  std::array<RawSocket, 3> queued;
 };
 
 }  // namespace corolane::net

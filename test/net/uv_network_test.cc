@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <array>
 #include <vector>
 
 #include "coroutine/task.h"
@@ -26,17 +25,6 @@ using test::soon;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::StartsWith;
-
-// A listener that is full: whoever connects now gets no answer.
-struct SilentPeer {
-  SilentPeer() : endpoint(listener.bind()) {
-    listener.listen(0);
-    for (RawSocket& socket : queued) socket.start_connect(endpoint);
-  }
-  RawSocket listener;
-  Endpoint endpoint;
-  std::array<RawSocket, 3> queued;
-};
 
 // While it lives, the process gets no new descriptor.
 class NoDescriptors {
