@@ -211,7 +211,7 @@ inline detail::Context& Scheduler::pick_next() {
 inline void Scheduler::begin_switch_sample() {
   if (--next_switch_sample_ == 0) [[unlikely]] {
     next_switch_sample_ = options_.switch_sample_interval;
-    switch_sample_start_ = cycle_count();
+    if (next_switch_sample_ != 0) switch_sample_start_ = cycle_count();
   }
 }
 
@@ -260,7 +260,7 @@ void Scheduler::enter_task(detail::Context& context) {
 Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
   if (--next_create_sample_ == 0) [[unlikely]] {
     next_create_sample_ = options_.create_sample_interval;
-    create_sample_start_ = cycle_count();
+    if (next_create_sample_ != 0) create_sample_start_ = cycle_count();
   }
   // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
   const std::size_t instrumented_size_bytes =

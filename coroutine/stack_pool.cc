@@ -118,8 +118,9 @@ StackPool::Statistics StackPool::statistics() const { return statistics_; }
 
 Result<Stack> StackPool::cut(std::size_t size_class) {
   if (statistics_.in_use_count + statistics_.idle_count >= statistics_.count_max) {
-    return Error(Code::resource_exhausted,
-                 "all " + std::to_string(statistics_.count_max) + " coroutine stacks are in use");
+    return Error(Code::resource_exhausted, "the pool has all " +
+                                               std::to_string(statistics_.count_max) +
+                                               " coroutine stacks it may have");
   }
   SizeClass& stacks = classes_[size_class];
   if (stacks.uncut_count == 0) {

@@ -37,7 +37,7 @@ class StackPool {
   enum class Guard : std::uint8_t { automatic, madvise, mprotect };
 
   struct Options {
-    // In use and idle together, over all sizes: 6.4 GiB of address space at 64 KiB each.
+    // In use and idle together, over all sizes: 8 GiB of address space at 64 KiB each.
     std::size_t stack_count_max = 100'000;
     // Tests choose a way; automatic takes the best one that the kernel has.
     Guard guard = Guard::automatic;

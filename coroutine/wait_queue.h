@@ -35,8 +35,9 @@ class WaitQueue {
 
   bool empty() const { return waiters_.empty(); }
 
-  // Suspends the running task until one of the three happened. Returns at once when the task is
-  // cancelled already, or when the deadline has passed. `slot` is what the notifier gets to see.
+  // Suspends the running task until one of the three happened. Returns at once when the deadline
+  // has passed and, unless it ignores that, when the task is cancelled already. `slot` is what
+  // the notifier gets to see.
   Wake wait(Deadline deadline, Cancellation cancellation = Cancellation::observe,
             void* slot = nullptr);
 
