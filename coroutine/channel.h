@@ -37,8 +37,7 @@ class Channel {
     if (try_send_from(value)) return {};
     if (closed_) return closed_error(Code::failed_precondition);
     Offer offer{.value = &value, .taken = false};
-    const Wake wake = senders_.wait(deadline, Cancellation::observe, &offer);
-    if (wake != Wake::notified) return wake_error(wake, "channel send");
+    if (auto waited = senders_.wait_or_fail(deadline, &offer); !waited) return waited;
     if (!offer.taken) return closed_error(Code::failed_precondition);
     return {};
   }
@@ -52,8 +51,7 @@ class Channel {
     if (auto value = try_receive()) return std::move(*value);
     if (closed_) return closed_error(Code::out_of_range);
     std::optional<T> received;
-    const Wake wake = receivers_.wait(deadline, Cancellation::observe, &received);
-    if (wake != Wake::notified) return wake_error(wake, "channel receive");
+    if (auto waited = receivers_.wait_or_fail(deadline, &received); !waited) return waited.error();
     if (!received) return closed_error(Code::out_of_range);
     return std::move(*received);
   }

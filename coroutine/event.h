@@ -14,7 +14,7 @@ namespace corolane::coroutine {
 class Event {
  public:
   // `waited_for` is what introspection shows of the waiting tasks; it outlives the event.
-  explicit Event(const char* waited_for = "event") : waiters_(waited_for), name_(waited_for) {}
+  explicit Event(const char* waited_for = "event") : waiters_(waited_for) {}
 
   bool is_set() const { return set_; }
   // Wakes all that wait. Never suspends; may be called from the loop.
@@ -29,14 +29,11 @@ class Event {
   // Suspends until the event is set or pulsed. Fails with deadline_exceeded or cancelled.
   Result<void> wait(Deadline deadline) {
     if (set_) return {};
-    const Wake wake = waiters_.wait(deadline);
-    if (wake != Wake::notified) return wake_error(wake, name_);
-    return {};
+    return waiters_.wait_or_fail(deadline);
   }
 
  private:
   WaitQueue waiters_;
-  const char* name_;
   bool set_ = false;
 };
 

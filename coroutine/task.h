@@ -133,8 +133,7 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
 template <typename T>
 Result<T> Task<T>::join(Deadline deadline) {
   while (!is_done()) {
-    const Wake wake = control_->joiners.wait(deadline);
-    if (wake != Wake::notified) return wake_error(wake, "end of a task");
+    if (auto waited = control_->joiners.wait_or_fail(deadline); !waited) return waited.error();
   }
   // Another task may have joined it just now.
   if (control_ == nullptr) return refusal_;

@@ -5,8 +5,7 @@ namespace corolane::coroutine {
 Result<void> TaskGroup::join(Deadline deadline) {
   // Others may spawn between the end of the last child and our turn.
   while (child_count_ > 0) {
-    const Wake wake = all_ended_.wait(deadline);
-    if (wake != Wake::notified) return wake_error(wake, "end of a task group");
+    if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;
   }
   if (auto error = std::exchange(first_error_, std::nullopt)) return std::move(*error);
   return {};

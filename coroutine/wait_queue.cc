@@ -34,6 +34,14 @@ Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
   return waiter.wake;
 }
 
+Result<void> WaitQueue::wait_or_fail(Deadline deadline, void* slot) {
+  // Read now: whoever is done waiting may find the queue gone.
+  const char* const waited_for = waited_for_;
+  const Wake wake = wait(deadline, Cancellation::observe, slot);
+  if (wake != Wake::notified) return wake_error(wake, waited_for);
+  return {};
+}
+
 void* WaitQueue::front_slot() {
   check(!waiters_.empty(), "somebody waits");
   return waiters_.front().slot;

@@ -41,6 +41,10 @@ class WaitQueue {
   Wake wait(Deadline deadline, Cancellation cancellation = Cancellation::observe,
             void* slot = nullptr);
 
+  // The same, observing cancellation, for who only goes on when notified: anything else is the
+  // error that wake_error() tells of it.
+  Result<void> wait_or_fail(Deadline deadline, void* slot = nullptr);
+
   // The slot of the one that notify_one() would wake. There must be one.
   void* front_slot();
 

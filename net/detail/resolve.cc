@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "coroutine/wait_queue.h"
 #include "net/detail/event_loop_impl.h"
@@ -59,13 +60,13 @@ Result<std::vector<Endpoint>> resolve(EventLoop::Impl& loop, const HostPort& hos
   if (started < 0) return uv_error(started, action);
 
   ++loop.open_count;
-  const coroutine::Wake wake = look_up->ended.wait(deadline);
+  auto waited = look_up->ended.wait_or_fail(deadline);
   --loop.open_count;
   if (!look_up->has_ended) {
     uv_cancel(reinterpret_cast<uv_req_t*>(&look_up->request));  // Works while it is queued.
     look_up.release()->is_abandoned = true;
   }
-  if (wake != coroutine::Wake::notified) return wake_error(wake, "answer").with_context(action);
+  if (!waited) return std::move(waited.error()).with_context(action);
   if (look_up->status < 0) return uv_error(look_up->status, action);
   return std::move(look_up->found);
 }

@@ -40,8 +40,9 @@ Result<std::size_t> TcpStream::read_some(std::span<std::byte> buffer, Deadline d
     start_reading();
     const CallCount::Inside inside(calls_);
     Reader reader{.buffer = buffer};
-    const auto wake = readable_.wait(deadline, coroutine::Cancellation::observe, &reader);
-    if (wake != coroutine::Wake::notified) return wake_error(wake, "bytes").with_context(name());
+    if (auto waited = readable_.wait_or_fail(deadline, &reader); !waited) {
+      return std::move(waited.error()).with_context(name());
+    }
     if (reader.count > 0) return reader.count;
   }
   if (failure_) return *failure_;

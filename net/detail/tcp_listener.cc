@@ -100,9 +100,8 @@ Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
     if (is_of_connection(error)) continue;
     if (error != EAGAIN) return uv_error(-error, action());
     start_watching();
-    const coroutine::Wake wake = connections_.wait(deadline);
-    if (wake != coroutine::Wake::notified) {
-      return wake_error(wake, "connection").with_context(action());
+    if (auto waited = connections_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context(action());
     }
   }
   return Error(Code::unavailable, action() + ": closed");

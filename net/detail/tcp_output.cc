@@ -26,9 +26,8 @@ Result<void> TcpStream::write_all(std::span<const std::byte> bytes, Deadline dea
   if (auto appended = append(bytes); !appended) return appended;
   const CallCount::Inside inside(calls_);
   while (unsent_bytes() > options_.output_bytes_max) {
-    const coroutine::Wake wake = writable_.wait(deadline);
-    if (wake != coroutine::Wake::notified) {
-      return wake_error(wake, "room for output").with_context(name());
+    if (auto waited = writable_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context(name());
     }
     if (failure_) return *failure_;
   }
@@ -59,8 +58,9 @@ Result<void> TcpStream::append(std::span<const std::byte> bytes) {
 Result<void> TcpStream::flush(Deadline deadline) {
   const CallCount::Inside inside(calls_);
   while (!failure_ && unsent_bytes() > 0) {
-    const coroutine::Wake wake = flushed_.wait(deadline);
-    if (wake != coroutine::Wake::notified) return wake_error(wake, "flush").with_context(name());
+    if (auto waited = flushed_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context(name());
+    }
   }
   if (failure_) return *failure_;
   return {};

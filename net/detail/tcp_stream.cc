@@ -31,8 +31,9 @@ Result<void> TcpStream::connect(const Endpoint& peer, Deadline deadline) {
   if (started < 0) return uv_error(started, action);
 
   const CallCount::Inside inside(calls_);
-  const coroutine::Wake wake = connected_.wait(deadline);
-  if (wake != coroutine::Wake::notified) return wake_error(wake, "answer").with_context(action);
+  if (auto waited = connected_.wait_or_fail(deadline); !waited) {
+    return std::move(waited.error()).with_context(action);
+  }
   if (connect_status_ < 0) return uv_error(connect_status_, action);
   opened();
   // Where nobody listens, on a port that the kernel also gives to clients, it may give us that

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -109,6 +110,24 @@ TEST(WaitQueueTest, WakeErrorsSayWhatWasWaitedFor) {
   EXPECT_EQ(wake_error(Wake::cancelled, "turn").code(), Code::cancelled);
   EXPECT_EQ(wake_error(Wake::deadline, "turn").code(), Code::deadline_exceeded);
   EXPECT_NE(wake_error(Wake::deadline, "turn").message().find("turn"), std::string::npos);
+}
+
+TEST(WaitQueueTest, AWaitThatFailsSaysWhatItWaitedFor) {
+  WaitQueue queue("turn");
+  Scheduler::current().post([&] { queue.notify_one(); });
+  EXPECT_TRUE(queue.wait_or_fail(Deadline::never()));
+  const auto late = queue.wait_or_fail(Deadline::after(std::chrono::seconds(1)));
+  EXPECT_EQ(late.error(), wake_error(Wake::deadline, "turn"));
+}
+
+// As a Task that one task joins while another one's patience ends.
+TEST(WaitQueueTest, AQueueMayEndBeforeThoseWhoseWaitIsOver) {
+  auto queue = std::make_unique<WaitQueue>("turn");
+  auto waiter = spawn("waiter", [&] { return queue->wait_or_fail(Deadline::never()); });
+  EXPECT_TRUE(yield());
+  waiter.cancel();
+  queue.reset();
+  EXPECT_EQ(waiter.join().error(), wake_error(Wake::cancelled, "turn"));
 }
 
 TEST(WaitQueueDeathTest, TheLoopMayNotWait) {
