@@ -17,6 +17,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/operation.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
@@ -34,12 +35,7 @@ class Channel {
   // Suspends while the channel is full. Fails with failed_precondition when it is closed, with
   // deadline_exceeded or cancelled otherwise; the value is then lost.
   Result<void> send(T value, Deadline deadline) {
-    if (try_send_from(value)) return {};
-    if (closed_) return closed_error(Code::failed_precondition);
-    Offer offer{.value = &value, .taken = false};
-    if (auto waited = senders_.wait_or_fail(deadline, &offer); !waited) return waited;
-    if (!offer.taken) return closed_error(Code::failed_precondition);
-    return {};
+    return perform(sending(std::move(value)), deadline);
   }
 
   // Never suspends; false when the channel is full or closed.
@@ -47,14 +43,7 @@ class Channel {
 
   // Suspends while the channel is empty. Fails with out_of_range when it is closed and drained,
   // with deadline_exceeded or cancelled otherwise.
-  Result<T> receive(Deadline deadline) {
-    if (auto value = try_receive()) return std::move(*value);
-    if (closed_) return closed_error(Code::out_of_range);
-    std::optional<T> received;
-    if (auto waited = receivers_.wait_or_fail(deadline, &received); !waited) return waited.error();
-    if (!received) return closed_error(Code::out_of_range);
-    return std::move(*received);
-  }
+  Result<T> receive(Deadline deadline) { return perform(receiving(), deadline); }
 
   // Never suspends; nothing when the channel is empty.
   std::optional<T> try_receive() {
@@ -63,9 +52,9 @@ class Channel {
     head_ = (head_ + 1) % ring_.size();
     --size_;
     if (!senders_.empty()) {
-      auto& offer = *static_cast<Offer*>(senders_.front_slot());
-      push(std::move(*offer.value));
-      offer.taken = true;
+      auto& sending = *static_cast<Sending*>(senders_.front_slot());
+      push(std::move(sending.value_));
+      sending.sent_ = true;
       senders_.notify_one();
     }
     return value;
@@ -82,12 +71,13 @@ class Channel {
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return ring_.size(); }
 
- private:
-  struct Offer {
-    T* value;
-    bool taken;
-  };
+  // The two as operations, for select() and stackless coroutines.
+  class Sending;
+  class Receiving;
+  Sending sending(T value) { return Sending(*this, std::move(value)); }
+  Receiving receiving() { return Receiving(*this); }
 
+ private:
   bool try_send_from(T& value) {
     if (closed_) return false;
     if (!receivers_.empty()) {
@@ -114,6 +104,55 @@ class Channel {
   bool closed_ = false;
   WaitQueue senders_{"channel send"};
   WaitQueue receivers_{"channel receive"};
+};
+
+template <typename T>
+class Channel<T>::Sending {
+ public:
+  using Value = void;
+
+  bool try_complete() {
+    sent_ = channel_.try_send_from(value_);
+    return sent_ || channel_.closed_;
+  }
+  WaitQueue& queue() { return channel_.senders_; }
+  void* slot() { return this; }
+  Result<void> finish() {
+    if (!sent_) return closed_error(Code::failed_precondition);
+    return {};
+  }
+
+ private:
+  friend class Channel;
+  Sending(Channel& channel, T value) : channel_(channel), value_(std::move(value)) {}
+
+  Channel& channel_;
+  T value_;
+  bool sent_ = false;
+};
+
+template <typename T>
+class Channel<T>::Receiving {
+ public:
+  using Value = T;
+
+  bool try_complete() {
+    value_ = channel_.try_receive();
+    return value_ || channel_.closed_;
+  }
+  WaitQueue& queue() { return channel_.receivers_; }
+  void* slot() { return &value_; }
+  Result<T> finish() {
+    if (!value_) return closed_error(Code::out_of_range);
+    return std::move(*value_);
+  }
+
+ private:
+  friend class Channel;
+  explicit Receiving(Channel& channel) : channel_(channel) {}
+
+  Channel& channel_;
+  std::optional<T> value_;
 };
 
 }  // namespace corolane::coroutine

@@ -7,6 +7,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/operation.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
@@ -27,10 +28,23 @@ class Event {
   void pulse() { waiters_.notify_all(); }
 
   // Suspends until the event is set or pulsed. Fails with deadline_exceeded or cancelled.
-  Result<void> wait(Deadline deadline) {
-    if (set_) return {};
-    return waiters_.wait_or_fail(deadline);
-  }
+  Result<void> wait(Deadline deadline) { return perform(waiting(), deadline); }
+
+  // The same as an operation, for select() and stackless coroutines.
+  class Waiting {
+   public:
+    using Value = void;
+
+    explicit Waiting(Event& event) : event_(event) {}
+    bool try_complete() const { return event_.set_; }
+    WaitQueue& queue() { return event_.waiters_; }
+    void* slot() { return nullptr; }
+    Result<void> finish() { return {}; }
+
+   private:
+    Event& event_;
+  };
+  Waiting waiting() { return Waiting(*this); }
 
  private:
   WaitQueue waiters_;

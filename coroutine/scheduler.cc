@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -14,14 +15,14 @@
 namespace corolane::coroutine {
 namespace {
 
-thread_local Scheduler* current_scheduler = nullptr;
-
 // A turn should be long against the system call that ends it, and short against what people
 // notice: the number of switches in it follows their cost to stay between these.
 constexpr Duration turn_min = std::chrono::microseconds(50);
 constexpr Duration turn_max = std::chrono::microseconds(200);
 constexpr std::uint32_t turn_budget_min = 16;
 constexpr std::uint32_t turn_budget_max = 4096;
+
+constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t nanoseconds_since(std::uint64_t start_cycles) {
   const std::uint64_t elapsed = cycle_count() - start_cycles;
@@ -41,14 +42,17 @@ struct Scheduler::Posted {
 // Makes the scheduler the current one of this thread for the length of run().
 struct Scheduler::ThreadBinding {
   explicit ThreadBinding(Scheduler& scheduler)
-      : previous_scheduler(std::exchange(current_scheduler, &scheduler)),
+      : previous_scheduler(std::exchange(Scheduler::current_, &scheduler)),
+        previous_task(std::exchange(Scheduler::running_, nullptr)),
         previous_source(corolane::detail::set_thread_time_source(&scheduler.source_)) {}
   ~ThreadBinding() {
     corolane::detail::set_thread_time_source(previous_source);
-    current_scheduler = previous_scheduler;
+    Scheduler::running_ = previous_task;
+    Scheduler::current_ = previous_scheduler;
   }
 
   Scheduler* previous_scheduler;
+  detail::TaskControl* previous_task;
   const corolane::detail::TimeSource* previous_source;
 };
 
@@ -57,16 +61,15 @@ Scheduler::Scheduler(EventSource& source, Options options)
       options_(options),
       stacks_(options.stacks),
       timers_(source.now()),
-      next_switch_sample_(options.switch_sample_interval),
+      sample_left_(options.switch_sample_interval == 0 ? never_sample
+                                                       : options.switch_sample_interval),
       next_create_sample_(options.create_sample_interval),
       turn_time_(source.now()) {
   // Measured now rather than inside the first sample.
   cycles_per_ns();
   cycle_count_overhead();
   corolane::detail::set_task_namer([]() -> std::string_view {
-    Scheduler* const scheduler = current_scheduler;
-    return scheduler == nullptr || scheduler->running_ == nullptr ? std::string_view{}
-                                                                  : scheduler->running_->name();
+    return running_ == nullptr ? std::string_view{} : running_->name();
   });
 }
 
@@ -77,17 +80,10 @@ Scheduler::~Scheduler() {
   }
 }
 
-Scheduler& Scheduler::current() {
-  check(current_scheduler != nullptr, "this thread runs a scheduler");
-  return *current_scheduler;
-}
-
-Scheduler* Scheduler::current_or_null() { return current_scheduler; }
-
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main) {
-  check(exceptions_ == nullptr, "run() is not called while it runs");
+  check(thread_.exceptions == nullptr, "run() is not called while it runs");
   const ThreadBinding binding(*this);
-  exceptions_ = &detail::thread_exception_state();
+  thread_ = detail::ThreadState::of_this_thread();
   turn_time_ = source_.now();
 
   Result<void> result;
@@ -109,7 +105,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   } else {
     result = frame.error();
   }
-  exceptions_ = nullptr;
+  thread_ = {};
   return result;
 }
 
@@ -132,8 +128,8 @@ std::vector<TaskInfo> Scheduler::tasks(std::size_t count_max) const {
     if (infos.size() == count_max) return false;
     infos.push_back({.id = task.id,
                      .name = std::string(task.name()),
-                     .state = task.state,
-                     .cancelled = task.cancelled,
+                     .state = &task == running_ ? TaskState::running : task.state,
+                     .cancelled = task.is_cancelled(),
                      .waiting_for = task.waiting_for == nullptr ? "" : task.waiting_for,
                      .in_state = turn_time_ - task.state_since,
                      .age = turn_time_ - task.spawned_at,
@@ -143,7 +139,11 @@ std::vector<TaskInfo> Scheduler::tasks(std::size_t count_max) const {
   return infos;
 }
 
-Scheduler::Statistics Scheduler::statistics() const { return statistics_; }
+Scheduler::Statistics Scheduler::statistics() const {
+  Statistics statistics = statistics_;
+  statistics.switch_count += steps_ - steps_left_;
+  return statistics;
+}
 
 // What others sent, what became due, what is ready.
 void Scheduler::turn() {
@@ -174,12 +174,15 @@ void Scheduler::run_posted() {
 }
 
 void Scheduler::run_ready() {
-  if (ready_.empty()) return;
-  switches_left_ = turn_budget_;
-  detail::Context& first = pick_next();
-  detail::ContextSwitch::switch_to(loop_context_, first, *exceptions_);
-  end_switch_sample();
-  if (switches_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
+  turn_left_ = turn_budget_;
+  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+  while (turn_left_ > 0 && has_next_task()) {
+    const detail::ReadyRing::Entry first = take_next_task();
+    detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame,
+                                     thread_);
+    count_steps();
+  }
+  if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
 }
 
 void Scheduler::adapt_turn_budget(Duration turn) {
@@ -193,68 +196,78 @@ void Scheduler::report_deadlock() const {
   std::abort();
 }
 
-// The next ready task, or the loop when none is ready or the turn is over.
-inline detail::Context& Scheduler::pick_next() {
-  if (switches_left_ == 0 || ready_.empty()) {
+void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
+  const bool timed = steps_left_ == 0 && is_switch_timed();
+  if (turn_left_ == 0 || !has_next_task()) {
     running_ = nullptr;
-    return loop_context_;
+    detail::ContextSwitch::switch_to(running, frame, loop_context_, loop_context_.frame, thread_);
+    return;
   }
-  --switches_left_;
-  ++statistics_.switch_count;
-  detail::TaskControl& next = ready_.pop();
-  next.state = TaskState::running;
-  next.state_since = turn_time_;
-  running_ = &next;
-  return next.context;
-}
-
-inline void Scheduler::begin_switch_sample() {
-  if (--next_switch_sample_ == 0) [[unlikely]] {
-    next_switch_sample_ = options_.switch_sample_interval;
-    if (next_switch_sample_ != 0) switch_sample_start_ = cycle_count();
+  const detail::ReadyRing::Entry next = take_next_task();
+  if (next.owner == &running) return;
+  if (timed && running_->has_begun) {
+    detail::ContextSwitch::switch_to(running, frame, *running_, next.frame, thread_,
+                                     &Scheduler::end_switch_sample);
+  } else {
+    detail::ContextSwitch::switch_to(running, frame, *running_, next.frame, thread_);
   }
 }
 
-inline void Scheduler::end_switch_sample() {
-  if (switch_sample_start_ != 0) [[unlikely]] {
-    // Ways through the loop are no switches from task to task.
-    const std::uint64_t start = std::exchange(switch_sample_start_, 0);
-    if (running_ != nullptr) statistics_.switch_ns.record(nanoseconds_since(start));
-  }
-}
-
-void Scheduler::suspend_running() {
-  detail::TaskControl& task = *running_;
-  if (task.state == TaskState::running) {
-    task.state = TaskState::suspended;
-    task.state_since = turn_time_;
-  }
-  begin_switch_sample();
-  detail::Context& next = pick_next();
-  if (&next != &task.context) {
-    detail::ContextSwitch::switch_to(task.context, next, *exceptions_);
-  }
-  end_switch_sample();
-}
-
-void Scheduler::end_running() {
-  detail::TaskControl& task = *running_;
-  task.state = TaskState::ended;
-  task.state_since = turn_time_;
-  task.joiners.notify_all();
+void Scheduler::end(detail::TaskControl& running) {
+  running.state = TaskState::ended;
+  running.state_since = turn_time_;
+  running.joiners.notify_all();
   // From here on the stack may be handed out again, but to nobody who runs before we left it.
-  drop_reference(task);
-  begin_switch_sample();
-  detail::ContextSwitch::leave_to(task.context, pick_next(), *exceptions_);
+  drop_reference(running);
+  const bool timed = --steps_left_ == 0 && is_switch_timed();
+  if (turn_left_ == 0 || !has_next_task()) {
+    running_ = nullptr;
+    detail::ContextSwitch::leave_to(running, loop_context_, loop_context_.frame);
+  }
+  const detail::ReadyRing::Entry next = take_next_task();
+  if (timed && running_->has_begun) {
+    detail::ContextSwitch::leave_to(running, *running_, next.frame, &Scheduler::end_switch_sample);
+  }
+  detail::ContextSwitch::leave_to(running, *running_, next.frame);
 }
 
-void Scheduler::enter_task(detail::Context& context) {
-  Scheduler& scheduler = *current_scheduler;
-  scheduler.end_switch_sample();
+void Scheduler::count_steps() {
+  const std::uint32_t done = steps_ - steps_left_;
+  statistics_.switch_count += done;
+  turn_left_ -= done;
+  if (sample_left_ != never_sample) sample_left_ -= done;
+  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+}
+
+bool Scheduler::is_switch_timed() {
+  const std::uint64_t start = cycle_count();
+  count_steps();
+  if (sample_left_ > 0) return false;
+  sample_left_ = options_.switch_sample_interval;
+  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+  // Ways through the loop are no switches from task to task.
+  const bool timed = turn_left_ > 0 && has_next_task();
+  if (timed) switch_sample_start_ = start;
+  return timed;
+}
+
+// Runs first in the task that was switched to, on top of what it did last.
+detail::Transfer Scheduler::end_switch_sample(detail::Transfer transfer) {
+  Scheduler& scheduler = *current_;
+  const std::uint64_t start = std::exchange(scheduler.switch_sample_start_, 0);
+  scheduler.statistics_.switch_ns.record(nanoseconds_since(start));
+  return transfer;
+}
+
+void Scheduler::enter_task() {
+  Scheduler& scheduler = *current_;
+  *scheduler.thread_.error_number = 0;
+  // There was nothing yet to run on top of.
+  if (scheduler.switch_sample_start_ != 0) end_switch_sample({});
   detail::TaskControl& task = *scheduler.running_;
-  check(&task.context == &context, "the task that was picked is the one that runs");
+  task.has_begun = true;
   task.run(task);
-  scheduler.end_running();
+  scheduler.end(task);
 }
 
 Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
@@ -275,8 +288,9 @@ void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_begin) 
   all_tasks_.push_back(task);
   ++statistics_.created_count;
   statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
-  task.context.prepare(task.stack.base, frame_begin, &Scheduler::enter_task);
-  ready_.push(task);
+  task.prepare<&Scheduler::enter_task>(task.stack.base, frame_begin);
+  ready_.reserve(statistics_.task_count);
+  ready_.push(&task, task.frame);
   if (create_sample_start_ != 0) [[unlikely]] {
     statistics_.create_ns.record(nanoseconds_since(std::exchange(create_sample_start_, 0)));
   }
@@ -292,38 +306,20 @@ void Scheduler::drop_reference(detail::TaskControl& task) {
 
 detail::TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
                                  std::string_view task_name, const std::source_location& spawn_site)
-    : scheduler(owner),
-      state_since(owner.turn_time()),
+    : TaskHead(owner),
       stack(own_stack),
       id(0),
       spawned_at(owner.turn_time()),
       site(spawn_site),
       name_size(static_cast<std::uint8_t>(std::min(task_name.size(), name_size_max))) {
+  state_since = spawned_at;
   std::copy_n(task_name.begin(), name_size, name_text.begin());
 }
 
 void detail::TaskControl::cancel() {
   if (state == TaskState::ended) return;
-  cancelled = true;
-  if (waiter != nullptr) waiter->end(Wake::cancelled);
-}
-
-void detail::TaskControl::make_ready() {
-  state = TaskState::ready;
-  state_since = scheduler.turn_time();
-  scheduler.ready_.push(*this);
-}
-
-detail::TaskControl& detail::TaskAccess::running() {
-  Scheduler& scheduler = Scheduler::current();
-  check(scheduler.running_ != nullptr, "only a task may suspend, the loop may not");
-  return *scheduler.running_;
-}
-
-void detail::TaskAccess::yield_running() {
-  TaskControl& task = running();
-  task.make_ready();
-  task.scheduler.suspend_running();
+  flags |= cancelled_flag;
+  if (wait != nullptr) wait->end(Wake::cancelled);
 }
 
 Error detail::stray_exception_error(TaskControl& task, const std::exception* exception) {

@@ -15,10 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "coroutine/base/check.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
-#include "coroutine/detail/context.h"
+#include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/task_info.h"
@@ -73,7 +75,7 @@ class Scheduler {
 
   // The scheduler that runs on this thread; current() checks that there is one.
   static Scheduler& current();
-  static Scheduler* current_or_null();
+  static Scheduler* current_or_null() { return current_; }
 
   // The time at the start of this turn of the loop: for marks that need no precision.
   TimePoint turn_time() const { return turn_time_; }
@@ -85,9 +87,9 @@ class Scheduler {
   Statistics statistics() const;
 
  private:
-  friend class WaitQueue;
   friend class detail::TaskAccess;
   friend struct detail::TaskControl;
+  friend class detail::Wait;
 
   struct Posted;
   struct ThreadBinding;
@@ -99,36 +101,75 @@ class Scheduler {
   void adapt_turn_budget(Duration turn);
   [[noreturn]] void report_deadlock() const;
 
-  detail::Context& pick_next();
-  void begin_switch_sample();
-  void end_switch_sample();
-  void suspend_running();
-  [[noreturn]] void end_running();
-  static void enter_task(detail::Context& context);
+  // Leave the running task for the next ready one, or for the loop; `frame` is where to file the
+  // running one's.
+  void suspend(detail::TaskControl& running, void*& frame);
+  void suspend_slowly(detail::TaskControl& running, void*& frame);
+  [[noreturn]] void end(detail::TaskControl& running);
+  bool has_next_task() const;
+  detail::ReadyRing::Entry take_next_task();
+  // At the end of the steps: what comes first, the end of the turn or a switch to be timed?
+  bool is_switch_timed();
+  void count_steps();
+  static detail::Transfer end_switch_sample(detail::Transfer transfer);
+  static void enter_task();
 
   Result<Stack> begin_spawn(std::size_t stack_size_bytes);
   void finish_spawn(detail::TaskControl& task, std::byte* frame_begin);
   void drop_reference(detail::TaskControl& task);
 
+  static inline constinit thread_local Scheduler* current_ = nullptr;
+  // Null while a loop itself runs.
+  static inline constinit thread_local detail::TaskControl* running_ = nullptr;
+
+  // What a switch touches comes first.
+  detail::ReadyRing ready_;
+  // Switches until there is more to do than to switch: the turn is over, or one is to be timed.
+  std::uint32_t steps_left_ = 0;
+  std::uint32_t steps_ = 0;     // How many there were when they were last counted.
+  detail::ThreadState thread_;  // Of the thread that is in run().
+  detail::Context loop_context_;
+
   EventSource& source_;
   Options options_;
   StackPool stacks_;
   TimerWheel timers_;
-  detail::ReadyRing ready_;
-  detail::Context loop_context_;
-  detail::ExceptionState* exceptions_ = nullptr;  // Of the thread that is in run().
-  detail::TaskControl* running_ = nullptr;        // Null while the loop itself runs.
-  std::uint32_t turn_budget_ = 256;               // Switches per turn; follows their cost.
-  std::uint32_t switches_left_ = 0;               // In this turn.
-  std::uint32_t next_switch_sample_;
+  std::uint32_t turn_budget_ = 256;  // Switches per turn; follows their cost.
+  std::uint32_t turn_left_ = 0;      // Of them, when steps were last counted.
+  std::uint32_t sample_left_;        // Until the next timed one, likewise.
   std::uint32_t next_create_sample_;
-  std::uint64_t switch_sample_start_ = 0;  // In cycles; zero when none is being timed.
-  std::uint64_t create_sample_start_ = 0;
+  std::uint64_t switch_sample_start_ = 0;  // In cycles.
+  std::uint64_t create_sample_start_ = 0;  // In cycles; zero when none is being timed.
   TimePoint turn_time_;
   TaskId last_task_id_ = 0;
   detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
   Statistics statistics_;
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
 };
+
+inline Scheduler& Scheduler::current() {
+  check(current_ != nullptr, "this thread runs a scheduler");
+  return *current_;
+}
+
+[[gnu::always_inline]] inline void Scheduler::suspend(detail::TaskControl& running, void*& frame) {
+  if (--steps_left_ == 0) [[unlikely]] {
+    return suspend_slowly(running, frame);
+  }
+  if (!has_next_task()) return suspend_slowly(running, frame);
+  const detail::ReadyRing::Entry next = take_next_task();
+  if (next.owner == &running) return;
+  detail::ContextSwitch::switch_to(running, frame, *running_, next.frame, thread_);
+}
+
+inline bool Scheduler::has_next_task() const {
+  return !ready_.empty() && !ready_.front().is_stackless();
+}
+
+inline detail::ReadyRing::Entry Scheduler::take_next_task() {
+  const detail::ReadyRing::Entry next = ready_.pop();
+  running_ = static_cast<detail::TaskControl*>(next.owner);
+  return next;
+}
 
 }  // namespace corolane::coroutine

@@ -18,6 +18,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/task_frame.h"
+#include "coroutine/operation.h"
 #include "coroutine/stack_pool.h"
 
 namespace corolane::coroutine {
@@ -68,6 +69,10 @@ class [[nodiscard]] Task {
   // the caller is cancelled or the deadline passes first, that is the error and the task stays
   // owned.
   Result<T> join(Deadline deadline = Deadline::never());
+
+  // The same as an operation, for select() and stackless coroutines.
+  class Joining;
+  Joining joining() { return Joining(*this); }
 
   // Asks the task to end; does not wait for it. Does nothing to one that has ended.
   void cancel() {
@@ -131,23 +136,44 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
 }
 
 template <typename T>
-Result<T> Task<T>::join(Deadline deadline) {
-  while (!is_done()) {
-    if (auto waited = control_->joiners.wait_or_fail(deadline); !waited) return waited.error();
+class Task<T>::Joining {
+ public:
+  using Value = T;
+
+  bool try_complete() const { return task_.is_done(); }
+  WaitQueue& queue() { return task_.control_->joiners; }
+  void* slot() { return nullptr; }
+  Result<T> finish() {
+    // Another task may have joined it just now, and even put a new one in its place.
+    if (task_.control_ == nullptr || !task_.is_done()) return task_.refusal_;
+    return task_.take_result();
   }
-  // Another task may have joined it just now.
-  if (control_ == nullptr) return refusal_;
-  return take_result();
+
+ private:
+  friend class Task;
+  explicit Joining(Task& task) : task_(task) {}
+
+  Task& task_;
+};
+
+template <typename T>
+Result<T> Task<T>::join(Deadline deadline) {
+  return perform(joining(), deadline);
 }
 
 // Lets the other ready tasks run first. Fails with cancelled only.
-Result<void> yield();
+[[gnu::always_inline]] inline Result<void> yield() {
+  if (detail::TaskAccess::yield() == 0) [[likely]] {
+    return {};
+  }
+  return wake_error(Wake::cancelled, "yield");
+}
 
 // Suspends until then. Fails with cancelled only: at once when the task is cancelled.
 Result<void> sleep_until(Deadline deadline);
 inline Result<void> sleep_for(Duration duration) { return sleep_until(Deadline::after(duration)); }
 
 // True when the running task was cancelled: for long computations between suspending calls.
-bool is_cancelled();
+inline bool is_cancelled() { return detail::TaskAccess::running().is_cancelled(); }
 
 }  // namespace corolane::coroutine

@@ -10,7 +10,9 @@
 // suspend.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,7 +33,11 @@ class Timer : public detail::ListNode<class TimerTag> {
 
   bool is_armed() const { return wheel_ != nullptr; }
   // Does nothing when not armed.
-  void cancel();
+  inline void cancel();
+
+ protected:
+  // What is due calls it, and may the heir.
+  void call_back() { callback_(*this); }
 
  private:
   friend class TimerWheel;
@@ -39,7 +45,6 @@ class Timer : public detail::ListNode<class TimerTag> {
   Callback callback_;
   TimerWheel* wheel_ = nullptr;
   TimePoint time_;
-  std::uint16_t slot_ = 0;
 };
 
 class TimerWheel {
@@ -68,18 +73,48 @@ class TimerWheel {
   static constexpr int slot_count = 1 << level_bits;
   static constexpr int level_count = 8;
 
-  static std::uint64_t tick_of(TimePoint time);
+  static std::uint64_t tick_of(TimePoint time) {
+    const auto count = time.time_since_epoch().count();
+    return count <= 0 ? 0 : static_cast<std::uint64_t>(count) >> tick_bits;
+  }
   void insert(Timer& timer);
-  void remove(Timer& timer);
   // Moves the timers of the slots that begin at `tick` down to lower levels.
   void cascade(std::uint64_t tick);
   // The first tick at which a slot that has timers begins; the largest value when there is none.
   std::uint64_t next_tick() const;
 
-  std::array<std::array<Slot, slot_count>, level_count> slots_;
-  std::array<std::uint64_t, level_count> occupied_{};  // A bit per slot that has timers.
-  std::uint64_t tick_;                                 // Everything before it has fired.
+  std::uint64_t tick_;  // Everything before it has fired.
   std::size_t armed_count_ = 0;
+  // A bit per slot that may have timers: cleared when somebody looks, so that cancelling does not
+  // have to know the slot.
+  mutable std::array<std::uint64_t, level_count> occupied_{};
+  std::array<std::array<Slot, slot_count>, level_count> slots_;
 };
+
+inline void Timer::cancel() {
+  if (wheel_ == nullptr) return;
+  --wheel_->armed_count_;
+  wheel_ = nullptr;
+  unlink();
+}
+
+inline void TimerWheel::arm(Timer& timer, Deadline deadline) {
+  timer.cancel();
+  if (deadline.is_never()) return;
+  timer.time_ = deadline.time();
+  timer.wheel_ = this;
+  ++armed_count_;
+  insert(timer);
+}
+
+inline void TimerWheel::insert(Timer& timer) {
+  const std::uint64_t tick = std::max(tick_of(timer.time_), tick_);
+  const std::uint64_t differing = tick ^ tick_;
+  const std::size_t level =
+      differing == 0 ? 0 : (static_cast<std::size_t>(std::bit_width(differing)) - 1) / level_bits;
+  const auto index = static_cast<std::size_t>((tick >> (level * level_bits)) % slot_count);
+  slots_[level][index].push_back(timer);
+  occupied_[level] |= std::uint64_t{1} << index;
+}
 
 }  // namespace corolane::coroutine

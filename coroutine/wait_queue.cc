@@ -1,8 +1,8 @@
+// How a task waits: everything else of a queue is inlined.
 #include "coroutine/wait_queue.h"
 
 #include <string>
 
-#include "coroutine/base/check.h"
 #include "coroutine/detail/task_frame.h"
 
 namespace corolane::coroutine {
@@ -16,41 +16,28 @@ Error wake_error(Wake wake, const char* waited_for) {
                std::string("deadline passed while waiting: ") + waited_for);
 }
 
-WaitQueue::~WaitQueue() { check(waiters_.empty(), "nobody waits for a thing that is destroyed"); }
-
 Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
   detail::TaskControl& task = detail::TaskAccess::running();
-  Scheduler& scheduler = task.scheduler;
-  if (cancellation == Cancellation::observe && task.cancelled) return Wake::cancelled;
-  if (deadline <= Deadline::at(scheduler.turn_time())) return Wake::deadline;
+  const bool observes = cancellation == Cancellation::observe;
+  if (observes && task.is_cancelled()) return Wake::cancelled;
+  if (deadline <= Deadline::at(task.scheduler.turn_time())) return Wake::deadline;
 
-  Waiter waiter(task);
-  waiter.slot = slot;
-  waiters_.push_back(waiter);
-  scheduler.timers().arm(waiter, deadline);
-  if (cancellation == Cancellation::observe) task.waiter = &waiter;
-  task.waiting_for = waited_for_;
-  scheduler.suspend_running();
-  return waiter.wake;
+  detail::Place place;
+  place.slot = slot;
+  detail::TaskWait wait(task, {&place, 1});
+  places_.push_back(place);
+  wait.suspend(deadline, observes, waited_for_);
+  return wait.wake();
 }
 
 Result<void> WaitQueue::wait_or_fail(Deadline deadline, void* slot) {
   // Read now: whoever is done waiting may find the queue gone.
   const char* const waited_for = waited_for_;
   const Wake wake = wait(deadline, Cancellation::observe, slot);
-  if (wake != Wake::notified) return wake_error(wake, waited_for);
+  if (wake != Wake::notified) [[unlikely]] {
+    return wake_error(wake, waited_for);
+  }
   return {};
-}
-
-void* WaitQueue::front_slot() {
-  check(!waiters_.empty(), "somebody waits");
-  return waiters_.front().slot;
-}
-
-bool WaitQueue::notify_one() {
-  if (waiters_.empty()) return false;
-  waiters_.front().end(Wake::notified);
-  return true;
 }
 
 std::size_t WaitQueue::notify_all() {
@@ -59,17 +46,23 @@ std::size_t WaitQueue::notify_all() {
   return count;
 }
 
-void WaitQueue::Waiter::on_deadline(Timer& timer) {
-  static_cast<Waiter&>(timer).end(Wake::deadline);
+namespace detail {
+
+void TaskWait::suspend(Deadline deadline, bool observes_cancellation, const char* waiting_for) {
+  Scheduler& scheduler = task_.scheduler;
+  scheduler.timers().arm(*this, deadline);
+  if (observes_cancellation) task_.wait = this;
+  task_.waiting_for = waiting_for;
+  TaskAccess::suspend(task_, TaskState::suspended);
 }
 
-void WaitQueue::Waiter::end(Wake how) {
-  static_cast<detail::ListNode<WaiterTag>&>(*this).unlink();
-  cancel();
-  wake = how;
-  task.waiter = nullptr;
-  task.waiting_for = nullptr;
-  task.make_ready();
+void TaskWait::woken(Timer& timer) {
+  auto& self = static_cast<TaskWait&>(timer);
+  self.leave_places();
+  self.task_.wait = nullptr;
+  self.task_.waiting_for = nullptr;
+  TaskAccess::make_ready(self.task_);
 }
 
+}  // namespace detail
 }  // namespace corolane::coroutine

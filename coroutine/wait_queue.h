@@ -4,23 +4,19 @@
 // something through its slot, so that a latecomer cannot snatch it in between. A wait ends by a
 // notify, by its deadline or by cancellation of the task, by exactly one of them.
 //
-// Not thread-safe: all tasks of a queue belong to one scheduler. To wait, one must be a task; to
-// notify, any code on the scheduler's thread.
+// Not thread-safe: all tasks of a queue belong to one scheduler. To wait, one must be a task or a
+// stackless coroutine; to notify, any code on the scheduler's thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "coroutine/base/check.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/list.h"
-#include "coroutine/timer_wheel.h"
+#include "coroutine/detail/wait.h"
 
 namespace corolane::coroutine {
-namespace detail {
-struct TaskControl;
-}
-
-enum class Wake : std::uint8_t { notified, deadline, cancelled };
 
 // The failure that a wait of that kind reports: deadline_exceeded or cancelled.
 Error wake_error(Wake wake, const char* waited_for);
@@ -31,9 +27,10 @@ class WaitQueue {
  public:
   // `waited_for` is what introspection shows ("mutex", "reply"); it outlives the queue.
   explicit WaitQueue(const char* waited_for) : waited_for_(waited_for) {}
-  ~WaitQueue();
+  ~WaitQueue() { check(places_.empty(), "nobody waits for a thing that is destroyed"); }
 
-  bool empty() const { return waiters_.empty(); }
+  bool empty() const { return places_.empty(); }
+  const char* waited_for() const { return waited_for_; }
 
   // Suspends the running task until one of the three happened. Returns at once when the deadline
   // has passed and, unless it ignores that, when the task is cancelled already. `slot` is what
@@ -45,31 +42,30 @@ class WaitQueue {
   // error that wake_error() tells of it.
   Result<void> wait_or_fail(Deadline deadline, void* slot = nullptr);
 
+  // Queues a place of a wait that is about to begin: what wait() is made of, for those that wait
+  // in several queues or have no stack.
+  void add(detail::Place& place) { places_.push_back(place); }
+
   // The slot of the one that notify_one() would wake. There must be one.
-  void* front_slot();
+  void* front_slot() {
+    check(!places_.empty(), "somebody waits");
+    return places_.front().slot;
+  }
 
   // Returns false when nobody waited. Never suspends: the woken task is queued as ready.
-  bool notify_one();
-  // Returns how many it woke.
+  bool notify_one() {
+    if (places_.empty()) return false;
+    detail::Place& place = places_.front();
+    place.wait->end(Wake::notified, &place);
+    return true;
+  }
+
+  // Wakes those that wait now, and returns how many.
   std::size_t notify_all();
 
  private:
-  friend struct detail::TaskControl;
-
-  // One wait of one task; lives on the stack of that task.
-  struct Waiter : detail::ListNode<struct WaiterTag>, Timer {
-    explicit Waiter(detail::TaskControl& waiting_task)
-        : Timer(&Waiter::on_deadline), task(waiting_task) {}
-    static void on_deadline(Timer& timer);
-    void end(Wake how);
-
-    detail::TaskControl& task;
-    void* slot = nullptr;
-    Wake wake = Wake::notified;
-  };
-
   const char* waited_for_;
-  detail::List<Waiter, WaiterTag> waiters_;
+  detail::List<detail::Place, detail::PlaceTag> places_;
 };
 
 }  // namespace corolane::coroutine

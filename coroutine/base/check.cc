@@ -13,7 +13,7 @@ std::atomic<detail::TaskNamer> task_namer = nullptr;
 
 void detail::set_task_namer(TaskNamer namer) { task_namer.store(namer); }
 
-void detail::check_failed(std::string_view claim, const std::source_location& place) {
+void detail::check_failed(std::string_view claim, std::source_location place) {
   const TaskNamer namer = task_namer.load();
   const std::string_view task = namer != nullptr ? namer() : std::string_view{};
   std::fprintf(stderr, "check failed: %.*s\n  at %s:%u in %s\n  in task %.*s\n",

@@ -10,7 +10,7 @@
 namespace corolane {
 namespace detail {
 
-[[noreturn]] void check_failed(std::string_view claim, const std::source_location& place);
+[[noreturn]] void check_failed(std::string_view claim, std::source_location place);
 
 // Names the running task for check(); the task layer sets it, null means there is none.
 using TaskNamer = std::string_view (*)();
@@ -20,7 +20,7 @@ void set_task_namer(TaskNamer namer);
 
 // `claim` says what holds when all is well: check(count > 0, "a released slot was in use").
 inline void check(bool holds, std::string_view claim,
-                  const std::source_location& place = std::source_location::current()) {
+                  std::source_location place = std::source_location::current()) {
   if (!holds) [[unlikely]] {
     detail::check_failed(claim, place);
   }

@@ -1,39 +1,39 @@
+// What of a context is not inlined: the state of the thread below it, and the check that our
+// declarations of Boost.Context are Boost's.
 #include "coroutine/detail/context.h"
 
 #include <cxxabi.h>
 
+#include <boost/context/detail/fcontext.hpp>
+#include <cerrno>
+#include <type_traits>
+
 #include "coroutine/detail/context_switch.h"
 
 namespace corolane::coroutine::detail {
+namespace {
 
-void Context::prepare(std::byte* base, std::byte* top, Entry entry) {
-  handle_ = boost::context::detail::make_fcontext(top, static_cast<std::size_t>(top - base),
-                                                  &ContextSwitch::enter);
-  entry_ = entry;
-  ended_ = false;
-#if defined(COROLANE_ASAN)
-  stack_bottom_ = base;
-  stack_size_ = static_cast<std::size_t>(top - base);
-#endif
-#if defined(COROLANE_TSAN)
-  fiber_ = __tsan_create_fiber(0);
-#endif
-}
+namespace fcontext = boost::context::detail;
 
-void ContextSwitch::enter(boost::context::detail::transfer_t transfer) {
-  // Nothing called this function: every unwinder stops here.
-#if defined(__x86_64__)
-  asm volatile(".cfi_undefined rip");
-#elif defined(__aarch64__)
-  asm volatile(".cfi_undefined x30");
-#endif
-  Context& self = arrive(transfer);
-  self.entry_(self);
-  __builtin_unreachable();
-}
+static_assert(std::is_same_v<fcontext::fcontext_t, void*>);
+static_assert(sizeof(Transfer) == sizeof(fcontext::transfer_t) &&
+              offsetof(Transfer, left) == offsetof(fcontext::transfer_t, fctx) &&
+              offsetof(Transfer, data) == offsetof(fcontext::transfer_t, data));
+static_assert(std::is_same_v<decltype(&fcontext::jump_fcontext),
+                             fcontext::transfer_t (*)(fcontext::fcontext_t, void*)>);
+static_assert(
+    std::is_same_v<decltype(&fcontext::make_fcontext),
+                   fcontext::fcontext_t (*)(void*, std::size_t, void (*)(fcontext::transfer_t))>);
+static_assert(
+    std::is_same_v<decltype(&fcontext::ontop_fcontext),
+                   fcontext::transfer_t (*)(fcontext::fcontext_t, void*,
+                                            fcontext::transfer_t (*)(fcontext::transfer_t))>);
 
-ExceptionState& thread_exception_state() {
-  return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+}  // namespace
+
+ThreadState ThreadState::of_this_thread() {
+  return {.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals()),
+          .error_number = &errno};
 }
 
 }  // namespace corolane::coroutine::detail

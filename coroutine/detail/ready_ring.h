@@ -1,62 +1,94 @@
-// The queue of ready tasks: first in, first out, in a dense ring of pointers.
+// The queue of what is ready to run: first in, first out, in a dense ring.
 //
-// Dense, so that the next tasks are known without touching them: their control blocks and saved
-// registers are fetched into the cache while others run. A linked list can fetch only the next
-// one, too late to help.
+// Dense, and with the saved frame next to the task it belongs to, so that the way from one task to
+// the next leads through the ring alone: what will run is known without touching it, and its
+// control block and saved registers are fetched into the cache while others run. A linked list
+// could fetch only the next one, too late to help.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
-#include <utility>
-
-#include "coroutine/detail/task_control.h"
+#include <new>
 
 namespace corolane::coroutine::detail {
 
 class ReadyRing {
  public:
-  ReadyRing() : slots_(std::make_unique<TaskControl*[]>(capacity_)) {}
+  // A task, or a stackless coroutine. Each is in the ring at most once.
+  struct Entry {
+    void* owner;  // The task's control block; of a stackless coroutine, what it pleases.
+    // Where it goes on: the saved registers of a task on its stack, or the frame of a stackless
+    // coroutine with the lowest bit set.
+    void* frame;
+
+    bool is_stackless() const { return (reinterpret_cast<std::uintptr_t>(frame) & 1) != 0; }
+  };
+
+  ReadyRing() { reserve(1024); }
 
   bool empty() const { return head_ == tail_; }
-  std::size_t size() const { return tail_ - head_; }
+  std::size_t size() const { return (tail_ - head_) / sizeof(Entry); }
 
-  void push(TaskControl& task) {
-    if (size() == capacity_) [[unlikely]] {
-      grow();
+  // Makes room for so many entries at once: called when something is born that can become ready,
+  // so that becoming ready needs no look at the room.
+  void reserve(std::size_t count) {
+    if (count * sizeof(Entry) > mask_ + sizeof(Entry)) [[unlikely]] {
+      grow(count);
     }
-    slots_[tail_++ & (capacity_ - 1)] = &task;
   }
 
-  TaskControl& pop() {
-    TaskControl& task = *slots_[head_++ & (capacity_ - 1)];
-    if (size() > control_block_lead) {
-      const auto* block = reinterpret_cast<const std::byte*>(at(control_block_lead));
-      __builtin_prefetch(block);
-      __builtin_prefetch(block + 64);
-      __builtin_prefetch(at(saved_frame_lead)->context.saved_frame());
-    }
-    return task;
+  // The reference is good until the next reserve().
+  Entry& push(void* owner, void* frame) {
+    Entry& entry = at(tail_);
+    tail_ += sizeof(Entry);
+    entry.owner = owner;
+    entry.frame = frame;
+    return entry;
+  }
+
+  // The one whose turn it is; there must be one.
+  const Entry& front() const { return at(head_); }
+
+  Entry pop() {
+    const Entry entry = front();
+    head_ += sizeof(Entry);
+    // Beyond the end lie entries that have run, or nulls: harmless to prefetch.
+    const Entry& ahead = at(head_ + lead * sizeof(Entry));
+    const auto* frame = static_cast<const std::byte*>(ahead.frame);
+    __builtin_prefetch(ahead.owner);
+    __builtin_prefetch(frame);
+    __builtin_prefetch(frame + 64);
+    return entry;
   }
 
  private:
-  static constexpr std::size_t control_block_lead = 7;
-  static constexpr std::size_t saved_frame_lead = 3;
+  // How far ahead of its turn each is fetched.
+  static constexpr std::size_t lead = 4;
 
-  const TaskControl* at(std::size_t lead) const { return slots_[(head_ + lead) & (capacity_ - 1)]; }
-
-  void grow() {
-    auto larger = std::make_unique<TaskControl*[]>(capacity_ * 2);
-    for (std::size_t index = head_; index != tail_; ++index) {
-      larger[index & (capacity_ * 2 - 1)] = slots_[index & (capacity_ - 1)];
-    }
-    slots_ = std::move(larger);
-    capacity_ *= 2;
+  Entry& at(std::size_t offset) const {
+    return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));
   }
+  void grow(std::size_t count);
 
-  std::size_t capacity_ = 1024;  // A power of two; grows to the largest number of ready tasks.
+  // In bytes, so that nothing has to be multiplied; they wrap around.
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
-  std::unique_ptr<TaskControl*[]> slots_;
+  std::size_t mask_ = 0;  // Selects an entry: the size, a power of two, less one entry.
+  std::unique_ptr<std::byte[]> entries_;
 };
+
+inline void ReadyRing::grow(std::size_t count) {
+  std::size_t size_bytes = mask_ + sizeof(Entry);
+  while (size_bytes < count * sizeof(Entry)) size_bytes *= 2;
+  auto larger = std::make_unique<std::byte[]>(size_bytes);
+  const std::size_t larger_mask = size_bytes - sizeof(Entry);
+  for (std::size_t offset = head_; offset != tail_; offset += sizeof(Entry)) {
+    new (larger.get() + (offset & larger_mask)) Entry(at(offset));
+  }
+  entries_ = std::move(larger);
+  mask_ = larger_mask;
+}
 
 }  // namespace corolane::coroutine::detail

@@ -21,29 +21,35 @@ class TaskGroup;
 
 namespace corolane::coroutine::detail {
 
-struct TaskControl : ListNode<struct AllTasksTag>, ListNode<struct GroupTag> {
+// What each switch touches: the first cache line of a control block.
+struct TaskHead : Context {
+  explicit TaskHead(Scheduler& owner) : scheduler(owner) {}
+
+  // Why the task may not simply suspend.
+  static constexpr std::uint8_t cancelled_flag = 1;
+
+  std::uint8_t flags = 0;
+  TaskState state = TaskState::ready;  // Also while it runs.
+  bool has_begun = false;
+  // One for the running task, one for a handle that has not given it up.
+  std::uint8_t reference_count = 1;
+  const char* waiting_for = nullptr;  // Null unless suspended in a wait.
+  Wait* wait = nullptr;               // The one that cancel() may end.
+  TimePoint state_since;
+  Scheduler& scheduler;
+};
+
+struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct GroupTag> {
   TaskControl(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
               const std::source_location& spawn_site);
 
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.
   void cancel();
-  // Queues the task: what it waited for has happened.
-  void make_ready();
+  bool is_cancelled() const { return (flags & cancelled_flag) != 0; }
   std::string_view name() const { return {name_text.data(), name_size}; }
 
-  // What each switch touches comes first.
-  Context context;
-  Scheduler& scheduler;
   // Calls the task's function and keeps its result; nothing escapes it.
   void (*run)(TaskControl& task) = nullptr;
-  WaitQueue::Waiter* waiter = nullptr;  // The wait that cancel() may end.
-  const char* waiting_for = nullptr;    // Null unless suspended in a wait.
-  TimePoint state_since;
-  TaskState state = TaskState::ready;
-  bool cancelled = false;
-  // One for the running task, one for a handle that has not given it up.
-  std::uint8_t reference_count = 1;
-
   TaskGroup* group = nullptr;
   WaitQueue joiners{"end of a task"};
   Stack stack;

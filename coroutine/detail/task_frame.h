@@ -31,7 +31,10 @@ struct JoinedType<Result<T>> {
 class TaskAccess {
  public:
   // The task that runs; checks that it is not the loop.
-  static TaskControl& running();
+  static TaskControl& running() {
+    check(Scheduler::running_ != nullptr, "only a task may suspend, the loop may not");
+    return *Scheduler::running_;
+  }
   static Result<Stack> begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes) {
     return scheduler.begin_spawn(stack_size_bytes);
   }
@@ -40,7 +43,30 @@ class TaskAccess {
     task.scheduler.finish_spawn(task, static_cast<std::byte*>(frame_begin));
   }
   static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
-  static void yield_running();
+
+  // Puts the running task behind all that is ready; returns what has been flagged since, if it
+  // may not simply suspend. Finds the scheduler through the thread rather than the task, so that
+  // the processor can look for the task after next before this one's registers have come back.
+  [[gnu::always_inline]] static std::uint8_t yield() {
+    TaskControl& task = running();
+    if (task.flags == 0) [[likely]] {
+      Scheduler& scheduler = *Scheduler::current_;
+      scheduler.suspend(task, scheduler.ready_.push(&task, nullptr).frame);
+    }
+    return task.flags;
+  }
+  // Suspends the running task until somebody makes it ready.
+  [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
+    task.state = state;
+    task.state_since = task.scheduler.turn_time_;
+    task.scheduler.suspend(task, task.frame);
+  }
+  static void make_ready(TaskControl& task) {
+    task.state = TaskState::ready;
+    task.state_since = task.scheduler.turn_time_;
+    task.scheduler.ready_.push(&task, task.frame);
+  }
+
   static void count_stray_exception(TaskControl& task) {
     ++task.scheduler.statistics_.stray_exception_count;
   }

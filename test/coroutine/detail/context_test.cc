@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -21,21 +22,27 @@ namespace {
 
 // A flow below the scheduler: counts, switching back to its creator at each step, then ends.
 struct Counter : Context {
-  explicit Counter(const Stack& stack) { prepare(stack.base, stack.top, &Counter::run); }
+  explicit Counter(const Stack& stack) { prepare<&Counter::run>(stack.base, stack.top); }
 
-  void resume() { ContextSwitch::switch_to(creator, *this, thread_exception_state()); }
-
-  static void run(Context& context) {
-    auto& self = static_cast<Counter&>(context);
-    self.frame = static_cast<std::byte*>(__builtin_frame_address(0));
-    for (self.count = 1; self.count < 3; ++self.count) {
-      ContextSwitch::switch_to(self, self.creator, thread_exception_state());
-    }
-    ContextSwitch::leave_to(self, self.creator, thread_exception_state());
+  void resume() {
+    running = this;
+    ContextSwitch::switch_to(creator, creator.frame, *this, frame, ThreadState::of_this_thread());
   }
 
+  static void run() {
+    Counter& self = *running;
+    self.local = static_cast<std::byte*>(__builtin_frame_address(0));
+    for (self.count = 1; self.count < 3; ++self.count) {
+      ContextSwitch::switch_to(self, self.frame, self.creator, self.creator.frame,
+                               ThreadState::of_this_thread());
+    }
+    ContextSwitch::leave_to(self, self.creator, self.creator.frame);
+  }
+
+  static inline Counter* running = nullptr;
+
   Context creator;
-  std::byte* frame = nullptr;
+  std::byte* local = nullptr;
   int count = 0;
 };
 
@@ -48,9 +55,28 @@ TEST(ContextTest, GoesOnWhereItWasLeftOnItsOwnStack) {
     counter.resume();
     EXPECT_EQ(counter.count, step);
   }
-  EXPECT_GE(counter.frame, stack->base);
-  EXPECT_LT(counter.frame, stack->top);
+  EXPECT_GE(counter.local, stack->base);
+  EXPECT_LT(counter.local, stack->top);
   pool.release(*stack);
+}
+
+TEST(ContextTest, ErrnoBelongsToTheTask) {
+  const auto keep = [](int error_number) {
+    errno = error_number;
+    for (int turn = 0; turn < 5; ++turn) {
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(errno, error_number);
+    }
+  };
+  errno = ENOENT;
+  auto left = spawn("left", [&] {
+    EXPECT_EQ(errno, 0);
+    keep(EAGAIN);
+  });
+  auto right = spawn("right", [&] { keep(EINTR); });
+  EXPECT_TRUE(left.join());
+  EXPECT_TRUE(right.join());
+  EXPECT_EQ(errno, ENOENT);
 }
 
 TEST(ContextTest, ADeadContextsStackCarriesTheNext) {

@@ -1,0 +1,46 @@
+// What can be waited for, written once: a task performs it, a stackless coroutine awaits it, and
+// select() takes several of them.
+//
+//   Result<Move> Channel<Move>::receive(Deadline deadline) { return perform(receiving(), deadline);
+//   } auto first = select(deadline, moves.receiving(), stop.waiting());
+//
+// An operation is a small value that refers to what it waits for and is used once. Not
+// thread-safe: it belongs to one scheduler.
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+
+template <typename O>
+concept Operation = requires(O operation) {
+  typename O::Value;
+  // Completes it without waiting if that is possible. Never suspends.
+  { operation.try_complete() } -> std::same_as<bool>;
+  // Otherwise: where to wait, and what the notifier gets to see meanwhile. Whoever notifies has
+  // completed it.
+  { operation.queue() } -> std::same_as<WaitQueue&>;
+  { operation.slot() } -> std::convertible_to<void*>;
+  // What came of it, once it is complete.
+  { operation.finish() } -> std::same_as<Result<typename O::Value>>;
+};
+
+// Suspends the running task until the operation is complete. Fails as the operation does, or with
+// deadline_exceeded or cancelled; an operation that completes without waiting is performed even
+// then.
+template <Operation O>
+Result<typename O::Value> perform(O operation, Deadline deadline) {
+  if (!operation.try_complete()) {
+    if (auto waited = operation.queue().wait_or_fail(deadline, operation.slot()); !waited) {
+      return std::move(waited.error());
+    }
+  }
+  return operation.finish();
+}
+
+}  // namespace corolane::coroutine
