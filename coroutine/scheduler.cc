@@ -87,23 +87,23 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   turn_time_ = source_.now();
 
   Result<void> result;
-  auto frame = detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
-                                         std::source_location::current(), nullptr);
-  if (frame) {
+  auto spawned = detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
+                                           std::source_location::current(), nullptr);
+  if (auto* const frame = spawned.frame) {
     for (;;) {
       turn();
-      if ((*frame)->state == TaskState::ended) break;
+      if (frame->state == TaskState::ended) break;
       wait_outside();
     }
-    result = std::move(*(*frame)->result);
-    (*frame)->result.reset();
-    drop_reference(**frame);
+    result = std::move(*frame->result);
+    frame->result.reset();
+    drop_reference(*frame);
     if (!all_tasks_.empty()) {
       std::fputs(to_text(tasks()).c_str(), stderr);
       check(false, "no task is left when the main task ends: tasks have owners that join them");
     }
   } else {
-    result = frame.error();
+    result = std::move(*spawned.refusal);
   }
   thread_ = {};
   return result;
@@ -141,6 +141,7 @@ std::vector<TaskInfo> Scheduler::tasks(std::size_t count_max) const {
 
 Scheduler::Statistics Scheduler::statistics() const {
   Statistics statistics = statistics_;
+  statistics.created_count = last_task_id_;
   statistics.switch_count += steps_ - steps_left_;
   return statistics;
 }
@@ -216,7 +217,7 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
 void Scheduler::end(detail::TaskControl& running) {
   running.state = TaskState::ended;
   running.state_since = turn_time_;
-  running.joiners.notify_all();
+  if (!running.joiners.empty()) running.joiners.notify_all();
   // From here on the stack may be handed out again, but to nobody who runs before we left it.
   drop_reference(running);
   const bool timed = --steps_left_ == 0 && is_switch_timed();
@@ -270,50 +271,13 @@ void Scheduler::enter_task() {
   scheduler.end(task);
 }
 
-Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
-  if (--next_create_sample_ == 0) [[unlikely]] {
-    next_create_sample_ = options_.create_sample_interval;
-    if (next_create_sample_ != 0) create_sample_start_ = cycle_count();
-  }
-  // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
-  const std::size_t instrumented_size_bytes =
-      std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
-  auto stack = stacks_.acquire(std::max(stack_size_bytes, instrumented_size_bytes));
-  if (!stack) create_sample_start_ = 0;
-  return stack;
+void Scheduler::begin_create_sample() {
+  next_create_sample_ = options_.create_sample_interval;
+  if (next_create_sample_ != 0) create_sample_start_ = cycle_count();
 }
 
-void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_begin) {
-  task.id = ++last_task_id_;
-  all_tasks_.push_back(task);
-  ++statistics_.created_count;
-  statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
-  task.prepare<&Scheduler::enter_task>(task.stack.base, frame_begin);
-  ready_.reserve(statistics_.task_count);
-  ready_.push(&task, task.frame);
-  if (create_sample_start_ != 0) [[unlikely]] {
-    statistics_.create_ns.record(nanoseconds_since(std::exchange(create_sample_start_, 0)));
-  }
-}
-
-void Scheduler::drop_reference(detail::TaskControl& task) {
-  if (--task.reference_count > 0) return;
-  check(task.joiners.empty(), "nobody waits for a task that is gone");
-  static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
-  --statistics_.task_count;
-  stacks_.release(task.stack);
-}
-
-detail::TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
-                                 std::string_view task_name, const std::source_location& spawn_site)
-    : TaskHead(owner),
-      stack(own_stack),
-      id(0),
-      spawned_at(owner.turn_time()),
-      site(spawn_site),
-      name_size(static_cast<std::uint8_t>(std::min(task_name.size(), name_size_max))) {
-  state_since = spawned_at;
-  std::copy_n(task_name.begin(), name_size, name_text.begin());
+void Scheduler::end_create_sample() {
+  statistics_.create_ns.record(nanoseconds_since(std::exchange(create_sample_start_, 0)));
 }
 
 void detail::TaskControl::cancel() {
@@ -322,11 +286,12 @@ void detail::TaskControl::cancel() {
   if (wait != nullptr) wait->end(Wake::cancelled);
 }
 
-Error detail::stray_exception_error(TaskControl& task, const std::exception* exception) {
+std::unique_ptr<Error> detail::stray_exception_error(TaskControl& task,
+                                                     const std::exception* exception) {
   TaskAccess::count_stray_exception(task);
   std::string message = "task \"" + std::string(task.name()) + "\" ended with a stray exception";
   if (exception != nullptr) message.append(": ").append(exception->what());
-  return Error(Code::internal, std::move(message));
+  return std::make_unique<Error>(Code::internal, std::move(message));
 }
 
 }  // namespace corolane::coroutine

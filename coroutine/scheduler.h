@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -114,9 +115,12 @@ class Scheduler {
   static detail::Transfer end_switch_sample(detail::Transfer transfer);
   static void enter_task();
 
-  Result<Stack> begin_spawn(std::size_t stack_size_bytes);
+  // A stack, or why there is none.
+  Stack begin_spawn(std::size_t stack_size_bytes, std::unique_ptr<Error>& refusal);
   void finish_spawn(detail::TaskControl& task, std::byte* frame_begin);
   void drop_reference(detail::TaskControl& task);
+  void begin_create_sample();
+  void end_create_sample();
 
   static inline constinit thread_local Scheduler* current_ = nullptr;
   // Null while a loop itself runs.
@@ -172,4 +176,51 @@ inline detail::ReadyRing::Entry Scheduler::take_next_task() {
   return next;
 }
 
+inline Stack Scheduler::begin_spawn(std::size_t stack_size_bytes, std::unique_ptr<Error>& refusal) {
+  if (--next_create_sample_ == 0) [[unlikely]] {
+    begin_create_sample();
+  }
+  // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
+  const std::size_t instrumented_size_bytes =
+      std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
+  auto stack = stacks_.acquire(std::max(stack_size_bytes, instrumented_size_bytes));
+  if (stack) [[likely]] {
+    return *stack;
+  }
+  create_sample_start_ = 0;
+  refusal = std::make_unique<Error>(std::move(stack.error()));
+  return {};
+}
+
+inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_begin) {
+  task.id = ++last_task_id_;
+  all_tasks_.push_back(task);
+  statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
+  task.prepare<&Scheduler::enter_task>(task.stack.base, frame_begin);
+  ready_.reserve(statistics_.task_count);
+  ready_.push(&task, task.frame);
+  if (create_sample_start_ != 0) [[unlikely]] {
+    end_create_sample();
+  }
+}
+
+inline void Scheduler::drop_reference(detail::TaskControl& task) {
+  if (--task.reference_count > 0) return;
+  check(task.joiners.empty(), "nobody waits for a task that is gone");
+  static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
+  --statistics_.task_count;
+  stacks_.release(task.stack);
+}
+
+namespace detail {
+
+[[gnu::always_inline]] inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
+                                                       std::string_view task_name,
+                                                       const std::source_location& spawn_site)
+    : TaskHead(owner), stack(own_stack), spawned_at(owner.turn_time()), site(spawn_site) {
+  state_since = spawned_at;
+  set_name(task_name);
+}
+
+}  // namespace detail
 }  // namespace corolane::coroutine

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -91,7 +92,12 @@ class [[nodiscard]] Task {
 
   Task(detail::TaskControl& control, ReadResult read_result)
       : control_(&control), read_result_(read_result) {}
-  explicit Task(Error refusal) : refusal_(std::move(refusal)) {}
+  explicit Task(std::unique_ptr<Error> refusal) : refusal_(std::move(refusal)) {}
+
+  Error refusal() const {
+    if (refusal_ != nullptr) return *refusal_;
+    return Error(Code::failed_precondition, "no task, or one that was joined already");
+  }
 
   Result<T> take_result() {
     detail::TaskControl& control = *std::exchange(control_, nullptr);
@@ -114,7 +120,7 @@ class [[nodiscard]] Task {
 
   detail::TaskControl* control_ = nullptr;
   ReadResult read_result_ = nullptr;
-  Error refusal_{Code::failed_precondition, "no task, or one that was joined already"};
+  std::unique_ptr<Error> refusal_;  // Why there is no task, if it was refused.
 };
 
 // Queues `body` as a new task of the running scheduler and returns its owner; never suspends.
@@ -124,10 +130,10 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
            const std::source_location& site = std::source_location::current()) {
   using T = typename detail::JoinedType<std::invoke_result_t<std::decay_t<F>&>>::Value;
   using Frame = detail::TaskFrame<std::decay_t<F>, T>;
-  auto frame =
+  auto spawned =
       detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site, nullptr);
-  if (!frame) return Task<T>(std::move(frame.error()));
-  return Task<T>(**frame, [](detail::TaskControl& control) {
+  if (spawned.frame == nullptr) return Task<T>(std::move(spawned.refusal));
+  return Task<T>(*spawned.frame, [](detail::TaskControl& control) {
     auto& result = static_cast<Frame&>(control).result;
     Result<T> taken = std::move(*result);
     result.reset();
@@ -145,7 +151,7 @@ class Task<T>::Joining {
   void* slot() { return nullptr; }
   Result<T> finish() {
     // Another task may have joined it just now, and even put a new one in its place.
-    if (task_.control_ == nullptr || !task_.is_done()) return task_.refusal_;
+    if (task_.control_ == nullptr || !task_.is_done()) return task_.refusal();
     return task_.take_result();
   }
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -34,11 +34,11 @@ class TaskGroup {
   template <typename F>
   Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
                         const std::source_location& site = std::source_location::current()) {
-    auto frame = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
-                                           site, this);
-    if (!frame) return frame.error();
-    add(**frame);
-    return TaskRef(**frame);
+    auto spawned = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
+                                             site, this);
+    if (spawned.frame == nullptr) return std::move(*spawned.refusal);
+    add(*spawned.frame);
+    return TaskRef(*spawned.frame);
   }
 
   // Suspends until no child is left; children may spawn more meanwhile. Then returns the first
@@ -56,14 +56,14 @@ class TaskGroup {
   std::size_t size() const { return child_count_; }
 
  private:
-  friend void detail::group_child_ended(detail::TaskControl& child, Result<void> result);
+  friend void detail::group_child_ended(detail::TaskControl& child, std::unique_ptr<Error> failure);
 
   void add(detail::TaskControl& child);
 
   detail::List<detail::TaskControl, detail::GroupTag> children_;
   std::size_t child_count_ = 0;
   bool cancels_new_ = false;  // During cancel_and_join().
-  std::optional<Error> first_error_;
+  std::unique_ptr<Error> first_error_;
   WaitQueue all_ended_{"end of a task group"};
 };
 

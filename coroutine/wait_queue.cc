@@ -6,6 +6,17 @@
 #include "coroutine/detail/task_frame.h"
 
 namespace corolane::coroutine {
+namespace detail {
+
+[[gnu::always_inline]] inline void TaskWait::suspend(Deadline deadline, bool observes_cancellation,
+                                                     const char* waiting_for) {
+  if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
+  if (observes_cancellation) task_.wait = this;
+  task_.waiting_for = waiting_for;
+  TaskAccess::suspend(task_, TaskState::suspended);
+}
+
+}  // namespace detail
 
 Error wake_error(Wake wake, const char* waited_for) {
   check(wake != Wake::notified, "only a wait that failed has an error");
@@ -16,24 +27,29 @@ Error wake_error(Wake wake, const char* waited_for) {
                std::string("deadline passed while waiting: ") + waited_for);
 }
 
-Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
+// Inlined into both: after a switch each return costs more than what is between.
+[[gnu::always_inline]] inline Wake WaitQueue::wait_here(Deadline deadline,
+                                                        bool observes_cancellation, void* slot) {
   detail::TaskControl& task = detail::TaskAccess::running();
-  const bool observes = cancellation == Cancellation::observe;
-  if (observes && task.is_cancelled()) return Wake::cancelled;
+  if (observes_cancellation && task.is_cancelled()) return Wake::cancelled;
   if (deadline <= Deadline::at(task.scheduler.turn_time())) return Wake::deadline;
 
   detail::Place place;
   place.slot = slot;
   detail::TaskWait wait(task, {&place, 1});
   places_.push_back(place);
-  wait.suspend(deadline, observes, waited_for_);
+  wait.suspend(deadline, observes_cancellation, waited_for_);
   return wait.wake();
+}
+
+Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
+  return wait_here(deadline, cancellation == Cancellation::observe, slot);
 }
 
 Result<void> WaitQueue::wait_or_fail(Deadline deadline, void* slot) {
   // Read now: whoever is done waiting may find the queue gone.
   const char* const waited_for = waited_for_;
-  const Wake wake = wait(deadline, Cancellation::observe, slot);
+  const Wake wake = wait_here(deadline, true, slot);
   if (wake != Wake::notified) [[unlikely]] {
     return wake_error(wake, waited_for);
   }
@@ -47,14 +63,6 @@ std::size_t WaitQueue::notify_all() {
 }
 
 namespace detail {
-
-void TaskWait::suspend(Deadline deadline, bool observes_cancellation, const char* waiting_for) {
-  Scheduler& scheduler = task_.scheduler;
-  scheduler.timers().arm(*this, deadline);
-  if (observes_cancellation) task_.wait = this;
-  task_.waiting_for = waiting_for;
-  TaskAccess::suspend(task_, TaskState::suspended);
-}
 
 void TaskWait::woken(Timer& timer) {
   auto& self = static_cast<TaskWait&>(timer);

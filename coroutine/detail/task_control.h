@@ -2,10 +2,13 @@
 // allocates nothing. Its callable and its result lie next to it (task_frame.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <source_location>
 #include <string_view>
+#include <type_traits>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/detail/context.h"
@@ -53,12 +56,35 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   TaskGroup* group = nullptr;
   WaitQueue joiners{"end of a task"};
   Stack stack;
-  TaskId id;
+  TaskId id = 0;
   TimePoint spawned_at;
   std::source_location site;
   static constexpr std::size_t name_size_max = 31;
   std::uint8_t name_size;
   std::array<char, name_size_max> name_text;
+
+ private:
+  // In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost
+  // as much as all the rest of the control block.
+  void set_name(std::string_view name) {
+    const std::size_t size = std::min(name.size(), name_size_max);
+    name_size = static_cast<std::uint8_t>(size);
+    const auto copy = [&]<std::size_t piece>(std::integral_constant<std::size_t, piece>) {
+      std::memcpy(name_text.data(), name.data(), piece);
+      std::memcpy(name_text.data() + size - piece, name.data() + size - piece, piece);
+    };
+    if (size >= 16) {
+      copy(std::integral_constant<std::size_t, 16>());
+    } else if (size >= 8) {
+      copy(std::integral_constant<std::size_t, 8>());
+    } else if (size >= 4) {
+      copy(std::integral_constant<std::size_t, 4>());
+    } else if (size > 0) {
+      name_text[0] = name.front();
+      name_text[size / 2] = name[size / 2];
+      name_text[size - 1] = name[size - 1];
+    }
+  }
 };
 
 }  // namespace corolane::coroutine::detail

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -35,12 +36,13 @@ class TaskAccess {
     check(Scheduler::running_ != nullptr, "only a task may suspend, the loop may not");
     return *Scheduler::running_;
   }
-  static Result<Stack> begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes) {
-    return scheduler.begin_spawn(stack_size_bytes);
+  static Stack begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes,
+                           std::unique_ptr<Error>& refusal) {
+    return scheduler.begin_spawn(stack_size_bytes, refusal);
   }
   // `frame_begin` is the lowest byte that the frame uses: the stack proper begins below it.
-  static void finish_spawn(TaskControl& task, void* frame_begin) {
-    task.scheduler.finish_spawn(task, static_cast<std::byte*>(frame_begin));
+  static void finish_spawn(Scheduler& scheduler, TaskControl& task, void* frame_begin) {
+    scheduler.finish_spawn(task, static_cast<std::byte*>(frame_begin));
   }
   static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
 
@@ -73,10 +75,10 @@ class TaskAccess {
 };
 
 // The error for a function that let an exception escape; counts it.
-Error stray_exception_error(TaskControl& task, const std::exception* exception);
+std::unique_ptr<Error> stray_exception_error(TaskControl& task, const std::exception* exception);
 
-// Gives the result of a group's child to its group.
-void group_child_ended(TaskControl& child, Result<void> result);
+// Tells its group that a child has ended, and how it failed if it did.
+void group_child_ended(TaskControl& child, std::unique_ptr<Error> failure);
 
 template <typename F, typename T>
 struct TaskFrame : TaskControl {
@@ -88,24 +90,32 @@ struct TaskFrame : TaskControl {
   }
 
   void run_function() {
+    std::unique_ptr<Error> failure = call_function();
+    function.reset();  // What it captured ends inside the task, where it may suspend.
+    if constexpr (std::is_void_v<T>) {
+      if (group != nullptr) return group_child_ended(*this, std::move(failure));
+      if (failure == nullptr) result.emplace();
+    }
+    if (failure != nullptr) result.emplace(std::move(*failure));
+  }
+
+  // Keeps the value that the function returned; an error is handed on, so that the child of a
+  // group needs no place for it.
+  std::unique_ptr<Error> call_function() {
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
         std::invoke(*function);
-        result.emplace();
+      } else if constexpr (std::is_void_v<T>) {
+        Result<void> returned = std::invoke(*function);
+        if (!returned) return std::make_unique<Error>(std::move(returned.error()));
       } else {
         result.emplace(std::invoke(*function));
       }
+      return nullptr;
     } catch (const std::exception& exception) {
-      result.emplace(stray_exception_error(*this, &exception));
+      return stray_exception_error(*this, &exception);
     } catch (...) {
-      result.emplace(stray_exception_error(*this, nullptr));
-    }
-    function.reset();  // What it captured ends inside the task, where it may suspend.
-    if constexpr (std::is_void_v<T>) {
-      if (group != nullptr) {
-        group_child_ended(*this, std::move(*result));
-        result.reset();
-      }
+      return stray_exception_error(*this, nullptr);
     }
   }
 
@@ -113,27 +123,37 @@ struct TaskFrame : TaskControl {
   std::optional<Result<T>> result;
 };
 
+// A new task, or why there is none: as pointers, so that the way of success carries no error.
+template <typename Frame>
+struct Spawned {
+  Frame* frame = nullptr;
+  std::unique_ptr<Error> refusal;
+};
+
 // Makes a task ready that runs `body`, with one reference held by itself and, unless it is the
 // child of a group, one by the caller.
 template <typename T, typename F>
-Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& body,
+Spawned<TaskFrame<std::decay_t<F>, T>> spawn_frame(std::string_view name, F&& body,
                                                    std::size_t stack_size_bytes,
                                                    const std::source_location& site,
                                                    TaskGroup* group) {
   using Frame = TaskFrame<std::decay_t<F>, T>;
   constexpr std::size_t alignment = alignof(Frame) < 64 ? 64 : alignof(Frame);
   Scheduler& scheduler = Scheduler::current();
-  auto stack = TaskAccess::begin_spawn(scheduler, stack_size_bytes);
-  if (!stack) return stack.error();
-  check(sizeof(Frame) <= static_cast<std::size_t>(stack->top - stack->base) / 2,
+  std::unique_ptr<Error> refusal;
+  const Stack stack = TaskAccess::begin_spawn(scheduler, stack_size_bytes, refusal);
+  if (refusal != nullptr) [[unlikely]] {
+    return {.frame = nullptr, .refusal = std::move(refusal)};
+  }
+  check(sizeof(Frame) <= static_cast<std::size_t>(stack.top - stack.base) / 2,
         "a task's captures and result fill at most half of its stack");
-  const auto top = reinterpret_cast<std::uintptr_t>(stack->top);
-  auto* const place = stack->top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
-  auto* const frame = new (place) Frame(scheduler, *stack, name, site, std::forward<F>(body));
+  const auto top = reinterpret_cast<std::uintptr_t>(stack.top);
+  auto* const place = stack.top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
+  auto* const frame = new (place) Frame(scheduler, stack, name, site, std::forward<F>(body));
   frame->reference_count = group == nullptr ? 2 : 1;
   frame->group = group;
-  TaskAccess::finish_spawn(*frame, place);
-  return frame;
+  TaskAccess::finish_spawn(scheduler, *frame, place);
+  return {.frame = frame, .refusal = nullptr};
 }
 
 }  // namespace corolane::coroutine::detail
