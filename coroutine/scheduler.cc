@@ -280,9 +280,20 @@ void Scheduler::end_create_sample() {
   statistics_.create_ns.record(nanoseconds_since(std::exchange(create_sample_start_, 0)));
 }
 
+void detail::TaskControl::set_flag(std::uint8_t flag) {
+  if (flags == 0) ++scheduler.flagged_count_;
+  flags |= flag;
+}
+
+void detail::TaskControl::clear_flag(std::uint8_t flag) {
+  const bool had_flags = flags != 0;
+  flags &= static_cast<std::uint8_t>(~flag);
+  if (had_flags && flags == 0) --scheduler.flagged_count_;
+}
+
 void detail::TaskControl::cancel() {
   if (state == TaskState::ended) return;
-  flags |= cancelled_flag;
+  set_flag(cancelled_flag);
   if (wait != nullptr) wait->end(Wake::cancelled);
 }
 

@@ -130,7 +130,9 @@ class Scheduler {
   detail::ReadyRing ready_;
   // Switches until there is more to do than to switch: the turn is over, or one is to be timed.
   std::uint32_t steps_left_ = 0;
-  std::uint32_t steps_ = 0;     // How many there were when they were last counted.
+  std::uint32_t steps_ = 0;  // How many there were when they were last counted.
+  // Tasks that have flags: while there are none, nobody needs to look.
+  std::uint32_t flagged_count_ = 0;
   detail::ThreadState thread_;  // Of the thread that is in run().
   detail::Context loop_context_;
 
@@ -207,6 +209,7 @@ inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_
 inline void Scheduler::drop_reference(detail::TaskControl& task) {
   if (--task.reference_count > 0) return;
   check(task.joiners.empty(), "nobody waits for a task that is gone");
+  if (task.flags != 0) --flagged_count_;
   static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
   --statistics_.task_count;
   stacks_.release(task.stack);

@@ -2,8 +2,8 @@
 //
 // Dense, and with the saved frame next to the task it belongs to, so that the way from one task to
 // the next leads through the ring alone: what will run is known without touching it, and its
-// control block and saved registers are fetched into the cache while others run. A linked list
-// could fetch only the next one, too late to help.
+// saved registers are fetched into the cache while others run. A linked list could fetch only the
+// next one, too late to help.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +55,7 @@ class ReadyRing {
     const Entry entry = front();
     head_ += sizeof(Entry);
     // Beyond the end lie entries that have run, or nulls: harmless to prefetch.
-    const Entry& ahead = at(head_ + lead * sizeof(Entry));
-    const auto* frame = static_cast<const std::byte*>(ahead.frame);
-    __builtin_prefetch(ahead.owner);
+    const auto* frame = static_cast<const std::byte*>(at(head_ + lead * sizeof(Entry)).frame);
     __builtin_prefetch(frame);
     __builtin_prefetch(frame + 64);
     return entry;
@@ -65,7 +63,7 @@ class ReadyRing {
 
  private:
   // How far ahead of its turn each is fetched.
-  static constexpr std::size_t lead = 4;
+  static constexpr std::size_t lead = 8;
 
   Entry& at(std::size_t offset) const {
     return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));

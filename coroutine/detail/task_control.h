@@ -49,6 +49,9 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.
   void cancel();
   bool is_cancelled() const { return (flags & cancelled_flag) != 0; }
+  // Scheduler::flagged_count_ follows.
+  void set_flag(std::uint8_t flag);
+  void clear_flag(std::uint8_t flag);
   std::string_view name() const { return {name_text.data(), name_size}; }
 
   // Calls the task's function and keeps its result; nothing escapes it.

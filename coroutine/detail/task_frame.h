@@ -46,16 +46,20 @@ class TaskAccess {
   }
   static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
 
-  // Puts the running task behind all that is ready; returns what has been flagged since, if it
-  // may not simply suspend. Finds the scheduler through the thread rather than the task, so that
-  // the processor can look for the task after next before this one's registers have come back.
+  // Puts the running task behind all that is ready; returns the flags it has afterwards, and does
+  // not suspend it if it had some before.
+  //
+  // Written for the cache and for the processor's foresight. The control block is not touched: of
+  // tens of thousands of tasks none is in the cache, and two lines of each, its saved registers,
+  // are all that a switch needs. The scheduler is found through the thread, so that the way to the
+  // task after next does not begin in registers that have just been loaded from the stack.
   [[gnu::always_inline]] static std::uint8_t yield() {
     TaskControl& task = running();
-    if (task.flags == 0) [[likely]] {
-      Scheduler& scheduler = *Scheduler::current_;
+    Scheduler& scheduler = *Scheduler::current_;
+    if (scheduler.flagged_count_ == 0 || task.flags == 0) [[likely]] {
       scheduler.suspend(task, scheduler.ready_.push(&task, nullptr).frame);
     }
-    return task.flags;
+    return scheduler.flagged_count_ == 0 ? std::uint8_t{0} : task.flags;
   }
   // Suspends the running task until somebody makes it ready.
   [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
