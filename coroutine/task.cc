@@ -8,4 +8,9 @@ Result<void> sleep_until(Deadline deadline) {
   return {};
 }
 
+Error detail::yield_refused() {
+  check_may_suspend(TaskAccess::running());
+  return wake_error(Wake::cancelled, "yield");
+}
+
 }  // namespace corolane::coroutine

@@ -167,12 +167,17 @@ Result<T> Task<T>::join(Deadline deadline) {
   return perform(joining(), deadline);
 }
 
+namespace detail {
+// Why the running task did not simply yield.
+Error yield_refused();
+}  // namespace detail
+
 // Lets the other ready tasks run first. Fails with cancelled only.
 [[gnu::always_inline]] inline Result<void> yield() {
   if (detail::TaskAccess::yield() == 0) [[likely]] {
     return {};
   }
-  return wake_error(Wake::cancelled, "yield");
+  return detail::yield_refused();
 }
 
 // Suspends until then. Fails with cancelled only: at once when the task is cancelled.

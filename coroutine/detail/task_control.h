@@ -18,6 +18,7 @@
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
+class NoSuspend;
 class Scheduler;
 class TaskGroup;
 }  // namespace corolane::coroutine
@@ -30,6 +31,7 @@ struct TaskHead : Context {
 
   // Why the task may not simply suspend.
   static constexpr std::uint8_t cancelled_flag = 1;
+  static constexpr std::uint8_t no_suspend_flag = 2;  // Only the running task sets it.
 
   std::uint8_t flags = 0;
   TaskState state = TaskState::ready;  // Also while it runs.
@@ -57,6 +59,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   // Calls the task's function and keeps its result; nothing escapes it.
   void (*run)(TaskControl& task) = nullptr;
   TaskGroup* group = nullptr;
+  const NoSuspend* no_suspend = nullptr;  // The innermost.
   WaitQueue joiners{"end of a task"};
   Stack stack;
   TaskId id = 0;

@@ -28,6 +28,9 @@ struct JoinedType<Result<T>> {
   using Value = T;
 };
 
+// Aborts when the task, which is about to suspend, is inside a NoSuspend.
+void check_may_suspend(const TaskControl& task);
+
 // The way from templates and primitives into the scheduler.
 class TaskAccess {
  public:
@@ -36,6 +39,7 @@ class TaskAccess {
     check(Scheduler::running_ != nullptr, "only a task may suspend, the loop may not");
     return *Scheduler::running_;
   }
+  static TaskControl* running_or_null() { return Scheduler::running_; }
   static Stack begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes,
                            std::unique_ptr<Error>& refusal) {
     return scheduler.begin_spawn(stack_size_bytes, refusal);
@@ -63,6 +67,9 @@ class TaskAccess {
   }
   // Suspends the running task until somebody makes it ready.
   [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
+    if ((task.flags & TaskHead::no_suspend_flag) != 0) [[unlikely]] {
+      check_may_suspend(task);
+    }
     task.state = state;
     task.state_since = task.scheduler.turn_time_;
     task.scheduler.suspend(task, task.frame);

@@ -1,0 +1,35 @@
+#include "coroutine/no_suspend.h"
+
+#include <string>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/detail/task_frame.h"
+
+namespace corolane::coroutine {
+
+NoSuspend::NoSuspend(const std::source_location& place)
+    : place_(place), task_(detail::TaskAccess::running_or_null()) {
+  if (task_ == nullptr) return;
+  outer_ = std::exchange(task_->no_suspend, this);
+  task_->flags |= detail::TaskHead::no_suspend_flag;
+}
+
+NoSuspend::~NoSuspend() {
+  check(task_ == detail::TaskAccess::running_or_null(), "a NoSuspend ends in the task it began in");
+  if (task_ == nullptr) return;
+  check(task_->no_suspend == this, "NoSuspend scopes end in the opposite order");
+  task_->no_suspend = outer_;
+  if (outer_ == nullptr) {
+    task_->flags &= static_cast<std::uint8_t>(~detail::TaskHead::no_suspend_flag);
+  }
+}
+
+void detail::check_may_suspend(const TaskControl& task) {
+  if ((task.flags & TaskHead::no_suspend_flag) == 0) return;
+  const std::source_location& place = task.no_suspend->place();
+  check(false, "nothing suspends inside the NoSuspend that began at " +
+                   std::string(place.file_name()) + ":" + std::to_string(place.line()));
+}
+
+}  // namespace corolane::coroutine
