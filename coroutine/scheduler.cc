@@ -58,12 +58,12 @@ struct Scheduler::ThreadBinding {
 
 Scheduler::Scheduler(EventSource& source, Options options)
     : source_(source),
-      options_(options),
-      stacks_(options.stacks),
+      options_(std::move(options)),
+      stacks_(options_.stacks),
       timers_(source.now()),
-      sample_left_(options.switch_sample_interval == 0 ? never_sample
-                                                       : options.switch_sample_interval),
-      next_create_sample_(options.create_sample_interval),
+      sample_left_(options_.switch_sample_interval == 0 ? never_sample
+                                                        : options_.switch_sample_interval),
+      next_create_sample_(options_.create_sample_interval),
       turn_time_(source.now()) {
   // Measured now rather than inside the first sample.
   cycles_per_ns();
@@ -295,14 +295,6 @@ void detail::TaskControl::cancel() {
   if (state == TaskState::ended) return;
   set_flag(cancelled_flag);
   if (wait != nullptr) wait->end(Wake::cancelled);
-}
-
-std::unique_ptr<Error> detail::stray_exception_error(TaskControl& task,
-                                                     const std::exception* exception) {
-  TaskAccess::count_stray_exception(task);
-  std::string message = "task \"" + std::string(task.name()) + "\" ended with a stray exception";
-  if (exception != nullptr) message.append(": ").append(exception->what());
-  return std::make_unique<Error>(Code::internal, std::move(message));
 }
 
 }  // namespace corolane::coroutine

@@ -24,6 +24,7 @@
 #include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
 #include "coroutine/stack_pool.h"
+#include "coroutine/stray_exception.h"
 #include "coroutine/task_info.h"
 #include "coroutine/timer_wheel.h"
 
@@ -41,6 +42,7 @@ class Scheduler {
     std::uint32_t create_sample_interval = 61;
     // The main task of run() does set-up work with deep frames.
     std::size_t main_stack_size_bytes = 512 * 1024;
+    OnStrayException on_stray_exception = print_stray_exception;
   };
 
   struct Statistics {

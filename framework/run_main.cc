@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <string>
 
 #include "coroutine/scheduler.h"
 #include "framework/detail/command_line.h"
@@ -48,6 +49,13 @@ void print_serving(const Program& program, const Node& node) {
   std::fflush(stdout);
 }
 
+void log_stray_exception(Log& log, const coroutine::StrayException& stray) {
+  const std::string site =
+      stray.spawn_site.file_name() + (":" + std::to_string(stray.spawn_site.line()));
+  log.error("a task ended with a stray exception",
+            {{"task", stray.task_name}, {"spawned_at", site}, {"what", stray.what}});
+}
+
 // The life of the node, as a task. Returns the exit status.
 int serve_until_signal(const Program& program, net::Network& network, StopSignal& stop_signal,
                        std::uint64_t descriptors) {
@@ -74,8 +82,10 @@ int serve(const Program& program) {
   net::EventLoop loop;
   net::UvNetwork network(loop);
   const NodeConfig& config = program.node_config();
-  coroutine::Scheduler scheduler(loop, {.stacks = {.stack_count_max = config.stacks.count_max}});
   Log log(config.log_level);
+  coroutine::Scheduler scheduler(
+      loop, {.stacks = {.stack_count_max = config.stacks.count_max},
+             .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log);
   int status = exit_failed;
   const auto ran = scheduler.run(

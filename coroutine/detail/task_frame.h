@@ -80,12 +80,13 @@ class TaskAccess {
     task.scheduler.ready_.push(&task, task.frame);
   }
 
-  static void count_stray_exception(TaskControl& task) {
+  static void tell_of_stray_exception(TaskControl& task, const StrayException& stray) {
     ++task.scheduler.statistics_.stray_exception_count;
+    task.scheduler.options_.on_stray_exception(stray);
   }
 };
 
-// The error for a function that let an exception escape; counts it.
+// The error for a function that let an exception escape; counts and tells of it.
 std::unique_ptr<Error> stray_exception_error(TaskControl& task, const std::exception* exception);
 
 // Tells its group that a child has ended, and how it failed if it did.
