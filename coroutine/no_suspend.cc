@@ -12,7 +12,7 @@ NoSuspend::NoSuspend(const std::source_location& place)
     : place_(place), task_(detail::TaskAccess::running_or_null()) {
   if (task_ == nullptr) return;
   outer_ = std::exchange(task_->no_suspend, this);
-  task_->flags |= detail::TaskHead::no_suspend_flag;
+  task_->set_flag(detail::TaskHead::no_suspend_flag);
 }
 
 NoSuspend::~NoSuspend() {
@@ -20,9 +20,7 @@ NoSuspend::~NoSuspend() {
   if (task_ == nullptr) return;
   check(task_->no_suspend == this, "NoSuspend scopes end in the opposite order");
   task_->no_suspend = outer_;
-  if (outer_ == nullptr) {
-    task_->flags &= static_cast<std::uint8_t>(~detail::TaskHead::no_suspend_flag);
-  }
+  if (outer_ == nullptr) task_->clear_flag(detail::TaskHead::no_suspend_flag);
 }
 
 void detail::check_may_suspend(const TaskControl& task) {
