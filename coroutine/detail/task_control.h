@@ -13,6 +13,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/detail/context.h"
 #include "coroutine/detail/list.h"
+#include "coroutine/detail/task_locals.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/task_info.h"
 #include "coroutine/wait_queue.h"
@@ -60,6 +61,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   void (*run)(TaskControl& task) = nullptr;
   TaskGroup* group = nullptr;
   const NoSuspend* no_suspend = nullptr;  // The innermost.
+  TaskLocals locals;
   WaitQueue joiners{"end of a task"};
   Stack stack;
   TaskId id = 0;

@@ -65,6 +65,11 @@ class TaskAccess {
     }
     return scheduler.flagged_count_ == 0 ? std::uint8_t{0} : task.flags;
   }
+  static void inherit_locals(TaskControl& child) {
+    const TaskControl* const parent = Scheduler::running_;
+    if (parent != nullptr && !parent->locals.empty()) child.locals.inherit(parent->locals);
+  }
+
   // Suspends the running task until somebody makes it ready.
   [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
     if ((task.flags & TaskHead::no_suspend_flag) != 0) [[unlikely]] {
@@ -103,7 +108,9 @@ struct TaskFrame : TaskControl {
 
   void run_function() {
     std::unique_ptr<Error> failure = call_function();
-    function.reset();  // What it captured ends inside the task, where it may suspend.
+    // What it captured and kept ends inside the task, where it may suspend.
+    function.reset();
+    if (!locals.empty()) locals.destroy_all();
     if constexpr (std::is_void_v<T>) {
       if (group != nullptr) return group_child_ended(*this, std::move(failure));
       if (failure == nullptr) result.emplace();
@@ -164,6 +171,7 @@ Spawned<TaskFrame<std::decay_t<F>, T>> spawn_frame(std::string_view name, F&& bo
   auto* const frame = new (place) Frame(scheduler, stack, name, site, std::forward<F>(body));
   frame->reference_count = group == nullptr ? 2 : 1;
   frame->group = group;
+  TaskAccess::inherit_locals(*frame);
   TaskAccess::finish_spawn(scheduler, *frame, place);
   return {.frame = frame, .refusal = nullptr};
 }
