@@ -95,8 +95,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
       if (frame->state == TaskState::ended) break;
       wait_outside();
     }
-    result = std::move(*frame->result);
-    frame->result.reset();
+    result = frame->result.take();
     drop_reference(*frame);
     if (!all_tasks_.empty()) {
       std::fputs(to_text(tasks()).c_str(), stderr);

@@ -134,10 +134,7 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
       detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site, nullptr);
   if (spawned.frame == nullptr) return Task<T>(std::move(spawned.refusal));
   return Task<T>(*spawned.frame, [](detail::TaskControl& control) {
-    auto& result = static_cast<Frame&>(control).result;
-    Result<T> taken = std::move(*result);
-    result.reset();
-    return taken;
+    return static_cast<Frame&>(control).result.take();
   });
 }
 

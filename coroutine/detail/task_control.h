@@ -57,13 +57,17 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   void clear_flag(std::uint8_t flag);
   std::string_view name() const { return {name_text.data(), name_size}; }
 
-  // Calls the task's function and keeps its result; nothing escapes it.
+  // The second line, which with the lists is what beginning and ending touch: calls the task's
+  // function and keeps its result; nothing escapes it.
   void (*run)(TaskControl& task) = nullptr;
-  TaskGroup* group = nullptr;
-  const NoSuspend* no_suspend = nullptr;  // The innermost.
-  TaskLocals locals;
-  WaitQueue joiners{"end of a task"};
   Stack stack;
+
+  TaskGroup* group = nullptr;
+  WaitQueue joiners{"end of a task"};
+  TaskLocals locals;
+  const NoSuspend* no_suspend = nullptr;  // The innermost.
+
+  // Only for those who ask about the task.
   TaskId id = 0;
   TimePoint spawned_at;
   std::source_location site;

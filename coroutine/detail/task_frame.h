@@ -7,12 +7,12 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
 
@@ -102,20 +102,22 @@ struct TaskFrame : TaskControl {
   template <typename G>
   TaskFrame(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
             const std::source_location& spawn_site, G&& body)
-      : TaskControl(owner, own_stack, task_name, spawn_site), function(std::forward<G>(body)) {
+      : TaskControl(owner, own_stack, task_name, spawn_site) {
     run = [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); };
+    locals.set_room(locals_room);
+    function.begin(std::forward<G>(body));
   }
 
   void run_function() {
     std::unique_ptr<Error> failure = call_function();
     // What it captured and kept ends inside the task, where it may suspend.
-    function.reset();
+    function.end();
     if (!locals.empty()) locals.destroy_all();
     if constexpr (std::is_void_v<T>) {
       if (group != nullptr) return group_child_ended(*this, std::move(failure));
-      if (failure == nullptr) result.emplace();
+      if (failure == nullptr) result.begin();
     }
-    if (failure != nullptr) result.emplace(std::move(*failure));
+    if (failure != nullptr) result.begin(std::move(*failure));
   }
 
   // Keeps the value that the function returned; an error is handed on, so that the child of a
@@ -123,12 +125,12 @@ struct TaskFrame : TaskControl {
   std::unique_ptr<Error> call_function() {
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-        std::invoke(*function);
+        std::invoke(function.value);
       } else if constexpr (std::is_void_v<T>) {
-        Result<void> returned = std::invoke(*function);
+        Result<void> returned = std::invoke(function.value);
         if (!returned) return std::make_unique<Error>(std::move(returned.error()));
       } else {
-        result.emplace(std::invoke(*function));
+        result.begin(std::invoke(function.value));
       }
       return nullptr;
     } catch (const std::exception& exception) {
@@ -138,8 +140,9 @@ struct TaskFrame : TaskControl {
     }
   }
 
-  std::optional<F> function;
-  std::optional<Result<T>> result;
+  Slot<F> function;        // There until it has returned.
+  Slot<Result<T>> result;  // There from then on until it is joined; never in a group.
+  TaskLocals::Room locals_room;
 };
 
 // A new task, or why there is none: as pointers, so that the way of success carries no error.

@@ -1,6 +1,6 @@
 // What a task keeps of its task-local values (task_local.h): a list of them, the newest first.
 //
-// The first few lie in the control block itself, so that a task with a request id and a trace
+// The first few lie next to the control block, so that a task with a request id and a trace
 // context allocates nothing; what does not fit goes to the heap.
 #pragma once
 
@@ -25,6 +25,13 @@ class TaskLocals {
     const void* key;
     const Type* type;
   };
+
+  // Where the first few lie. Not cleared: a task without values does not touch it.
+  struct Room {
+    Room() {}  // NOLINT(modernize-use-equals-default): that would clear it.
+    alignas(std::max_align_t) std::array<std::byte, 128> bytes;
+  };
+  void set_room(Room& room) { room_ = room.bytes.data(); }
 
   bool empty() const { return first_ == nullptr; }
 
@@ -53,15 +60,13 @@ class TaskLocals {
 
  private:
   static constexpr std::size_t heap_alignment = 64;
-  static constexpr std::size_t room_size_bytes = 128;
 
   void* allocate(std::size_t size_bytes, std::size_t alignment);
   void deallocate(Node* node);
 
   Node* first_ = nullptr;
-  std::uint32_t room_used_bytes_ = 0;
-  // Not cleared: a task without values does not touch it.
-  alignas(std::max_align_t) std::array<std::byte, room_size_bytes> room_;  // NOLINT
+  std::byte* room_ = nullptr;
+  std::size_t room_used_bytes_ = 0;
 };
 
 }  // namespace corolane::coroutine::detail
