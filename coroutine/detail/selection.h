@@ -1,0 +1,80 @@
+// Several operations of which one is to complete: what select() and wait_any() do, but for the
+// waiting itself, which a task and a stackless coroutine do each in its own way.
+//
+// Try them all; if none completes, queue all their places, begin a Wait over places(), and when it
+// was notified, finish the operation that it names.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "coroutine/base/check.h"
+#include "coroutine/operation.h"
+
+namespace corolane::coroutine::detail {
+
+// Stays where it is from queue() until the wait has ended.
+template <Operation... Os>
+class Selection {
+ public:
+  using Value = std::variant<Result<typename Os::Value>...>;
+  static constexpr std::size_t count = sizeof...(Os);
+
+  explicit Selection(Os... operations) : operations_(std::move(operations)...) {}
+
+  // The first, in their order, that completes without waiting; `count` when none does. Those
+  // behind it have not been tried.
+  std::size_t try_complete() {
+    return std::apply(
+        [](Os&... operations) {
+          std::size_t index = 0;
+          static_cast<void>(((operations.try_complete() || (++index, false)) || ...));
+          return index;
+        },
+        operations_);
+  }
+
+  // Stands in line for all of them, at places in their order.
+  void queue() {
+    std::apply(
+        [this](Os&... operations) {
+          std::size_t index = 0;
+          (queue_at(places_[index++], operations), ...);
+        },
+        operations_);
+  }
+  std::span<Place> places() { return places_; }
+
+  // What came of the one that has completed.
+  Value finish(std::size_t completed) {
+    return finish(completed, std::make_index_sequence<count>());
+  }
+
+ private:
+  template <Operation O>
+  static void queue_at(Place& place, O& operation) {
+    place.slot = operation.slot();
+    operation.queue().add(place);
+  }
+
+  template <std::size_t... indices>
+  Value finish(std::size_t completed, std::index_sequence<indices...>) {
+    std::optional<Value> value;
+    const auto finish_if = [&]<std::size_t index>(std::in_place_index_t<index> place) {
+      if (index == completed) value.emplace(place, std::get<index>(operations_).finish());
+    };
+    (finish_if(std::in_place_index<indices>), ...);
+    check(value.has_value(), "one of the operations has completed");
+    return std::move(*value);
+  }
+
+  std::tuple<Os...> operations_;
+  std::array<Place, count> places_;
+};
+
+}  // namespace corolane::coroutine::detail
