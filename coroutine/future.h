@@ -1,0 +1,145 @@
+// One value that somebody will have later, such as the answer to a request: one side promises it,
+// the other waits for it.
+//
+//   Promise<Answer> promise;
+//   Future<Answer> future = promise.get_future();
+//   later, anywhere on the scheduler's thread: promise.set_value(answer);
+//   task: auto answer = future.get(deadline);
+//
+// Nothing is allocated: the value lies in the future, and the two know where the other one is.
+// Both may be moved, a future only while nobody waits for it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/operation.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+
+template <typename T>
+class Promise;
+
+template <typename T>
+class [[nodiscard]] Future {
+ public:
+  Future() = default;
+  // Whoever holds the promise may go on without noticing.
+  ~Future() { connect(nullptr); }
+  Future(Future&& other) noexcept { take(other); }
+  Future& operator=(Future&& other) noexcept {
+    connect(nullptr);
+    take(other);
+    return *this;
+  }
+
+  // True when get() would not suspend.
+  bool is_ready() const { return promise_ == nullptr; }
+
+  // Suspends until there is a value or an error, and takes it out. Fails with that error, with
+  // aborted when the promise was destroyed without either, with failed_precondition when there is
+  // no promise or its result was taken already; with deadline_exceeded or cancelled the result
+  // can still be had.
+  Result<T> get(Deadline deadline) { return perform(getting(), deadline); }
+
+  // The same as an operation, for select() and stackless coroutines.
+  class Getting {
+   public:
+    using Value = T;
+
+    explicit Getting(Future& future) : future_(future) {}
+    bool try_complete() const { return future_.is_ready(); }
+    WaitQueue& queue() { return future_.waiters_; }
+    void* slot() { return nullptr; }
+    Result<T> finish() {
+      // Another task may have taken it just now.
+      if (!future_.result_) return Error(Code::failed_precondition, "no future, or one taken");
+      Result<T> result = std::move(*future_.result_);
+      future_.result_.reset();
+      return result;
+    }
+
+   private:
+    Future& future_;
+  };
+  Getting getting() { return Getting(*this); }
+
+ private:
+  friend class Promise<T>;
+  explicit Future(Promise<T>& promise) { connect(&promise); }
+
+  void connect(Promise<T>* promise) {
+    if (promise_ != nullptr) promise_->future_ = nullptr;
+    promise_ = promise;
+    if (promise_ != nullptr) promise_->future_ = this;
+  }
+  void take(Future& other) {
+    check(waiters_.empty() && other.waiters_.empty(), "nobody waits for a future that is moved");
+    result_ = std::exchange(other.result_, std::nullopt);
+    Promise<T>* const promise = other.promise_;
+    other.connect(nullptr);
+    connect(promise);
+  }
+  void settle(Result<T> result) {
+    promise_ = nullptr;
+    result_ = std::move(result);
+    waiters_.notify_all();
+  }
+
+  Promise<T>* promise_ = nullptr;  // Null once there is a result.
+  std::optional<Result<T>> result_;
+  WaitQueue waiters_{"future"};
+};
+
+template <typename T>
+class [[nodiscard]] Promise {
+ public:
+  Promise() = default;
+  ~Promise() { break_promise(); }
+  Promise(Promise&& other) noexcept { take(other); }
+  Promise& operator=(Promise&& other) noexcept {
+    break_promise();
+    take(other);
+    return *this;
+  }
+
+  // Once, and before there is a value or an error.
+  Future<T> get_future() {
+    check(std::exchange(state_, State::open) == State::fresh, "a promise has one future");
+    return Future<T>(*this);
+  }
+
+  // One of them once, after get_future(). Wake all that wait; never suspend; may be called from
+  // the loop.
+  template <typename... Args>
+  void set_value(Args&&... args) {
+    set(Result<T>(std::in_place, std::forward<Args>(args)...));
+  }
+  void set_error(Error error) { set(std::move(error)); }
+  void set(Result<T> result) {
+    check(std::exchange(state_, State::kept) == State::open, "a promise is kept once");
+    if (auto* const future = std::exchange(future_, nullptr)) future->settle(std::move(result));
+  }
+
+ private:
+  friend class Future<T>;
+  enum class State : std::uint8_t { fresh, open, kept };
+
+  void take(Promise& other) {
+    state_ = std::exchange(other.state_, State::kept);
+    if (other.future_ != nullptr) other.future_->connect(this);
+  }
+  void break_promise() {
+    if (state_ == State::open) set_error(Error(Code::aborted, "the promise was broken"));
+  }
+
+  State state_ = State::fresh;
+  Future<T>* future_ = nullptr;  // Null also when the future is gone.
+};
+
+}  // namespace corolane::coroutine

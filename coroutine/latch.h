@@ -1,0 +1,63 @@
+// Waits until a number of things have happened: shaped like std::latch, for tasks of one
+// scheduler.
+//
+//   Latch loaded(/*expected=*/3);
+//   each of three tasks: loaded.count_down();
+//   if (auto waited = loaded.wait(deadline); !waited) return waited.error();
+#pragma once
+
+#include <cstddef>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/operation.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+
+class Latch {
+ public:
+  explicit Latch(std::size_t expected) : missing_count_(expected) {}
+
+  // Wakes all that wait when it comes to zero, below which it must not go. Never suspends; may be
+  // called from the loop.
+  void count_down(std::size_t update = 1) {
+    check(update <= missing_count_, "a latch counts down to zero and no further");
+    missing_count_ -= update;
+    if (missing_count_ == 0) waiters_.notify_all();
+  }
+
+  // Never suspends; true when the count is zero.
+  bool try_wait() const { return missing_count_ == 0; }
+
+  // Suspends until the count is zero. Fails with deadline_exceeded or cancelled.
+  Result<void> wait(Deadline deadline) { return perform(waiting(), deadline); }
+  // The same after counting down, which is not taken back when the wait fails.
+  Result<void> arrive_and_wait(Deadline deadline) {
+    count_down();
+    return wait(deadline);
+  }
+
+  // The wait as an operation, for select() and stackless coroutines.
+  class Waiting {
+   public:
+    using Value = void;
+
+    explicit Waiting(Latch& latch) : latch_(latch) {}
+    bool try_complete() const { return latch_.try_wait(); }
+    WaitQueue& queue() { return latch_.waiters_; }
+    void* slot() { return nullptr; }
+    Result<void> finish() { return {}; }
+
+   private:
+    Latch& latch_;
+  };
+  Waiting waiting() { return Waiting(*this); }
+
+ private:
+  std::size_t missing_count_;
+  WaitQueue waiters_{"latch"};
+};
+
+}  // namespace corolane::coroutine
