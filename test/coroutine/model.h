@@ -1,0 +1,139 @@
+// Holds a primitive against a simple model of it.
+//
+// Some workers, each a task, perform random commands on the primitive; the model says of every
+// command whether it completes at once or waits, and whose waits it ends, and with what. After
+// each batch of commands the tasks come to rest, and what has happened must be what the model
+// said, no more and no less. Time passes and workers are cancelled at random, too.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "coroutine/wait_queue.h"
+#include "test/support/random.h"
+#include "test/support/sanitizers.h"
+
+namespace corolane::coroutine {
+
+// What came of a command: a value, or the negative number of a Code.
+using Outcome = int;
+
+inline Outcome failed(Code code) { return -static_cast<Outcome>(code); }
+inline Outcome outcome_of(const Result<void>& result) {
+  return result ? 0 : failed(result.error().code());
+}
+template <typename T>
+Outcome outcome_of(const Result<T>& result) {
+  return result ? static_cast<Outcome>(*result) : failed(result.error().code());
+}
+// Of calls that do not tell why they gave up.
+constexpr Outcome gave_up = -1000;
+inline Outcome outcome_of(bool succeeded) { return succeeded ? 0 : gave_up; }
+
+struct Command {
+  int kind;
+  int argument = 0;
+  Deadline deadline = Deadline::never();
+};
+
+class Model {
+ public:
+  using Worker = std::size_t;
+  static constexpr std::size_t worker_count = 8;
+  // Sanitizers cost a factor of ten and more.
+  static constexpr int operation_count = test::under_sanitizer ? 30'000 : 1'000'000;
+
+  // `batch_size_max` commands are given before anybody whom they wake has run: one for a primitive
+  // whose woken waiters go on to compete with those that come later.
+  explicit Model(std::size_t batch_size_max = 3) : batch_size_max_(batch_size_max) {}
+  virtual ~Model() = default;
+
+  // Performs that many random commands; a failure ends it.
+  void run();
+
+ protected:
+  struct Waiting {
+    Worker worker;
+    Command command;
+    bool gives_up = true;  // On its deadline, and when cancelled.
+    bool tells_why = true;
+  };
+
+  // A command that `worker`, which does not wait, may give now.
+  virtual Command choose(Worker worker) = 0;
+  // The primitive: does it, in the worker's own task. May suspend.
+  virtual Outcome perform(Worker worker, const Command& command) = 0;
+  // The model: says by complete() and wait() what comes of it, in the order in which it happens.
+  virtual void apply(Worker worker, const Command& command) = 0;
+  // Somebody who waited has given up.
+  virtual void give_up(const Waiting& waiting, Outcome outcome) {
+    complete(waiting.worker, outcome);
+  }
+  // Called after every change: completes those whose turn it is now.
+  virtual void settle() {}
+  // True while a worker holds something that it must give back by the command `give_back`.
+  virtual bool is_holding(Worker) const { return false; }
+  static constexpr int give_back = 0;
+
+  // Those that wait, in the order of arrival.
+  std::vector<Waiting>& waiting() { return waiting_; }
+  // Nobody waits, nor has been woken in this batch.
+  bool is_at_rest() const { return waiting_.empty() && expected_.empty(); }
+  void complete(Worker worker, Outcome outcome) { expected_.emplace_back(worker, outcome); }
+  // Takes out the first of those that wait for which `is_chosen` holds.
+  template <typename F>
+  std::optional<Waiting> take_first(F&& is_chosen) {
+    const auto found = std::ranges::find_if(waiting_, std::forward<F>(is_chosen));
+    if (found == waiting_.end()) return std::nullopt;
+    Waiting taken = *found;
+    waiting_.erase(found);
+    return taken;
+  }
+  std::optional<Waiting> take_first() {
+    return take_first([](const Waiting&) { return true; });
+  }
+  // Fails at once when it is too late for that or when the worker is cancelled.
+  void wait(const Waiting& waiting);
+
+  int below(int bound) { return static_cast<int>(random_.below(static_cast<unsigned>(bound))); }
+  // Mostly soon; may have passed, and may be never.
+  Deadline random_deadline(Worker worker);
+
+ private:
+  static constexpr int cancel_other = -1;
+  static constexpr int quit = -2;
+
+  struct Member {
+    Task<void> task;
+    WaitQueue idle{"command"};
+    Command command{};
+    bool cancelled = false;
+  };
+
+  bool is_waiting(Worker worker) const;
+  void start(Worker worker);
+  void stop(Worker worker);
+  void serve(Worker worker);
+  void give(Worker worker, const Command& command);
+  void cancel(Worker worker);
+  void run_batch();
+  void pass_time();
+  void end_wait(std::size_t index, Code code);
+  void compare(bool in_order);
+  void finish();
+
+  const std::size_t batch_size_max_;
+  test::Random random_;
+  std::array<Member, worker_count> members_;
+  std::vector<Waiting> waiting_;
+  std::vector<std::pair<Worker, Outcome>> expected_;
+  std::vector<std::pair<Worker, Outcome>> happened_;
+  int given_count_ = 0;
+};
+
+}  // namespace corolane::coroutine
