@@ -6,18 +6,6 @@
 #include "coroutine/detail/task_frame.h"
 
 namespace corolane::coroutine {
-namespace detail {
-
-[[gnu::always_inline]] inline void TaskWait::suspend(Deadline deadline, bool observes_cancellation,
-                                                     const char* waiting_for) {
-  if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
-  if (observes_cancellation) task_.wait = this;
-  task_.waiting_for = waiting_for;
-  TaskAccess::suspend(task_, TaskState::suspended);
-}
-
-}  // namespace detail
-
 Error wake_error(Wake wake, const char* waited_for) {
   check(wake != Wake::notified, "only a wait that failed has an error");
   if (wake == Wake::cancelled) {

@@ -91,6 +91,14 @@ class TaskAccess {
   }
 };
 
+[[gnu::always_inline]] inline void TaskWait::suspend(Deadline deadline, bool observes_cancellation,
+                                                     const char* waiting_for) {
+  if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
+  if (observes_cancellation) task_.wait = this;
+  task_.waiting_for = waiting_for;
+  TaskAccess::suspend(task_, TaskState::suspended);
+}
+
 // The error for a function that let an exception escape; counts and tells of it.
 std::unique_ptr<Error> stray_exception_error(TaskControl& task, const std::exception* exception);
 
