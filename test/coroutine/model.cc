@@ -1,3 +1,4 @@
+// How the workers are driven, and what happened is compared with what the model said.
 #include "test/coroutine/model.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,401 @@
+// Cancellation at every suspension point of a mixed workload, one after the other: the waits that
+// it ends say so, nobody else waits in vain, nothing is lost and nothing is left.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "coroutine/channel.h"
+#include "coroutine/condition_variable.h"
+#include "coroutine/detail/task_frame.h"
+#include "coroutine/event.h"
+#include "coroutine/future.h"
+#include "coroutine/gate.h"
+#include "coroutine/keyed_mutex.h"
+#include "coroutine/latch.h"
+#include "coroutine/mutex.h"
+#include "coroutine/select.h"
+#include "coroutine/semaphore.h"
+#include "coroutine/shared_mutex.h"
+#include "coroutine/task_group.h"
+#include "coroutine/wait_all.h"
+#include "coroutine/wait_any.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Counts the suspensions of a workload's tasks, and cancels the one that suspends at a given
+// point before anything else of the workload has run: whoever runs next tells that the one before
+// has suspended, be it a task, when its own suspension is over, or the loop.
+class Injector {
+ public:
+  // Points are counted from 1; at 0 nobody is cancelled.
+  Injector(std::size_t point, std::size_t other_point) : point_(point), other_point_(other_point) {}
+  Injector(const Injector&) = delete;
+  Injector& operator=(const Injector&) = delete;
+  ~Injector() {
+    while (is_posted_) EXPECT_TRUE(sleep_for(1ns));
+  }
+
+  std::size_t count() const { return count_; }
+
+  // The first local of each task of the workload.
+  class Part {
+   public:
+    explicit Part(Injector& injector) : injector_(injector) { injector_.runs(&self()); }
+    ~Part() {
+      injector_.runs(&self());
+      injector_.running_ = nullptr;
+      if (injector_.victim_ == &self()) injector_.victim_ = nullptr;
+    }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+   private:
+    Injector& injector_;
+  };
+
+  // Around a call that may suspend.
+  template <typename F>
+  auto around(F&& call) {
+    runs(&self());
+    if (!std::exchange(is_posted_, true)) {
+      Scheduler::current().post([this] {
+        is_posted_ = false;
+        runs(nullptr);
+      });
+    }
+    struct Return {
+      Injector& injector;
+      ~Return() { injector.runs(&self()); }
+    } returns{*this};
+    return call();
+  }
+
+  // Around one that cancellation ends: it says so when it is cancelled meanwhile.
+  template <typename F>
+  auto around_cancellable(F&& call) {
+    const bool was_cancelled = victim_ == &self();
+    auto result = around(std::forward<F>(call));
+    const bool says_so = says_cancelled(result);
+    EXPECT_TRUE(says_so || was_cancelled || victim_ != &self());
+    EXPECT_TRUE(!says_so || self().is_cancelled());
+    return result;
+  }
+
+ private:
+  using TaskControl = detail::TaskControl;
+
+  template <typename T>
+  static bool says_cancelled(const Result<T>& result) {
+    return !result && result.error().code() == Code::cancelled;
+  }
+  static bool says_cancelled(bool succeeded) { return !succeeded; }
+
+  static TaskControl& self() { return detail::TaskAccess::running(); }
+
+  // Null is the loop.
+  void runs(TaskControl* task) {
+    if (running_ != nullptr && running_ != task) {
+      ++count_;
+      if (count_ == point_ || count_ == other_point_) {
+        victim_ = running_;
+        victim_->cancel();
+      }
+    }
+    running_ = task;
+  }
+
+  const std::size_t point_;
+  const std::size_t other_point_;
+  std::size_t count_ = 0;
+  TaskControl* running_ = nullptr;  // Of the workload, as far as anybody has told.
+  TaskControl* victim_ = nullptr;   // The last one, unless it has ended.
+  bool is_posted_ = false;
+};
+
+// Runs what must happen however a task ends.
+template <typename F>
+class [[nodiscard]] Finally {
+ public:
+  explicit Finally(F action) : action_(std::move(action)) {}
+  ~Finally() { action_(); }
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+
+ private:
+  F action_;
+};
+
+// Some tasks that need one another, and end when one of them does.
+class Workload {
+ public:
+  explicit Workload(std::size_t point, std::size_t other_point = 0)
+      : injector_(point, other_point) {}
+
+  // Returns how many suspension points there were.
+  std::size_t run() {
+    start("producer", &Workload::produce);
+    start("left worker", &Workload::work);
+    start("right worker", &Workload::work);
+    start("consumer", &Workload::consume);
+    start("watcher", &Workload::watch);
+    start("listener", &Workload::listen);
+    start("writer", &Workload::write);
+    start("left reader", &Workload::read);
+    start("right reader", &Workload::read);
+    start("asker", &Workload::ask);
+    start("answerer", &Workload::answer);
+    start("visitor", &Workload::visit);
+    start("parent", &Workload::raise);
+    start("closer", &Workload::close);
+    EXPECT_TRUE(group_.join());
+    expect_nothing_left();
+    return injector_.count();
+  }
+
+ private:
+  void start(std::string_view name, void (Workload::*part)()) {
+    EXPECT_TRUE(group_.spawn(name, [this, part] {
+      const Injector::Part runs(injector_);
+      (this->*part)();
+    }));
+  }
+  template <typename F>
+  auto point(F&& call) {
+    return injector_.around_cancellable(std::forward<F>(call));
+  }
+  bool pause() {
+    return point([] { return yield(); }) && point([] { return sleep_for(1ms); });
+  }
+
+  void produce() {
+    const Finally close_work([this] { work_.close(); });
+    for (int value = 0; value < 12; ++value) {
+      if (!point([&] { return work_.send(value, deadline_); })) return;
+      ++sent_count_;
+      if (!point([] { return yield(); })) return;
+    }
+  }
+
+  void work() {
+    const Finally leave([this] {
+      workers_.count_down();
+      if (!workers_.try_wait()) return;
+      work_.close();
+      results_.close();
+    });
+    while (true) {
+      auto next = point([&] { return select(deadline_, stop_.waiting(), work_.receiving()); });
+      if (!next || next->index() == 0) return;
+      const auto value = std::get<1>(*next);
+      if (!value) return;
+      ++worked_count_;
+      if (!point([&] { return slots_.acquire(deadline_); })) return;
+      const Finally release([this] { slots_.release(); });
+      if (!point([] { return sleep_for(1ms); })) return;
+      if (!injector_.around([&] { return results_.send(*value, deadline_); })) return;
+      ++result_count_;
+    }
+  }
+
+  void consume() {
+    const Finally leave([this] {
+      is_consumed_ = true;
+      results_.close();
+      stop_.set();
+      changed_.notify_all();
+    });
+    while (true) {
+      const auto value = injector_.around([&] { return results_.receive(deadline_); });
+      if (!value) return;
+      ++consumed_count_;
+      const auto key = point([&] { return keys_.lock(*value % 2, deadline_); });
+      if (!key || !pause()) return;
+      injector_.around([&] { mutex_.lock(); });
+      const std::unique_lock lock(mutex_, std::adopt_lock);
+      changed_.notify_one();
+    }
+  }
+
+  void watch() {
+    if (!point([&] { return mutex_.try_lock_until(deadline_); })) return;
+    std::unique_lock lock(mutex_, std::adopt_lock);
+    const auto waited = injector_.around([&] {
+      return changed_.wait_until(lock, deadline_,
+                                 [&] { return consumed_count_ >= 3 || is_consumed_; });
+    });
+    EXPECT_TRUE(lock.owns_lock());
+    if (waited) pause();
+  }
+
+  void listen() {
+    {
+      const auto key = point([&] { return keys_.lock(1, deadline_); });
+      if (!key || !pause()) return;
+    }
+    static_cast<void>(point([&] { return workers_.wait(deadline_); }));
+  }
+
+  void write() {
+    for (int round = 0; round < 3; ++round) {
+      injector_.around([&] { shared_mutex_.lock(); });
+      const std::unique_lock lock(shared_mutex_, std::adopt_lock);
+      EXPECT_EQ(reader_count_, 0);
+      EXPECT_EQ(writer_count_++, 0);
+      const bool goes_on = pause();
+      EXPECT_EQ(--writer_count_, 0);
+      if (!goes_on) return;
+    }
+  }
+
+  void read() {
+    for (int round = 0; round < 3; ++round) {
+      if (!point([&] { return shared_mutex_.try_lock_shared_until(deadline_); })) return;
+      ++reader_count_;
+      const bool goes_on = pause();
+      EXPECT_EQ(writer_count_, 0);
+      --reader_count_;
+      shared_mutex_.unlock_shared();
+      if (!goes_on) return;
+    }
+  }
+
+  void ask() {
+    const Finally close_questions([this] { questions_.close(); });
+    for (int question = 0; question < 3; ++question) {
+      Promise<int> promise;
+      auto future = promise.get_future();
+      const auto sent =
+          injector_.around([&] { return questions_.send(std::move(promise), deadline_); });
+      if (!sent) return;
+      const auto answer = injector_.around([&] { return future.get(deadline_); });
+      if (!answer) return;
+    }
+  }
+
+  void answer() {
+    const Finally break_promises([this] {
+      questions_.close();
+      while (questions_.try_receive()) continue;
+    });
+    while (true) {
+      auto promise = injector_.around([&] { return questions_.receive(deadline_); });
+      if (!promise || !pause()) return;
+      promise->set_value(42);
+    }
+  }
+
+  void visit() {
+    const auto pass = gate_.enter();
+    EXPECT_TRUE(pass);
+    const auto child = [this](Duration duration) {
+      return spawn("child", [this, duration] {
+        const Injector::Part runs(injector_);
+        return point([&] { return sleep_for(duration); });
+      });
+    };
+    auto fast = child(1ms);
+    auto slow = child(2ms);
+    if (!point([&] { return wait_any(deadline_, slow, fast); })) return;
+    if (!point([&] { return wait_all(deadline_, fast, slow); })) return;
+    auto slower = child(3ms);
+    static_cast<void>(injector_.around([&] { return slower.join(deadline_); }));
+  }
+
+  void raise() {
+    TaskGroup children;
+    for (int number = 0; number < 2; ++number) {
+      EXPECT_TRUE(children.spawn("child", [this] {
+        const Injector::Part runs(injector_);
+        pause();
+      }));
+    }
+    static_cast<void>(point([&] { return children.join(deadline_); }));
+  }
+
+  void close() {
+    if (!point([&] { return stop_.wait(deadline_); })) return;
+    static_cast<void>(point([&] { return gate_.close(deadline_); }));
+  }
+
+  void expect_nothing_left() {
+    // Nobody has waited until then, which would say that a wake-up was lost.
+    EXPECT_LT(now(), deadline_.time());
+    EXPECT_EQ(sent_count_, worked_count_ + static_cast<int>(work_.size()));
+    EXPECT_EQ(result_count_, consumed_count_ + static_cast<int>(results_.size()));
+    EXPECT_EQ(slots_.count(), 1u);
+    EXPECT_EQ(gate_.inside_count(), 0u);
+    EXPECT_EQ(keys_.size(), 0u);
+    EXPECT_TRUE(workers_.try_wait());
+    EXPECT_TRUE(mutex_.try_lock());
+    mutex_.unlock();
+    EXPECT_TRUE(shared_mutex_.try_lock());
+    shared_mutex_.unlock();
+  }
+
+  Injector injector_;
+  const Deadline deadline_ = Deadline::after(1h);
+  Channel<int> work_{1};
+  Channel<int> results_{1};
+  Channel<Promise<int>> questions_{1};
+  Event stop_;
+  Semaphore slots_{1};
+  Latch workers_{2};
+  Mutex mutex_;
+  ConditionVariable changed_;
+  SharedMutex shared_mutex_;
+  KeyedMutex<int> keys_;
+  Gate gate_;
+  bool is_consumed_ = false;
+  int sent_count_ = 0;
+  int worked_count_ = 0;
+  int result_count_ = 0;
+  int consumed_count_ = 0;
+  int reader_count_ = 0;
+  int writer_count_ = 0;
+  TaskGroup group_;
+};
+
+struct Inventory {
+  std::size_t tasks = Scheduler::current().statistics().task_count;
+  std::size_t stacks = Scheduler::current().stacks().statistics().in_use_count;
+  std::size_t timers = Scheduler::current().timers().armed_count();
+
+  friend bool operator==(const Inventory&, const Inventory&) = default;
+};
+
+TEST(CancellationInjectionTest, NothingLeaksOrHangsWhereverATaskIsCancelled) {
+  const Inventory before;
+  const std::size_t point_count = Workload(0).run();
+  std::printf("[   POINTS ] %zu\n", point_count);
+  EXPECT_GE(point_count, 100u);
+  for (std::size_t point = 1; point <= point_count && !HasFailure(); ++point) {
+    SCOPED_TRACE("cancelled at suspension point " + std::to_string(point));
+    EXPECT_GE(Workload(point).run(), point);
+    EXPECT_EQ(Inventory(), before);
+  }
+}
+
+TEST(CancellationInjectionTest, NorWhenItHappensTwice) {
+  const Inventory before;
+  const std::size_t point_count = Workload(0).run();
+  for (std::size_t point = 1; point <= point_count; ++point) {
+    for (std::size_t later = point + 1; later <= point_count && !HasFailure(); ++later) {
+      SCOPED_TRACE("cancelled at suspension points " + std::to_string(point) + " and " +
+                   std::to_string(later));
+      Workload(point, later).run();
+      EXPECT_EQ(Inventory(), before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace corolane::coroutine
