@@ -7,10 +7,20 @@
 #include <string>
 
 #include "coroutine/channel.h"
+#include "coroutine/condition_variable.h"
 #include "coroutine/event.h"
+#include "coroutine/future.h"
+#include "coroutine/gate.h"
+#include "coroutine/keyed_mutex.h"
+#include "coroutine/latch.h"
 #include "coroutine/mutex.h"
+#include "coroutine/select.h"
+#include "coroutine/semaphore.h"
+#include "coroutine/shared_mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/wait_all.h"
+#include "coroutine/wait_any.h"
 #include "test/support/matchers.h"
 
 namespace corolane::coroutine {
@@ -24,7 +34,9 @@ struct World {
   World() {
     EXPECT_TRUE(full.try_send(1));
     EXPECT_TRUE(group.spawn("child", [] { return sleep_until(Deadline::never()); }));
+    held_shared.lock();
   }
+  ~World() { held_shared.unlock(); }
 
   Event event;
   Channel<int> full{1};
@@ -32,6 +44,15 @@ struct World {
   WaitQueue queue{"nothing"};
   Mutex mutex;
   std::unique_lock<Mutex> held{mutex};
+  SharedMutex held_shared;
+  KeyedMutex<int> keys;
+  Result<KeyedMutex<int>::Guard> held_key = keys.lock(1, Deadline::never());
+  Semaphore semaphore{0};
+  Latch latch{1};
+  Gate gate;
+  Result<Gate::Pass> pass = gate.enter();
+  Promise<int> promise;
+  Future<int> future = promise.get_future();
   Task<void> endless = spawn("endless", [] { return sleep_until(Deadline::never()); });
   TaskGroup group;
 };
@@ -41,7 +62,13 @@ Result<void> as_result(Wake wake) {
   return wake_error(wake, "nothing");
 }
 
-Result<void> without_value(const Result<int>& result) {
+Result<void> as_result(bool locked) {
+  if (locked) return {};
+  return Error(Code::cancelled, "");
+}
+
+template <typename T>
+Result<void> without_value(const Result<T>& result) {
   if (!result) return result.error();
   return {};
 }
@@ -62,11 +89,35 @@ const SuspendingCall suspending_calls[] = {
     {"WaitQueueWait", [](World& world) { return as_result(world.queue.wait(Deadline::never())); }},
     {"TaskJoin", [](World& world) { return world.endless.join(); }},
     {"TaskGroupJoin", [](World& world) { return world.group.join(); }},
-    {"MutexTryLock",
-     [](World& world) -> Result<void> {
-       if (!world.mutex.try_lock_for(24h)) return Error(Code::cancelled, "");
-       return {};
+    {"MutexTryLock", [](World& world) { return as_result(world.mutex.try_lock_for(24h)); }},
+    {"SharedMutexTryLock",
+     [](World& world) { return as_result(world.held_shared.try_lock_for(24h)); }},
+    {"SharedMutexTryLockShared",
+     [](World& world) { return as_result(world.held_shared.try_lock_shared_for(24h)); }},
+    {"KeyedMutexLock",
+     [](World& world) { return without_value(world.keys.lock(1, Deadline::never())); }},
+    {"ConditionVariableWait",
+     [](World&) {
+       Mutex mutex;
+       ConditionVariable condition;
+       std::unique_lock lock(mutex);
+       return condition.wait(lock);
      }},
+    {"SemaphoreAcquire", [](World& world) { return world.semaphore.acquire(Deadline::never()); }},
+    {"LatchWait", [](World& world) { return world.latch.wait(Deadline::never()); }},
+    {"GateClose", [](World& world) { return world.gate.close(Deadline::never()); }},
+    {"FutureGet", [](World& world) { return without_value(world.future.get(Deadline::never())); }},
+    {"Select",
+     [](World& world) {
+       return without_value(
+           select(Deadline::never(), world.empty.receiving(), world.full.sending(1)));
+     }},
+    {"WaitAny",
+     [](World& world) {
+       return without_value(wait_any(Deadline::never(), world.endless, world.future));
+     }},
+    {"WaitAll",
+     [](World& world) { return wait_all(Deadline::never(), world.endless, world.future); }},
 };
 
 class CancellationTest : public testing::TestWithParam<SuspendingCall> {};
