@@ -1,8 +1,8 @@
 // What can be waited for, written once: a task performs it, a stackless coroutine awaits it, and
 // select() takes several of them.
 //
-//   Result<Move> Channel<Move>::receive(Deadline deadline) { return perform(receiving(), deadline);
-//   } auto first = select(deadline, moves.receiving(), stop.waiting());
+//   auto move = perform(moves.receiving(), deadline);  // As moves.receive(deadline) does.
+//   auto first = select(deadline, moves.receiving(), stop.waiting());
 //
 // An operation is a small value that refers to what it waits for and is used once. Not
 // thread-safe: it belongs to one scheduler.
