@@ -18,7 +18,9 @@ namespace corolane::coroutine {
 
 class Latch {
  public:
-  explicit Latch(std::size_t expected) : missing_count_(expected) {}
+  // `waited_for` is what introspection shows of the waiting tasks; it outlives the latch.
+  explicit Latch(std::size_t expected, const char* waited_for = "latch")
+      : missing_count_(expected), waiters_(waited_for) {}
 
   // Wakes all that wait when it comes to zero, below which it must not go. Never suspends; may be
   // called from the loop.
@@ -57,7 +59,7 @@ class Latch {
 
  private:
   std::size_t missing_count_;
-  WaitQueue waiters_{"latch"};
+  WaitQueue waiters_;
 };
 
 }  // namespace corolane::coroutine

@@ -7,7 +7,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
+#include "coroutine/latch.h"
 #include "net/network.h"
 #include "tools/bots/plan.h"
 
@@ -29,20 +29,17 @@ struct Tally {
 // are played at the same time. Later ones pass at once.
 class StartLine {
  public:
-  explicit StartLine(std::size_t bot_count) : missing_count_(bot_count) {}
+  explicit StartLine(std::size_t bot_count) : everybody_(bot_count, "start of the games") {}
 
   // A bot that cannot play arrives too, or the others would wait for it.
   void arrive() {
-    if (missing_count_ == 0) return;
-    --missing_count_;
-    if (missing_count_ == 0) open_.set();
+    if (!everybody_.try_wait()) everybody_.count_down();
   }
   // Suspends until everybody has arrived.
-  Result<void> wait(Deadline deadline) { return open_.wait(deadline); }
+  Result<void> wait(Deadline deadline) { return everybody_.wait(deadline); }
 
  private:
-  std::size_t missing_count_;
-  coroutine::Event open_{"start of the games"};
+  coroutine::Latch everybody_;
 };
 
 struct Hall {
