@@ -1,4 +1,5 @@
-// Keeps a state whole over suspensions: shaped like std::timed_mutex, for tasks of one scheduler.
+// Keeps a state whole over suspensions: shaped like std::timed_mutex, for tasks of one scheduler
+// and, by locking(), for stackless coroutines.
 //
 // Needed only where a task suspends in the middle of a change: between two suspensions nothing
 // else runs. First come, first served: unlock() hands the lock to the one that waited longest.
@@ -6,6 +7,7 @@
 #pragma once
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/operation.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
@@ -24,14 +26,39 @@ class Mutex {
   // Suspend until the lock is held; false when the deadline passed or the task was cancelled.
   bool try_lock_until(Deadline deadline);
   bool try_lock_for(Duration patience) { return try_lock_until(Deadline::after(patience)); }
-  // Never suspends. Only the task that holds the lock may call it.
+  // Never suspends. Only the task or stackless coroutine that holds the lock may call it.
   void unlock();
+
+  // Locking as an operation, for select() and stackless coroutines.
+  class Locking;
+  Locking locking();
 
  private:
   bool lock_until(Deadline deadline, Cancellation cancellation);
 
-  detail::TaskControl* owner_ = nullptr;
+  // A task's control block or the strand of a stackless coroutine: who holds it, and the slot of
+  // who waits.
+  void* owner_ = nullptr;
   WaitQueue waiters_{"mutex"};
 };
+
+class Mutex::Locking {
+ public:
+  using Value = void;
+
+  bool try_complete();
+  WaitQueue& queue() { return mutex_.waiters_; }
+  void* slot() { return locker_; }
+  Result<void> finish() { return {}; }
+
+ private:
+  friend class Mutex;
+  explicit Locking(Mutex& mutex);
+
+  Mutex& mutex_;
+  void* const locker_;
+};
+
+inline Mutex::Locking Mutex::locking() { return Locking(*this); }
 
 }  // namespace corolane::coroutine

@@ -9,6 +9,8 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/cycle_clock.h"
+#include "coroutine/detail/async_frame_pool.h"
+#include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/task_frame.h"
 
@@ -44,15 +46,18 @@ struct Scheduler::ThreadBinding {
   explicit ThreadBinding(Scheduler& scheduler)
       : previous_scheduler(std::exchange(Scheduler::current_, &scheduler)),
         previous_task(std::exchange(Scheduler::running_, nullptr)),
+        previous_strand(std::exchange(Scheduler::running_strand_, nullptr)),
         previous_source(corolane::detail::set_thread_time_source(&scheduler.source_)) {}
   ~ThreadBinding() {
     corolane::detail::set_thread_time_source(previous_source);
+    Scheduler::running_strand_ = previous_strand;
     Scheduler::running_ = previous_task;
     Scheduler::current_ = previous_scheduler;
   }
 
   Scheduler* previous_scheduler;
   detail::TaskControl* previous_task;
+  detail::Strand* previous_strand;
   const corolane::detail::TimeSource* previous_source;
 };
 
@@ -142,6 +147,7 @@ Scheduler::Statistics Scheduler::statistics() const {
   Statistics statistics = statistics_;
   statistics.created_count = last_task_id_;
   statistics.switch_count += steps_ - steps_left_;
+  statistics.stackless_count = detail::AsyncFramePool::frame_count();
   return statistics;
 }
 
@@ -176,13 +182,26 @@ void Scheduler::run_posted() {
 void Scheduler::run_ready() {
   turn_left_ = turn_budget_;
   steps_ = steps_left_ = std::min(turn_left_, sample_left_);
-  while (turn_left_ > 0 && has_next_task()) {
+  while (turn_left_ > 0 && !ready_.empty()) {
+    if (!has_next_task()) {
+      run_next_strand();
+      continue;
+    }
     const detail::ReadyRing::Entry first = take_next_task();
     detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame,
                                      thread_);
     count_steps();
   }
   if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
+}
+
+// As long as a switch to a task, for the budget; but not one of those that are timed.
+void Scheduler::run_next_strand() {
+  const detail::ReadyRing::Entry next = ready_.pop();
+  --ready_strand_count_;
+  detail::Strand::go_on(next);
+  --turn_left_;
+  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
 }
 
 void Scheduler::adapt_turn_budget(Duration turn) {

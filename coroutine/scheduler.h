@@ -30,8 +30,9 @@
 
 namespace corolane::coroutine {
 namespace detail {
+class Strand;
 class TaskAccess;
-}
+}  // namespace detail
 
 class Scheduler {
  public:
@@ -54,6 +55,7 @@ class Scheduler {
     std::size_t task_count_peak = 0;
     std::uint64_t turn_count = 0;  // Turns of the loop.
     std::uint64_t stray_exception_count = 0;
+    std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now.
   };
 
   // `source` outlives the scheduler.
@@ -90,6 +92,7 @@ class Scheduler {
   Statistics statistics() const;
 
  private:
+  friend class detail::Strand;
   friend class detail::TaskAccess;
   friend struct detail::TaskControl;
   friend class detail::Wait;
@@ -101,6 +104,7 @@ class Scheduler {
   void wait_outside();
   void run_posted();
   void run_ready();
+  void run_next_strand();
   void adapt_turn_budget(Duration turn);
   [[noreturn]] void report_deadlock() const;
 
@@ -127,6 +131,8 @@ class Scheduler {
   static inline constinit thread_local Scheduler* current_ = nullptr;
   // Null while a loop itself runs.
   static inline constinit thread_local detail::TaskControl* running_ = nullptr;
+  // Null while no stackless coroutine runs; while one does, running_ is null.
+  static inline constinit thread_local detail::Strand* running_strand_ = nullptr;
 
   // What a switch touches comes first.
   detail::ReadyRing ready_;
@@ -150,6 +156,7 @@ class Scheduler {
   std::uint64_t create_sample_start_ = 0;  // In cycles; zero when none is being timed.
   TimePoint turn_time_;
   TaskId last_task_id_ = 0;
+  std::size_t ready_strand_count_ = 0;  // In the ring, in addition to tasks.
   detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
   Statistics statistics_;
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
@@ -201,7 +208,7 @@ inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_
   all_tasks_.push_back(task);
   statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
   task.prepare<&Scheduler::enter_task>(task.stack.base, frame_begin);
-  ready_.reserve(statistics_.task_count);
+  ready_.reserve(statistics_.task_count + ready_strand_count_);
   ready_.push(&task, task.frame);
   if (create_sample_start_ != 0) [[unlikely]] {
     end_create_sample();

@@ -39,6 +39,10 @@ class Timer : public detail::ListNode<class TimerTag> {
   // What is due calls it, and may the heir.
   void call_back() { callback_(*this); }
 
+  // While it is not armed, the heir may keep the deadline here for which it will be.
+  void plan(Deadline deadline) { time_ = deadline.time(); }
+  Deadline planned() const { return Deadline::at(time_); }
+
  private:
   friend class TimerWheel;
 

@@ -36,13 +36,20 @@ class TaskAccess {
  public:
   // The task that runs; checks that it is not the loop.
   static TaskControl& running() {
-    check(Scheduler::running_ != nullptr, "only a task may suspend, the loop may not");
+    check(Scheduler::running_ != nullptr,
+          "only a task may suspend, the loop may not, and a stackless coroutine co_awaits");
     return *Scheduler::running_;
   }
   static TaskControl* running_or_null() { return Scheduler::running_; }
   static Stack begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes,
                            std::unique_ptr<Error>& refusal) {
     return scheduler.begin_spawn(stack_size_bytes, refusal);
+  }
+  // The one that runs, be it a task or the strand of a stackless coroutine.
+  static void* running_or_strand() {
+    if (Scheduler::running_ != nullptr) return Scheduler::running_;
+    check(Scheduler::running_strand_ != nullptr, "a task or a stackless coroutine runs");
+    return Scheduler::running_strand_;
   }
   // `frame_begin` is the lowest byte that the frame uses: the stack proper begins below it.
   static void finish_spawn(Scheduler& scheduler, TaskControl& task, void* frame_begin) {

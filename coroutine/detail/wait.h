@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
+#include "coroutine/base/check.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/timer_wheel.h"
 
@@ -31,31 +33,43 @@ class Wait : public Timer {
  public:
   // `woken` is called once, when the wait has ended and left its places; it must not destroy the
   // wait.
-  Wait(Callback woken, std::span<Place> places) : Timer(woken), places_(places) {
-    for (Place& place : places_) place.wait = this;
-  }
+  Wait(Callback woken, std::span<Place> places) : Timer(woken) { stand_at(places); }
 
   // `by` is the place that was notified. When the deadline passes, the timer itself calls `woken`.
   void end(Wake how, const Place* by = nullptr) {
     cancel();
     wake_ = how;
-    by_ = by;
+    if (by != nullptr) notified_place_ = static_cast<std::uint16_t>(by - places_);
     call_back();
   }
 
   // Once it has ended: how, and by which place when it was notified.
   Wake wake() const { return wake_; }
-  std::size_t notified_place() const { return static_cast<std::size_t>(by_ - places_.data()); }
+  std::size_t notified_place() const { return notified_place_; }
 
  protected:
+  // For heirs that wait more than once: between two waits.
+  explicit Wait(Callback woken) : Timer(woken) {}
+  void stand_at(std::span<Place> places) {
+    check(places.size() <= std::numeric_limits<std::uint16_t>::max(),
+          "a wait has at most 65,535 places");
+    places_ = places.data();
+    place_count_ = static_cast<std::uint16_t>(places.size());
+    wake_ = Wake::deadline;
+    for (Place& place : places) place.wait = this;
+  }
+  void wake_as(Wake how) { wake_ = how; }
+
   // What `woken` does first.
   void leave_places() {
-    for (Place& place : places_) place.unlink();
+    for (Place& place : std::span(places_, place_count_)) place.unlink();
   }
 
  private:
-  std::span<Place> places_;
-  const Place* by_ = nullptr;
+  // Small, for those that wait by the million.
+  Place* places_ = nullptr;
+  std::uint16_t place_count_ = 0;
+  std::uint16_t notified_place_ = 0;
   Wake wake_ = Wake::deadline;
 };
 

@@ -1,0 +1,138 @@
+// How stackless coroutines wait and go on: everything else is inlined into them.
+#include "coroutine/async.h"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "coroutine/detail/task_frame.h"
+
+namespace corolane::coroutine::detail {
+namespace {
+
+// The lowest bit tells the ring's entry from that of a task.
+void* tagged(std::coroutine_handle<> handle) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(handle.address()) | 1);
+}
+
+std::coroutine_handle<> untagged(void* frame) {
+  return std::coroutine_handle<>::from_address(
+      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(frame) & ~std::uintptr_t{1}));
+}
+
+}  // namespace
+
+void Strand::go_on(const ReadyRing::Entry& entry) {
+  auto& strand = *static_cast<Strand*>(entry.owner);
+  strand.leaf_ = nullptr;
+  strand.run(untagged(entry.frame));
+  if (!strand.has_ended()) return;
+  if (strand.kind_is_task_) {
+    TaskControl& task = static_cast<TaskStrand&>(strand).task_;
+    task.waiting_for = nullptr;
+    TaskAccess::make_ready(task);
+  } else {
+    delete &static_cast<GroupStrand&>(strand);
+  }
+}
+
+bool Strand::is_cancelled() const {
+  if (kind_is_task_) return static_cast<const TaskStrand*>(this)->task_.is_cancelled();
+  return is_cancelled_;
+}
+
+bool Strand::wait_in(WaitQueue& queue, void* slot, std::coroutine_handle<> leaf) {
+  return wait_at({&place_, 1}, queue.waited_for(), leaf, [&] {
+    place_.slot = slot;
+    queue.add(place_);
+  });
+}
+
+bool Strand::may_wait(const char* waited_for) {
+  waited_for_ = waited_for;
+  if (is_cancelled()) {
+    wake_as(Wake::cancelled);
+    return false;
+  }
+  if (planned() <= Deadline::at(Scheduler::current().turn_time())) {
+    wake_as(Wake::deadline);
+    return false;
+  }
+  return true;
+}
+
+void Strand::begin_wait(std::coroutine_handle<> leaf) {
+  leaf_ = leaf;
+  is_waiting_ = true;
+  if (kind_is_task_) {
+    TaskControl& task = static_cast<TaskStrand*>(this)->task_;
+    task.wait = this;
+    task.waiting_for = waited_for_;
+  }
+  Scheduler::current().timers().arm(*this, planned());
+}
+
+void Strand::woken(Timer& timer) {
+  auto& strand = static_cast<Strand&>(timer);
+  strand.leave_places();
+  strand.is_waiting_ = false;
+  strand.make_ready();
+}
+
+bool Strand::let_others_run(std::coroutine_handle<> leaf) {
+  waited_for_ = "yield";
+  if (is_cancelled()) {
+    wake_as(Wake::cancelled);
+    return false;
+  }
+  note_complete();
+  leaf_ = leaf;
+  make_ready();
+  return true;
+}
+
+void Strand::make_ready() {
+  if (kind_is_task_) {
+    TaskControl& task = static_cast<TaskStrand*>(this)->task_;
+    task.wait = nullptr;
+    task.waiting_for = "stackless coroutine";
+  }
+  Scheduler& scheduler = Scheduler::current();
+  ++scheduler.ready_strand_count_;
+  scheduler.ready_.reserve(scheduler.statistics_.task_count + scheduler.ready_strand_count_);
+  scheduler.ready_.push(this, tagged(leaf_));
+}
+
+void TaskStrand::suspend_task() { TaskAccess::suspend(task_, TaskState::suspended); }
+
+GroupStrand::GroupStrand(std::coroutine_handle<> child) : Strand(Kind::of_group, child) {
+  make_ready();
+}
+
+void GroupStrand::cancel() {
+  is_cancelled_ = true;
+  if (is_waiting_) end(Wake::cancelled);
+}
+
+void* GroupStrand::operator new(std::size_t size_bytes) {
+  return AsyncFramePool::allocate(size_bytes);
+}
+
+void GroupStrand::operator delete(void* place, std::size_t size_bytes) {
+  AsyncFramePool::release(place, size_bytes);
+}
+
+Error stray_async_exception_error() {
+  std::string message = "a stackless coroutine ended with a stray exception";
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    message.append(": ").append(exception.what());
+  } catch (...) {
+    // There is nothing to tell of it.
+  }
+  Strand::count_stray_exception();
+  return Error(Code::internal, std::move(message));
+}
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,70 @@
+// Memory for the frames of stackless coroutines: a free list per size, for each thread.
+//
+// A frame is born and gone within the time of one call, millions may wait at once, and its size
+// is known where it is made. So a block is taken from a list and given back to it without a
+// search, and carries no header. Blocks are cut from chunks, which the thread returns when it
+// ends: the pool is as large as the peak was.
+//
+// Not thread-safe: a frame ends on the thread where it began.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "coroutine/detail/sanitizer.h"
+
+namespace corolane::coroutine::detail {
+
+class AsyncFramePool {
+ public:
+  static void* allocate(std::size_t size_bytes) {
+    Lists& lists = lists_;
+    if (is_pooled(size_bytes)) {
+      Block*& list = lists.free[size_bytes / step_bytes];
+      if (list != nullptr) return std::exchange(list, list->next);
+    }
+    return allocate_slowly(size_bytes);
+  }
+
+  static void release(void* place, std::size_t size_bytes) {
+    if (!is_pooled(size_bytes)) return ::operator delete(place, size_bytes);
+    Block*& list = lists_.free[size_bytes / step_bytes];
+    list = new (place) Block{list};
+  }
+
+  // How many frames this thread has. Counted by those whose memory it is.
+  static std::size_t& frame_count() { return lists_.frame_count; }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  // Sizes are multiples of eight. What needs an alignment of 16 has a size that is a multiple of
+  // 16, and only those blocks are aligned so.
+  static constexpr std::size_t step_bytes = 8;
+  static constexpr std::size_t size_bytes_max = 2048;  // Larger ones come from the heap.
+
+  struct Lists {
+    std::array<Block*, size_bytes_max / step_bytes + 1> free;
+    std::byte* rest_begin;  // Of the newest chunk: what was never handed out.
+    std::byte* rest_end;
+    std::size_t frame_count;
+  };
+  class Chunks;
+
+  // The sanitizers see each frame by itself.
+  static bool is_pooled([[maybe_unused]] std::size_t size_bytes) {
+#if defined(COROLANE_ASAN) || defined(COROLANE_TSAN)
+    return false;
+#else
+    return size_bytes <= size_bytes_max && size_bytes % step_bytes == 0;
+#endif
+  }
+  static void* allocate_slowly(std::size_t size_bytes);
+
+  static inline constinit thread_local Lists lists_{};
+};
+
+}  // namespace corolane::coroutine::detail

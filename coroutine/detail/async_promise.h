@@ -1,0 +1,104 @@
+// What a stackless coroutine carries in its frame: where its result goes, one word.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/async_frame_pool.h"
+#include "coroutine/detail/async_strand.h"
+
+namespace corolane::coroutine {
+template <typename T>
+class Async;
+class AsyncGroup;
+}  // namespace corolane::coroutine
+
+namespace corolane::coroutine::detail {
+
+// The error for the exception that is being handled; counts it.
+Error stray_async_exception_error();
+
+// The child of a group gives it its error, if any, and then its end.
+void async_child_failed(AsyncGroup& group, Error error);
+void async_child_ended(AsyncGroup& group);
+
+// With whoever awaits: takes the result, and knows who goes on then; nobody when it is a task.
+template <typename T>
+struct AsyncReceiver {
+  std::coroutine_handle<> parent;
+  std::optional<Result<T>> result;
+};
+
+template <typename T>
+class AsyncPromise {
+ public:
+  using Handle = std::coroutine_handle<AsyncPromise>;
+
+  static void* operator new(std::size_t size_bytes) {
+    ++AsyncFramePool::frame_count();
+    return AsyncFramePool::allocate(size_bytes);
+  }
+  static void operator delete(void* place, std::size_t size_bytes) {
+    --AsyncFramePool::frame_count();
+    AsyncFramePool::release(place, size_bytes);
+  }
+
+  // Who gets the result: set before the coroutine begins.
+  void set_owner(AsyncReceiver<T>& receiver) {
+    owner_ = reinterpret_cast<std::uintptr_t>(&receiver);
+  }
+  void set_owner(AsyncGroup& group) {
+    owner_ = reinterpret_cast<std::uintptr_t>(&group) | group_bit;
+  }
+
+  Async<T> get_return_object() { return Async<T>(Handle::from_promise(*this)); }
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  auto final_suspend() noexcept { return End(); }
+
+  // A T or an Error, or a Result of either.
+  template <typename R = Result<T>>
+  void return_value(R&& result) {
+    if (!is_of_group()) {
+      receiver().result.emplace(std::forward<R>(result));
+    } else {
+      tell_group(std::forward<R>(result));
+    }
+  }
+  void unhandled_exception() { return_value(stray_async_exception_error()); }
+
+ private:
+  static constexpr std::uintptr_t group_bit = 1;
+
+  // Goes on with the parent; the frame ends with whoever has the result, or at once.
+  struct End {
+    bool await_ready() noexcept { return false; }
+    std::coroutine_handle<> await_suspend(Handle ended) noexcept {
+      AsyncPromise& promise = ended.promise();
+      if (!promise.is_of_group()) {
+        const std::coroutine_handle<> parent = promise.receiver().parent;
+        return parent ? Strand::running().transfer_to(parent) : std::noop_coroutine();
+      }
+      AsyncGroup& group = promise.group();
+      ended.destroy();  // What it held ends while it still counts as the group's.
+      async_child_ended(group);
+      return std::noop_coroutine();
+    }
+    void await_resume() noexcept {}
+  };
+
+  bool is_of_group() const { return std::is_void_v<T> && (owner_ & group_bit) != 0; }
+  AsyncReceiver<T>& receiver() const { return *reinterpret_cast<AsyncReceiver<T>*>(owner_); }
+  AsyncGroup& group() const { return *reinterpret_cast<AsyncGroup*>(owner_ & ~group_bit); }
+  void tell_group(Result<T> result) {
+    if (!result) async_child_failed(group(), std::move(result.error()));
+  }
+
+  std::uintptr_t owner_ = 0;
+};
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,147 @@
+// What until() returns: the ways in which a stackless coroutine waits.
+//
+// Nothing but a reference to the operation, which lives as long as the co_await expression: all
+// else is in the strand, so that a coroutine which waits in many places has a small frame.
+#pragma once
+
+#include <array>
+#include <coroutine>
+#include <cstddef>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/async_strand.h"
+#include "coroutine/operation.h"
+
+namespace corolane::coroutine::detail {
+
+// Made and awaited in one expression.
+struct AsyncWait {
+  AsyncWait() = default;
+  AsyncWait(const AsyncWait&) = delete;
+  AsyncWait& operator=(const AsyncWait&) = delete;
+};
+
+// For one operation.
+template <Operation O>
+class [[nodiscard]] OperationWait : AsyncWait {
+ public:
+  OperationWait(Deadline deadline, O& operation) : operation_(operation) {
+    Strand::running().plan(deadline);
+  }
+
+  bool await_ready() {
+    if (!operation_.try_complete()) return false;
+    Strand::running().note_complete();
+    return true;
+  }
+  bool await_suspend(std::coroutine_handle<> leaf) {
+    return Strand::running().wait_in(operation_.queue(), operation_.slot(), leaf);
+  }
+  Result<typename O::Value> await_resume() {
+    const Strand& strand = Strand::running();
+    if (strand.wake() != Wake::notified) [[unlikely]] {
+      return strand.wait_error();
+    }
+    return operation_.finish();
+  }
+
+ private:
+  O& operation_;
+};
+
+// For the first of several.
+template <Operation... Os>
+class [[nodiscard]] SelectWait : AsyncWait {
+ public:
+  using Value = std::variant<Result<typename Os::Value>...>;
+
+  SelectWait(Deadline deadline, Os&... operations) : operations_(operations...) {
+    Strand::running().plan(deadline);
+  }
+
+  bool await_ready() {
+    visit([&](auto index, auto& operation) {
+      if (!operation.try_complete()) return false;
+      completed_ = index;
+      return true;
+    });
+    if (!completed_) return false;
+    Strand::running().note_complete();
+    return true;
+  }
+  bool await_suspend(std::coroutine_handle<> leaf) {
+    return Strand::running().wait_at(places_, "select", leaf, [&] {
+      visit([&](auto index, auto& operation) {
+        places_[index].slot = operation.slot();
+        operation.queue().add(places_[index]);
+        return false;
+      });
+    });
+  }
+  Result<Value> await_resume() {
+    const Strand& strand = Strand::running();
+    if (strand.wake() != Wake::notified) [[unlikely]] {
+      return strand.wait_error();
+    }
+    const std::size_t completed = completed_.value_or(strand.notified_place());
+    std::optional<Value> value;
+    visit([&](auto index, auto& operation) {
+      if (index != completed) return false;
+      value.emplace(std::in_place_index<index>, operation.finish());
+      return true;
+    });
+    return std::move(*value);
+  }
+
+ private:
+  // Calls `f` with the index and each operation in order, until it returns true.
+  template <typename F>
+  void visit(F&& f) {
+    [&]<std::size_t... indices>(std::index_sequence<indices...>) {
+      static_cast<void>(
+          (f(std::integral_constant<std::size_t, indices>(), std::get<indices>(operations_)) ||
+           ...));
+    }(std::index_sequence_for<Os...>());
+  }
+
+  std::tuple<Os&...> operations_;
+  std::optional<std::size_t> completed_;  // Without waiting.
+  std::array<Place, sizeof...(Os)> places_;
+};
+
+// For time to pass.
+class [[nodiscard]] SleepWait : AsyncWait {
+ public:
+  explicit SleepWait(Deadline deadline) { Strand::running().plan(deadline); }
+
+  bool await_ready() { return false; }
+  bool await_suspend(std::coroutine_handle<> leaf) {
+    return Strand::running().wait_at({}, "sleep", leaf, [] {});
+  }
+  Result<void> await_resume() {
+    const Strand& strand = Strand::running();
+    if (strand.wake() == Wake::cancelled) return strand.wait_error();
+    return {};
+  }
+};
+
+// For those that are ready.
+class [[nodiscard]] OthersWait : AsyncWait {
+ public:
+  bool await_ready() { return false; }
+  bool await_suspend(std::coroutine_handle<> leaf) {
+    return Strand::running().let_others_run(leaf);
+  }
+  Result<void> await_resume() {
+    const Strand& strand = Strand::running();
+    if (strand.wake() == Wake::cancelled) return strand.wait_error();
+    return {};
+  }
+};
+
+}  // namespace corolane::coroutine::detail
