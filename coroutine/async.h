@@ -12,7 +12,8 @@
 // It needs no stack, only a frame of some 70 bytes and what it holds across its waits, from a free
 // list of its thread. In return it suspends only by co_await, in its own body. What needs a stack
 // (join(), sleep_for(), Mutex::lock()) is for tasks, and check() says so; whatever a task waits
-// for is an Operation, and until() awaits it.
+// for is an Operation, and until() awaits it. No condition may be a co_await (gcc 12 miscompiles
+// `if (co_await ..)`, check() finds it); it may declare a variable, as above.
 //
 // Deadlines and cancellation are those of tasks: a wait that cannot be completed at once fails with
 // deadline_exceeded or cancelled, every time; nobody destroys a coroutine that has begun. All of it
@@ -83,7 +84,8 @@ class [[nodiscard]] Async {
   promise_type::Handle handle_;
 };
 
-// Awaited: the value of `operation`, or why there is none; as perform() does it for a task.
+// Awaited: the Result of `operation`, or why there is none; as perform() does it for a task. That
+// of one without a value is a word that converts to Result<void>.
 template <Operation O>
 auto until(Deadline deadline, O&& operation) {
   return detail::OperationWait<O>(deadline, operation);

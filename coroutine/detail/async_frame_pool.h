@@ -34,8 +34,17 @@ class AsyncFramePool {
     list = new (place) Block{list};
   }
 
-  // How many frames this thread has. Counted by those whose memory it is.
-  static std::size_t& frame_count() { return lists_.frame_count; }
+  // The same for the frame of a coroutine, which counts.
+  static void* allocate_frame(std::size_t size_bytes) {
+    ++lists_.frame_count;
+    return lists_.newest_frame = allocate(size_bytes);
+  }
+  static void release_frame(void* frame, std::size_t size_bytes) {
+    --lists_.frame_count;
+    release(frame, size_bytes);
+  }
+  static std::size_t frame_count() { return lists_.frame_count; }
+  static const void* newest_frame() { return lists_.newest_frame; }
 
  private:
   struct Block {
@@ -51,6 +60,7 @@ class AsyncFramePool {
     std::byte* rest_begin;  // Of the newest chunk: what was never handed out.
     std::byte* rest_end;
     std::size_t frame_count;
+    void* newest_frame;
   };
   class Chunks;
 

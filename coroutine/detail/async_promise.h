@@ -40,12 +40,10 @@ class AsyncPromise {
   using Handle = std::coroutine_handle<AsyncPromise>;
 
   static void* operator new(std::size_t size_bytes) {
-    ++AsyncFramePool::frame_count();
-    return AsyncFramePool::allocate(size_bytes);
+    return AsyncFramePool::allocate_frame(size_bytes);
   }
-  static void operator delete(void* place, std::size_t size_bytes) {
-    --AsyncFramePool::frame_count();
-    AsyncFramePool::release(place, size_bytes);
+  static void operator delete(void* frame, std::size_t size_bytes) {
+    AsyncFramePool::release_frame(frame, size_bytes);
   }
 
   // Who gets the result: set before the coroutine begins.
@@ -56,7 +54,13 @@ class AsyncPromise {
     owner_ = reinterpret_cast<std::uintptr_t>(&group) | group_bit;
   }
 
-  Async<T> get_return_object() { return Async<T>(Handle::from_promise(*this)); }
+  Async<T> get_return_object() {
+    const Handle handle = Handle::from_promise(*this);
+    // gcc 12 puts the value of such a condition where the frame has to begin.
+    check(handle.address() == AsyncFramePool::newest_frame(),
+          "no condition of an if or a loop is a co_await, unless it declares a variable");
+    return Async<T>(handle);
+  }
   std::suspend_always initial_suspend() noexcept { return {}; }
   auto final_suspend() noexcept { return End(); }
 

@@ -1,18 +1,23 @@
 // What until() returns: the ways in which a stackless coroutine waits.
 //
 // Nothing but a reference to the operation, which lives as long as the co_await expression: all
-// else is in the strand, so that a coroutine which waits in many places has a small frame.
+// else is in the strand, so that a coroutine which waits in many places has a small frame. For the
+// same reason what they give for nothing is one word, a Waited, and not the 56 bytes of a
+// Result<void>: compilers keep both in the frame.
 #pragma once
 
 #include <array>
 #include <coroutine>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/operation.h"
@@ -25,6 +30,31 @@ struct AsyncWait {
   AsyncWait(const AsyncWait&) = delete;
   AsyncWait& operator=(const AsyncWait&) = delete;
 };
+
+// A Result<void> in one word.
+class [[nodiscard]] Waited {
+ public:
+  Waited() = default;
+  Waited(Error error) : error_(std::make_unique<Error>(std::move(error))) {}
+  Waited(Result<void> result) {
+    if (!result) error_ = std::make_unique<Error>(std::move(result.error()));
+  }
+
+  bool has_value() const { return error_ == nullptr; }
+  explicit operator bool() const { return has_value(); }
+  // There must be one.
+  const Error& error() const { return *error_; }
+  operator Result<void>() const {
+    if (!has_value()) return *error_;
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Error> error_;
+};
+
+template <typename T>
+using AsyncResult = std::conditional_t<std::is_void_v<T>, Waited, Result<T>>;
 
 // For one operation.
 template <Operation O>
@@ -42,7 +72,7 @@ class [[nodiscard]] OperationWait : AsyncWait {
   bool await_suspend(std::coroutine_handle<> leaf) {
     return Strand::running().wait_in(operation_.queue(), operation_.slot(), leaf);
   }
-  Result<typename O::Value> await_resume() {
+  AsyncResult<typename O::Value> await_resume() {
     const Strand& strand = Strand::running();
     if (strand.wake() != Wake::notified) [[unlikely]] {
       return strand.wait_error();
@@ -123,7 +153,7 @@ class [[nodiscard]] SleepWait : AsyncWait {
   bool await_suspend(std::coroutine_handle<> leaf) {
     return Strand::running().wait_at({}, "sleep", leaf, [] {});
   }
-  Result<void> await_resume() {
+  Waited await_resume() {
     const Strand& strand = Strand::running();
     if (strand.wake() == Wake::cancelled) return strand.wait_error();
     return {};
@@ -137,7 +167,7 @@ class [[nodiscard]] OthersWait : AsyncWait {
   bool await_suspend(std::coroutine_handle<> leaf) {
     return Strand::running().let_others_run(leaf);
   }
-  Result<void> await_resume() {
+  Waited await_resume() {
     const Strand& strand = Strand::running();
     if (strand.wake() == Wake::cancelled) return strand.wait_error();
     return {};

@@ -517,6 +517,19 @@ TEST(AsyncDeathTest, WhatNeedsAStackIsForTasks) {
   EXPECT_DEATH(static_cast<void>(await(call([] { static_cast<void>(await(same(1))); }))), claim);
 }
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12
+Async<void> await_in_condition(Event& event) {
+  if (co_await until(Deadline::never(), event.waiting())) co_return {};
+  co_return Error(Code::aborted, "on purpose");
+}
+
+TEST(AsyncDeathTest, WhatTheCompilerMiscompilesIsFoundWhenItIsCalled) {
+  Event event;
+  EXPECT_DEATH(static_cast<void>(await(await_in_condition(event))),
+               "no condition of an if or a loop is a co_await");
+}
+#endif
+
 TEST(AsyncDeathTest, IsAwaitedOnce) {
   const auto await_twice = [] {
     Async<int> child = same(1);
