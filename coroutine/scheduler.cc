@@ -212,6 +212,10 @@ void Scheduler::adapt_turn_budget(Duration turn) {
 void Scheduler::report_deadlock() const {
   std::fprintf(stderr, "deadlock: every task waits and nothing can end a wait\n%s",
                to_text(tasks()).c_str());
+  const std::size_t stackless_count = statistics().stackless_count;
+  if (stackless_count > 0) {
+    std::fprintf(stderr, "so does every stackless coroutine, %zu\n", stackless_count);
+  }
   std::abort();
 }
 

@@ -381,6 +381,7 @@ TEST(AsyncGroupDeathTest, ADeadlockIsFoundWhenOnlyStacklessCoroutinesCouldGoOn) 
     }));
   };
   EXPECT_DEATH(deadlock(), AllOf(HasSubstr("deadlock: every task waits"),
+                                 HasSubstr("so does every stackless coroutine, 3"),
                                  HasSubstr("waits for end of a group of stackless coroutines")));
 }
 

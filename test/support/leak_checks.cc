@@ -24,6 +24,8 @@ std::vector<LeakCheck>& leak_checks() {
       {.what = "tasks", .count = [] { return Scheduler::current().statistics().task_count; }},
       {.what = "stacks in use",
        .count = [] { return Scheduler::current().stacks().statistics().in_use_count; }},
+      {.what = "stackless coroutines",
+       .count = [] { return Scheduler::current().statistics().stackless_count; }},
       {.what = "armed timers", .count = [] { return Scheduler::current().timers().armed_count(); }},
   };
   return checks;
