@@ -49,11 +49,12 @@ class TaskLocal {
   }
 
   // Gives the running task that value, and returns where it lies from then on.
-  T& set(T value) const {
+  template <typename U = T>
+  T& set(U&& value) const {
     detail::TaskControl* const task = detail::TaskAccess::running_or_null();
     check(task != nullptr, "only a task has task-local values, the loop has none");
-    if (T* const present = find(task->locals)) return *present = std::move(value);
-    return task->locals.add<Node>(this, type, std::move(value)).value;
+    if (T* const present = find(task->locals)) return *present = std::forward<U>(value);
+    return task->locals.add<Node>(this, type, std::forward<U>(value)).value;
   }
 
  private:
