@@ -69,7 +69,8 @@ Scheduler::Scheduler(EventSource& source, Options options)
       sample_left_(options_.switch_sample_interval == 0 ? never_sample
                                                         : options_.switch_sample_interval),
       next_create_sample_(options_.create_sample_interval),
-      turn_time_(source.now()) {
+      turn_time_(source.now()),
+      sites_(options_.stack_sample_interval) {
   // Measured now rather than inside the first sample.
   cycles_per_ns();
   cycle_count_overhead();
@@ -237,6 +238,7 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
 }
 
 void Scheduler::end(detail::TaskControl& running) {
+  detail::SpawnSites::ended(running);
   running.state = TaskState::ended;
   running.state_since = turn_time_;
   if (!running.joiners.empty()) running.joiners.notify_all();

@@ -21,8 +21,10 @@
 #include "coroutine/base/result.h"
 #include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/spawn_sites.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
+#include "coroutine/spawn_site.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/stray_exception.h"
 #include "coroutine/task_info.h"
@@ -41,6 +43,10 @@ class Scheduler {
     // One switch in so many is timed, so the figures are production's own; 0 switches it off.
     std::uint32_t switch_sample_interval = 509;
     std::uint32_t create_sample_interval = 61;
+    // The stack of one task in so many of each place that spawns, and of its first, is measured:
+    // see sites(). It costs that task some system calls and the pages of its stack; 0 switches it
+    // off.
+    std::uint32_t stack_sample_interval = 1'009;
     // The main task of run() does set-up work with deep frames.
     std::size_t main_stack_size_bytes = 512 * 1024;
     OnStrayException on_stray_exception = print_stray_exception;
@@ -90,6 +96,9 @@ class Scheduler {
   // Every task that is alive, oldest first; at most so many of them.
   std::vector<TaskInfo> tasks(std::size_t count_max = SIZE_MAX) const;
   Statistics statistics() const;
+  // Every place that has spawned a task here, the first one first: a thousand of them, and one for
+  // all further ones.
+  std::vector<SpawnSite> sites() const { return sites_.all(); }
 
  private:
   friend class detail::Strand;
@@ -159,6 +168,7 @@ class Scheduler {
   std::size_t ready_strand_count_ = 0;  // In the ring, in addition to tasks.
   detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
   Statistics statistics_;
+  detail::SpawnSites sites_;
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
 };
 
@@ -207,6 +217,7 @@ inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_
   task.id = ++last_task_id_;
   all_tasks_.push_back(task);
   statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
+  sites_.spawned(task, frame_begin);
   task.prepare<&Scheduler::enter_task>(task.stack.base, frame_begin);
   ready_.reserve(statistics_.task_count + ready_strand_count_);
   ready_.push(&task, task.frame);

@@ -45,6 +45,8 @@ struct TaskHead : Context {
   Scheduler& scheduler;
 };
 
+struct SpawnSiteRecord;
+
 struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct GroupTag> {
   TaskControl(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
               const std::source_location& spawn_site);
@@ -71,6 +73,8 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   TaskId id = 0;
   TimePoint spawned_at;
   std::source_location site;
+  SpawnSiteRecord* site_record = nullptr;
+  bool stack_is_measured = false;
   static constexpr std::size_t name_size_max = 31;
   std::uint8_t name_size;
   std::array<char, name_size_max> name_text;

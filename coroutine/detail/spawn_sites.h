@@ -1,0 +1,83 @@
+// Counts the tasks of each place that spawns, and finds out now and then how deep one went.
+//
+// It is on the way of every spawn, so a place that spawns many in a row is found by one
+// comparison, and the others in a small hash table. There are no more places than the program has
+// calls of spawn(), and at most so many are kept apart.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "coroutine/detail/task_control.h"
+#include "coroutine/spawn_site.h"
+
+namespace corolane::coroutine::detail {
+
+struct SpawnSiteRecord {
+  std::source_location place;
+  std::uint64_t spawned_count = 0;
+  std::uint64_t ended_count = 0;
+  std::uint64_t measured_next = 1;  // The number of the task whose stack is measured next.
+  std::uint64_t measured_count = 0;
+  std::size_t stack_size_bytes = 0;
+  std::size_t stack_used_bytes_max = 0;
+  std::string task_name;
+};
+
+class SpawnSites {
+ public:
+  static constexpr std::size_t site_count_max = 1'000;
+
+  // Measures the stack of the first task of each place and of one in so many; zero switches it
+  // off.
+  explicit SpawnSites(std::uint32_t measure_interval) : measure_interval_(measure_interval) {}
+
+  // Before it runs: nothing below `frame_begin` on its stack is in use.
+  void spawned(TaskControl& task, std::byte* frame_begin) {
+    if (newest_ == nullptr || key_of(newest_->place) != key_of(task.site)) newest_ = &find(task);
+    SpawnSiteRecord& record = *newest_;
+    task.site_record = &record;
+    if (++record.spawned_count == record.measured_next) [[unlikely]] {
+      begin_measuring(task, frame_begin);
+    }
+  }
+
+  // Inside the task, as the last thing that it does.
+  static void ended(TaskControl& task) {
+    ++task.site_record->ended_count;
+    if (task.stack_is_measured) [[unlikely]] {
+      measure(task);
+    }
+  }
+
+  // In the order in which they spawned first.
+  std::vector<SpawnSite> all() const;
+
+ private:
+  static constexpr std::size_t bucket_count = 2'048;  // A power of two, above the other.
+
+  // Of libstdc++ it is one pointer, to a constant of the program: one for each call of spawn().
+  // Code of a header has one per source file that the linker does not merge, and so has its row.
+  static std::uintptr_t key_of(const std::source_location& place) {
+    static_assert(sizeof(place) == sizeof(std::uintptr_t));
+    return std::bit_cast<std::uintptr_t>(place);
+  }
+
+  SpawnSiteRecord& find(const TaskControl& task);
+  void begin_measuring(TaskControl& task, std::byte* frame_begin);
+  static void measure(const TaskControl& task);
+
+  std::uint32_t measure_interval_;
+  SpawnSiteRecord* newest_ = nullptr;    // Of the place that spawned last.
+  std::deque<SpawnSiteRecord> records_;  // Tasks point to them: they never move.
+  // One more than the index of a record; zero where there is none.
+  std::array<std::uint16_t, bucket_count> buckets_{};
+};
+
+}  // namespace corolane::coroutine::detail
