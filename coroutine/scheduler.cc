@@ -89,6 +89,7 @@ Scheduler::~Scheduler() {
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main) {
   check(thread_.exceptions == nullptr, "run() is not called while it runs");
   const ThreadBinding binding(*this);
+  const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu);
   thread_ = detail::ThreadState::of_this_thread();
   turn_time_ = source_.now();
 
@@ -138,7 +139,8 @@ std::vector<TaskInfo> Scheduler::tasks(std::size_t count_max) const {
                      .waiting_for = task.waiting_for == nullptr ? "" : task.waiting_for,
                      .in_state = turn_time_ - task.state_since,
                      .age = turn_time_ - task.spawned_at,
-                     .site = task.site});
+                     .site = task.site,
+                     .cpu = task.cpu.sum()});
     return true;
   });
   return infos;
@@ -149,6 +151,8 @@ Scheduler::Statistics Scheduler::statistics() const {
   statistics.created_count = last_task_id_;
   statistics.switch_count += steps_ - steps_left_;
   statistics.stackless_count = detail::AsyncFramePool::frame_count();
+  statistics.loop_cpu = loop_cpu_.sum();
+  statistics.measures_cpu = current_ == this && detail::CpuMeter::is_running();
   return statistics;
 }
 
@@ -293,6 +297,16 @@ void Scheduler::enter_task() {
   task.has_begun = true;
   task.run(task);
   scheduler.end(task);
+}
+
+// In a signal handler, between any two instructions of this thread.
+void Scheduler::charge_cpu(std::uint64_t nanoseconds) {
+  if (detail::TaskControl* const task = running_; task != nullptr) {
+    task->cpu.add(nanoseconds);
+    task->site_record->cpu.add(nanoseconds);
+  } else {
+    current_->loop_cpu_.add(nanoseconds);
+  }
 }
 
 void Scheduler::begin_create_sample() {

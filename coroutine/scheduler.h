@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,6 +48,10 @@ class Scheduler {
     // see sites(). It costs that task some system calls and the pages of its stack; 0 switches it
     // off.
     std::uint32_t stack_sample_interval = 1'009;
+    // After so much CPU time of the thread, whoever runs is charged with it; 0 switches it off.
+    // What a task consumed is known to a few ticks of the kernel (1 to 10 ms each), what a thousand
+    // of them did much better. Uses SIGURG, unless the process handles that itself.
+    Duration cpu_sample_interval = std::chrono::milliseconds(1);
     // The main task of run() does set-up work with deep frames.
     std::size_t main_stack_size_bytes = 512 * 1024;
     OnStrayException on_stray_exception = print_stray_exception;
@@ -62,6 +67,8 @@ class Scheduler {
     std::uint64_t turn_count = 0;  // Turns of the loop.
     std::uint64_t stray_exception_count = 0;
     std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now.
+    Duration loop_cpu{};        // Consumed by the loop itself: handlers, timers, posted work.
+    bool measures_cpu = false;  // Whether CPU time is being measured.
   };
 
   // `source` outlives the scheduler.
@@ -129,6 +136,7 @@ class Scheduler {
   void count_steps();
   static detail::Transfer end_switch_sample(detail::Transfer transfer);
   static void enter_task();
+  static void charge_cpu(std::uint64_t nanoseconds);
 
   // A stack, or why there is none.
   Stack begin_spawn(std::size_t stack_size_bytes, std::unique_ptr<Error>& refusal);
@@ -169,6 +177,7 @@ class Scheduler {
   detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
   Statistics statistics_;
   detail::SpawnSites sites_;
+  detail::CpuTime loop_cpu_;
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
 };
 

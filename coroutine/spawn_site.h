@@ -7,6 +7,8 @@
 #include <source_location>
 #include <string>
 
+#include "coroutine/base/clock.h"
+
 namespace corolane::coroutine {
 
 struct SpawnSite {
@@ -14,6 +16,8 @@ struct SpawnSite {
   std::string task_name;       // Of the first task that was spawned there.
   std::uint64_t spawned_count = 0;
   std::uint64_t alive_count = 0;  // Have not ended yet.
+  // Consumed by all its tasks so far: see Scheduler::Options::cpu_sample_interval.
+  Duration cpu{};
   // Of the tasks that were measured: the largest stack, and the deepest use of any, counted from
   // the top with control block, captures and result. It is short of the truth by less than a page,
   // if what lies lowest was never written, and never beyond it by more. Zero until one has ended.

@@ -32,6 +32,7 @@ struct TaskInfo {
   Duration in_state;          // How long it has been in this state, to a turn of the loop.
   Duration age;               // Since it was spawned.
   std::source_location site;  // Where it was spawned.
+  Duration cpu{};             // Consumed: see Scheduler::Options::cpu_sample_interval.
 };
 
 // One line per task, in the order given, whatever their names hold: what a deadlock report and the

@@ -52,6 +52,7 @@ std::vector<SpawnSite> SpawnSites::all() const {
                      .task_name = record.task_name,
                      .spawned_count = record.spawned_count,
                      .alive_count = record.spawned_count - record.ended_count,
+                     .cpu = record.cpu.sum(),
                      .stack_size_bytes = record.stack_size_bytes,
                      .stack_used_bytes_max = record.stack_used_bytes_max,
                      .measured_count = record.measured_count});

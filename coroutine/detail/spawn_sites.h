@@ -27,6 +27,7 @@ struct SpawnSiteRecord {
   std::uint64_t measured_count = 0;
   std::size_t stack_size_bytes = 0;
   std::size_t stack_used_bytes_max = 0;
+  CpuTime cpu;
   std::string task_name;
 };
 

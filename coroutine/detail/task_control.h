@@ -12,6 +12,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/detail/context.h"
+#include "coroutine/detail/cpu_meter.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/task_locals.h"
 #include "coroutine/stack_pool.h"
@@ -75,6 +76,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   std::source_location site;
   SpawnSiteRecord* site_record = nullptr;
   bool stack_is_measured = false;
+  CpuTime cpu;
   static constexpr std::size_t name_size_max = 31;
   std::uint8_t name_size;
   std::array<char, name_size_max> name_text;

@@ -1,0 +1,78 @@
+#include "coroutine/detail/cpu_meter.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "coroutine/detail/sanitizer.h"
+#include "coroutine/detail/signal_stack.h"
+
+// glibc has the member, but names it only from 2.41 on.
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+namespace corolane::coroutine::detail {
+namespace {
+
+#if defined(COROLANE_TSAN)
+constexpr bool signals_are_prompt = false;
+#else
+constexpr bool signals_are_prompt = true;
+#endif
+
+constexpr std::uint64_t ns_per_second = 1'000'000'000;
+
+}  // namespace
+
+CpuMeter::CpuMeter(Duration interval, Charge charge)
+    : interval_ns_(static_cast<std::uint64_t>(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(interval).count())),
+      charge_(charge) {
+  if (!signals_are_prompt || interval_ns_ == 0 || is_running()) return;
+  static const bool signal_is_ours = claim_signal();
+  if (signal_is_ours && give_thread_signal_stack() && start_timer()) running_ = this;
+}
+
+CpuMeter::~CpuMeter() {
+  if (running_ != this) return;
+  // What the timer sent already may still arrive, and finds nobody.
+  running_ = nullptr;
+  timer_delete(timer_);
+}
+
+bool CpuMeter::claim_signal() {
+  struct sigaction action = {};
+  if (sigaction(SIGURG, nullptr, &action) != 0) return false;
+  const bool is_free = (action.sa_flags & SA_SIGINFO) == 0 &&
+                       (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+  if (!is_free) return false;
+  action = {};
+  action.sa_sigaction = &CpuMeter::handle;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  return sigaction(SIGURG, &action, nullptr) == 0;
+}
+
+void CpuMeter::handle(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  const CpuMeter* const meter = running_;
+  if (meter == nullptr || info->si_code != SI_TIMER) return;
+  meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_);
+}
+
+bool CpuMeter::start_timer() {
+  struct sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = SIGURG;
+  event.sigev_notify_thread_id = gettid();
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) return false;
+  const timespec interval = {.tv_sec = static_cast<time_t>(interval_ns_ / ns_per_second),
+                             .tv_nsec = static_cast<long>(interval_ns_ % ns_per_second)};
+  const itimerspec times = {.it_interval = interval, .it_value = interval};
+  if (timer_settime(timer_, 0, &times, nullptr) == 0) return true;
+  timer_delete(timer_);
+  return false;
+}
+
+}  // namespace corolane::coroutine::detail
