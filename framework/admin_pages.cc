@@ -12,13 +12,13 @@
 #include <source_location>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/spawn_site.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/task_info.h"
 #include "framework/node.h"
@@ -74,6 +74,8 @@ Json coroutine_section(const coroutine::Scheduler& scheduler) {
           {"created", statistics.created_count},
           {"switches", statistics.switch_count},
           {"turns", statistics.turn_count},
+          {"measures_cpu", statistics.measures_cpu},
+          {"loop_cpu_seconds", in_seconds(statistics.loop_cpu)},
           {"stray_exceptions", statistics.stray_exception_count}};
 }
 
@@ -145,19 +147,22 @@ net::HttpResponse tasks_as_json(const std::vector<coroutine::TaskInfo>& oldest,
                     {"waiting_for", task.waiting_for},
                     {"in_state_seconds", in_seconds(task.in_state)},
                     {"age_seconds", in_seconds(task.age)},
+                    {"cpu_seconds", in_seconds(task.cpu)},
                     {"spawned_at", site_text(task.site)}});
   }
   return json_response({{"count", task_count}, {"tasks", std::move(rows)}});
 }
 
-using Row = std::array<std::string, 7>;
+template <std::size_t column_count>
+using Row = std::array<std::string, column_count>;
 
-void append_table(std::string& out, const std::vector<Row>& rows) {
-  std::array<std::size_t, std::tuple_size_v<Row>> widths{};
-  for (const Row& row : rows) {
+template <std::size_t column_count>
+void append_table(std::string& out, const std::vector<Row<column_count>>& rows) {
+  std::array<std::size_t, column_count> widths{};
+  for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  for (const Row& row : rows) {
+  for (const auto& row : rows) {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
       out.append(row[i]).append(widths[i] - row[i].size() + 2, ' ');
     }
@@ -173,12 +178,13 @@ std::string seconds_text(Duration duration) {
 
 net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
                                 std::size_t task_count) {
-  std::vector<Row> rows = {{"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "SPAWNED AT"}};
+  std::vector<Row<8>> rows = {
+      {"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "CPU", "SPAWNED AT"}};
   for (const coroutine::TaskInfo& task : oldest) {
     rows.push_back({std::to_string(task.id), escaped(task.name),
                     std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
                     task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
-                    seconds_text(task.age), site_text(task.site)});
+                    seconds_text(task.age), seconds_text(task.cpu), site_text(task.site)});
   }
   std::string text;
   append_table(text, rows);
@@ -198,6 +204,53 @@ net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) 
   return {.status = 400, .body = "format is text or json, as in /tasks?format=json\n"};
 }
 
+// --- /sites
+
+std::string place_text(const coroutine::SpawnSite& site) {
+  return site.place.line() == 0 ? "elsewhere" : site_text(site.place);
+}
+
+net::HttpResponse sites_as_json(const std::vector<coroutine::SpawnSite>& sites) {
+  Json rows = Json::array();
+  for (const coroutine::SpawnSite& site : sites) {
+    rows.push_back({{"spawned_at", place_text(site)},
+                    {"first_name", site.task_name},
+                    {"spawned", site.spawned_count},
+                    {"alive", site.alive_count},
+                    {"cpu_seconds", in_seconds(site.cpu)},
+                    {"stack_measured", site.measured_count},
+                    {"stack_used_bytes_max", site.stack_used_bytes_max},
+                    {"stack_size_bytes", site.stack_size_bytes}});
+  }
+  return json_response({{"sites", std::move(rows)}});
+}
+
+net::HttpResponse sites_as_text(const std::vector<coroutine::SpawnSite>& sites) {
+  std::vector<Row<7>> rows = {
+      {"CPU", "SPAWNED", "ALIVE", "DEEPEST", "STACK", "FIRST NAME", "SPAWNED AT"}};
+  for (const coroutine::SpawnSite& site : sites) {
+    const bool is_measured = site.measured_count > 0;
+    rows.push_back({seconds_text(site.cpu), std::to_string(site.spawned_count),
+                    std::to_string(site.alive_count),
+                    is_measured ? std::to_string(site.stack_used_bytes_max) : "-",
+                    is_measured ? std::to_string(site.stack_size_bytes) : "-",
+                    escaped(site.task_name), place_text(site)});
+  }
+  std::string text;
+  append_table(text, rows);
+  return {.body = std::move(text)};
+}
+
+net::HttpResponse sites_page(const Node& node, const net::HttpRequest& request) {
+  auto sites = node.scheduler().sites();
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](const auto& one, const auto& other) { return one.cpu > other.cpu; });
+  const auto format = request.query("format");
+  if (format == "json") return sites_as_json(sites);
+  if (format.empty() || format == "text") return sites_as_text(sites);
+  return {.status = 400, .body = "format is text or json, as in /sites?format=json\n"};
+}
+
 }  // namespace
 
 void add_node_pages(AdminServer& admin, Node& node) {
@@ -212,6 +265,8 @@ void add_node_pages(AdminServer& admin, Node& node) {
              [&node](const net::HttpRequest&) { return stats_page(node); });
   admin.page("/tasks", "every coroutine: what it waits for, since when, where it was spawned",
              [&node](const net::HttpRequest& request) { return tasks_page(node, request); });
+  admin.page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
+             [&node](const net::HttpRequest& request) { return sites_page(node, request); });
 }
 
 }  // namespace corolane::framework

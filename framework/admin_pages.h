@@ -1,4 +1,4 @@
-// The admin pages that every node has: /health, /metrics, /stats and /tasks.
+// The admin pages that every node has: /health, /metrics, /stats, /tasks and /sites.
 #pragma once
 
 #include "framework/admin.h"

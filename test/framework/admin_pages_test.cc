@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -56,7 +57,7 @@ class AdminPagesTest : public testing::Test {
 
 TEST_F(AdminPagesTest, TheRootListsThemAll) {
   const std::string list = page("/").body;
-  for (const char* path : {"/health", "/metrics", "/stats", "/tasks"}) {
+  for (const char* path : {"/health", "/metrics", "/stats", "/tasks", "/sites"}) {
     EXPECT_THAT(list, HasSubstr(path));
   }
 }
@@ -119,10 +120,35 @@ TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {
   const auto response = page("/tasks");
   EXPECT_EQ(response.status, 200U);
   EXPECT_THAT(response.body, StartsWith("ID"));
-  EXPECT_THAT(response.body,
-              ContainsRegex("\n[0-9]+ +spectator +suspended +a move +1\\.5[0-9]+s +1\\.5[0-9]+s +"
-                            "test/framework/admin_pages_test.cc:[0-9]+\n"));
+  EXPECT_THAT(
+      response.body,
+      ContainsRegex("\n[0-9]+ +spectator +suspended +a move +1\\.5[0-9]+s +1\\.5[0-9]+s +[0-9.]+s +"
+                    "test/framework/admin_pages_test.cc:[0-9]+\n"));
   EXPECT_THAT(response.body, ContainsRegex("\n[0-9]+ tasks\n$"));
+}
+
+TEST_F(AdminPagesTest, SitesTellWhatTheTasksOfEachPlaceCost) {
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(coroutine::spawn("gnome", [] {}).join());
+  auto troll = coroutine::spawn("gnome's neighbour", [] { return coroutine::sleep_for(1s); });
+  ASSERT_TRUE(coroutine::yield());
+  const std::string body = page("/sites").body;
+  EXPECT_THAT(body, StartsWith("CPU"));
+  EXPECT_THAT(body, ContainsRegex("\n[0-9.]+s +3 +0 +[0-9]+ +[0-9]+ +gnome +"
+                                  "test/framework/admin_pages_test.cc:[0-9]+\n"));
+  EXPECT_THAT(body, ContainsRegex("\n[0-9.]+s +1 +1 +- +- +gnome's neighbour +test/"));
+
+  const Json json = json_page("/sites?format=json");
+  const auto row = std::find_if(json["sites"].begin(), json["sites"].end(),
+                                [](const Json& site) { return site["first_name"] == "gnome"; });
+  ASSERT_NE(row, json["sites"].end());
+  EXPECT_EQ((*row)["spawned"], 3);
+  EXPECT_EQ((*row)["alive"], 0);
+  EXPECT_EQ((*row)["stack_measured"], 1);
+  EXPECT_GT((*row)["stack_used_bytes_max"], 0);
+  for (const char* key : {"spawned_at", "cpu_seconds", "stack_size_bytes"}) {
+    EXPECT_TRUE(row->contains(key)) << key;
+  }
+  EXPECT_EQ(page("/sites?format=xml").status, 400U);
 }
 
 TEST_F(AdminPagesTest, ATaskIsOneRowWhateverItsNameHolds) {
