@@ -13,6 +13,7 @@
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_tracer.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -127,23 +128,42 @@ void Scheduler::post(std::move_only_function<void()> work) {
   if (newest == nullptr) source_.wake();
 }
 
-std::vector<TaskInfo> Scheduler::tasks(std::size_t count_max) const {
+std::vector<TaskInfo> Scheduler::tasks(const TasksOptions& options) const {
+  std::optional<detail::TaskTracer> tracer;
+  if (options.traces) tracer.emplace(ready_, running_);
   std::vector<TaskInfo> infos;
-  infos.reserve(std::min(statistics_.task_count, count_max));
+  infos.reserve(std::min(statistics_.task_count, options.count_max));
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
-    if (infos.size() == count_max) return false;
-    infos.push_back({.id = task.id,
-                     .name = std::string(task.name()),
-                     .state = &task == running_ ? TaskState::running : task.state,
-                     .cancelled = task.is_cancelled(),
-                     .waiting_for = task.waiting_for == nullptr ? "" : task.waiting_for,
-                     .in_state = turn_time_ - task.state_since,
-                     .age = turn_time_ - task.spawned_at,
-                     .site = task.site,
-                     .cpu = task.cpu.sum()});
+    if (task.id <= options.after) return true;
+    if (infos.size() == options.count_max) return false;
+    infos.push_back(info_of(task));
+    if (tracer) infos.back().trace = tracer->trace(task);
     return true;
   });
   return infos;
+}
+
+std::optional<TaskInfo> Scheduler::task(TaskId id) const {
+  std::optional<TaskInfo> info;
+  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+    if (task.id != id) return true;
+    info = info_of(task);
+    info->trace = detail::TaskTracer(ready_, running_).trace(task);
+    return false;
+  });
+  return info;
+}
+
+TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
+  return {.id = task.id,
+          .name = std::string(task.name()),
+          .state = &task == running_ ? TaskState::running : task.state,
+          .cancelled = task.is_cancelled(),
+          .waiting_for = task.waiting_for == nullptr ? "" : task.waiting_for,
+          .in_state = turn_time_ - task.state_since,
+          .age = turn_time_ - task.spawned_at,
+          .site = task.site,
+          .cpu = task.cpu.sum()};
 }
 
 Scheduler::Statistics Scheduler::statistics() const {

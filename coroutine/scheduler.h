@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -100,8 +101,11 @@ class Scheduler {
   TimerWheel& timers() { return timers_; }
   const StackPool& stacks() const { return stacks_; }
 
-  // Every task that is alive, oldest first; at most so many of them.
-  std::vector<TaskInfo> tasks(std::size_t count_max = SIZE_MAX) const;
+  // Every task that is alive, oldest first. Traces may be asked for by its tasks and by its loop,
+  // not by a signal handler.
+  std::vector<TaskInfo> tasks(const TasksOptions& options = {}) const;
+  // The one of this id with its trace, if it is alive.
+  std::optional<TaskInfo> task(TaskId id) const;
   Statistics statistics() const;
   // Every place that has spawned a task here, the first one first: a thousand of them, and one for
   // all further ones.
@@ -123,6 +127,7 @@ class Scheduler {
   void run_next_strand();
   void adapt_turn_budget(Duration turn);
   [[noreturn]] void report_deadlock() const;
+  TaskInfo info_of(const detail::TaskControl& task) const;
 
   // Leave the running task for the next ready one, or for the loop; `frame` is where to file the
   // running one's.

@@ -1,6 +1,7 @@
 // What introspection tells of a task.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "coroutine/base/clock.h"
+#include "coroutine/stack_trace.h"
 
 namespace corolane::coroutine {
 
@@ -33,6 +35,13 @@ struct TaskInfo {
   Duration age;               // Since it was spawned.
   std::source_location site;  // Where it was spawned.
   Duration cpu{};             // Consumed: see Scheduler::Options::cpu_sample_interval.
+  StackTrace trace = {};      // Where it is now; empty unless asked for.
+};
+
+struct TasksOptions {
+  TaskId after = 0;                  // Only what was spawned after this one.
+  std::size_t count_max = SIZE_MAX;  // Of them the oldest.
+  bool traces = false;               // A few microseconds for each task.
 };
 
 // One line per task, in the order given, whatever their names hold: what a deadlock report and the

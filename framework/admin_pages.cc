@@ -196,7 +196,7 @@ net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
 }
 
 net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) {
-  const auto oldest = node.scheduler().tasks(task_rows_max);
+  const auto oldest = node.scheduler().tasks({.count_max = task_rows_max});
   const std::size_t task_count = node.scheduler().statistics().task_count;
   const auto format = request.query("format");
   if (format == "json") return tasks_as_json(oldest, task_count);

@@ -48,6 +48,12 @@ class ReadyRing {
     return entry;
   }
 
+  // Calls visit(entry) for each, the one whose turn it is first.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t offset = head_; offset != tail_; offset += sizeof(Entry)) visit(at(offset));
+  }
+
   // The one whose turn it is; there must be one.
   const Entry& front() const { return at(head_); }
 

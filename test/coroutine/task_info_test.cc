@@ -34,10 +34,28 @@ TEST(TaskInfoTest, TasksAreListedOldestFirst) {
 TEST(TaskInfoTest, OfMoreTasksThanAreAskedForTheOldestAreListed) {
   auto first = spawn("first", [] {});
   auto second = spawn("second", [] {});
-  const auto infos = Scheduler::current().tasks(2);
+  const auto infos = Scheduler::current().tasks({.count_max = 2});
   ASSERT_EQ(infos.size(), 2u);
   EXPECT_EQ(infos[1].name, "first");
-  EXPECT_TRUE(Scheduler::current().tasks(0).empty());
+  EXPECT_TRUE(Scheduler::current().tasks({.count_max = 0}).empty());
+}
+
+TEST(TaskInfoTest, TheListCanBeReadInParts) {
+  auto first = spawn("first", [] {});
+  auto second = spawn("second", [] {});
+  const auto infos = infos_without_main();
+  const auto rest = Scheduler::current().tasks({.after = infos[0].id, .count_max = 5});
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].name, "second");
+  EXPECT_TRUE(Scheduler::current().tasks({.after = infos[1].id}).empty());
+}
+
+TEST(TaskInfoTest, OneTaskIsFoundByItsId) {
+  auto guest = spawn("guest", [] {});
+  const TaskId id = infos_without_main().at(0).id;
+  ASSERT_TRUE(Scheduler::current().task(id));
+  EXPECT_EQ(Scheduler::current().task(id)->name, "guest");
+  EXPECT_FALSE(Scheduler::current().task(id + 1));
 }
 
 TEST(TaskInfoTest, FollowsATaskThroughItsStates) {

@@ -1,0 +1,28 @@
+// Finds the saved registers of tasks, wherever they are filed at the moment, and walks from there.
+#pragma once
+
+#include <unordered_map>
+
+#include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/task_control.h"
+#include "coroutine/stack_trace.h"
+
+namespace corolane::coroutine::detail {
+
+// Good until a task is resumed.
+class TaskTracer {
+ public:
+  // `running` is the task that asks; null when it is the loop.
+  TaskTracer(const ReadyRing& ready, const TaskControl* running);
+
+  // Empty for a task that has not begun, has ended, or runs below a scheduler of its own: that one
+  // is not suspended.
+  StackTrace trace(const TaskControl& task) const;
+
+ private:
+  // A task that yielded has its frame in the ring alone.
+  std::unordered_map<const void*, const void*> ready_frames_;
+  const TaskControl* running_;
+};
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,18 @@
+// Walks stacks by the call frame information that the compiler leaves for exceptions.
+//
+// A walk along frame pointers would be faster, but ends, or goes astray, where a task waits inside
+// a callback of a library that was built without them.
+#pragma once
+
+#include "coroutine/stack_trace.h"
+
+namespace corolane::coroutine::detail {
+
+// Of a context that is suspended and has begun: `frame` is its saved registers. Reads its stack and
+// runs on the caller's.
+StackTrace unwind_suspended(const void* frame);
+
+// Of the caller.
+StackTrace unwind_here();
+
+}  // namespace corolane::coroutine::detail

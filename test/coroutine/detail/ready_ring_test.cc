@@ -1,0 +1,40 @@
+#include "coroutine/detail/ready_ring.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace corolane::coroutine::detail {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(ReadyRingTest, ShowsWhatIsInItWithoutTakingItOut) {
+  std::array<int, 3> owners{};
+  ReadyRing ring;
+  for (int& owner : owners) ring.push(&owner, nullptr);
+  ring.pop();
+
+  std::vector<const void*> seen;
+  ring.for_each([&](const ReadyRing::Entry& entry) { seen.push_back(entry.owner); });
+  EXPECT_THAT(seen, ElementsAre(&owners[1], &owners[2]));
+  EXPECT_EQ(ring.size(), 2u);
+}
+
+TEST(ReadyRingTest, ShowsItsEntriesInOrderWhenTheyWrapAround) {
+  std::vector<int> owners(1500);
+  ReadyRing ring;
+  for (std::size_t i = 0; i < 1000; ++i) ring.push(&owners[i], nullptr);
+  for (std::size_t i = 0; i < 900; ++i) ring.pop();
+  for (std::size_t i = 1000; i < 1500; ++i) ring.push(&owners[i], nullptr);
+
+  std::size_t next = 900;
+  ring.for_each([&](const ReadyRing::Entry& entry) { EXPECT_EQ(entry.owner, &owners[next++]); });
+  EXPECT_EQ(next, 1500u);
+}
+
+}  // namespace
+}  // namespace corolane::coroutine::detail
