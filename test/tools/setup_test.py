@@ -17,8 +17,8 @@ REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 
 BUILD_PACKAGES = (
     "cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-context1.81-dev "
-    "libuv1-dev libprotobuf-dev libprotoc-dev protobuf-compiler libyaml-cpp-dev libspdlog-dev "
-    "nlohmann-json3-dev libgtest-dev libgmock-dev"
+    "libdw-dev libuv1-dev libprotobuf-dev libprotoc-dev protobuf-compiler libyaml-cpp-dev "
+    "libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
 ).split()
 TEST_PACKAGES = "python3 clang-format-19 clang-tidy-19 curl prometheus".split()
 
