@@ -14,6 +14,8 @@
 #include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/detail/task_tracer.h"
+#include "coroutine/stack_group.h"
+#include "coroutine/symbols.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -241,6 +243,9 @@ void Scheduler::report_deadlock() const {
   if (stackless_count > 0) {
     std::fprintf(stderr, "so does every stackless coroutine, %zu\n", stackless_count);
   }
+  Symbols symbols;
+  const auto groups = group_by_stack(tasks({.traces = true}), symbols);
+  std::fprintf(stderr, "where they wait:\n%s", to_text(groups).c_str());
   std::abort();
 }
 

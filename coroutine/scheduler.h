@@ -84,7 +84,7 @@ class Scheduler {
   // stack is to be had, or with internal when `main` threw.
   //
   // When every task waits for another one and nothing outside can end that, it prints all tasks
-  // with what they wait for and aborts.
+  // with what they wait for and their stacks, and aborts.
   Result<void> run(std::string_view name, std::move_only_function<void()> main);
 
   // Runs `work` on the loop's stack at its next turn, in order of posting per thread; it must not

@@ -340,7 +340,9 @@ TEST(SchedulerDeathTest, ADeadlockIsReportedWithWhatEachTaskWaitsFor) {
   };
   EXPECT_DEATH(deadlock(), AllOf(HasSubstr("deadlock: every task waits"),
                                  HasSubstr("\"main\": suspended, waits for end of a task"),
-                                 HasSubstr("\"worker\": suspended, waits for a holiday")));
+                                 HasSubstr("\"worker\": suspended, waits for a holiday"),
+                                 HasSubstr("1 task suspended, waits for a holiday"),
+                                 HasSubstr("    at corolane::coroutine::Event::wait")));
 }
 
 TEST(SchedulerDeathTest, TheMainTaskDoesNotEndBeforeTheOthers) {
