@@ -87,12 +87,23 @@ net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
             .body = "pages are read with GET or HEAD\n",
             .headers = {{"Allow", "GET, HEAD"}}};
   }
-  const auto found = pages_.find(request.path());
-  if (found == pages_.end()) {
+  const Page* const found = find(request.path());
+  if (found == nullptr) {
     return {.status = 404,
             .body = "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages()};
   }
-  return found->second.handler(request);
+  return found->handler(request);
+}
+
+const AdminServer::Page* AdminServer::find(std::string_view path) const {
+  if (const auto exact = pages_.find(path); exact != pages_.end()) return &exact->second;
+  const std::string_view folder = path.substr(0, path.rfind('/') + 1);
+  if (folder.size() == path.size()) return nullptr;
+  const auto pattern = std::ranges::find_if(pages_, [&](const auto& entry) {
+    const std::string_view known = entry.first;
+    return known.ends_with('}') && known.substr(0, known.find('{')) == folder;
+  });
+  return pattern == pages_.end() ? nullptr : &pattern->second;
 }
 
 std::string AdminServer::list_of_pages() const {

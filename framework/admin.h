@@ -37,7 +37,8 @@ class AdminServer {
   AdminServer& operator=(const AdminServer&) = delete;
 
   // Serves `path` by `handler`, in a task of its own with a roomy stack. `summary` is what the
-  // list says of the page. Each path once.
+  // list says of the page. Each path once. A path that ends like "/tasks/{id}" stands for all that
+  // have another last part and no page of their own.
   void page(std::string path, std::string summary, net::HttpHandler handler);
 
   // Starts to serve; returns the endpoint with the port that was chosen. Once. Fails as
@@ -57,6 +58,7 @@ class AdminServer {
   // The task that owns the listener and, in a group, a task for each connection.
   void serve(net::Listener& listener);
   net::HttpResponse answer(const net::HttpRequest& request) const;
+  const Page* find(std::string_view path) const;
   std::string list_of_pages() const;
 
   net::Network& network_;

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -19,7 +22,10 @@
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/spawn_site.h"
+#include "coroutine/stack_group.h"
 #include "coroutine/stack_pool.h"
+#include "coroutine/symbols.h"
+#include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "framework/node.h"
 #include "framework/version.h"
@@ -31,6 +37,11 @@ using Json = nlohmann::ordered_json;
 
 // A page of so many lines is read by nobody, and its making would hold up the calls.
 constexpr std::size_t task_rows_max = 1'000;
+
+// Stacks are grouped, so the page stays short; what is bounded is its making. In parts, each a
+// millisecond or less, between which the calls go on.
+constexpr std::size_t stack_count_max = 100'000;
+constexpr std::size_t stacks_per_part = 200;
 
 net::HttpResponse json_response(const Json& json) {
   // Names come from anywhere; what is no UTF-8 in them is shown as a replacement character.
@@ -124,7 +135,7 @@ net::HttpResponse stats_page(const Node& node) {
                         {"rpc", rpc_section(node.rpc_server())}});
 }
 
-// --- /tasks
+// --- /tasks and /tasks/{id}
 
 // "chess/room.cc:42": from the root of the repository for our own files.
 std::string site_text(const std::source_location& site) {
@@ -136,20 +147,30 @@ std::string site_text(const std::source_location& site) {
   return std::string(file) + ":" + std::to_string(site.line());
 }
 
+Json to_json(const coroutine::TaskInfo& task) {
+  return {{"id", task.id},
+          {"name", task.name},
+          {"state", to_string(task.state)},
+          {"cancelled", task.cancelled},
+          {"waiting_for", task.waiting_for},
+          {"in_state_seconds", in_seconds(task.in_state)},
+          {"age_seconds", in_seconds(task.age)},
+          {"cpu_seconds", in_seconds(task.cpu)},
+          {"spawned_at", site_text(task.site)}};
+}
+
+Json to_json(const std::vector<coroutine::SourceFrame>& frames) {
+  Json json = Json::array();
+  for (const coroutine::SourceFrame& frame : frames) {
+    json.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+  }
+  return json;
+}
+
 net::HttpResponse tasks_as_json(const std::vector<coroutine::TaskInfo>& oldest,
                                 std::size_t task_count) {
   Json rows = Json::array();
-  for (const coroutine::TaskInfo& task : oldest) {
-    rows.push_back({{"id", task.id},
-                    {"name", task.name},
-                    {"state", to_string(task.state)},
-                    {"cancelled", task.cancelled},
-                    {"waiting_for", task.waiting_for},
-                    {"in_state_seconds", in_seconds(task.in_state)},
-                    {"age_seconds", in_seconds(task.age)},
-                    {"cpu_seconds", in_seconds(task.cpu)},
-                    {"spawned_at", site_text(task.site)}});
-  }
+  for (const coroutine::TaskInfo& task : oldest) rows.push_back(to_json(task));
   return json_response({{"count", task_count}, {"tasks", std::move(rows)}});
 }
 
@@ -176,11 +197,10 @@ std::string seconds_text(Duration duration) {
   return text.data();
 }
 
-net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
-                                std::size_t task_count) {
+std::string table_of(const std::vector<coroutine::TaskInfo>& tasks) {
   std::vector<Row<8>> rows = {
       {"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "CPU", "SPAWNED AT"}};
-  for (const coroutine::TaskInfo& task : oldest) {
+  for (const coroutine::TaskInfo& task : tasks) {
     rows.push_back({std::to_string(task.id), escaped(task.name),
                     std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
                     task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
@@ -188,6 +208,12 @@ net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
   }
   std::string text;
   append_table(text, rows);
+  return text;
+}
+
+net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
+                                std::size_t task_count) {
+  std::string text = table_of(oldest);
   text.append(std::to_string(task_count)).append(task_count == 1 ? " task" : " tasks");
   if (task_count > oldest.size()) {
     text.append(", the oldest ").append(std::to_string(oldest.size())).append(" shown");
@@ -195,13 +221,93 @@ net::HttpResponse tasks_as_text(const std::vector<coroutine::TaskInfo>& oldest,
   return {.body = text + "\n"};
 }
 
+// Calls as_json() or as_text(), as the request wishes.
+template <typename AsJson, typename AsText>
+net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsText as_text) {
+  const auto format = request.query("format");
+  if (format == "json") return as_json();
+  if (format.empty() || format == "text") return as_text();
+  return {
+      .status = 400,
+      .body = "format is text or json, as in " + std::string(request.path()) + "?format=json\n"};
+}
+
 net::HttpResponse tasks_page(const Node& node, const net::HttpRequest& request) {
   const auto oldest = node.scheduler().tasks({.count_max = task_rows_max});
   const std::size_t task_count = node.scheduler().statistics().task_count;
-  const auto format = request.query("format");
-  if (format == "json") return tasks_as_json(oldest, task_count);
-  if (format.empty() || format == "text") return tasks_as_text(oldest, task_count);
-  return {.status = 400, .body = "format is text or json, as in /tasks?format=json\n"};
+  return in_format(
+      request, [&] { return tasks_as_json(oldest, task_count); },
+      [&] { return tasks_as_text(oldest, task_count); });
+}
+
+net::HttpResponse task_page(const Node& node, const net::HttpRequest& request) {
+  const std::string_view text = request.path().substr(std::string_view("/tasks/").size());
+  coroutine::TaskId id = 0;
+  const bool is_id = std::from_chars(text.begin(), text.end(), id).ptr == text.end();
+  const auto task = is_id ? node.scheduler().task(id) : std::nullopt;
+  if (!task) {
+    return {.status = 404,
+            .body = "no task " + escaped(text) + " is alive; /tasks lists those that are\n"};
+  }
+  coroutine::Symbols symbols;
+  const auto frames = symbols.frames(task->trace);
+  return in_format(
+      request,
+      [&] {
+        Json json = to_json(*task);
+        json["stack"] = to_json(frames);
+        return json_response(json);
+      },
+      [&] {
+        return net::HttpResponse{.body =
+                                     table_of({*task}) +
+                                     (frames.empty() ? "no stack: it has not begun or has ended\n"
+                                                     : coroutine::to_text(frames))};
+      });
+}
+
+// --- /tasks/stacks
+
+// Tasks come and go between the parts.
+std::vector<coroutine::TaskInfo> traced_tasks(const coroutine::Scheduler& scheduler) {
+  std::vector<coroutine::TaskInfo> tasks;
+  while (tasks.size() < stack_count_max) {
+    auto part = scheduler.tasks({.after = tasks.empty() ? 0 : tasks.back().id,
+                                 .count_max = stacks_per_part,
+                                 .traces = true});
+    std::ranges::move(part, std::back_inserter(tasks));
+    if (part.size() < stacks_per_part || !coroutine::yield()) break;
+  }
+  return tasks;
+}
+
+net::HttpResponse stacks_as_json(const std::vector<coroutine::StackGroup>& groups,
+                                 std::size_t task_count) {
+  Json rows = Json::array();
+  for (const coroutine::StackGroup& group : groups) {
+    rows.push_back({{"count", group.count},
+                    {"state", to_string(group.state)},
+                    {"waiting_for", group.waiting_for},
+                    {"longest_in_state_seconds", in_seconds(group.longest)},
+                    {"longest_id", group.longest_id},
+                    {"names", group.names},
+                    {"has_more_names", group.has_more_names},
+                    {"stack", to_json(group.frames)}});
+  }
+  return json_response({{"count", task_count}, {"groups", std::move(rows)}});
+}
+
+net::HttpResponse stacks_page(const Node& node, const net::HttpRequest& request) {
+  const auto tasks = traced_tasks(node.scheduler());
+  coroutine::Symbols symbols;
+  const auto groups = coroutine::group_by_stack(tasks, symbols);
+  return in_format(
+      request, [&] { return stacks_as_json(groups, tasks.size()); },
+      [&] {
+        return net::HttpResponse{.body = coroutine::to_text(groups) + std::to_string(tasks.size()) +
+                                         " tasks at " + std::to_string(groups.size()) +
+                                         " places\n"};
+      });
 }
 
 // --- /sites
@@ -245,10 +351,8 @@ net::HttpResponse sites_page(const Node& node, const net::HttpRequest& request) 
   auto sites = node.scheduler().sites();
   std::stable_sort(sites.begin(), sites.end(),
                    [](const auto& one, const auto& other) { return one.cpu > other.cpu; });
-  const auto format = request.query("format");
-  if (format == "json") return sites_as_json(sites);
-  if (format.empty() || format == "text") return sites_as_text(sites);
-  return {.status = 400, .body = "format is text or json, as in /sites?format=json\n"};
+  return in_format(
+      request, [&] { return sites_as_json(sites); }, [&] { return sites_as_text(sites); });
 }
 
 }  // namespace
@@ -267,6 +371,10 @@ void add_node_pages(AdminServer& admin, Node& node) {
              [&node](const net::HttpRequest& request) { return tasks_page(node, request); });
   admin.page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
              [&node](const net::HttpRequest& request) { return sites_page(node, request); });
+  admin.page("/tasks/stacks", "where they wait: their stacks, equal ones together",
+             [&node](const net::HttpRequest& request) { return stacks_page(node, request); });
+  admin.page("/tasks/{id}", "one of them, with its stack",
+             [&node](const net::HttpRequest& request) { return task_page(node, request); });
 }
 
 }  // namespace corolane::framework

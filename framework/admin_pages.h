@@ -1,4 +1,5 @@
-// The admin pages that every node has: /health, /metrics, /stats, /tasks and /sites.
+// The admin pages that every node has: /health, /metrics, /stats, /sites, /tasks and those below
+// it.
 #pragma once
 
 #include "framework/admin.h"

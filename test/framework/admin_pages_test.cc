@@ -9,6 +9,7 @@
 #include <string>
 
 #include "coroutine/event.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/node.h"
@@ -191,10 +192,72 @@ TEST_F(AdminPagesTest, OfVeryManyTasksTheOldestAreShown) {
   EXPECT_GT(json["count"], 1'200);
 }
 
+TEST_F(AdminPagesTest, StacksTellWhereTasksWaitEqualOnesTogether) {
+  coroutine::Event end("the end");
+  coroutine::TaskGroup crowd;
+  for (int i = 0; i < 450; ++i) {  // More than are looked at in one go.
+    ASSERT_TRUE(crowd.spawn("crowd", [&] { return end.wait(Deadline::never()); }));
+  }
+  ASSERT_TRUE(coroutine::sleep_for(1500ms));
+  EXPECT_THAT(page("/tasks/stacks").body,
+              ContainsRegex("^450 tasks suspended, waits for the end, for up to 1\\.5[0-9]+ s "
+                            "\\(task [0-9]+\\): \"crowd\"\n"
+                            "    at corolane::coroutine::Event::wait.*\n"
+                            "    at .*\\(test/framework/admin_pages_test.cc:[0-9]+\\)\n"));
+  EXPECT_THAT(page("/tasks/stacks").body, ContainsRegex("\n[0-9]+ tasks at [0-9]+ places\n$"));
+
+  const Json json = json_page("/tasks/stacks?format=json");
+  EXPECT_GT(json["count"], 450);
+  const Json& group = json["groups"][0];
+  EXPECT_EQ(group["count"], 450);
+  EXPECT_EQ(group["state"], "suspended");
+  EXPECT_EQ(group["waiting_for"], "the end");
+  EXPECT_EQ(group["names"], Json::array({"crowd"}));
+  EXPECT_GE(group["longest_in_state_seconds"], 1.5);
+  EXPECT_EQ(group["stack"][0]["function"], "corolane::coroutine::Event::wait");
+  EXPECT_EQ(group["stack"].back()["file"], "test/framework/admin_pages_test.cc");
+}
+
+TEST_F(AdminPagesTest, OneTaskIsShownWithItsStack) {
+  coroutine::Event move("a move");
+  auto waiting = coroutine::spawn("spectator", [&] { return move.wait(Deadline::never()); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  Json found;
+  for (const Json& task : json_page("/tasks?format=json")["tasks"]) {
+    if (task["waiting_for"] == "a move") found = task;
+  }
+  const std::string path = "/tasks/" + found["id"].dump();
+  EXPECT_THAT(page(path).body,
+              ContainsRegex("^ID .*\n[0-9]+ +spectator .*\n"
+                            "    at corolane::coroutine::Event::wait.*\n"
+                            "    at .*\\(test/framework/admin_pages_test.cc:[0-9]+\\)\n"));
+  const Json task = json_page(path + "?format=json");
+  EXPECT_EQ(task["name"], "spectator");
+  EXPECT_EQ(task["stack"][0]["function"], "corolane::coroutine::Event::wait");
+}
+
+TEST_F(AdminPagesTest, ATaskWithoutAStackSaysWhy) {
+  auto done = coroutine::spawn("done", [] {});
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const auto id = coroutine::Scheduler::current().tasks().back().id;
+  EXPECT_THAT(
+      page("/tasks/" + std::to_string(id)).body,
+      ContainsRegex("\n[0-9]+ +done +ended .*\nno stack: it has not begun or has ended\n$"));
+}
+
+TEST_F(AdminPagesTest, ATaskThatIsNotAliveIsNotFound) {
+  for (const char* id : {"0", "987654321", "x", "1x", "99999999999999999999999"}) {
+    const auto response = page(std::string("/tasks/") + id);
+    EXPECT_EQ(response.status, 404U) << id;
+    EXPECT_THAT(response.body, StartsWith(std::string("no task ") + id));
+  }
+}
+
 TEST_F(AdminPagesTest, AnUnknownFormatIsRefusedWithTheRightOnes) {
   const auto response = page("/tasks?format=xml");
   EXPECT_EQ(response.status, 400U);
   EXPECT_EQ(response.body, "format is text or json, as in /tasks?format=json\n");
+  EXPECT_EQ(page("/tasks/stacks?format=xml").status, 400U);
 }
 
 TEST_F(AdminPagesTest, MetricsHaveTheContentTypeOfTheirFormat) {

@@ -55,6 +55,21 @@ TEST_F(AdminTest, ServesEachPageAtItsPath) {
   EXPECT_EQ(fetch(network_, endpoint, "/two?format=any").body, "2");
 }
 
+TEST_F(AdminTest, APageMayStandForAllPathsBelowAFolder) {
+  admin_.page("/things", "all", text_page("all"));
+  admin_.page("/things/best", "the best", text_page("best"));
+  admin_.page("/things/{name}", "one", [](const net::HttpRequest& request) {
+    return net::HttpResponse{.body = std::string(request.path())};
+  });
+  const auto endpoint = start();
+  EXPECT_EQ(fetch(network_, endpoint, "/things").body, "all");
+  EXPECT_EQ(fetch(network_, endpoint, "/things/best").body, "best");
+  EXPECT_EQ(fetch(network_, endpoint, "/things/7?format=any").body, "/things/7");
+  for (const char* path : {"/things/", "/things/7/part", "/7"}) {
+    EXPECT_EQ(fetch(network_, endpoint, path).status, 404) << path;
+  }
+}
+
 TEST_F(AdminTest, TheRootListsAllPages) {
   admin_.page("/health", "whether it serves", text_page("ok"));
   const auto response = fetch(network_, start(), "/");
