@@ -22,9 +22,6 @@
 namespace corolane::coroutine {
 namespace {
 
-// Wider than a page, since library code is not compiled with stack-clash protection and may step
-// over a single one; it is address space only.
-constexpr std::size_t guard_size_bytes = 16 * 1024;
 // One mapping serves this many stacks: few system calls, few mappings, small waste.
 constexpr std::size_t stacks_per_slab = 64;
 // 32 steps of a cache line each: 2 KiB at the most, so that the hot part of a stack still fits

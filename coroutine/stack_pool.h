@@ -55,6 +55,12 @@ class StackPool {
     Guard guard = Guard::automatic;  // The way in force: madvise or mprotect.
   };
 
+  // Below each stack. Library code is not compiled with stack-clash protection and may step over
+  // a narrow guard, silently: glibc allocates up to 64 KiB at once on a stack (alloca() in printf()
+  // of a large number, for one), and the frames around it want some room, too. It is address space
+  // only.
+  static constexpr std::size_t guard_size_bytes = 80 * 1024;
+
   static constexpr std::size_t stack_size_bytes_min = 16 * 1024;
   static constexpr std::size_t stack_size_bytes_max = 1024 * 1024;
   static constexpr std::size_t stack_size_bytes_default = 64 * 1024;

@@ -18,7 +18,7 @@ using test::fails_with;
 using Guard = StackPool::Guard;
 
 constexpr std::size_t kibibyte = 1024;
-constexpr std::size_t guard_size_bytes = 16 * kibibyte;
+constexpr std::size_t guard_size_bytes = StackPool::guard_size_bytes;
 
 class StackPoolTest : public testing::TestWithParam<Guard> {
  protected:
