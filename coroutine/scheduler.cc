@@ -12,6 +12,7 @@
 #include "coroutine/detail/async_frame_pool.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/context_switch.h"
+#include "coroutine/detail/overflow_watch.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/detail/task_tracer.h"
 #include "coroutine/stack_group.h"
@@ -58,6 +59,7 @@ struct Scheduler::ThreadBinding {
     Scheduler::current_ = previous_scheduler;
   }
 
+  detail::OverflowWatch overflow_watch{Scheduler::running_};  // Before that becomes null.
   Scheduler* previous_scheduler;
   detail::TaskControl* previous_task;
   detail::Strand* previous_strand;

@@ -1,0 +1,46 @@
+// Says which task ran over the end of its stack, before the process dies of it.
+//
+// Below each stack lies a guard, so an overflow is a SIGSEGV; alone, that tells neither that a
+// stack was too small nor whose. With a watch on the thread the report names the task, where it
+// was spawned and how large its stack is:
+//
+//   stack overflow: task 7 "bottomless" needs more than its 65536 bytes of stack
+//     at address 0x7f3a5c2fbff8, 8 bytes below the end
+//     spawned at services/duel/duel.cc:31
+//
+// Then the signal goes on to the handler that was there before the first watch; the default one
+// lets the process die by SIGSEGV, with a core that shows the fault itself. So does every other
+// fault, untouched.
+#pragma once
+
+#include <cstddef>
+
+namespace corolane::coroutine::detail {
+
+struct TaskControl;
+
+// Watches this thread for the length of a Scheduler::run(). Watches end in reverse order.
+class OverflowWatch {
+ public:
+  // `around` is the task on whose stack run() was called, null when there is none: its stack is in
+  // use as long as the loop inside it is.
+  explicit OverflowWatch(const TaskControl* around);
+  ~OverflowWatch();
+  OverflowWatch(const OverflowWatch&) = delete;
+  OverflowWatch& operator=(const OverflowWatch&) = delete;
+
+  // The task in use on this thread whose stack has that address in its guard, if there is one.
+  // Async-signal-safe.
+  static const TaskControl* overflowed(const void* address);
+
+ private:
+  static inline constinit thread_local const OverflowWatch* innermost_ = nullptr;
+
+  const OverflowWatch* const outer_;
+  const TaskControl* const around_;
+  // What signals are handled on, since the stack itself has no room left then. Null when the
+  // thread had one already.
+  std::byte* signal_stack_ = nullptr;
+};
+
+}  // namespace corolane::coroutine::detail

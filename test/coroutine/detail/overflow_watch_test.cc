@@ -1,0 +1,255 @@
+// Every way to run over the end of a stack, at every size: named, and dead by SIGSEGV.
+//
+// Under the address sanitizer its own report follows ours and ends the process with a status.
+#include "coroutine/detail/overflow_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <regex.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <tuple>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/stack_pool.h"
+#include "coroutine/task.h"
+#include "coroutine/virtual_time.h"
+#include "test/support/sanitizers.h"
+
+namespace corolane::coroutine::detail {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::size_t kibibyte = 1024;
+
+// Whether a fault has reached the handler that was there before any scheduler ran.
+constinit struct sigaction sanitizers_action = {};
+constinit bool exits_on_fault = false;
+
+void first_handler(int signal, siginfo_t* info, void* /*context*/) {
+  if (exits_on_fault) std::_Exit(42);
+  // The return repeats the fault, but not a signal that was sent.
+  ::sigaction(signal, &sanitizers_action, nullptr);
+  if (info->si_code <= 0) ::raise(signal);
+}
+
+const bool first_handler_installed = [] {
+  struct sigaction action = {};
+  action.sa_sigaction = &first_handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  return ::sigaction(SIGSEGV, &action, &sanitizers_action) == 0;
+}();
+
+bool dies_of_its_fault(int status) {
+  return test::under_sanitizer ? !testing::ExitedWithCode(0)(status)
+                               : testing::KilledBySignal(SIGSEGV)(status);
+}
+
+// The ways. Each goes on until there is no stack left; what is volatile keeps the compiler from
+// knowing that.
+volatile int steps = 0;
+volatile long double largest = LDBL_MAX;
+
+[[gnu::noinline]] void recurse() {
+  volatile char frame[200];
+  frame[0] = 1;
+  if (steps >= 0) recurse();
+  steps = steps + frame[0];
+}
+
+// More than any frame that a guard could catch by itself.
+[[gnu::noinline]] void recurse_in_large_frames() {
+  volatile char frame[72 * kibibyte];
+  frame[0] = 1;
+  if (steps >= 0) recurse_in_large_frames();
+  steps = steps + frame[0];
+}
+
+[[gnu::noinline]] void allocate_on_the_stack() {
+  auto* const memory = static_cast<volatile char*>(__builtin_alloca(100 * kibibyte));
+  memory[0] = 1;
+  if (steps >= 0) allocate_on_the_stack();
+  steps = steps + memory[0];
+}
+
+[[gnu::noinline]] void allocate_more_than_any_stack() {
+  auto* const memory = static_cast<volatile char*>(
+      __builtin_alloca(StackPool::stack_size_bytes_max + 100 * kibibyte));
+  memory[0] = 1;
+  steps = steps + memory[0];
+}
+
+// The library needs more than what a step takes, so it is the library that runs over the end.
+[[gnu::noinline]] void print_at_each_depth() {
+  volatile char frame[100];
+  frame[0] = 1;
+  char text[64];
+  steps = steps + std::snprintf(text, sizeof(text), "%d %.3f", steps, 1.5);
+  if (steps >= 0) print_at_each_depth();
+  steps = steps + frame[0];
+}
+
+// Prints 14,933 digits, for which the library takes 58 KiB of stack at once and touches the far end
+// of them first: glibc allocates up to 64 KiB that way (__MAX_ALLOCA_CUTOFF).
+[[gnu::noinline]] void print_large_numbers_at_each_depth() {
+  volatile char frame[8 * kibibyte];
+  frame[0] = 1;
+  char text[64];
+  steps = steps + std::snprintf(text, sizeof(text), "%.10000Lf", largest);
+  if (steps >= 0) print_large_numbers_at_each_depth();
+  steps = steps + frame[0];
+}
+
+int sort_in_comparison(const void* /*left*/, const void* /*right*/) {
+  int numbers[] = {3, 1, 2};
+  std::qsort(numbers, 3, sizeof(int), &sort_in_comparison);
+  steps = steps + numbers[0];
+  return 0;
+}
+
+void sort() { sort_in_comparison(nullptr, nullptr); }
+
+// The library's parser calls itself for each parenthesis.
+void compile_a_deep_expression() {
+  constexpr std::size_t depth = 30'000;
+  const std::string expression =
+      std::string(depth, '(') + std::string("x") + std::string(depth, ')');
+  regex_t compiled;
+  if (::regcomp(&compiled, expression.c_str(), REG_EXTENDED) == 0) ::regfree(&compiled);
+}
+
+struct Way {
+  const char* name;
+  void (*overflow)();
+};
+
+constexpr Way ways[] = {
+    {"Recursion", &recurse},
+    {"LargeFrames", &recurse_in_large_frames},
+    {"Alloca", &allocate_on_the_stack},
+    {"HugeAlloca", &allocate_more_than_any_stack},
+    {"Printf", &print_at_each_depth},
+    {"PrintfOfLargeNumbers", &print_large_numbers_at_each_depth},
+    {"Qsort", &sort},
+    {"Regcomp", &compile_a_deep_expression},
+};
+
+class OverflowDeathTest : public testing::TestWithParam<std::tuple<Way, std::size_t>> {};
+
+TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
+  const auto [way, stack_size_bytes] = GetParam();
+  const std::string size = std::to_string(
+      std::min(stack_size_bytes * stack_size_factor, StackPool::stack_size_bytes_max));
+  const auto spawn_and_overflow = [way = way, stack_size_bytes = stack_size_bytes] {
+    auto task = spawn("bottomless", way.overflow, {.stack_size_bytes = stack_size_bytes});
+    static_cast<void>(task.join());
+  };
+  const std::string line = std::to_string(__LINE__ - 3);
+  EXPECT_EXIT(spawn_and_overflow(), dies_of_its_fault,
+              AllOf(HasSubstr("\"bottomless\" needs more than its " + size + " bytes of stack"),
+                    HasSubstr(" at address 0x"), HasSubstr("spawned at " __FILE__ ":" + line)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Corpus, OverflowDeathTest,
+    testing::Combine(testing::ValuesIn(ways),
+                     testing::Values(16 * kibibyte, 32 * kibibyte, 64 * kibibyte, 128 * kibibyte,
+                                     256 * kibibyte, 512 * kibibyte, 1024 * kibibyte)),
+    [](const auto& corpus) {
+      return std::get<0>(corpus.param).name + std::to_string(std::get<1>(corpus.param) / kibibyte) +
+             "KiB";
+    });
+
+TEST(OverflowWatchDeathTest, AFaultElsewhereIsPassedOnUntouched) {
+  void* const page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EXIT(*static_cast<volatile char*>(page) = 1, dies_of_its_fault,
+              Not(HasSubstr("stack overflow: task")));
+  ::munmap(page, 4096);
+}
+
+TEST(OverflowWatchDeathTest, ASignalThatSomebodySendsIsPassedOn) {
+  EXPECT_EXIT(::raise(SIGSEGV), dies_of_its_fault, Not(HasSubstr("stack overflow: task")));
+}
+
+TEST(OverflowWatchDeathTest, TheHandlerThatWasThereBeforeIsCalled) {
+  ASSERT_TRUE(first_handler_installed);
+  const auto overflow = [] {
+    exits_on_fault = true;
+    static_cast<void>(spawn("bottomless", &recurse).join());
+  };
+  EXPECT_EXIT(overflow(), testing::ExitedWithCode(42), HasSubstr("task 2 \"bottomless\""));
+}
+
+TEST(OverflowWatchDeathTest, TheSchedulerOfAnotherThreadIsWatchedToo) {
+  const auto overflow = [] {
+    std::thread([] {
+      VirtualTime time;
+      Scheduler scheduler(time);
+      static_cast<void>(scheduler.run("of the thread", &recurse));
+    }).join();
+  };
+  EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("task 1 \"of the thread\" needs"));
+}
+
+TEST(OverflowWatchDeathTest, ATaskInsideATaskIsTheOneThatIsNamed) {
+  const auto overflow = [] {
+    VirtualTime time;
+    Scheduler scheduler(time);
+    static_cast<void>(scheduler.run("inner", &recurse));
+  };
+  EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("task 1 \"inner\" needs more than"));
+}
+
+TEST(OverflowWatchDeathTest, ALoopInsideATaskIsOnTheStackOfThatTask) {
+  const auto overflow = [] {
+    VirtualTime time;
+    Scheduler scheduler(time);
+    scheduler.post(&recurse);
+    static_cast<void>(scheduler.run("inner", [] { static_cast<void>(yield()); }));
+  };
+  EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("task 1 \"tests\" needs more than"));
+}
+
+TEST(OverflowWatchDeathTest, ANameIsPrintedOnOneLineWhateverItHolds) {
+  const auto overflow = [] { static_cast<void>(spawn("a\nb\x1b[2J\xc3", &recurse).join()); };
+  EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("\"a?b?[2J?\" needs"));
+}
+
+TEST(OverflowWatchTest, KnowsTheGuardOfTheRunningTaskAlone) {
+  auto task = spawn("watched", [] {
+    const std::byte* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    EXPECT_EQ(OverflowWatch::overflowed(here), nullptr);
+    EXPECT_EQ(OverflowWatch::overflowed(nullptr), nullptr);
+  });
+  EXPECT_TRUE(task.join());
+}
+
+TEST(OverflowWatchTest, AThreadGetsItsSignalStackForTheLengthOfRun) {
+  const auto has_signal_stack = [] {
+    stack_t present = {};
+    ::sigaltstack(nullptr, &present);
+    return (present.ss_flags & SS_DISABLE) == 0;
+  };
+  std::thread([&] {
+    const bool had_one = has_signal_stack();  // Of a sanitizer.
+    VirtualTime time;
+    Scheduler scheduler(time);
+    EXPECT_TRUE(scheduler.run("main", [&] { EXPECT_TRUE(has_signal_stack()); }));
+    EXPECT_EQ(has_signal_stack(), had_one);
+  }).join();
+}
+
+}  // namespace
+}  // namespace corolane::coroutine::detail
