@@ -24,6 +24,7 @@
 #include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/spawn_sites.h"
+#include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
 #include "coroutine/spawn_site.h"
@@ -166,6 +167,7 @@ class Scheduler {
   detail::ThreadState thread_;  // Of the thread that is in run().
   detail::Context loop_context_;
 
+  detail::SchedulerEntry entry_{*this};
   EventSource& source_;
   Options options_;
   StackPool stacks_;

@@ -1,0 +1,87 @@
+// A process with a task in every state, for gdb to look at: stops in all_in_place().
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+
+#include "coroutine/event.h"
+#include "coroutine/mutex.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "coroutine/virtual_time.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+using coroutine::Event;
+using coroutine::Mutex;
+using coroutine::spawn;
+
+volatile int steps = 0;
+
+[[gnu::noinline]] void wait_for_the_bell(Event& bell, int depth) {
+  if (depth > 0) {
+    wait_for_the_bell(bell, depth - 1);
+  } else {
+    static_cast<void>(bell.wait(Deadline::never()));
+  }
+  steps = steps + 1;  // So that the call above is none that ends this function.
+}
+
+[[gnu::noinline]] void sleep_for_an_hour() {
+  static_cast<void>(coroutine::sleep_for(1h));
+  steps = steps + 1;
+}
+
+[[gnu::noinline]] void take_the_lock(Mutex& mutex) {
+  const std::scoped_lock lock(mutex);
+  steps = steps + 1;
+}
+
+[[gnu::noinline]] void keep_yielding(const bool& is_done) {
+  while (!is_done) static_cast<void>(coroutine::yield());
+  steps = steps + 1;
+}
+
+}  // namespace
+
+// What the test breaks at.
+[[gnu::noinline]] void all_in_place() {
+  steps = steps + 1;
+  std::puts("all in place");
+}
+
+namespace {
+
+[[gnu::noinline]] void run_zoo() {
+  Event bell;
+  Mutex mutex;
+  bool is_done = false;
+  std::unique_lock lock(mutex);
+  auto waiter = spawn("waiter", [&] { wait_for_the_bell(bell, 3); });
+  auto sleeper = spawn("sleeper", [] { sleep_for_an_hour(); });
+  auto locker = spawn("locker", [&] { take_the_lock(mutex); });
+  auto yielder = spawn("yielder", [&] { keep_yielding(is_done); });
+  auto ended = spawn("ended", [] {});
+  for (int turn = 0; turn < 3; ++turn) static_cast<void>(coroutine::yield());
+  auto unborn = spawn("unborn", [] { steps = steps + 1; });
+  all_in_place();
+  is_done = true;
+  bell.set();
+  lock.unlock();
+}
+
+[[gnu::noinline]] void run_inside_a_task() {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler scheduler(time);
+  static_cast<void>(scheduler.run("keeper", [] { run_zoo(); }));
+}
+
+}  // namespace
+}  // namespace corolane::test
+
+int main() {
+  corolane::coroutine::VirtualTime time;
+  corolane::coroutine::Scheduler scheduler(time);
+  return scheduler.run("outer", [] { corolane::test::run_inside_a_task(); }) ? 0 : 1;
+}

@@ -1,0 +1,356 @@
+"""Shows the tasks of a corolane process to gdb, live or from its core file.
+
+  (gdb) source tools/gdb/corolane.py
+  (gdb) corolane tasks     lists every task: id, state, what it waits for, name, spawn site
+  (gdb) corolane bt ID     prints the stack of a task, suspended or not; options of bt may follow
+  (gdb) corolane core FILE writes a core file that has all stacks: generate-core-file by itself
+                           leaves out what follows the first guard of a stack in a mapping
+
+Reads the memory of the process and runs nothing in it. Needs debug information of the coroutine
+module, optimised or not. x86-64.
+
+Where things are: every scheduler is on the list SchedulerEntry::newest_ and has a list of its
+tasks. A task that waits has its saved registers at TaskControl::frame; one that yielded has them
+in its entry of the ready ring; one that runs a scheduler inside itself, in that one's
+loop_context_; and one that runs, in a thread.
+"""
+
+import contextlib
+import re
+import struct
+from typing import NamedTuple
+
+import gdb
+import gdb.unwinder
+
+NAMESPACE = "corolane::coroutine::"
+
+# What jump_fcontext of Boost.Context leaves at the saved frame, in order, before it takes its
+# return address: the control words of SSE and x87, a canary if there is one, then these.
+SAVED_REGISTERS = ("r12", "r13", "r14", "r15", "rbx", "rbp", "rip")
+SAVED_REGISTERS_OFFSET = 0x10
+SAVED_FRAME_SIZE = 0x48
+
+
+class Task(NamedTuple):
+    id: int
+    name: str
+    state: str
+    waits_for: str
+    site: str
+    stack: range
+    frame: int  # Of the saved registers; 0 when a thread has them, or nobody.
+
+
+def memory(address, size):
+    return bytes(gdb.selected_inferior().read_memory(address, size))
+
+
+def text(pointer):
+    """A C string, or nothing for null."""
+    return pointer.string(errors="replace") if int(pointer) != 0 else ""
+
+
+def base_offset(derived, base_name):
+    """How many bytes into `derived` its direct base of that name begins."""
+    for field in derived.fields():
+        if field.is_base_class and field.name.replace(NAMESPACE + "detail::", "") == base_name:
+            return field.bitpos // 8
+    raise gdb.GdbError(f"{derived.name} has no base {base_name}: this is another version's script")
+
+
+def schedulers():
+    """Every scheduler of the process, oldest first."""
+    try:
+        entry = gdb.parse_and_eval(f"'{NAMESPACE}detail::SchedulerEntry::newest_'")
+    except gdb.error as error:
+        raise gdb.GdbError(f"no debug information of corolane here: {error}") from error
+    found = []
+    while int(entry) != 0:
+        found.append(entry["scheduler_"].dereference())
+        entry = entry["older_"]
+    return found[::-1]
+
+
+def ready_frames(scheduler):
+    """The saved frame of each task in the ready ring, by the address of its control block."""
+    ring = scheduler["ready_"]
+    head, tail, mask = (int(ring[field]) for field in ("head_", "tail_", "mask_"))
+    entry_size = gdb.lookup_type(f"{NAMESPACE}detail::ReadyRing::Entry").sizeof
+    # A unique_ptr, whatever its library calls the pointer inside.
+    (entries,) = struct.unpack("<Q", memory(int(ring["entries_"].address), 8))
+    ring_bytes = memory(entries, mask + entry_size)
+    frames = {}
+    while head != tail:
+        owner, frame = struct.unpack_from("<QQ", ring_bytes, head & mask)
+        if frame & 1 == 0:  # The rest are stackless coroutines.
+            frames[owner] = frame
+        head = (head + entry_size) % 2**64
+    return frames
+
+
+def control_blocks(scheduler):
+    """The control block of each task, oldest first."""
+    task_type = gdb.lookup_type(f"{NAMESPACE}detail::TaskControl")
+    offset = base_offset(task_type, "ListNode<AllTasksTag>")
+    head = scheduler["all_tasks_"]["head_"]
+    node = head["next_"]
+    while int(node) != int(head.address):
+        yield gdb.Value(int(node) - offset).cast(task_type.pointer()).dereference()
+        node = node["next_"]
+
+
+def read_task(control, ready, loop_frames):
+    """`ready` are the frames in the ready ring, `loop_frames` those of all loops."""
+    stack = range(int(control["stack"]["base"]), int(control["stack"]["top"]))
+    state = str(control["state"]).rpartition("::")[2]
+    frame = 0
+    if state == "suspended":
+        frame = int(control["frame"])
+    elif state == "ready":
+        frame = ready.get(int(control.address), 0)
+        if frame == 0:
+            state = "running"
+            frame = next((frame for frame in loop_frames if frame in stack), 0)
+        elif not control["has_begun"]:
+            state, frame = "new", 0
+    if state == "running" and thread_on(stack) is not None:
+        frame = 0
+    size = int(control["name_size"])
+    name = memory(int(control["name_text"].address), size).decode(errors="replace")
+    site = control["site"]["_M_impl"]
+    return Task(
+        id=int(control["id"]),
+        name=name,
+        state=state,
+        waits_for=text(control["waiting_for"]),
+        site=f"{text(site['_M_file_name'])}:{int(site['_M_line'])}",
+        stack=stack,
+        frame=frame,
+    )
+
+
+def all_tasks():
+    """A list of tasks for each scheduler."""
+    found = schedulers()
+    loop_frames = [int(scheduler["loop_context_"]["frame"]) for scheduler in found]
+    for scheduler in found:
+        ready = ready_frames(scheduler)
+        yield [read_task(control, ready, loop_frames) for control in control_blocks(scheduler)]
+
+
+@contextlib.contextmanager
+def selection_kept():
+    """Whatever is done inside, afterwards the same thread and frame are selected."""
+    thread, level = gdb.selected_thread(), gdb.selected_frame().level()
+    try:
+        yield
+    finally:
+        thread.switch()
+        gdb.execute(f"frame level {level}", to_string=True)
+
+
+def thread_on(stack):
+    """The thread whose stack pointer is in that range, or None."""
+    with selection_kept():
+        for thread in gdb.selected_inferior().threads():
+            thread.switch()
+            if int(gdb.newest_frame().read_register("rsp")) in stack:
+                return thread
+    return None
+
+
+class FrameId:
+    def __init__(self, sp, pc):
+        self.sp = sp
+        self.pc = pc
+
+
+class SuspendedUnwinder(gdb.unwinder.Unwinder):
+    """Makes the selected thread look as if its newest frame had been called by a saved one."""
+
+    def __init__(self):
+        super().__init__("corolane suspended task")
+        self.enabled = False
+        self.newest_sp = 0
+        self.frame = 0
+
+    def __call__(self, pending_frame):
+        if int(pending_frame.read_register("rsp")) != self.newest_sp:
+            return None
+        word = gdb.lookup_type("unsigned long")
+        # As deep as the saved frame: gdb distrusts callers that lie deeper than what they called.
+        sp = gdb.Value(self.frame).cast(word)
+        info = pending_frame.create_unwind_info(FrameId(sp, pending_frame.read_register("rip")))
+        saved = memory(self.frame, SAVED_FRAME_SIZE)[SAVED_REGISTERS_OFFSET:]
+        for name, value in zip(SAVED_REGISTERS, struct.unpack("<7Q", saved)):
+            info.add_saved_register(name, gdb.Value(value).cast(word))
+        after_return = gdb.Value(self.frame + SAVED_FRAME_SIZE).cast(word)
+        info.add_saved_register("rsp", after_return)
+        return info
+
+    @contextlib.contextmanager
+    def stack_from(self, frame):
+        """Yields how many of the newest frames are the thread's own, for the length of a with."""
+        with selection_kept():
+            self.frame = frame
+            self.newest_sp = int(gdb.newest_frame().read_register("rsp"))
+            self.enabled = True
+            gdb.invalidate_cached_frames()
+            try:
+                own = gdb.newest_frame()
+                while own.type() == gdb.INLINE_FRAME:
+                    own = own.older()
+                yield own.level() + 1
+            finally:
+                self.enabled = False
+                gdb.invalidate_cached_frames()
+
+
+unwinder = SuspendedUnwinder()
+gdb.unwinder.register_unwinder(None, unwinder, replace=True)
+
+
+def without_newest(backtrace, count):
+    """What bt printed, less the first `count` frames."""
+    lines = []
+    level = -1
+    for line in backtrace.splitlines():
+        if number := re.match(r"#(\d+) +", line):
+            level = int(number[1]) - count
+            line = f"#{level:<3d}{line[number.end():]}"
+        if level >= 0:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def print_stack(task, options):
+    if task.frame != 0:
+        with unwinder.stack_from(task.frame) as own_count:
+            print(without_newest(gdb.execute(f"bt {options}", to_string=True), own_count))
+        return
+    thread = thread_on(task.stack)
+    if thread is None:
+        print("has no stack to show")
+        return
+    with selection_kept():
+        thread.switch()
+        gdb.execute(f"bt {options}")
+
+
+def loaded_segments(core):
+    """Offset in the file, address and size of each part of the memory in a core file."""
+    header = struct.unpack("<16sHHIQQQIHHHHHH", core.read(64))
+    headers_offset, entry_size, count = header[5], header[9], header[10]
+    for number in range(count):
+        core.seek(headers_offset + number * entry_size)
+        kind, _, offset, address, _, size = struct.unpack("<IIQQQQ", core.read(40))
+        if kind == 1:  # PT_LOAD
+            yield offset, address, size
+
+
+def readable_parts(address, size):
+    """What can be read there, in parts, after the first one that cannot be read as a whole."""
+    at_once, page = 2**20, 4096
+    is_complete = True
+    for begin in range(address, address + size, at_once):
+        end = min(begin + at_once, address + size)
+        with contextlib.suppress(gdb.MemoryError):
+            part = memory(begin, end - begin)
+            if not is_complete:
+                yield begin, part
+            continue
+        is_complete = False
+        for begin_of_page in range(begin, end, page):
+            with contextlib.suppress(gdb.MemoryError):
+                yield begin_of_page, memory(begin_of_page, page)
+
+
+def complete_core(path):
+    """Adds what gdb left out: it gives a mapping up at the first page that it cannot read."""
+    with open(path, "r+b") as core:
+        for offset, address, size in list(loaded_segments(core)):
+            for begin, part in readable_parts(address, size):
+                if part.count(0) < len(part):
+                    core.seek(offset + begin - address)
+                    core.write(part)
+
+
+def check_is_usable():
+    if gdb.selected_thread() is None:
+        raise gdb.GdbError("no process and no core file: start, attach or load one first")
+    architecture = gdb.selected_frame().architecture().name()
+    if architecture != "i386:x86-64":
+        raise gdb.GdbError(f"the saved frames of {architecture} are not known here")
+
+
+class CorolaneCommand(gdb.Command):
+    """Looks at the tasks of a corolane process."""
+
+    def __init__(self):
+        super().__init__("corolane", gdb.COMMAND_STATUS, prefix=True)
+
+
+class TasksCommand(gdb.Command):
+    """Lists every task: id, state, what it waits for, name, spawn site. No arguments."""
+
+    def __init__(self):
+        super().__init__("corolane tasks", gdb.COMMAND_STATUS)
+
+    def invoke(self, _argument, _from_tty):
+        check_is_usable()
+        for number, tasks in enumerate(all_tasks(), start=1):
+            print(f"scheduler {number}: {len(tasks)} tasks")
+            rows = [(task.id, task.state, task.waits_for, task.name, task.site) for task in tasks]
+            self.print_table([("id", "state", "waits for", "name", "spawned at"), *rows])
+
+    @staticmethod
+    def print_table(rows):
+        widths = [max(len(str(row[column])) for row in rows) for column in range(4)]
+        for number, *words, site in rows:
+            padded = (word.ljust(width) for word, width in zip(words, widths[1:]))
+            print("  ".join((str(number).rjust(widths[0]), *padded, site)))
+
+
+class BacktraceCommand(gdb.Command):
+    """Prints the stack of a task: corolane bt ID [OPTIONS OF bt]
+
+Ids are those of `corolane tasks`; with several schedulers, every task of that id is shown."""
+
+    def __init__(self):
+        super().__init__("corolane bt", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, _from_tty):
+        check_is_usable()
+        wanted, _, options = argument.strip().partition(" ")
+        if not wanted.isdigit():
+            raise gdb.GdbError("usage: corolane bt ID [OPTIONS OF bt]; corolane tasks shows ids")
+        found = False
+        for number, tasks in enumerate(all_tasks(), start=1):
+            for task in (task for task in tasks if task.id == int(wanted)):
+                found = True
+                print(f'task {task.id} "{task.name}" of scheduler {number}: {task.state}')
+                print_stack(task, options)
+        if not found:
+            raise gdb.GdbError(f"there is no task {wanted}; corolane tasks shows all")
+
+
+class CoreCommand(gdb.Command):
+    """Writes a core file that has the stacks of all tasks: corolane core FILE"""
+
+    def __init__(self):
+        super().__init__("corolane core", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, argument, _from_tty):
+        check_is_usable()
+        if not argument.strip():
+            raise gdb.GdbError("usage: corolane core FILE")
+        gdb.execute(f"generate-core-file {argument.strip()}", to_string=True)
+        complete_core(argument.strip())
+        print(f"wrote {argument.strip()}, with all stacks")
+
+
+CorolaneCommand()
+TasksCommand()
+BacktraceCommand()
+CoreCommand()
