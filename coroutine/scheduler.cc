@@ -60,6 +60,7 @@ struct Scheduler::ThreadBinding {
   }
 
   detail::OverflowWatch overflow_watch{Scheduler::running_};  // Before that becomes null.
+  detail::LockWatch lock_watch;
   Scheduler* previous_scheduler;
   detail::TaskControl* previous_task;
   detail::Strand* previous_strand;
@@ -270,6 +271,7 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
 
 void Scheduler::end(detail::TaskControl& running) {
   detail::SpawnSites::ended(running);
+  detail::LockWatch::check_none_is_held();
   running.state = TaskState::ended;
   running.state_since = turn_time_;
   if (!running.joiners.empty()) running.joiners.notify_all();

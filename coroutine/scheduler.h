@@ -22,6 +22,7 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/context_switch.h"
+#include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/spawn_sites.h"
 #include "coroutine/detail/scheduler_entry.h"
@@ -194,6 +195,7 @@ inline Scheduler& Scheduler::current() {
 }
 
 [[gnu::always_inline]] inline void Scheduler::suspend(detail::TaskControl& running, void*& frame) {
+  detail::LockWatch::check_none_is_held();
   if (--steps_left_ == 0) [[unlikely]] {
     return suspend_slowly(running, frame);
   }
