@@ -1,0 +1,3 @@
+module corolane/bench/go
+
+go 1.19

@@ -1,0 +1,59 @@
+// Goroutines, as a peer of tools/bench coroutine: "go_peer --rows" prints the names of its rows,
+// "go_peer ROW MILLISECONDS" the value of one, timed for about so long. It expects to be pinned to
+// one core, where one goroutine runs at a time.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sort"
+	"strconv"
+	"time"
+)
+
+// What one operation of each row is stands in rows.cc.
+var rows = map[string]func() float64{
+	"yield/1":                  func() float64 { return yield(1, false) },
+	"yield/1000x2MiB":          func() float64 { return yield(1000, false) },
+	"yield/30000x64KiB":        func() float64 { return yield(30000, false) },
+	"yield/30000x64KiB/random": func() float64 { return yield(30000, true) },
+	"create/1000/cold":         func() float64 { return createCold(1000) },
+	"create/1000/warm":         func() float64 { return createWarm(1000) },
+	"create/30000/cold":        func() float64 { return createCold(30000) },
+	"create/30000/warm":        func() float64 { return createWarm(30000) },
+	"memory/30000":             func() float64 { return memory(30000) },
+	"memory/1000000":           func() float64 { return memory(1000000) },
+	"spawn_join":               spawnJoin,
+	"pingpong":                 pingpong,
+	"timer/arm":                timerArm,
+	"timer/cancel_random":      timerCancelRandom,
+	"timer/fire":               timerFire,
+}
+
+func printRows() {
+	var names []string
+	for name := range rows {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		fmt.Println(name)
+	}
+}
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	if len(os.Args) == 2 && os.Args[1] == "--rows" {
+		printRows()
+		return
+	}
+	if len(os.Args) != 3 || rows[os.Args[1]] == nil {
+		fmt.Println("usage: go_peer --rows | go_peer ROW MILLISECONDS")
+		os.Exit(2)
+	}
+	if milliseconds, err := strconv.Atoi(os.Args[2]); err == nil {
+		effort = time.Duration(milliseconds) * time.Millisecond
+	}
+	fmt.Println(rows[os.Args[1]]())
+}

@@ -1,0 +1,46 @@
+// A row of the benchmark: one operation, measured for us, for the limit that its bar names, and
+// for every peer that has such an operation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/bench/measurement.h"
+
+namespace corolane::bench {
+
+enum class Bound : std::uint8_t { at_most, at_least };
+
+// What has to hold of the ratio, ours / limit.
+struct Bar {
+  Bound bound = Bound::at_most;
+  std::optional<double> ratio;
+  bool no_allocations = false;
+};
+
+struct RowInfo {
+  std::string name;
+  std::string unit = {};        // "ns", "bytes", "%": of one operation.
+  std::string operation = {};   // What one operation is.
+  std::string limit_name = {};  // What the limit is.
+  Bar bar = {};
+};
+
+struct Contestant {
+  std::string name;
+  Measure measure;
+};
+
+struct Row {
+  RowInfo info;
+  Measure ours;
+  Measure limit;
+  std::vector<Contestant> peers = {};
+  // Takes half a minute for a figure that repeats within a thousandth: one round is enough, and a
+  // quick run leaves the peers out.
+  bool costly = false;
+};
+
+}  // namespace corolane::bench

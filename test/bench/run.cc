@@ -1,0 +1,73 @@
+// Rounds, and what becomes of a contestant that fails.
+#include "test/bench/run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "test/bench/child_process.h"
+
+namespace corolane::bench {
+namespace {
+
+struct Entrant {
+  std::string name;
+  const Measure* measure;
+  Series values = {};
+  double allocations_per_op = 0;
+  bool failed = false;
+};
+
+void measure_once(const RowInfo& row, Entrant& entrant) {
+  if (entrant.failed) return;
+  const auto measured = measure_in_child(*entrant.measure);
+  if (measured) {
+    entrant.values.push_back(measured->value);
+    entrant.allocations_per_op = measured->allocations_per_op;
+    return;
+  }
+  entrant.failed = true;
+  entrant.values.clear();
+  std::fprintf(stderr, "%s: no value for %s: %s\n", row.name.c_str(), entrant.name.c_str(),
+               measured.error().message().c_str());
+}
+
+std::vector<Entrant> entrants_of(const Row& row) {
+  std::vector<Entrant> entrants;
+  entrants.push_back({.name = "ours", .measure = &row.ours});
+  entrants.push_back({.name = "the limit", .measure = &row.limit});
+  for (const Contestant& peer : row.peers) {
+    entrants.push_back({.name = peer.name, .measure = &peer.measure});
+  }
+  return entrants;
+}
+
+}  // namespace
+
+RowResult run_row(const Row& row, std::size_t round_count) {
+  if (row.costly) round_count = 1;
+  std::vector<Entrant> entrants = entrants_of(row);
+  for (std::size_t round = 0; round < round_count; ++round) {
+    for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
+      const bool backwards = round % 2 == 1;
+      measure_once(row.info, entrants[backwards ? entrants.size() - 1 - turn : turn]);
+    }
+  }
+
+  RowResult result{.info = row.info};
+  Entrant& ours = entrants[0];
+  Entrant& limit = entrants[1];
+  result.allocations_per_op = ours.allocations_per_op;
+  for (std::size_t round = 0; round < std::min(ours.values.size(), limit.values.size()); ++round) {
+    result.ratios.push_back(ours.values[round] / limit.values[round]);
+  }
+  result.ours = std::move(ours.values);
+  result.limit = std::move(limit.values);
+  for (std::size_t index = 2; index < entrants.size(); ++index) {
+    if (entrants[index].values.empty()) continue;
+    result.peers.emplace_back(entrants[index].name, std::move(entrants[index].values));
+  }
+  return result;
+}
+
+}  // namespace corolane::bench
