@@ -21,6 +21,7 @@ BUILD_PACKAGES = (
     "libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
 ).split()
 TEST_PACKAGES = "python3 clang-format-19 clang-tidy-19 curl prometheus gdb".split()
+BENCH_PACKAGES = ["libboost-fiber1.81-dev"]
 
 
 class SetupTest(unittest.TestCase):
@@ -69,6 +70,15 @@ class SetupTest(unittest.TestCase):
     def test_what_the_tests_need_is_installed_on_demand(self):
         self.run_setup("--tests", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith(" ".join(TEST_PACKAGES)))
+
+    def test_what_the_benchmarks_need_is_installed_on_demand(self):
+        self.run_setup("--bench", installed=BUILD_PACKAGES)
+        self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(BENCH_PACKAGES)))
+
+    def test_what_tests_and_benchmarks_need_is_installed_at_once(self):
+        self.run_setup("--tests", "--bench", installed=BUILD_PACKAGES)
+        everything = " ".join(TEST_PACKAGES + BENCH_PACKAGES)
+        self.assertTrue(self.calls_made()[1].endswith("recommends " + everything))
 
     def test_a_package_that_was_removed_but_not_purged_is_missing(self):
         self.run_setup(installed=BUILD_PACKAGES[1:], removed=BUILD_PACKAGES[:1])
