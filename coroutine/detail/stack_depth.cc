@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "coroutine/detail/sanitizer.h"
+
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #else
@@ -61,6 +63,10 @@ bool blank_stack(std::byte* base, std::byte* used) {
   const auto below = static_cast<std::size_t>(top_page - base);
   if (below > 0 && madvise(base, below, MADV_DONTNEED) != 0) return false;
   const auto rest = static_cast<std::size_t>(used - top_page);
+#if defined(COROLANE_ASAN)
+  // What the task before it left marked after it had given its stack back.
+  __asan_unpoison_memory_region(top_page, rest);
+#endif
   static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(top_page, rest));
   std::memset(top_page, 0, rest);
   return true;

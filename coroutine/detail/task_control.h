@@ -38,6 +38,7 @@ struct TaskHead : Context {
   std::uint8_t flags = 0;
   TaskState state = TaskState::ready;  // Also while it runs.
   bool has_begun = false;
+  bool stack_is_measured = false;  // See SpawnSites.
   // One for the running task, one for a handle that has not given it up.
   std::uint8_t reference_count = 1;
   const char* waiting_for = nullptr;  // Null unless suspended in a wait.
@@ -68,14 +69,13 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   TaskGroup* group = nullptr;
   WaitQueue joiners{"end of a task"};
   TaskLocals locals;
-  const NoSuspend* no_suspend = nullptr;  // The innermost.
+  SpawnSiteRecord* site_record = nullptr;
 
+  const NoSuspend* no_suspend = nullptr;  // The innermost.
   // Only for those who ask about the task.
   TaskId id = 0;
   TimePoint spawned_at;
   std::source_location site;
-  SpawnSiteRecord* site_record = nullptr;
-  bool stack_is_measured = false;
   CpuTime cpu;
   static constexpr std::size_t name_size_max = 31;
   std::uint8_t name_size;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
+#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -29,33 +32,45 @@ SpawnSite site_of(const Scheduler& scheduler, std::string_view task_name) {
   return {};
 }
 
-SpawnSite site_of(std::string_view task_name) { return site_of(Scheduler::current(), task_name); }
+// Runs `main` in a scheduler of its own, which knows no site but its own.
+void run(const std::function<void(Scheduler&)>& main, Scheduler::Options options = {}) {
+  VirtualTime time;
+  Scheduler scheduler(time, std::move(options));
+  EXPECT_TRUE(scheduler.run("main", [&] { main(scheduler); }));
+}
 
 TEST(SpawnSitesTest, APlaceThatSpawnsHasARow) {
-  auto task = spawn("row", [] {});
-  const auto line = std::source_location::current().line() - 1;
-  EXPECT_EQ(site_of("row").place.line(), line);
-  EXPECT_EQ(site_of("row").spawned_count, 1u);
+  run([](Scheduler& scheduler) {
+    auto task = spawn("row", [] {});
+    const auto line = std::source_location::current().line() - 1;
+    EXPECT_EQ(site_of(scheduler, "row").place.line(), line);
+    EXPECT_EQ(site_of(scheduler, "row").spawned_count, 1u);
+  });
 }
 
 TEST(SpawnSitesTest, TasksCountAsAliveUntilTheyEnd) {
-  TaskGroup group;
-  for (int i = 1; i <= 3; ++i) EXPECT_TRUE(group.spawn("alive", [i] { return sleep_for(i * 1s); }));
-  EXPECT_EQ(site_of("alive").alive_count, 3u);
-  EXPECT_TRUE(sleep_for(1500ms));
-  EXPECT_EQ(site_of("alive").spawned_count, 3u);
-  EXPECT_EQ(site_of("alive").alive_count, 2u);
-  EXPECT_TRUE(group.join());
-  EXPECT_EQ(site_of("alive").alive_count, 0u);
+  run([](Scheduler& scheduler) {
+    TaskGroup group;
+    for (int i = 1; i <= 3; ++i)
+      EXPECT_TRUE(group.spawn("alive", [i] { return sleep_for(i * 1s); }));
+    EXPECT_EQ(site_of(scheduler, "alive").alive_count, 3u);
+    EXPECT_TRUE(sleep_for(1500ms));
+    EXPECT_EQ(site_of(scheduler, "alive").spawned_count, 3u);
+    EXPECT_EQ(site_of(scheduler, "alive").alive_count, 2u);
+    EXPECT_TRUE(group.join());
+    EXPECT_EQ(site_of(scheduler, "alive").alive_count, 0u);
+  });
 }
 
 TEST(SpawnSitesTest, PlacesThatTakeTurnsAreKeptApart) {
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(spawn("takes a turn", [] {}).join());
-    EXPECT_TRUE(spawn("takes the other", [] {}).join());
-  }
-  EXPECT_EQ(site_of("takes a turn").spawned_count, 10u);
-  EXPECT_EQ(site_of("takes the other").spawned_count, 10u);
+  run([](Scheduler& scheduler) {
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(spawn("one", [] {}).join());
+      EXPECT_TRUE(spawn("other", [] {}).join());
+    }
+    EXPECT_EQ(site_of(scheduler, "one").spawned_count, 10u);
+    EXPECT_EQ(site_of(scheduler, "other").spawned_count, 10u);
+  });
 }
 
 // Every instance is a place of its own.
@@ -92,14 +107,19 @@ TEST(SpawnSitesTest, TheDeepestUseIsMeasured) {
   for (const std::size_t size_bytes : {2'000u, 10'000u, 20'000u, 40'000u}) {
     const std::size_t large = measured_use(size_bytes);
     EXPECT_GE(large, size_bytes);
-    EXPECT_LE(large, size_bytes + small + 64);  // 64 for the alignment of the frame.
+    // Besides, the frame is aligned, and a sanitizer puts red zones around it.
+    if (!test::under_sanitizer) {
+      EXPECT_LE(large, size_bytes + small + 64);
+    }
   }
 }
 
 TEST(SpawnSitesTest, TheSizeOfTheStackIsThatOfItsClass) {
-  EXPECT_TRUE(spawn("large", [] {}, {.stack_size_bytes = 200'000}).join());
-  EXPECT_GE(site_of("large").stack_size_bytes, 256u * 1024);
-  EXPECT_EQ(site_of("large").stack_size_bytes % (256 * 1024), 0u);
+  run([](Scheduler& scheduler) {
+    EXPECT_TRUE(spawn("large", [] {}, {.stack_size_bytes = 200'000}).join());
+    EXPECT_GE(site_of(scheduler, "large").stack_size_bytes, 256u * 1024);
+    EXPECT_EQ(site_of(scheduler, "large").stack_size_bytes % (256 * 1024), 0u);
+  });
 }
 
 TEST(SpawnSitesTest, TheFirstTaskAndThenOneInSoManyIsMeasured) {
