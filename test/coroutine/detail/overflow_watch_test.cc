@@ -61,6 +61,7 @@ bool dies_of_its_fault(int status) {
 // knowing that.
 volatile int steps = 0;
 volatile long double largest = LDBL_MAX;
+volatile int many_digits = 10'000;
 
 [[gnu::noinline]] void recurse() {
   volatile char frame[200];
@@ -107,7 +108,7 @@ volatile long double largest = LDBL_MAX;
   volatile char frame[8 * kibibyte];
   frame[0] = 1;
   char text[64];
-  steps = steps + std::snprintf(text, sizeof(text), "%.10000Lf", largest);
+  steps = steps + std::snprintf(text, sizeof(text), "%.*Lf", many_digits, largest);
   if (steps >= 0) print_large_numbers_at_each_depth();
   steps = steps + frame[0];
 }
@@ -149,10 +150,11 @@ constexpr Way ways[] = {
 class OverflowDeathTest : public testing::TestWithParam<std::tuple<Way, std::size_t>> {};
 
 TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
-  const auto [way, stack_size_bytes] = GetParam();
+  const Way way = std::get<0>(GetParam());
+  const std::size_t stack_size_bytes = std::get<1>(GetParam());
   const std::string size = std::to_string(
       std::min(stack_size_bytes * stack_size_factor, StackPool::stack_size_bytes_max));
-  const auto spawn_and_overflow = [way = way, stack_size_bytes = stack_size_bytes] {
+  const auto spawn_and_overflow = [&] {
     auto task = spawn("bottomless", way.overflow, {.stack_size_bytes = stack_size_bytes});
     static_cast<void>(task.join());
   };
