@@ -1,6 +1,7 @@
 // How stackless coroutines wait and go on: everything else is inlined into them.
 #include "coroutine/async.h"
 
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <utility>
@@ -12,12 +13,11 @@ namespace {
 
 // The lowest bit tells the ring's entry from that of a task.
 void* tagged(std::coroutine_handle<> handle) {
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(handle.address()) | 1);
+  return static_cast<std::byte*>(handle.address()) + 1;
 }
 
 std::coroutine_handle<> untagged(void* frame) {
-  return std::coroutine_handle<>::from_address(
-      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(frame) & ~std::uintptr_t{1}));
+  return std::coroutine_handle<>::from_address(static_cast<std::byte*>(frame) - 1);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ Error stray_async_exception_error() {
   } catch (const std::exception& exception) {
     message.append(": ").append(exception.what());
   } catch (...) {
-    // There is nothing to tell of it.
+    message.append(" of a type that tells nothing");
   }
   Strand::count_stray_exception();
   return Error(Code::internal, std::move(message));

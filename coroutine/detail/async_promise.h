@@ -47,12 +47,8 @@ class AsyncPromise {
   }
 
   // Who gets the result: set before the coroutine begins.
-  void set_owner(AsyncReceiver<T>& receiver) {
-    owner_ = reinterpret_cast<std::uintptr_t>(&receiver);
-  }
-  void set_owner(AsyncGroup& group) {
-    owner_ = reinterpret_cast<std::uintptr_t>(&group) | group_bit;
-  }
+  void set_owner(AsyncReceiver<T>& receiver) { owner_ = reinterpret_cast<std::byte*>(&receiver); }
+  void set_owner(AsyncGroup& group) { owner_ = reinterpret_cast<std::byte*>(&group) + group_tag; }
 
   Async<T> get_return_object() {
     const Handle handle = Handle::from_promise(*this);
@@ -76,7 +72,7 @@ class AsyncPromise {
   void unhandled_exception() { return_value(stray_async_exception_error()); }
 
  private:
-  static constexpr std::uintptr_t group_bit = 1;
+  static constexpr std::size_t group_tag = 1;  // The lowest bit tells it from a receiver.
 
   // Goes on with the parent; the frame ends with whoever has the result, or at once.
   struct End {
@@ -95,14 +91,16 @@ class AsyncPromise {
     void await_resume() noexcept {}
   };
 
-  bool is_of_group() const { return std::is_void_v<T> && (owner_ & group_bit) != 0; }
+  bool is_of_group() const {
+    return std::is_void_v<T> && (reinterpret_cast<std::uintptr_t>(owner_) & group_tag) != 0;
+  }
   AsyncReceiver<T>& receiver() const { return *reinterpret_cast<AsyncReceiver<T>*>(owner_); }
-  AsyncGroup& group() const { return *reinterpret_cast<AsyncGroup*>(owner_ & ~group_bit); }
+  AsyncGroup& group() const { return *reinterpret_cast<AsyncGroup*>(owner_ - group_tag); }
   void tell_group(Result<T> result) {
     if (!result) async_child_failed(group(), std::move(result.error()));
   }
 
-  std::uintptr_t owner_ = 0;
+  std::byte* owner_ = nullptr;
 };
 
 }  // namespace corolane::coroutine::detail
