@@ -9,7 +9,7 @@
 //   in a task:  Result<Score> score = await(play(game, deadline));
 //   by itself:  group.spawn(watch(game));  // An AsyncGroup, of Async<void>.
 //
-// It needs no stack, only a frame of some 70 bytes and what it holds across its waits, from a free
+// It needs no stack, only a frame of some 90 bytes and what it holds across its waits, from a free
 // list of its thread. In return it suspends only by co_await, in its own body. What needs a stack
 // (join(), sleep_for(), Mutex::lock()) is for tasks, and check() says so; whatever a task waits
 // for is an Operation, and until() awaits it. No condition may be a co_await (gcc 12 miscompiles
