@@ -190,8 +190,8 @@ void Model::finish() {
   for (Worker worker = 0; worker < worker_count; ++worker) {
     members_[worker].task.cancel();
     cancel(worker);
+    compare(/*in_order=*/true);
   }
-  compare(/*in_order=*/false);
   for (Worker worker = 0; worker < worker_count && !testing::Test::HasFailure();) {
     if (is_holding(worker)) {
       give(worker, {.kind = give_back});

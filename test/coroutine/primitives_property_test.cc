@@ -21,7 +21,8 @@
 namespace corolane::coroutine {
 namespace {
 
-// Mutex and SharedMutex: who holds them, and who waits in line.
+// Mutex and SharedMutex: who holds them, and who waits in line. Those behind a writer that gives up
+// may give up, too, before it has let them pass: with SharedMutex, one command at a time.
 template <typename M>
 class LockModel final : public Model {
   static constexpr bool is_shared = std::is_same_v<M, SharedMutex>;
@@ -29,6 +30,10 @@ class LockModel final : public Model {
   // As an argument of a command: alone, or together with others.
   enum Mode { exclusive, shared };
 
+ public:
+  LockModel() : Model(is_shared ? 1 : 3) {}
+
+ private:
   Command choose(Worker worker) override {
     if (is_holding(worker)) return {.kind = unlock};
     Command command{.kind = lock + below(3),

@@ -89,6 +89,20 @@ TEST(SharedMutexTest, AWriterThatGivesUpLetsTheReadersBehindItPass) {
   EXPECT_EQ(now() - start, 1s);
 }
 
+TEST(SharedMutexTest, AWriterThatGaveUpHoldsUpNobodyEvenBeforeItRuns) {
+  SharedMutex mutex;
+  mutex.lock_shared();
+  auto writer = spawn("writer", [&] { return mutex.try_lock_for(1h); });
+  auto reader = spawn("reader", [&] { const std::shared_lock lock(mutex); });
+  EXPECT_TRUE(yield());
+  writer.cancel();
+  EXPECT_TRUE(mutex.try_lock_shared());
+  mutex.unlock_shared();
+  mutex.unlock_shared();
+  EXPECT_TRUE(reader.join());
+  EXPECT_EQ(writer.join(), false);
+}
+
 TEST(SharedMutexTest, OnlyTimedLocksAreCancelled) {
   SharedMutex mutex;
   mutex.lock();
