@@ -77,6 +77,25 @@ std::string demangled(const char* symbol) {
   return text == nullptr ? symbol : text.get();
 }
 
+// "int a::f<int>(int) const" as "a::f<int>".
+std::string without_types(std::string_view text) {
+  std::size_t begin = text.rfind(')');
+  if (begin == std::string_view::npos) return std::string(text);
+  for (int depth = 1; depth > 0 && begin > 0;) {
+    --begin;
+    if (text[begin] == ')') ++depth;
+    if (text[begin] == '(') --depth;
+  }
+  text = text.substr(0, begin);
+  int depth = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (std::string_view(")>}").contains(text[i])) ++depth;
+    if (std::string_view("(<{").contains(text[i])) --depth;
+    if (text[i] == ' ' && depth == 0) return std::string(text.substr(i + 1));
+  }
+  return std::string(text);
+}
+
 std::string from_root(const char* file) {
   constexpr std::string_view this_file = __FILE__;
   constexpr std::string_view root =
@@ -161,9 +180,11 @@ class Unit {
   }
 
   std::string name_of(const Dwarf_Die& function) const {
-    Dwarf_Die die = declaration_of(function);
-    const char* const own = dwarf_diename(&die);
-    std::string name = own == nullptr ? "?" : own;
+    Dwarf_Die own = declaration_of(function);
+    const char* const own_name = dwarf_diename(&own);
+    std::string name = own_name == nullptr ? "?" : own_name;
+    Dwarf_Die die = own;
+    bool is_enclosed = false;
     for (auto at = parents_.find(dwarf_dieoffset(&die)); at != parents_.end();
          at = parents_.find(dwarf_dieoffset(&die))) {
       die = declaration_of(at->second);
@@ -172,8 +193,14 @@ class Unit {
       const char* outer = dwarf_diename(&die);
       if (outer == nullptr) outer = tag == DW_TAG_namespace ? "(anonymous namespace)" : "<lambda>";
       name.insert(0, "::").insert(0, outer);
+      is_enclosed = true;
     }
-    return name;
+    if (is_enclosed) return name;
+    // With little debug information (-g1) only the linker's name tells the namespace.
+    Dwarf_Attribute attribute;
+    const char* const symbol =
+        dwarf_formstring(dwarf_attr_integrate(&own, DW_AT_linkage_name, &attribute));
+    return symbol == nullptr ? name : without_types(demangled(symbol));
   }
 
  private:

@@ -29,13 +29,13 @@ std::vector<StackGroup> groups_of_tasks() {
 TEST(StackGroupTest, TasksThatWaitForTheSameAtTheSamePlaceAreOneGroup) {
   Event door("a door");
   TaskGroup crowd;
-  for (int i = 0; i < 5000; ++i) {  // Enough for switches of every kind.
+  for (int i = 0; i < 2000; ++i) {  // Enough for switches of every kind.
     ASSERT_TRUE(crowd.spawn("guest", [&] { EXPECT_TRUE(door.wait(Deadline::never())); }));
   }
   EXPECT_TRUE(sleep_for(2s));
   const auto groups = groups_of_tasks();
   ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0].count, 5000u);
+  EXPECT_EQ(groups[0].count, 2000u);
   EXPECT_EQ(groups[0].state, TaskState::suspended);
   EXPECT_EQ(groups[0].waiting_for, "a door");
   EXPECT_EQ(groups[0].longest, 2s);

@@ -12,6 +12,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -65,14 +66,15 @@ TEST(SymbolsTest, NamesFunctionsFromThePublicOneThatSuspendsToTheOneThatWasSpawn
   const auto frames = frames_of_task([] { nap(); });
   ASSERT_THAT(functions(frames), SizeIs(testing::Ge(3u)));
   EXPECT_THAT(frames.front().function, StartsWith("corolane::coroutine::sleep_"));
-  EXPECT_THAT(functions(frames),
-              Contains("corolane::coroutine::(anonymous namespace)::nap").Times(1));
+  EXPECT_THAT(functions(frames), Contains(EndsWith("nap")).Times(1));
+  if (test::under_sanitizer) return;  // Built with -g1, which says less.
+  EXPECT_THAT(functions(frames), Contains("corolane::coroutine::(anonymous namespace)::nap"));
   EXPECT_THAT(frames.back().function, EndsWith("::<lambda>::operator()"));
 }
 
 TEST(SymbolsTest, NamesFilesFromTheRootAndLines) {
   for (const SourceFrame& frame : frames_of_task([] { nap(); })) {
-    if (!frame.function.ends_with("::nap")) continue;
+    if (!frame.function.ends_with("nap")) continue;
     EXPECT_EQ(frame.file, "test/coroutine/symbols_test.cc");
     EXPECT_EQ(frame.line, nap_line);
   }
@@ -80,7 +82,7 @@ TEST(SymbolsTest, NamesFilesFromTheRootAndLines) {
 
 TEST(SymbolsTest, NamesWhatWasInlinedToo) {
   const auto names = functions(frames_of_task([] { inlined_nap(); }));
-  EXPECT_THAT(names, Contains(EndsWith("::inlined_nap")));
+  EXPECT_THAT(names, Contains(EndsWith("inlined_nap")));
 }
 
 TEST(SymbolsTest, NamesFunctionsOfLibraries) {
@@ -95,6 +97,7 @@ TEST(SymbolsTest, NamesFunctionsOfLibraries) {
 }
 
 TEST(SymbolsTest, NamesMembersOfTemplates) {
+  if (test::under_sanitizer) GTEST_SKIP() << "built with -g1, which leaves out what is local";
   EXPECT_THAT(functions(frames_of_task(Napper<3>{})), Contains(EndsWith("Napper<3>::operator()")));
 }
 
