@@ -11,8 +11,7 @@ namespace corolane::bench {
 // "0.58", "36.2", "4100": three digits or so.
 std::string figure(double value);
 
-// Ours against the limit with the bar, and below it every peer: two tables of less than 100
-// columns.
+// Two tables: ours against the limit with the bar, and ours beside every peer.
 std::string to_table(const std::vector<RowResult>& results);
 
 // {"rows": [{"name", "ours", "limit", "ratio", "unit", "peers": {name: value}, ...}]}: medians.
