@@ -118,7 +118,8 @@ TEST_F(CpuMeterTest, NoMoreIsChargedThanTheThreadConsumed) {
     const auto charged = [&] {
       return scheduler.statistics().loop_cpu + cpu_of(scheduler, "main");
     };
-    while (charged() < burst) EXPECT_LE(charged(), thread_cpu());
+    // The last tick may have come a moment before it was due.
+    while (charged() < burst) EXPECT_LE(charged(), thread_cpu() + 1ms);
   });
 }
 
