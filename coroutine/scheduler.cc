@@ -93,10 +93,10 @@ Scheduler::~Scheduler() {
 }
 
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main) {
-  check(thread_.exceptions == nullptr, "run() is not called while it runs");
+  check(!std::exchange(is_running_, true), "run() is not called while it runs");
   const ThreadBinding binding(*this);
   const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu);
-  thread_ = detail::ThreadState::of_this_thread();
+  detail::ThreadState::find();
   turn_time_ = source_.now();
 
   Result<void> result;
@@ -117,7 +117,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   } else {
     result = std::move(*spawned.refusal);
   }
-  thread_ = {};
+  is_running_ = false;
   return result;
 }
 
@@ -218,8 +218,7 @@ void Scheduler::run_ready() {
       continue;
     }
     const detail::ReadyRing::Entry first = take_next_task();
-    detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame,
-                                     thread_);
+    detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame);
     count_steps();
   }
   if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
@@ -256,16 +255,16 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
   const bool timed = steps_left_ == 0 && is_switch_timed();
   if (turn_left_ == 0 || !has_next_task()) {
     running_ = nullptr;
-    detail::ContextSwitch::switch_to(running, frame, loop_context_, loop_context_.frame, thread_);
+    detail::ContextSwitch::switch_to(running, frame, loop_context_, loop_context_.frame);
     return;
   }
   const detail::ReadyRing::Entry next = take_next_task();
   if (next.owner == &running) return;
   if (timed && running_->has_begun) {
-    detail::ContextSwitch::switch_to(running, frame, *running_, next.frame, thread_,
-                                     &Scheduler::end_switch_sample);
+    detail::ContextSwitch::switch_to_below<&Scheduler::end_switch_sample>(running, frame, *running_,
+                                                                          next.frame);
   } else {
-    detail::ContextSwitch::switch_to(running, frame, *running_, next.frame, thread_);
+    detail::ContextSwitch::switch_to(running, frame, *running_, next.frame);
   }
 }
 
@@ -284,7 +283,8 @@ void Scheduler::end(detail::TaskControl& running) {
   }
   const detail::ReadyRing::Entry next = take_next_task();
   if (timed && running_->has_begun) {
-    detail::ContextSwitch::leave_to(running, *running_, next.frame, &Scheduler::end_switch_sample);
+    detail::ContextSwitch::leave_to_below<&Scheduler::end_switch_sample>(running, *running_,
+                                                                         next.frame);
   }
   detail::ContextSwitch::leave_to(running, *running_, next.frame);
 }
@@ -310,18 +310,17 @@ bool Scheduler::is_switch_timed() {
 }
 
 // Runs first in the task that was switched to, on top of what it did last.
-detail::Transfer Scheduler::end_switch_sample(detail::Transfer transfer) {
+void Scheduler::end_switch_sample() {
   Scheduler& scheduler = *current_;
   const std::uint64_t start = std::exchange(scheduler.switch_sample_start_, 0);
   scheduler.statistics_.switch_ns.record(nanoseconds_since(start));
-  return transfer;
 }
 
 void Scheduler::enter_task() {
   Scheduler& scheduler = *current_;
-  *scheduler.thread_.error_number = 0;
+  *detail::ThreadState::here.error_number = 0;
   // There was nothing yet to run on top of.
-  if (scheduler.switch_sample_start_ != 0) end_switch_sample({});
+  if (scheduler.switch_sample_start_ != 0) end_switch_sample();
   detail::TaskControl& task = *scheduler.running_;
   task.has_begun = true;
   task.run(task);

@@ -24,8 +24,8 @@
 #include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/ready_ring.h"
-#include "coroutine/detail/spawn_sites.h"
 #include "coroutine/detail/scheduler_entry.h"
+#include "coroutine/detail/spawn_sites.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
 #include "coroutine/spawn_site.h"
@@ -70,8 +70,8 @@ class Scheduler {
     std::uint64_t turn_count = 0;  // Turns of the loop.
     std::uint64_t stray_exception_count = 0;
     std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now.
-    Duration loop_cpu{};        // Consumed by the loop itself: handlers, timers, posted work.
-    bool measures_cpu = false;  // Whether CPU time is being measured.
+    Duration loop_cpu{};              // Consumed by the loop itself: handlers, timers, posted work.
+    bool measures_cpu = false;        // Whether CPU time is being measured.
   };
 
   // `source` outlives the scheduler.
@@ -141,7 +141,7 @@ class Scheduler {
   // At the end of the steps: what comes first, the end of the turn or a switch to be timed?
   bool is_switch_timed();
   void count_steps();
-  static detail::Transfer end_switch_sample(detail::Transfer transfer);
+  static void end_switch_sample();
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
 
@@ -165,7 +165,6 @@ class Scheduler {
   std::uint32_t steps_ = 0;  // How many there were when they were last counted.
   // Tasks that have flags: while there are none, nobody needs to look.
   std::uint32_t flagged_count_ = 0;
-  detail::ThreadState thread_;  // Of the thread that is in run().
   detail::Context loop_context_;
 
   detail::SchedulerEntry entry_{*this};
@@ -186,6 +185,7 @@ class Scheduler {
   Statistics statistics_;
   detail::SpawnSites sites_;
   detail::CpuTime loop_cpu_;
+  bool is_running_ = false;                // Inside of run().
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
 };
 
@@ -202,7 +202,7 @@ inline Scheduler& Scheduler::current() {
   if (!has_next_task()) return suspend_slowly(running, frame);
   const detail::ReadyRing::Entry next = take_next_task();
   if (next.owner == &running) return;
-  detail::ContextSwitch::switch_to(running, frame, *running_, next.frame, thread_);
+  detail::ContextSwitch::switch_to(running, frame, *running_, next.frame);
 }
 
 inline bool Scheduler::has_next_task() const {

@@ -1,4 +1,4 @@
-// The switch from one context to another: one jump of Boost.Context.
+// The switch from one context to another.
 //
 // All of it is inlined into whoever suspends. Not for the instructions it saves: the processor
 // predicts the target of a return from the calls it has seen, and after a jump to another stack
@@ -6,55 +6,57 @@
 // inlined up to the function that called yield() there is none.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 #include "coroutine/detail/context.h"
+#include "coroutine/detail/jump.h"
 
 namespace corolane::coroutine::detail {
 
-// The entry points of Boost.Context, declared here because its header stays out of ours
-// (context.cc checks that both agree). `left` is the frame of the flow that was left, `data`
-// what it handed over: here, where that frame is to be filed.
-struct Transfer {
-  void* left;
-  void* data;
-};
-extern "C" Transfer corolane_jump_fcontext(void* to, void* data) asm("jump_fcontext");
-extern "C" void* corolane_make_fcontext(void* top, std::size_t size,
-                                        void (*entry)(Transfer)) asm("make_fcontext");
-// Calls `on_top` on the stack of `to` before that goes on; its result is what `to` sees. `to` has
-// begun.
-extern "C" Transfer corolane_ontop_fcontext(void* to, void* data,
-                                            Transfer (*on_top)(Transfer)) asm("ontop_fcontext");
-
 class ContextSwitch {
  public:
-  using OnTop = Transfer (*)(Transfer);
-
   // Leaves the running flow, `from`, for `to`, which was suspended at `to_frame`; returns when
   // somebody switches back. `from_frame` is where to file the frame of `from`.
   [[gnu::always_inline]] static void switch_to(Context& from, void*& from_frame, Context& to,
-                                               void* to_frame, const ThreadState& thread,
-                                               OnTop on_top = nullptr) {
-    if (!thread.exceptions->is_clean()) [[unlikely]] {
-      return switch_with_exceptions(from, from_frame, to, to_frame, thread, on_top);
+                                               void* to_frame) {
+    if (!ThreadState::here.is_clean()) [[unlikely]] {
+      return switch_with_state(from, from_frame, to, to_frame);
     }
-    const int error_number = *thread.error_number;
+    const int error_number = *ThreadState::here.error_number;
     before_jump(from, to, false);
-    arrive(jump(to_frame, &from_frame, on_top), &from);
-    *thread.error_number = error_number;
+    arrive(jump(to_frame, &from_frame), &from);
+    *ThreadState::here.error_number = error_number;
   }
 
-  // The same for a flow that ends here, without exceptions: `from` may be reused as soon as `to`
-  // runs.
-  [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to, void* to_frame,
-                                                        OnTop on_top = nullptr) {
+  // The same, and calls `on_top` on the stack of `to`, which has begun, before that goes on.
+  template <void (*on_top)()>
+  static void switch_to_below(Context& from, void*& from_frame, Context& to, void* to_frame) {
+    const SavedState state;
+    before_jump(from, to, false);
+    arrive(jump_on_top<on_top>(to_frame, &from_frame), &from);
+  }
+
+  // The first two for a flow that ends here, without exceptions: `from` may be reused as soon as
+  // `to` runs.
+  [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to,
+                                                        void* to_frame) {
+    if (!FloatingPointState::is_clean()) [[unlikely]] {
+      FloatingPointState::exchange({});
+    }
     before_jump(from, to, true);
-    jump(to_frame, &from.frame, on_top);
+    jump(to_frame, &from.frame);
+    __builtin_unreachable();
+  }
+  template <void (*on_top)()>
+  [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
+    FloatingPointState::exchange({});
+    before_jump(from, to, true);
+    jump_on_top<on_top>(to_frame, &from.frame);
     __builtin_unreachable();
   }
 
-  // Called first on a new stack, by the machine code of Boost.
+  // Called first on a new stack.
   template <Context::Entry entry>
   static void enter(Transfer transfer) {
     // Nothing called this function: every unwinder stops here.
@@ -68,12 +70,12 @@ class ContextSwitch {
     __builtin_unreachable();
   }
 
-  static void prepare(Context& context, std::byte* base, std::byte* top, void (*entry)(Transfer)) {
-    const auto size = static_cast<std::size_t>(top - base);
-    context.frame = corolane_make_fcontext(top, size, entry);
+  static void prepare(Context& context, [[maybe_unused]] std::byte* base, std::byte* top,
+                      void (*entry)(Transfer)) {
+    context.frame = make_frame(top, static_cast<std::size_t>(top - base), entry);
 #if defined(COROLANE_ASAN)
     context.stack_bottom_ = base;
-    context.stack_size_ = size;
+    context.stack_size_ = static_cast<std::size_t>(top - base);
 #endif
 #if defined(COROLANE_TSAN)
     context.ended_ = false;
@@ -82,34 +84,29 @@ class ContextSwitch {
   }
 
  private:
-  [[gnu::noinline]] static void switch_with_exceptions(Context& from, void*& from_frame,
-                                                       Context& to, void* to_frame,
-                                                       const ThreadState& thread, OnTop on_top) {
-    const ExceptionState exceptions = std::exchange(*thread.exceptions, {});
-    switch_to(from, from_frame, to, to_frame, thread, on_top);
-    *thread.exceptions = exceptions;
-  }
+  // Takes along all that is the flow's own, and puts it back.
+  class SavedState {
+   public:
+    SavedState() = default;
+    ~SavedState() {
+      *ThreadState::here.exceptions = exceptions_;
+      FloatingPointState::exchange(floating_point_);
+      *ThreadState::here.error_number = error_number_;
+    }
+    SavedState(const SavedState&) = delete;
+    SavedState& operator=(const SavedState&) = delete;
 
-  [[gnu::always_inline]] static Transfer jump(void* to, void* data, OnTop on_top) {
-    if (on_top != nullptr) return corolane_ontop_fcontext(to, data, on_top);
-#if defined(__x86_64__)
-    // What `call jump_fcontext` does, without a call: see above. The function around it calls
-    // others too, so it keeps nothing below its stack pointer.
-    Transfer transfer;
-    asm volatile(
-        "leaq 1f(%%rip), %%rax\n\t"
-        "pushq %%rax\n\t"
-        "jmp jump_fcontext\n"
-        "1:"
-        : "=a"(transfer.left), "=d"(transfer.data), "+D"(to), "+S"(data)
-        :
-        : "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
-          "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
-          "memory");
-    return transfer;
-#else
-    return corolane_jump_fcontext(to, data);
-#endif
+   private:
+    ExceptionState exceptions_ = std::exchange(*ThreadState::here.exceptions, {});
+    FloatingPointState floating_point_ = FloatingPointState::exchange({});
+    int error_number_ = *ThreadState::here.error_number;
+  };
+
+  [[gnu::noinline]] static void switch_with_state(Context& from, void*& from_frame, Context& to,
+                                                  void* to_frame) {
+    const SavedState state;
+    before_jump(from, to, false);
+    arrive(jump(to_frame, &from_frame), &from);
   }
 
   [[gnu::always_inline]] static void before_jump([[maybe_unused]] Context& from,

@@ -70,7 +70,7 @@ class TaskAccess {
     if (scheduler.flagged_count_ == 0 || task.flags == 0) [[likely]] {
       scheduler.suspend(task, scheduler.ready_.push(&task, nullptr).frame);
     }
-    return scheduler.flagged_count_ == 0 ? std::uint8_t{0} : task.flags;
+    return Scheduler::current_->flagged_count_ == 0 ? std::uint8_t{0} : Scheduler::running_->flags;
   }
   static void inherit_locals(TaskControl& child) {
     const TaskControl* const parent = Scheduler::running_;

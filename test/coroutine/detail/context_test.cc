@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cfenv>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -22,19 +24,21 @@ namespace {
 
 // A flow below the scheduler: counts, switching back to its creator at each step, then ends.
 struct Counter : Context {
-  explicit Counter(const Stack& stack) { prepare<&Counter::run>(stack.base, stack.top); }
+  explicit Counter(const Stack& stack) {
+    ThreadState::find();
+    prepare<&Counter::run>(stack.base, stack.top);
+  }
 
   void resume() {
     running = this;
-    ContextSwitch::switch_to(creator, creator.frame, *this, frame, ThreadState::of_this_thread());
+    ContextSwitch::switch_to(creator, creator.frame, *this, frame);
   }
 
   static void run() {
     Counter& self = *running;
     self.local = static_cast<std::byte*>(__builtin_frame_address(0));
     for (self.count = 1; self.count < 3; ++self.count) {
-      ContextSwitch::switch_to(self, self.frame, self.creator, self.creator.frame,
-                               ThreadState::of_this_thread());
+      ContextSwitch::switch_to(self, self.frame, self.creator, self.creator.frame);
     }
     ContextSwitch::leave_to(self, self.creator, self.creator.frame);
   }
@@ -77,6 +81,36 @@ TEST(ContextTest, ErrnoBelongsToTheTask) {
   EXPECT_TRUE(left.join());
   EXPECT_TRUE(right.join());
   EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(ContextTest, TheRoundingModeBelongsToTheTask) {
+  const auto third = [] {
+    volatile double one = 1;
+    return one / 3;
+  };
+  const double to_nearest = third();
+  const auto round = [&](int mode, double expected) {
+    std::fesetround(mode);
+    for (int turn = 0; turn < 5; ++turn) {
+      EXPECT_EQ(third(), expected);
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(std::fegetround(), mode);
+    }
+    std::fesetround(FE_TONEAREST);
+  };
+  auto upward = spawn("upward", [&] { round(FE_UPWARD, std::nextafter(to_nearest, 1)); });
+  auto nearest = spawn("nearest", [&] { round(FE_TONEAREST, to_nearest); });
+  EXPECT_TRUE(upward.join());
+  EXPECT_TRUE(nearest.join());
+  EXPECT_EQ(third(), to_nearest);
+}
+
+TEST(ContextTest, ATaskThatEndsLeavesItsRoundingModeToNobody) {
+  auto careless = spawn("careless", [] { std::fesetround(FE_UPWARD); });
+  auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
+  EXPECT_TRUE(careless.join());
+  EXPECT_TRUE(next.join());
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
 TEST(ContextTest, ADeadContextsStackCarriesTheNext) {
