@@ -142,7 +142,7 @@ class Claims:
 
     def test_options_of_bt_are_handed_on(self):
         question = "corolane bt 3 -frame-info short-location"
-        self.assertNotIn(" at ", self.answer(question))
+        self.assertNotRegex(self.answer(question), r" at \S+:\d+")
         self.assert_calls(self.answer(question), "sleep_for_an_hour")
 
     def test_afterwards_the_thread_is_itself_again(self):
