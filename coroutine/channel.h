@@ -47,16 +47,8 @@ class Channel {
 
   // Never suspends; nothing when the channel is empty.
   std::optional<T> try_receive() {
-    if (size_ == 0) return std::nullopt;
-    std::optional<T> value = std::exchange(ring_[head_], std::nullopt);
-    head_ = (head_ + 1) % ring_.size();
-    --size_;
-    if (!senders_.empty()) {
-      auto& sending = *static_cast<Sending*>(senders_.front_slot());
-      push(std::move(sending.value_));
-      sending.sent_ = true;
-      senders_.notify_one();
-    }
+    std::optional<T> value;
+    receive_into(value);
     return value;
   }
 
@@ -91,9 +83,30 @@ class Channel {
     return true;
   }
 
-  void push(T value) {
-    ring_[(head_ + size_) % ring_.size()].emplace(std::move(value));
+  // Leaves `value` empty when there is nothing. Not by value: an optional that is put together
+  // from its parts in memory cannot be read as a whole at once.
+  void receive_into(std::optional<T>& value) {
+    if (size_ == 0) return;
+    value.emplace(std::move(*ring_[head_]));
+    ring_[head_].reset();
+    head_ = wrapped(head_ + 1);
+    --size_;
+    if (!senders_.empty()) {
+      auto& sending = *static_cast<Sending*>(senders_.front_slot());
+      push(std::move(sending.value_));
+      sending.sent_ = true;
+      senders_.notify_one();
+    }
+  }
+
+  void push(T&& value) {
+    ring_[wrapped(head_ + size_)].emplace(std::move(value));
     ++size_;
+  }
+
+  // Of an index less than twice the capacity. (A division would take as long as a switch.)
+  std::size_t wrapped(std::size_t index) const {
+    return index < ring_.size() ? index : index - ring_.size();
   }
 
   static Error closed_error(Code code) { return Error(code, "the channel is closed"); }
@@ -137,7 +150,7 @@ class Channel<T>::Receiving {
   using Value = T;
 
   bool try_complete() {
-    value_ = channel_.try_receive();
+    channel_.receive_into(value_);
     return value_ || channel_.closed_;
   }
   WaitQueue& queue() { return channel_.receivers_; }

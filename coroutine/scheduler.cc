@@ -273,7 +273,7 @@ void Scheduler::end(detail::TaskControl& running) {
   detail::LockWatch::check_none_is_held();
   running.state = TaskState::ended;
   running.state_since = turn_time_;
-  if (!running.joiners.empty()) running.joiners.notify_all();
+  if (!running.is_member && !running.joiners.empty()) running.joiners.notify_all();
   // From here on the stack may be handed out again, but to nobody who runs before we left it.
   drop_reference(running);
   const bool timed = --steps_left_ == 0 && is_switch_timed();

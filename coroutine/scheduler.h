@@ -246,7 +246,7 @@ inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_
 
 inline void Scheduler::drop_reference(detail::TaskControl& task) {
   if (--task.reference_count > 0) return;
-  check(task.joiners.empty(), "nobody waits for a task that is gone");
+  check(task.is_member || task.joiners.empty(), "nobody waits for a task that is gone");
   if (task.flags != 0) --flagged_count_;
   static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
   --statistics_.task_count;
@@ -255,12 +255,16 @@ inline void Scheduler::drop_reference(detail::TaskControl& task) {
 
 namespace detail {
 
-[[gnu::always_inline]] inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack,
-                                                       std::string_view task_name,
-                                                       const std::source_location& spawn_site)
-    : TaskHead(owner), stack(own_stack), spawned_at(owner.turn_time()), site(spawn_site) {
+inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group)
+    : TaskHead(owner), stack(own_stack), spawned_at(owner.turn_time()) {
   state_since = spawned_at;
-  set_name(task_name);
+  is_member = group != nullptr;
+  if (is_member) {
+    std::construct_at(&membership, *group, *this);
+  } else {
+    std::construct_at(&joiners, "end of a task");
+    reference_count = 2;
+  }
 }
 
 }  // namespace detail

@@ -12,7 +12,7 @@ Result<void> TaskGroup::join(Deadline deadline) {
 }
 
 void TaskGroup::cancel() {
-  children_.for_each([](detail::TaskControl& child) { child.cancel(); });
+  children_.for_each([](detail::Membership& child) { child.task.cancel(); });
 }
 
 void TaskGroup::cancel_and_join() {
@@ -23,14 +23,14 @@ void TaskGroup::cancel_and_join() {
 }
 
 void TaskGroup::add(detail::TaskControl& child) {
-  children_.push_back(child);
+  children_.push_back(child.membership);
   ++child_count_;
   if (cancels_new_) child.cancel();
 }
 
 void detail::group_child_ended(TaskControl& child, std::unique_ptr<Error> failure) {
-  TaskGroup& group = *child.group;
-  static_cast<ListNode<GroupTag>&>(child).unlink();
+  TaskGroup& group = child.membership.group;
+  child.membership.unlink();
   if (failure != nullptr && group.first_error_ == nullptr) group.first_error_ = std::move(failure);
   if (--group.child_count_ == 0) group.all_ended_.notify_all();
 }

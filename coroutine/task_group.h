@@ -60,7 +60,7 @@ class TaskGroup {
 
   void add(detail::TaskControl& child);
 
-  detail::List<detail::TaskControl, detail::GroupTag> children_;
+  detail::List<detail::Membership, detail::MembershipTag> children_;
   std::size_t child_count_ = 0;
   bool cancels_new_ = false;  // During cancel_and_join().
   std::unique_ptr<Error> first_error_;

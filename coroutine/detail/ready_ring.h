@@ -64,7 +64,9 @@ class ReadyRing {
     head_ += sizeof(Entry);
     // Beyond the end lie entries that have run, or nulls: harmless to prefetch.
     const Entry& ahead = at(head_ + lead * sizeof(Entry));
-    __builtin_prefetch(static_cast<const std::byte*>(ahead.frame) + saved_begin);
+    const auto* saved = static_cast<const std::byte*>(ahead.frame) + saved_begin;
+    __builtin_prefetch(saved);
+    if (is_fresh(ahead.frame)) prefetch_fresh(saved);
     return entry;
   }
 
@@ -78,6 +80,13 @@ class ReadyRing {
     return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));
   }
   void grow(std::size_t count);
+
+  // Whoever begins needs his control block, which lies above, and room for his first frames.
+  [[gnu::always_inline]] static void prefetch_fresh(const std::byte* saved) {
+    for (const int offset : {-192, -128, -64, 64, 128, 192, 256}) {
+      __builtin_prefetch(saved + offset, 1);
+    }
+  }
 
   // In bytes, so that nothing has to be multiplied; they wrap around.
   std::size_t head_ = 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <source_location>
 #include <string_view>
 #include <type_traits>
@@ -27,7 +28,9 @@ class TaskGroup;
 
 namespace corolane::coroutine::detail {
 
-// What each switch touches: the first cache line of a control block.
+struct SpawnSiteRecord;
+
+// The first cache line of a control block: what waiting and waking touch.
 struct TaskHead : Context {
   explicit TaskHead(Scheduler& owner) : scheduler(owner) {}
 
@@ -41,17 +44,31 @@ struct TaskHead : Context {
   bool stack_is_measured = false;  // See SpawnSites.
   // One for the running task, one for a handle that has not given it up.
   std::uint8_t reference_count = 1;
+  bool is_member = false;  // Of a group, rather than owned by a handle.
+  std::uint8_t name_size = 0;
   const char* waiting_for = nullptr;  // Null unless suspended in a wait.
   Wait* wait = nullptr;               // The one that cancel() may end.
   TimePoint state_since;
   Scheduler& scheduler;
+  // Calls the task's function and keeps its result; nothing escapes it.
+  void (*run)(TaskControl& task) = nullptr;
+  SpawnSiteRecord* site_record = nullptr;
 };
 
-struct SpawnSiteRecord;
+// Of the child of a group.
+struct Membership : ListNode<struct MembershipTag> {
+  Membership(TaskGroup& its_group, TaskControl& its_task) : group(its_group), task(its_task) {}
 
-struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct GroupTag> {
-  TaskControl(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
-              const std::source_location& spawn_site);
+  TaskGroup& group;
+  TaskControl& task;
+};
+
+// The members are in the order of their use: beginning and ending touch the first two lines, the
+// rest is only written, for those who will ask about the task.
+struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
+  // `group` is null for a task that has a handle.
+  TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group);
+  ~TaskControl() {}  // NOLINT(modernize-use-equals-default): of the union.
 
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.
   void cancel();
@@ -60,49 +77,45 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag>, ListNode<struct Gro
   void set_flag(std::uint8_t flag);
   void clear_flag(std::uint8_t flag);
   std::string_view name() const { return {name_text.data(), name_size}; }
+  void set_name(std::string_view name);
 
-  // The second line, which with the lists is what beginning and ending touch: calls the task's
-  // function and keeps its result; nothing escapes it.
-  void (*run)(TaskControl& task) = nullptr;
+  // A task has an owner of one of two kinds: a group, or a handle that others may join through.
+  union {
+    Membership membership;
+    WaitQueue joiners;
+  };
   Stack stack;
 
-  TaskGroup* group = nullptr;
-  WaitQueue joiners{"end of a task"};
   TaskLocals locals;
-  SpawnSiteRecord* site_record = nullptr;
-
-  const NoSuspend* no_suspend = nullptr;  // The innermost.
-  // Only for those who ask about the task.
   TaskId id = 0;
   TimePoint spawned_at;
   std::source_location site;
   CpuTime cpu;
   static constexpr std::size_t name_size_max = 31;
-  std::uint8_t name_size;
-  std::array<char, name_size_max> name_text;
-
- private:
-  // In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost
-  // as much as all the rest of the control block.
-  void set_name(std::string_view name) {
-    const std::size_t size = std::min(name.size(), name_size_max);
-    name_size = static_cast<std::uint8_t>(size);
-    const auto copy = [&]<std::size_t piece>(std::integral_constant<std::size_t, piece>) {
-      std::memcpy(name_text.data(), name.data(), piece);
-      std::memcpy(name_text.data() + size - piece, name.data() + size - piece, piece);
-    };
-    if (size >= 16) {
-      copy(std::integral_constant<std::size_t, 16>());
-    } else if (size >= 8) {
-      copy(std::integral_constant<std::size_t, 8>());
-    } else if (size >= 4) {
-      copy(std::integral_constant<std::size_t, 4>());
-    } else if (size > 0) {
-      name_text[0] = name.front();
-      name_text[size / 2] = name[size / 2];
-      name_text[size - 1] = name[size - 1];
-    }
-  }
+  std::array<char, name_size_max + 1> name_text;
+  const NoSuspend* no_suspend = nullptr;  // The innermost.
 };
+
+// In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost as
+// much as all the rest of the control block.
+inline void TaskControl::set_name(std::string_view name) {
+  const std::size_t size = std::min(name.size(), name_size_max);
+  name_size = static_cast<std::uint8_t>(size);
+  const auto copy = [&]<std::size_t piece>(std::integral_constant<std::size_t, piece>) {
+    std::memcpy(name_text.data(), name.data(), piece);
+    std::memcpy(name_text.data() + size - piece, name.data() + size - piece, piece);
+  };
+  if (size >= 16) {
+    copy(std::integral_constant<std::size_t, 16>());
+  } else if (size >= 8) {
+    copy(std::integral_constant<std::size_t, 8>());
+  } else if (size >= 4) {
+    copy(std::integral_constant<std::size_t, 4>());
+  } else if (size > 0) {
+    name_text[0] = name.front();
+    name_text[size / 2] = name[size / 2];
+    name_text[size - 1] = name[size - 1];
+  }
+}
 
 }  // namespace corolane::coroutine::detail

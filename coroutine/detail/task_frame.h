@@ -115,9 +115,8 @@ void group_child_ended(TaskControl& child, std::unique_ptr<Error> failure);
 template <typename F, typename T>
 struct TaskFrame : TaskControl {
   template <typename G>
-  TaskFrame(Scheduler& owner, const Stack& own_stack, std::string_view task_name,
-            const std::source_location& spawn_site, G&& body)
-      : TaskControl(owner, own_stack, task_name, spawn_site) {
+  TaskFrame(Scheduler& owner, const Stack& own_stack, TaskGroup* group, G&& body)
+      : TaskControl(owner, own_stack, group) {
     run = [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); };
     locals.set_room(locals_room);
     function.begin(std::forward<G>(body));
@@ -129,7 +128,7 @@ struct TaskFrame : TaskControl {
     function.end();
     if (!locals.empty()) locals.destroy_all();
     if constexpr (std::is_void_v<T>) {
-      if (group != nullptr) return group_child_ended(*this, std::move(failure));
+      if (is_member) return group_child_ended(*this, std::move(failure));
       if (failure == nullptr) result.begin();
     }
     if (failure != nullptr) result.begin(std::move(*failure));
@@ -186,9 +185,9 @@ Spawned<TaskFrame<std::decay_t<F>, T>> spawn_frame(std::string_view name, F&& bo
         "a task's captures and result fill at most half of its stack");
   const auto top = reinterpret_cast<std::uintptr_t>(stack.top);
   auto* const place = stack.top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
-  auto* const frame = new (place) Frame(scheduler, stack, name, site, std::forward<F>(body));
-  frame->reference_count = group == nullptr ? 2 : 1;
-  frame->group = group;
+  auto* const frame = new (place) Frame(scheduler, stack, group, std::forward<F>(body));
+  frame->set_name(name);
+  frame->site = site;
   TaskAccess::inherit_locals(*frame);
   TaskAccess::finish_spawn(scheduler, *frame, place);
   return {.frame = frame, .refusal = nullptr};
