@@ -191,7 +191,9 @@ void Scheduler::turn() {
 
 void Scheduler::wait_outside() {
   // What was posted needs no look here: post() woke the source.
-  if (!source_.wait(ready_.empty() ? timers_.next() : Deadline::passed())) report_deadlock();
+  Deadline until = Deadline::passed();
+  if (ready_.empty()) until = earlier(timers_.next(), stacks_.tend(turn_time_));
+  if (!source_.wait(until)) report_deadlock();
   turn_time_ = source_.now();
 }
 

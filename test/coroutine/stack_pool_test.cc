@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 namespace corolane::coroutine {
 namespace {
 
+using namespace std::chrono_literals;
 using test::fails_with;
 using Guard = StackPool::Guard;
 
@@ -28,8 +31,10 @@ class StackPoolTest : public testing::TestWithParam<Guard> {
     }
   }
 
-  StackPool::Options options(std::size_t stack_count_max = 100'000) const {
-    return {.stack_count_max = stack_count_max, .guard = GetParam()};
+  StackPool::Options options() const { return {.guard = GetParam()}; }
+  // A pool of a few stacks, any of which ordinary tasks may have.
+  StackPool::Options options(std::size_t stack_count_max) const {
+    return {.stack_count_max = stack_count_max, .control_count = 0, .guard = GetParam()};
   }
 };
 
@@ -59,7 +64,7 @@ TEST_P(StackPoolTest, AStackIsAtLeastAsLargeAsAskedForAndWritableThroughout) {
   StackPool pool(options());
   std::vector<Stack> stacks;
   for (const std::size_t size :
-       {1uz, 16 * kibibyte, 17 * kibibyte, 64 * kibibyte, 1024 * kibibyte}) {
+       {0uz, 1uz, 16 * kibibyte, 17 * kibibyte, 64 * kibibyte, 2048 * kibibyte}) {
     for (int neighbour = 0; neighbour < 3; ++neighbour) {
       auto stack = pool.acquire(size);
       ASSERT_TRUE(stack);
@@ -137,9 +142,58 @@ TEST_P(StackPoolTest, RefusesAtTheCapAndWorksAgainAfterARelease) {
 
 TEST_P(StackPoolTest, ASizeAboveTheLargestIsAnInvalidArgument) {
   StackPool pool(options());
-  EXPECT_THAT(pool.acquire(1024 * kibibyte + 1), fails_with(Code::invalid_argument));
+  EXPECT_THAT(pool.acquire(2048 * kibibyte + 1), fails_with(Code::invalid_argument));
   EXPECT_THAT(pool.acquire(SIZE_MAX), fails_with(Code::invalid_argument));
   EXPECT_EQ(pool.statistics().in_use_count, 0u);
+}
+
+TEST_P(StackPoolTest, AStackThatIsIdleInAnotherSizeMakesWayAtTheCap) {
+  StackPool pool(options(20));
+  for (int round = 0; round < 3; ++round) {
+    for (const std::size_t size_bytes : {16 * kibibyte, 64 * kibibyte, 2048 * kibibyte}) {
+      const auto stacks = acquire_all(pool, 30, size_bytes);
+      ASSERT_EQ(stacks.size(), 20u);
+      for (const Stack& stack : stacks) *stack.base = *(stack.top - 1) = std::byte{1};
+      release_all(pool, stacks);
+      const auto statistics = pool.statistics();
+      EXPECT_EQ(statistics.idle_count + statistics.cold_count, 20u);
+    }
+  }
+}
+
+TEST_P(StackPoolTest, ControlWorkHasStacksLeftWhenOrdinaryWorkIsRefused) {
+  StackPool pool({.stack_count_max = 1000, .guard = GetParam()});
+  auto stacks = acquire_all(pool, 1000, 16 * kibibyte);
+  EXPECT_EQ(stacks.size(), 1000u - 64);
+  for (int number = 0; number < 64; ++number) {
+    auto stack = pool.acquire(256 * kibibyte, StackPool::Purpose::control);
+    ASSERT_TRUE(stack);
+    stacks.push_back(*stack);
+    EXPECT_THAT(pool.acquire(), fails_with(Code::resource_exhausted));
+  }
+  EXPECT_THAT(pool.acquire(16 * kibibyte, StackPool::Purpose::control),
+              fails_with(Code::resource_exhausted));
+  release_all(pool, stacks);
+}
+
+TEST_P(StackPoolTest, WhatControlWorkReturnedIsNotForOrdinaryWork) {
+  StackPool pool({.stack_count_max = 1000, .guard = GetParam()});
+  const auto stacks = acquire_all(pool, 1000, 64 * kibibyte);
+  const auto control = pool.acquire(64 * kibibyte, StackPool::Purpose::control);
+  ASSERT_TRUE(control);
+  pool.release(*control);
+  EXPECT_THAT(pool.acquire(), fails_with(Code::resource_exhausted));
+  const auto again = pool.acquire(64 * kibibyte, StackPool::Purpose::control);
+  EXPECT_EQ(again->base, control->base);
+  pool.release(*again);
+  release_all(pool, stacks);
+}
+
+TEST_P(StackPoolTest, APoolOfAFewKeepsAtMostAnEighthForControlWork) {
+  StackPool pool({.stack_count_max = 16, .guard = GetParam()});
+  const auto stacks = acquire_all(pool, 16, 64 * kibibyte);
+  EXPECT_EQ(stacks.size(), 14u);
+  release_all(pool, stacks);
 }
 
 TEST_P(StackPoolTest, StatisticsCountEveryStackExactly) {
@@ -151,11 +205,15 @@ TEST_P(StackPoolTest, StatisticsCountEveryStackExactly) {
   EXPECT_EQ(statistics.in_use_count, 3u);
   EXPECT_EQ(statistics.idle_count, 2u);
   EXPECT_EQ(statistics.in_use_count_peak, 5u);
+  EXPECT_EQ(statistics.demand_count, 5u);
   EXPECT_EQ(statistics.count_max, 1000u);
   EXPECT_EQ(statistics.hit_count, 0u);
   EXPECT_EQ(statistics.miss_count, 5u);
+  EXPECT_EQ(statistics.trimmed_count, 0u);
   EXPECT_EQ(statistics.refused_count, 0u);
   EXPECT_GE(statistics.mapped_bytes, 5 * (64 * kibibyte + guard_size_bytes));
+  EXPECT_GE(statistics.committed_bytes, 5 * 64 * kibibyte);
+  EXPECT_LT(statistics.committed_bytes, statistics.mapped_bytes);
 
   EXPECT_TRUE(pool.acquire());
   const std::size_t mapped_bytes = statistics.mapped_bytes;
@@ -169,6 +227,17 @@ TEST_P(StackPoolTest, StatisticsCountEveryStackExactly) {
   release_all(pool, {stacks.begin(), stacks.begin() + 4});
 }
 
+TEST_P(StackPoolTest, ThePeakCountsAllSizesAtTheSameTime) {
+  StackPool pool(options());
+  release_all(pool, acquire_all(pool, 10, 16 * kibibyte));
+  auto stacks = acquire_all(pool, 4, 64 * kibibyte);
+  EXPECT_EQ(pool.statistics().in_use_count_peak, 10u);
+  const auto more = acquire_all(pool, 9, 16 * kibibyte);
+  EXPECT_EQ(pool.statistics().in_use_count_peak, 13u);
+  release_all(pool, stacks);
+  release_all(pool, more);
+}
+
 TEST_P(StackPoolDeathTest, TheWholeGuardBelowAStackIsAFault) {
   StackPool pool(options());
   const auto stacks = acquire_all(pool, 2, 16 * kibibyte);
@@ -177,6 +246,21 @@ TEST_P(StackPoolDeathTest, TheWholeGuardBelowAStackIsAFault) {
     EXPECT_DEATH(*(stack.base - guard_size_bytes) = std::byte{1}, "");
   }
   release_all(pool, stacks);
+}
+
+TEST_P(StackPoolDeathTest, TheGuardOfATrimmedStackIsStillThere) {
+  StackPool pool(
+      {.guard = GetParam(), .idle_bytes_min = 0, .demand_window = 8s, .reserve_percent = 0});
+  const auto stacks = acquire_all(pool, 20, 16 * kibibyte);
+  release_all(pool, stacks);
+  for (TimePoint time{}; time < TimePoint(10s); time += 10ms) pool.tend(time);
+  ASSERT_EQ(pool.statistics().trimmed_count, 20u);
+  const auto again = acquire_all(pool, 20, 16 * kibibyte);
+  for (const Stack& stack : {again.front(), again.back()}) {
+    EXPECT_DEATH(*(stack.base - 1) = std::byte{1}, "");
+    EXPECT_DEATH(*(stack.base - guard_size_bytes) = std::byte{1}, "");
+  }
+  release_all(pool, again);
 }
 
 TEST_P(StackPoolDeathTest, APoolDoesNotEndBeforeItsStacks) {
@@ -198,12 +282,36 @@ INSTANTIATE_TEST_SUITE_P(Guards, StackPoolDeathTest,
 // Each guard splits a mapping in two, and the kernel carries 65,530 mappings unless told otherwise.
 TEST(StackPoolCapTest, MprotectGuardsAsManyStacksAsThePoolPromises) {
   if (test::under_thread_sanitizer) GTEST_SKIP() << "its shadow memory takes mappings as well";
-  StackPool pool({.stack_count_max = SIZE_MAX, .guard = Guard::mprotect});
+  StackPool pool({.stack_count_max = SIZE_MAX, .control_count = 0, .guard = Guard::mprotect});
   const std::size_t count_max = pool.statistics().count_max;
   ASSERT_LT(count_max, SIZE_MAX);
   const auto stacks = acquire_all(pool, count_max, 16 * kibibyte);
   EXPECT_EQ(stacks.size(), count_max);
-  EXPECT_THAT(pool.acquire(), fails_with(Code::resource_exhausted));
+  const auto refused = pool.acquire();
+  EXPECT_THAT(refused, fails_with(Code::resource_exhausted));
+  EXPECT_EQ(refused.error().message(),
+            "all " + std::to_string(count_max) +
+                " coroutine stacks that vm.max_map_count allows are in use");
+  release_all(pool, stacks);
+}
+
+std::size_t mapping_count() {
+  std::ifstream file("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line);) ++count;
+  return count;
+}
+
+TEST(StackPoolCapTest, MadviseGuardsTwoHundredThousandStacksInAFewMappings) {
+  if (test::under_sanitizer) GTEST_SKIP() << "it takes a gigabyte without their shadow memory";
+  StackPool pool;
+  if (pool.statistics().guard == Guard::mprotect) {
+    GTEST_SKIP() << "this kernel has no MADV_GUARD_INSTALL";
+  }
+  const std::size_t mapping_count_before = mapping_count();
+  const auto stacks = acquire_all(pool, 200'000, 16 * kibibyte);
+  EXPECT_EQ(stacks.size(), 200'000u);
+  EXPECT_LT(mapping_count(), mapping_count_before + 50);
   release_all(pool, stacks);
 }
 

@@ -102,10 +102,10 @@ class ProblemsTest(unittest.TestCase):
     def test_a_stack_is_as_large_as_the_pool_has_them(self):
         self.assert_problems(
             '  rpc Low(M) returns (M) { option (corolane.method).stack_size = "8KiB"; }\n'
-            '  rpc High(M) returns (M) { option (corolane.method).stack_size = "2MiB"; }\n'
+            '  rpc High(M) returns (M) { option (corolane.method).stack_size = "4MiB"; }\n'
             '  rpc Odd(M) returns (M) { option (corolane.method).stack_size = "64"; }',
-            'twins.proto:6:28: Low: stack_size: "8KiB" is not between 16KiB and 1MiB',
-            'twins.proto:7:29: High: stack_size: "2MiB" is not between 16KiB and 1MiB',
+            'twins.proto:6:28: Low: stack_size: "8KiB" is not between 16KiB and 2MiB',
+            'twins.proto:7:29: High: stack_size: "4MiB" is not between 16KiB and 2MiB',
             'twins.proto:8:28: Odd: stack_size: read "64" without a unit; expected a byte count, '
             "such as 64KiB or 1.5MB (units: B, KiB, MiB, GiB, KB, MB, GB)",
         )
@@ -162,7 +162,7 @@ class ProblemsTest(unittest.TestCase):
             "let callers ask again, and answer when there is news",
             'twins.proto:7:5: Delete: timeout: read "soon"; '
             "expected a duration, such as 250ms or 1.5h (units: ns, us, ms, s, min, h, d)",
-            'twins.proto:7:5: Delete: stack_size: "1B" is not between 16KiB and 1MiB',
+            'twins.proto:7:5: Delete: stack_size: "1B" is not between 16KiB and 2MiB',
             'twins.proto:9:7: New becomes "new" in C++, which is a keyword; rename it',
         )
 
