@@ -192,7 +192,13 @@ void Scheduler::turn() {
 void Scheduler::wait_outside() {
   // What was posted needs no look here: post() woke the source.
   Deadline until = Deadline::passed();
-  if (ready_.empty()) until = earlier(timers_.next(), stacks_.tend(turn_time_));
+  if (ready_.empty()) {
+    const bool was_at_rest = stacks_.is_at_rest();
+    const Deadline upkeep = stacks_.tend(turn_time_);
+    // What a burst needed of the pool it needed of the ring.
+    if (upkeep.is_never() && !was_at_rest) ready_.fit(statistics_.task_count);
+    until = earlier(timers_.next(), upkeep);
+  }
   if (!source_.wait(until)) report_deadlock();
   turn_time_ = source_.now();
 }

@@ -6,6 +6,7 @@
 // next one, too late to help.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -28,7 +29,7 @@ class ReadyRing {
     bool is_stackless() const { return (reinterpret_cast<std::uintptr_t>(frame) & 1) != 0; }
   };
 
-  ReadyRing() { reserve(1024); }
+  ReadyRing() { reserve(count_min); }
 
   bool empty() const { return head_ == tail_; }
   std::size_t size() const { return (tail_ - head_) / sizeof(Entry); }
@@ -39,6 +40,15 @@ class ReadyRing {
     if (count * sizeof(Entry) > mask_ + sizeof(Entry)) [[unlikely]] {
       grow(count);
     }
+  }
+
+  // Gives back what is beyond room for so many, if that is most of it: called after a burst, while
+  // it is empty.
+  void fit(std::size_t count) {
+    count = std::max(count, count_min);
+    if (2 * count * sizeof(Entry) > mask_) return;
+    mask_ = 0;
+    grow(count);
   }
 
   // The reference is good until the next reserve().
@@ -71,6 +81,7 @@ class ReadyRing {
   }
 
  private:
+  static constexpr std::size_t count_min = 1024;
   // How far ahead of its turn each is fetched: where the next level of the cache is slow, that
   // takes as long as a dozen switches. One line is enough: it holds what a switch loads, and the
   // one behind it comes along or is not needed.

@@ -36,5 +36,19 @@ TEST(ReadyRingTest, ShowsItsEntriesInOrderWhenTheyWrapAround) {
   EXPECT_EQ(next, 1500u);
 }
 
+TEST(ReadyRingTest, GoesOnInOrderAfterItsMemoryWasGivenBack) {
+  std::vector<int> owners(100'000);
+  ReadyRing ring;
+  for (int round = 0; round < 3; ++round) {
+    ring.reserve(owners.size());
+    for (int& owner : owners) ring.push(&owner, nullptr);
+    for (int& owner : owners) EXPECT_EQ(ring.pop().owner, &owner);
+    ring.fit(10);
+    for (std::size_t i = 0; i < 1000; ++i) ring.push(&owners[i], nullptr);
+    for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(ring.pop().owner, &owners[i]);
+    ring.fit(10);
+  }
+}
+
 }  // namespace
 }  // namespace corolane::coroutine::detail
