@@ -98,13 +98,17 @@ Json stack_pool_section(const coroutine::StackPool& pool) {
                     : static_cast<double>(statistics.hit_count) / static_cast<double>(acquired);
   return {{"in_use", statistics.in_use_count},
           {"idle", statistics.idle_count},
+          {"cold", statistics.cold_count},
           {"peak", statistics.in_use_count_peak},
+          {"demand", statistics.demand_count},
           {"cap", statistics.count_max},
           {"hits", statistics.hit_count},
           {"misses", statistics.miss_count},
           {"hit_rate", rounded(hit_rate, 10'000)},
+          {"trimmed", statistics.trimmed_count},
           {"refused", statistics.refused_count},
           {"mapped_bytes", statistics.mapped_bytes},
+          {"committed_bytes", statistics.committed_bytes},
           {"guard", to_string(statistics.guard)}};
 }
 

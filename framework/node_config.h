@@ -8,13 +8,14 @@
 #include "config/section.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
+#include "coroutine/stack_pool.h"
 #include "framework/log.h"
 #include "net/endpoint.h"
 
 namespace corolane::framework {
 
 struct StacksConfig {
-  std::size_t count_max = 100'000;
+  std::size_t count_max = coroutine::StackPool::Options{}.stack_count_max;
 };
 
 struct RpcConfig {

@@ -58,21 +58,32 @@ void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
 
 void collect_stacks(const coroutine::StackPool& pool, MetricWriter& out) {
   const auto statistics = pool.statistics();
-  constexpr std::string_view stacks_help = "Stacks that are mapped, by what they are doing.";
+  constexpr std::string_view stacks_help =
+      "Stacks that exist: in use, idle with their memory kept, cold without memory.";
   out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "in_use"}},
             statistics.in_use_count);
   out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "idle"}}, statistics.idle_count);
+  out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "cold"}}, statistics.cold_count);
   out.gauge("corolane_coroutine_stacks_in_use_peak", "Most stacks that ever were in use at once.",
             {}, statistics.in_use_count_peak);
-  out.gauge("corolane_coroutine_stacks_max", "Stacks that may be mapped at once.", {},
+  out.gauge("corolane_coroutine_stacks_demand",
+            "Stacks that the recent peak needed, as the pool remembers it.", {},
+            statistics.demand_count);
+  out.gauge("corolane_coroutine_stacks_max", "Stacks that may be in use and idle at once.", {},
             statistics.count_max);
   out.gauge("corolane_coroutine_stacks_mapped_bytes", "Address space of all stacks with guards.",
             {}, statistics.mapped_bytes);
-  constexpr std::string_view acquired_help = "Stacks handed out, by where they came from.";
-  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"from", "idle"}},
+  out.gauge("corolane_coroutine_stacks_committed_bytes",
+            "Memory that the stacks in use and idle fill if each is used to its end.", {},
+            statistics.committed_bytes);
+  constexpr std::string_view acquired_help =
+      "Stacks handed out: warm ones had their memory, cold ones had to get it.";
+  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"state", "warm"}},
               statistics.hit_count);
-  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"from", "mapping"}},
+  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"state", "cold"}},
               statistics.miss_count);
+  out.counter("corolane_coroutine_stacks_trimmed_total", "Idle stacks whose memory was given back.",
+              {}, statistics.trimmed_count);
   out.counter("corolane_coroutine_stacks_refused_total", "Stacks asked for and not to be had.", {},
               statistics.refused_count);
 }

@@ -91,12 +91,15 @@ TEST_F(AdminPagesTest, StatsTellWhatCoroutinesCost) {
 
 TEST_F(AdminPagesTest, StatsTellWhatTheStackPoolDoes) {
   const Json pool = json_page("/stats")["stack_pool"];
-  for (const char* key : {"in_use", "idle", "peak", "cap", "hits", "misses", "hit_rate", "refused",
-                          "mapped_bytes", "guard"}) {
+  for (const char* key :
+       {"in_use", "idle", "cold", "peak", "demand", "cap", "hits", "misses", "hit_rate", "trimmed",
+        "refused", "mapped_bytes", "committed_bytes", "guard"}) {
     EXPECT_TRUE(pool.contains(key)) << key;
   }
   EXPECT_GT(pool["in_use"], 0);
-  EXPECT_GT(pool["mapped_bytes"], 0);
+  EXPECT_GE(pool["demand"], pool["in_use"]);
+  EXPECT_GT(pool["committed_bytes"], 0);
+  EXPECT_GT(pool["mapped_bytes"], pool["committed_bytes"]);
 }
 
 TEST_F(AdminPagesTest, StatsTellWhatEveryMethodDid) {
