@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
 
 namespace corolane::coroutine::detail {
 namespace {

@@ -29,7 +29,7 @@
 #include "coroutine/detail/async_promise.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/async_wait.h"
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
 #include "coroutine/operation.h"
 
 namespace corolane::coroutine {

@@ -34,7 +34,7 @@ class Channel {
 
   // Suspends while the channel is full. Fails with failed_precondition when it is closed, with
   // deadline_exceeded or cancelled otherwise; the value is then lost.
-  Result<void> send(T value, Deadline deadline) {
+  [[gnu::always_inline]] Result<void> send(T value, Deadline deadline) {
     return perform(sending(std::move(value)), deadline);
   }
 
@@ -43,7 +43,7 @@ class Channel {
 
   // Suspends while the channel is empty. Fails with out_of_range when it is closed and drained,
   // with deadline_exceeded or cancelled otherwise.
-  Result<T> receive(Deadline deadline) { return perform(receiving(), deadline); }
+  [[gnu::always_inline]] Result<T> receive(Deadline deadline) { return perform(receiving(), deadline); }
 
   // Never suspends; nothing when the channel is empty.
   std::optional<T> try_receive() {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
 
 namespace corolane::coroutine {
 

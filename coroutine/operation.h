@@ -9,10 +9,10 @@
 #pragma once
 
 #include <concepts>
-#include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/task_wait.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
@@ -33,11 +33,18 @@ concept Operation = requires(O operation) {
 // Suspends the running task until the operation is complete. Fails as the operation does, or with
 // deadline_exceeded or cancelled; an operation that completes without waiting is performed even
 // then.
+//
+// Inlined, as is what it calls: see detail/task_wait.h.
 template <Operation O>
-Result<typename O::Value> perform(O operation, Deadline deadline) {
+[[gnu::always_inline]] inline Result<typename O::Value> perform(O operation, Deadline deadline) {
   if (!operation.try_complete()) {
-    if (auto waited = operation.queue().wait_or_fail(deadline, operation.slot()); !waited) {
-      return std::move(waited.error());
+    WaitQueue& queue = operation.queue();
+    // Read now: whoever is done waiting may find the queue gone.
+    const char* const waited_for = queue.waited_for();
+    const Wake wake =
+        detail::wait_in(queue, deadline, Cancellation::observe, operation.slot());
+    if (wake != Wake::notified) [[unlikely]] {
+      return wake_error(wake, waited_for);
     }
   }
   return operation.finish();

@@ -209,7 +209,7 @@ inline bool Scheduler::has_next_task() const {
   return !ready_.empty() && !ready_.front().is_stackless();
 }
 
-inline detail::ReadyRing::Entry Scheduler::take_next_task() {
+[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
   const detail::ReadyRing::Entry next = ready_.pop();
   running_ = static_cast<detail::TaskControl*>(next.owner);
   return next;

@@ -1,7 +1,8 @@
 // The part of select() that does not depend on the operations.
 #include "coroutine/select.h"
 
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/detail/task_wait.h"
 
 namespace corolane::coroutine::detail {
 

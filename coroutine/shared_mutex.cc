@@ -1,7 +1,7 @@
 #include "coroutine/shared_mutex.h"
 
 #include "coroutine/base/check.h"
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
 
 namespace corolane::coroutine {
 

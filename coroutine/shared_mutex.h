@@ -16,6 +16,9 @@
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
+namespace detail {
+struct TaskControl;
+}  // namespace detail
 
 class SharedMutex {
  public:

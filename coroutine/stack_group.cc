@@ -76,8 +76,8 @@ std::vector<StackGroup> group_by_stack(const std::vector<TaskInfo>& tasks, Symbo
     if (is_new) place->second = group_of(groups, task, symbols.frames(task.trace));
     add(groups[place->second], task);
   }
-  std::ranges::stable_sort(groups, std::greater{}, [](const StackGroup& group) {
-    return std::tuple(group.count, group.longest);
+  std::ranges::sort(groups, std::greater{}, [](const StackGroup& group) {
+    return std::tuple(group.count, group.longest, group.longest_id);
   });
   return groups;
 }

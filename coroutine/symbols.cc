@@ -337,7 +337,7 @@ void Symbols::look_up(const std::vector<std::uintptr_t>& return_addresses) {
   try {
     std::thread(work).join();
   } catch (const std::system_error&) {
-    // There is no thread to be had: addresses will do.
+    return;  // There is no thread to be had: addresses will do.
   }
 }
 

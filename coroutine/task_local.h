@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_locals.h"
 
 namespace corolane::coroutine {

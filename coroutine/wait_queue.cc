@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/detail/task_wait.h"
 
 namespace corolane::coroutine {
 Error wake_error(Wake wake, const char* waited_for) {
@@ -15,29 +16,14 @@ Error wake_error(Wake wake, const char* waited_for) {
                std::string("deadline passed while waiting: ") + waited_for);
 }
 
-// Inlined into both: after a switch each return costs more than what is between.
-[[gnu::always_inline]] inline Wake WaitQueue::wait_here(Deadline deadline,
-                                                        bool observes_cancellation, void* slot) {
-  detail::TaskControl& task = detail::TaskAccess::running();
-  if (observes_cancellation && task.is_cancelled()) return Wake::cancelled;
-  if (deadline <= Deadline::at(task.scheduler.turn_time())) return Wake::deadline;
-
-  detail::Place place;
-  place.slot = slot;
-  detail::TaskWait wait(task, {&place, 1});
-  places_.push_back(place);
-  wait.suspend(deadline, observes_cancellation, waited_for_);
-  return wait.wake();
-}
-
 Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
-  return wait_here(deadline, cancellation == Cancellation::observe, slot);
+  return detail::wait_in(*this, deadline, cancellation, slot);
 }
 
 Result<void> WaitQueue::wait_or_fail(Deadline deadline, void* slot) {
   // Read now: whoever is done waiting may find the queue gone.
   const char* const waited_for = waited_for_;
-  const Wake wake = wait_here(deadline, true, slot);
+  const Wake wake = detail::wait_in(*this, deadline, Cancellation::observe, slot);
   if (wake != Wake::notified) [[unlikely]] {
     return wake_error(wake, waited_for);
   }

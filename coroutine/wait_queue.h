@@ -64,8 +64,6 @@ class WaitQueue {
   std::size_t notify_all();
 
  private:
-  Wake wait_here(Deadline deadline, bool observes_cancellation, void* slot);
-
   const char* waited_for_;
   detail::List<detail::Place, detail::PlaceTag> places_;
 };

@@ -9,12 +9,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -353,8 +355,9 @@ net::HttpResponse sites_as_text(const std::vector<coroutine::SpawnSite>& sites) 
 
 net::HttpResponse sites_page(const Node& node, const net::HttpRequest& request) {
   auto sites = node.scheduler().sites();
-  std::stable_sort(sites.begin(), sites.end(),
-                   [](const auto& one, const auto& other) { return one.cpu > other.cpu; });
+  std::ranges::sort(sites, std::greater{}, [](const auto& site) {
+    return std::tuple(site.cpu, site.spawned_count);
+  });
   return in_format(
       request, [&] { return sites_as_json(sites); }, [&] { return sites_as_text(sites); });
 }

@@ -25,7 +25,7 @@ class ContextSwitch {
     }
     const int error_number = *ThreadState::here.error_number;
     before_jump(from, to, false);
-    arrive(jump(to_frame, &from_frame), &from);
+    arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
     *ThreadState::here.error_number = error_number;
   }
 
@@ -34,7 +34,7 @@ class ContextSwitch {
   static void switch_to_below(Context& from, void*& from_frame, Context& to, void* to_frame) {
     const SavedState state;
     before_jump(from, to, false);
-    arrive(jump_on_top<on_top>(to_frame, &from_frame), &from);
+    arrive(jump_on_top<on_top>(to_frame, static_cast<void*>(&from_frame)), &from);
   }
 
   // The first two for a flow that ends here, without exceptions: `from` may be reused as soon as
@@ -45,14 +45,14 @@ class ContextSwitch {
       FloatingPointState::exchange({});
     }
     before_jump(from, to, true);
-    jump(to_frame, &from.frame);
+    jump(to_frame, static_cast<void*>(&from.frame));
     __builtin_unreachable();
   }
   template <void (*on_top)()>
   [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
     FloatingPointState::exchange({});
     before_jump(from, to, true);
-    jump_on_top<on_top>(to_frame, &from.frame);
+    jump_on_top<on_top>(to_frame, static_cast<void*>(&from.frame));
     __builtin_unreachable();
   }
 
@@ -106,7 +106,7 @@ class ContextSwitch {
                                                   void* to_frame) {
     const SavedState state;
     before_jump(from, to, false);
-    arrive(jump(to_frame, &from_frame), &from);
+    arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
   }
 
   [[gnu::always_inline]] static void before_jump([[maybe_unused]] Context& from,

@@ -10,7 +10,7 @@
 
 // glibc has the member, but names it only from 2.41 on.
 #ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
+#define sigev_notify_thread_id _sigev_un._tid  // NOLINT(readability-identifier-naming)
 #endif
 
 namespace corolane::coroutine::detail {

@@ -16,7 +16,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/detail/task_control.h"
-#include "coroutine/detail/task_frame.h"
+#include "coroutine/detail/task_access.h"
 
 namespace corolane::coroutine::detail {
 namespace {

@@ -29,6 +29,7 @@ class TaskGroup;
 namespace corolane::coroutine::detail {
 
 struct SpawnSiteRecord;
+struct TaskControl;
 
 // The first cache line of a control block: what waiting and waking touch.
 struct TaskHead : Context {
@@ -98,7 +99,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
 
 // In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost as
 // much as all the rest of the control block.
-inline void TaskControl::set_name(std::string_view name) {
+[[gnu::always_inline]] inline void TaskControl::set_name(std::string_view name) {
   const std::size_t size = std::min(name.size(), name_size_max);
   name_size = static_cast<std::uint8_t>(size);
   const auto copy = [&]<std::size_t piece>(std::integral_constant<std::size_t, piece>) {

@@ -13,6 +13,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/detail/slot.h"
+#include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
 
@@ -27,84 +28,6 @@ template <typename T>
 struct JoinedType<Result<T>> {
   using Value = T;
 };
-
-// Aborts when the task, which is about to suspend, is inside a NoSuspend.
-void check_may_suspend(const TaskControl& task);
-
-// The way from templates and primitives into the scheduler.
-class TaskAccess {
- public:
-  // The task that runs; checks that it is not the loop.
-  static TaskControl& running() {
-    check(Scheduler::running_ != nullptr,
-          "only a task may suspend, the loop may not, and a stackless coroutine co_awaits");
-    return *Scheduler::running_;
-  }
-  static TaskControl* running_or_null() { return Scheduler::running_; }
-  static Stack begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes,
-                           std::unique_ptr<Error>& refusal) {
-    return scheduler.begin_spawn(stack_size_bytes, refusal);
-  }
-  // The one that runs, be it a task or the strand of a stackless coroutine.
-  static void* running_or_strand() {
-    if (Scheduler::running_ != nullptr) return Scheduler::running_;
-    check(Scheduler::running_strand_ != nullptr, "a task or a stackless coroutine runs");
-    return Scheduler::running_strand_;
-  }
-  // `frame_begin` is the lowest byte that the frame uses: the stack proper begins below it.
-  static void finish_spawn(Scheduler& scheduler, TaskControl& task, void* frame_begin) {
-    scheduler.finish_spawn(task, static_cast<std::byte*>(frame_begin));
-  }
-  static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
-
-  // Puts the running task behind all that is ready; returns the flags it has afterwards, and does
-  // not suspend it if it had some before.
-  //
-  // Written for the cache and for the processor's foresight. The control block is not touched: of
-  // tens of thousands of tasks none is in the cache, and two lines of each, its saved registers,
-  // are all that a switch needs. The scheduler is found through the thread, so that the way to the
-  // task after next does not begin in registers that have just been loaded from the stack.
-  [[gnu::always_inline]] static std::uint8_t yield() {
-    TaskControl& task = running();
-    Scheduler& scheduler = *Scheduler::current_;
-    if (scheduler.flagged_count_ == 0 || task.flags == 0) [[likely]] {
-      scheduler.suspend(task, scheduler.ready_.push(&task, nullptr).frame);
-    }
-    return Scheduler::current_->flagged_count_ == 0 ? std::uint8_t{0} : Scheduler::running_->flags;
-  }
-  static void inherit_locals(TaskControl& child) {
-    const TaskControl* const parent = Scheduler::running_;
-    if (parent != nullptr && !parent->locals.empty()) child.locals.inherit(parent->locals);
-  }
-
-  // Suspends the running task until somebody makes it ready.
-  [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
-    if ((task.flags & TaskHead::no_suspend_flag) != 0) [[unlikely]] {
-      check_may_suspend(task);
-    }
-    task.state = state;
-    task.state_since = task.scheduler.turn_time_;
-    task.scheduler.suspend(task, task.frame);
-  }
-  static void make_ready(TaskControl& task) {
-    task.state = TaskState::ready;
-    task.state_since = task.scheduler.turn_time_;
-    task.scheduler.ready_.push(&task, task.frame);
-  }
-
-  static void tell_of_stray_exception(TaskControl& task, const StrayException& stray) {
-    ++task.scheduler.statistics_.stray_exception_count;
-    task.scheduler.options_.on_stray_exception(stray);
-  }
-};
-
-[[gnu::always_inline]] inline void TaskWait::suspend(Deadline deadline, bool observes_cancellation,
-                                                     const char* waiting_for) {
-  if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
-  if (observes_cancellation) task_.wait = this;
-  task_.waiting_for = waiting_for;
-  TaskAccess::suspend(task_, TaskState::suspended);
-}
 
 // The error for a function that let an exception escape; counts and tells of it.
 std::unique_ptr<Error> stray_exception_error(TaskControl& task, const std::exception* exception);

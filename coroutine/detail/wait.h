@@ -19,7 +19,6 @@ enum class Wake : std::uint8_t { notified, deadline, cancelled };
 
 namespace corolane::coroutine::detail {
 
-struct TaskControl;
 class Wait;
 
 // Where a wait stands in a queue.
@@ -71,21 +70,6 @@ class Wait : public Timer {
   std::uint16_t place_count_ = 0;
   std::uint16_t notified_place_ = 0;
   Wake wake_ = Wake::deadline;
-};
-
-// The wait of a task.
-class TaskWait : public Wait {
- public:
-  TaskWait(TaskControl& task, std::span<Place> places) : Wait(&woken, places), task_(task) {}
-
-  // Suspends the task, which is the running one, until the wait has ended. Its places have been
-  // queued. `waiting_for` is for introspection.
-  void suspend(Deadline deadline, bool observes_cancellation, const char* waiting_for);
-
- private:
-  static void woken(Timer& timer);
-
-  TaskControl& task_;
 };
 
 }  // namespace corolane::coroutine::detail

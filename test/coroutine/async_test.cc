@@ -534,7 +534,7 @@ TEST(AsyncDeathTest, IsAwaitedOnce) {
   const auto await_twice = [] {
     Async<int> child = same(1);
     static_cast<void>(await(std::move(child)));
-    static_cast<void>(await(std::move(child)));
+    static_cast<void>(await(std::move(child)));  // NOLINT(bugprone-use-after-move): the claim.
   };
   EXPECT_DEATH(await_twice(), "a stackless coroutine is awaited once");
 }

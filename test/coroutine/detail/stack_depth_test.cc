@@ -14,47 +14,47 @@ class StackDepthTest : public testing::Test {
  protected:
   StackDepthTest() {
     void* const memory =
-        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(memory, MAP_FAILED);
-    base = static_cast<std::byte*>(memory);
-    used = base + size - 512;
-    for (std::byte* byte = base; byte < base + size; ++byte) *byte = std::byte{0xA5};
-    EXPECT_TRUE(blank_stack(base, used));
+    base_ = static_cast<std::byte*>(memory);
+    used_ = base_ + size_ - 512;
+    for (std::byte* byte = base_; byte < base_ + size_; ++byte) *byte = std::byte{0xA5};
+    EXPECT_TRUE(blank_stack(base_, used_));
   }
-  ~StackDepthTest() override { munmap(base, size); }
+  ~StackDepthTest() override { munmap(base_, size_); }
 
-  const std::size_t size = 100 * page;  // More than is asked of the kernel at once.
-  std::byte* base = nullptr;
-  std::byte* used = nullptr;
+  const std::size_t size_ = 100 * page;  // More than is asked of the kernel at once.
+  std::byte* base_ = nullptr;
+  std::byte* used_ = nullptr;
 };
 
 TEST_F(StackDepthTest, WhatIsInUseIsLeftAsItIs) {
-  EXPECT_EQ(*used, std::byte{0xA5});
-  EXPECT_EQ(base[size - 1], std::byte{0xA5});
+  EXPECT_EQ(*used_, std::byte{0xA5});
+  EXPECT_EQ(base_[size_ - 1], std::byte{0xA5});
 }
 
 TEST_F(StackDepthTest, InTheTopPageTheLowestWordThatWasWrittenIsFound) {
-  used[-8] = std::byte{1};
-  EXPECT_EQ(lowest_use(base, used), used - 8);
-  used[-800] = std::byte{1};
-  EXPECT_EQ(lowest_use(base, used), used - 800);
+  used_[-8] = std::byte{1};
+  EXPECT_EQ(lowest_use(base_, used_), used_ - 8);
+  used_[-800] = std::byte{1};
+  EXPECT_EQ(lowest_use(base_, used_), used_ - 800);
 }
 
 TEST_F(StackDepthTest, BelowItTheLowestWordOfTheLowestPageIsFound) {
-  std::byte* const deep = base + 70 * page + 1024;
+  std::byte* const deep = base_ + 70 * page + 1024;
   *deep = std::byte{1};
   deep[page] = std::byte{1};
-  EXPECT_EQ(lowest_use(base, used), deep);
+  EXPECT_EQ(lowest_use(base_, used_), deep);
 }
 
 TEST_F(StackDepthTest, TheLastWordIsFound) {
-  *base = std::byte{1};
-  EXPECT_EQ(lowest_use(base, used), base);
+  *base_ = std::byte{1};
+  EXPECT_EQ(lowest_use(base_, used_), base_);
 }
 
 TEST_F(StackDepthTest, APageThatWasOnlyTouchedCountsAsUsed) {
-  *static_cast<volatile std::byte*>(base + 3 * page + 100) = std::byte{0};
-  EXPECT_EQ(lowest_use(base, used), base + 3 * page);
+  *static_cast<volatile std::byte*>(base_ + 3 * page + 100) = std::byte{0};
+  EXPECT_EQ(lowest_use(base_, used_), base_ + 3 * page);
 }
 
 }  // namespace

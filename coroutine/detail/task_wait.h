@@ -1,0 +1,54 @@
+// How a task waits in a queue.
+//
+// All of it is inlined into whoever waits: after a switch each return is mispredicted, and costs
+// more than what lies between two of them.
+#pragma once
+
+#include <span>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/detail/task_control.h"
+#include "coroutine/detail/wait.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine::detail {
+
+// The wait of a task.
+class TaskWait : public Wait {
+ public:
+  TaskWait(TaskControl& task, std::span<Place> places) : Wait(&woken, places), task_(task) {}
+
+  // Suspends the task, which is the running one, until the wait has ended. Its places have been
+  // queued. `waiting_for` is for introspection.
+  [[gnu::always_inline]] void suspend(Deadline deadline, bool observes_cancellation,
+                                      const char* waiting_for) {
+    if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
+    if (observes_cancellation) task_.wait = this;
+    task_.waiting_for = waiting_for;
+    TaskAccess::suspend(task_, TaskState::suspended);
+  }
+
+ private:
+  static void woken(Timer& timer);
+
+  TaskControl& task_;
+};
+
+// What WaitQueue::wait() does.
+[[gnu::always_inline]] inline Wake wait_in(WaitQueue& queue, Deadline deadline,
+                                           Cancellation cancellation, void* slot) {
+  TaskControl& task = TaskAccess::running();
+  const bool observes_cancellation = cancellation == Cancellation::observe;
+  if (observes_cancellation && task.is_cancelled()) return Wake::cancelled;
+  if (deadline <= Deadline::at(task.scheduler.turn_time())) return Wake::deadline;
+
+  Place place;
+  place.slot = slot;
+  TaskWait wait(task, {&place, 1});
+  queue.add(place);
+  wait.suspend(deadline, observes_cancellation, queue.waited_for());
+  return wait.wake();
+}
+
+}  // namespace corolane::coroutine::detail
