@@ -72,7 +72,7 @@ class [[nodiscard]] Async {
       child_.promise().set_owner(receiver_);
       return detail::Strand::running().transfer_to(child_);
     }
-    Result<T> await_resume() { return std::move(*receiver_.result); }
+    Result<T> await_resume() { return receiver_.take(); }
 
    private:
     promise_type::Handle child_;
@@ -113,8 +113,8 @@ template <typename T>
   detail::TaskStrand strand(detail::TaskAccess::running());
   detail::AsyncReceiver<T> receiver;
   child.handle_.promise().set_owner(receiver);
-  strand.run_to_end(child.handle_);
-  return std::move(*receiver.result);
+  strand.run_to_end(std::exchange(child.handle_, nullptr));
+  return receiver.take();
 }
 
 }  // namespace corolane::coroutine

@@ -102,7 +102,8 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   Result<void> result;
   auto spawned = detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
                                            std::source_location::current(), nullptr);
-  if (auto* const frame = spawned.frame) {
+  if (spawned) {
+    auto* const frame = *spawned;
     for (;;) {
       turn();
       if (frame->state == TaskState::ended) break;
@@ -115,7 +116,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
       check(false, "no task is left when the main task ends: tasks have owners that join them");
     }
   } else {
-    result = std::move(*spawned.refusal);
+    result = std::move(spawned.error());
   }
   is_running_ = false;
   return result;

@@ -145,8 +145,7 @@ class Scheduler {
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
 
-  // A stack, or why there is none.
-  Stack begin_spawn(std::size_t stack_size_bytes, std::unique_ptr<Error>& refusal);
+  Result<Stack> begin_spawn(std::size_t stack_size_bytes);
   void finish_spawn(detail::TaskControl& task, std::byte* frame_begin);
   void drop_reference(detail::TaskControl& task);
   void begin_create_sample();
@@ -215,7 +214,7 @@ inline bool Scheduler::has_next_task() const {
   return next;
 }
 
-inline Stack Scheduler::begin_spawn(std::size_t stack_size_bytes, std::unique_ptr<Error>& refusal) {
+inline Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
   if (--next_create_sample_ == 0) [[unlikely]] {
     begin_create_sample();
   }
@@ -223,12 +222,10 @@ inline Stack Scheduler::begin_spawn(std::size_t stack_size_bytes, std::unique_pt
   const std::size_t instrumented_size_bytes =
       std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
   auto stack = stacks_.acquire(std::max(stack_size_bytes, instrumented_size_bytes));
-  if (stack) [[likely]] {
-    return *stack;
+  if (!stack) [[unlikely]] {
+    create_sample_start_ = 0;
   }
-  create_sample_start_ = 0;
-  refusal = std::make_unique<Error>(std::move(stack.error()));
-  return {};
+  return stack;
 }
 
 inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_begin) {

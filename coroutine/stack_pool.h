@@ -39,7 +39,9 @@ namespace corolane::coroutine {
 struct Stack {
   std::byte* base = nullptr;
   std::byte* top = nullptr;  // Aligned to 64 bytes.
-  std::uint8_t size_class = 0;
+  // A whole word: one that is put together from stores of different sizes cannot be copied before
+  // they have reached the cache.
+  std::size_t size_class = 0;
 };
 
 class StackPool {
@@ -156,8 +158,7 @@ class StackPool {
   std::uint64_t event_count() const { return acquired_count_ + released_count_; }
 
   static Stack stack_at(std::byte* top, const detail::StackSlot& slot, std::size_t size_class) {
-    return {
-        .base = slot.base(top), .top = top, .size_class = static_cast<std::uint8_t>(size_class)};
+    return {.base = slot.base(top), .top = top, .size_class = size_class};
   }
 
   Result<Stack> acquire_slowly(std::size_t size_bytes, Purpose purpose);

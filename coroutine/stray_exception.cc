@@ -18,7 +18,7 @@ void print_stray_exception(const StrayException& stray) {
   std::fputs(line.c_str(), stderr);
 }
 
-std::unique_ptr<Error> detail::stray_exception_error(TaskControl& task,
+Error detail::stray_exception_error(TaskControl& task,
                                                      const std::exception* exception) {
   const NoSuspend indivisible;
   TaskAccess::tell_of_stray_exception(
@@ -27,7 +27,7 @@ std::unique_ptr<Error> detail::stray_exception_error(TaskControl& task,
              .what = exception != nullptr ? exception->what() : "(no std::exception)"});
   std::string message = "task \"" + std::string(task.name()) + "\" ended with a stray exception";
   if (exception != nullptr) message.append(": ").append(exception->what());
-  return std::make_unique<Error>(Code::internal, std::move(message));
+  return Error(Code::internal, std::move(message));
 }
 
 }  // namespace corolane::coroutine

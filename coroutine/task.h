@@ -11,7 +11,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -55,12 +55,12 @@ class [[nodiscard]] Task {
   Task(Task&& other) noexcept
       : control_(std::exchange(other.control_, nullptr)),
         read_result_(other.read_result_),
-        refusal_(std::move(other.refusal_)) {}
+        refusal_(std::exchange(other.refusal_, std::nullopt)) {}
   Task& operator=(Task&& other) noexcept {
     finish();
     control_ = std::exchange(other.control_, nullptr);
     read_result_ = other.read_result_;
-    refusal_ = std::move(other.refusal_);
+    refusal_ = std::exchange(other.refusal_, std::nullopt);
     return *this;
   }
 
@@ -69,7 +69,7 @@ class [[nodiscard]] Task {
   // once with resource_exhausted, or with invalid_argument when it asked for too large a one. When
   // the caller is cancelled or the deadline passes first, that is the error and the task stays
   // owned.
-  Result<T> join(Deadline deadline = Deadline::never());
+  [[gnu::always_inline]] Result<T> join(Deadline deadline = Deadline::never());
 
   // The same as an operation, for select() and stackless coroutines.
   class Joining;
@@ -92,10 +92,10 @@ class [[nodiscard]] Task {
 
   Task(detail::TaskControl& control, ReadResult read_result)
       : control_(&control), read_result_(read_result) {}
-  explicit Task(std::unique_ptr<Error> refusal) : refusal_(std::move(refusal)) {}
+  explicit Task(Error refusal) : refusal_(std::move(refusal)) {}
 
   Error refusal() const {
-    if (refusal_ != nullptr) return *refusal_;
+    if (refusal_) return *refusal_;
     return Error(Code::failed_precondition, "no task, or one that was joined already");
   }
 
@@ -120,7 +120,7 @@ class [[nodiscard]] Task {
 
   detail::TaskControl* control_ = nullptr;
   ReadResult read_result_ = nullptr;
-  std::unique_ptr<Error> refusal_;  // Why there is no task, if it was refused.
+  std::optional<Error> refusal_;  // Why there is no task, if it was refused.
 };
 
 // Queues `body` as a new task of the running scheduler and returns its owner; never suspends.
@@ -132,8 +132,8 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
   using Frame = detail::TaskFrame<std::decay_t<F>, T>;
   auto spawned =
       detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site, nullptr);
-  if (spawned.frame == nullptr) return Task<T>(std::move(spawned.refusal));
-  return Task<T>(*spawned.frame, [](detail::TaskControl& control) {
+  if (!spawned) return Task<T>(std::move(spawned.error()));
+  return Task<T>(**spawned, [](detail::TaskControl& control) {
     return static_cast<Frame&>(control).result.take();
   });
 }
@@ -160,7 +160,7 @@ class Task<T>::Joining {
 };
 
 template <typename T>
-Result<T> Task<T>::join(Deadline deadline) {
+[[gnu::always_inline]] inline Result<T> Task<T>::join(Deadline deadline) {
   return perform(joining(), deadline);
 }
 

@@ -7,8 +7,7 @@ Result<void> TaskGroup::join(Deadline deadline) {
   while (child_count_ > 0) {
     if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;
   }
-  if (auto error = std::move(first_error_)) return std::move(*error);
-  return {};
+  return std::exchange(first_error_, {});
 }
 
 void TaskGroup::cancel() {
@@ -28,10 +27,10 @@ void TaskGroup::add(detail::TaskControl& child) {
   if (cancels_new_) child.cancel();
 }
 
-void detail::group_child_ended(TaskControl& child, std::unique_ptr<Error> failure) {
+void detail::group_child_ended(TaskControl& child, Result<void> outcome) {
   TaskGroup& group = child.membership.group;
   child.membership.unlink();
-  if (failure != nullptr && group.first_error_ == nullptr) group.first_error_ = std::move(failure);
+  if (!outcome && group.first_error_) group.first_error_ = std::move(outcome);
   if (--group.child_count_ == 0) group.all_ended_.notify_all();
 }
 

@@ -36,9 +36,9 @@ class TaskGroup {
                         const std::source_location& site = std::source_location::current()) {
     auto spawned = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
                                              site, this);
-    if (spawned.frame == nullptr) return std::move(*spawned.refusal);
-    add(*spawned.frame);
-    return TaskRef(*spawned.frame);
+    if (!spawned) return std::move(spawned.error());
+    add(**spawned);
+    return TaskRef(**spawned);
   }
 
   // Suspends until no child is left; children may spawn more meanwhile. Then returns the first
@@ -56,14 +56,14 @@ class TaskGroup {
   std::size_t size() const { return child_count_; }
 
  private:
-  friend void detail::group_child_ended(detail::TaskControl& child, std::unique_ptr<Error> failure);
+  friend void detail::group_child_ended(detail::TaskControl& child, Result<void> outcome);
 
   void add(detail::TaskControl& child);
 
   detail::List<detail::Membership, detail::MembershipTag> children_;
   std::size_t child_count_ = 0;
   bool cancels_new_ = false;  // During cancel_and_join().
-  std::unique_ptr<Error> first_error_;
+  Result<void> first_error_;
   WaitQueue all_ended_{"end of a task group"};
 };
 

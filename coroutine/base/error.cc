@@ -1,6 +1,7 @@
 #include "coroutine/base/error.h"
 
 #include <array>
+#include <utility>
 
 namespace corolane {
 namespace {
@@ -36,9 +37,31 @@ Code code_from_number(std::uint32_t number) {
   return number >= 1 && number < code_names.size() ? static_cast<Code>(number) : Code::unknown;
 }
 
+Error::Error(Code code, std::string message)
+    : details_(new Details{.code = code, .message = std::move(message)}) {}
+
+Error::Error(const Error& other) : details_(new Details(*other.details_)) {}
+
+void Error::Delete::operator()(const Details* details) const { delete details; }
+
+Error Error::with_maybe_executed() && {
+  details_->maybe_executed = true;
+  return std::move(*this);
+}
+
+Error Error::with_retry_after(std::chrono::milliseconds delay) && {
+  details_->retry_after = delay;
+  return std::move(*this);
+}
+
+Error Error::with_context(std::string_view context) && {
+  details_->message.insert(0, ": ").insert(0, context);
+  return std::move(*this);
+}
+
 std::string Error::to_string() const {
-  std::string text(corolane::to_string(code_));
-  if (!message_.empty()) text.append(": ").append(message_);
+  std::string text(corolane::to_string(code()));
+  if (!message().empty()) text.append(": ").append(message());
   return text;
 }
 

@@ -7,10 +7,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace corolane {
 
@@ -39,45 +39,53 @@ std::string_view to_string(Code code);
 // The code with that number, or `unknown` when there is none.
 Code code_from_number(std::uint32_t number);
 
+// One pointer, so that a Result<void> is two words: what does well, nearly always, carries no room
+// for what could have gone wrong. One that was moved from may only be assigned to or destroyed.
 class [[nodiscard]] Error {
  public:
   // `message` says what was wrong, where, and what to do next; it may reach a peer.
-  Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  Error(Code code, std::string message);
+  Error(const Error& other);
+  Error(Error&& other) noexcept = default;
+  Error& operator=(const Error& other) { return *this = Error(other); }
+  Error& operator=(Error&& other) noexcept = default;
+  ~Error() = default;
 
-  Code code() const { return code_; }
-  const std::string& message() const { return message_; }
+  Code code() const { return details_->code; }
+  const std::string& message() const { return details_->message; }
 
   // "not_found: no game 17".
   std::string to_string() const;
 
   // True when a call came back without an answer and may have taken effect: retry it only if it
   // is idempotent.
-  bool maybe_executed() const { return maybe_executed_; }
+  bool maybe_executed() const { return details_->maybe_executed; }
   // How long to wait before trying again; zero when the failing side did not say.
-  std::chrono::milliseconds retry_after() const { return retry_after_; }
+  std::chrono::milliseconds retry_after() const { return details_->retry_after; }
 
   // By value, so that `error = std::move(error).with_..()` is no move of a thing into itself.
-  Error with_maybe_executed() && {
-    maybe_executed_ = true;
-    return std::move(*this);
-  }
-  Error with_retry_after(std::chrono::milliseconds delay) && {
-    retry_after_ = delay;
-    return std::move(*this);
-  }
+  Error with_maybe_executed() &&;
+  Error with_retry_after(std::chrono::milliseconds delay) &&;
   // Puts "`context`: " before the message.
-  Error with_context(std::string_view context) && {
-    message_.insert(0, ": ").insert(0, context);
-    return std::move(*this);
-  }
+  Error with_context(std::string_view context) &&;
 
-  friend bool operator==(const Error&, const Error&) = default;
+  friend bool operator==(const Error& a, const Error& b) { return *a.details_ == *b.details_; }
 
  private:
-  Code code_;
-  bool maybe_executed_ = false;
-  std::chrono::milliseconds retry_after_{0};
-  std::string message_;
+  struct Details {
+    Code code;
+    bool maybe_executed = false;
+    std::chrono::milliseconds retry_after{0};
+    std::string message;
+
+    bool operator==(const Details&) const = default;
+  };
+  // Not inlined into every function that could fail.
+  struct Delete {
+    void operator()(const Details* details) const;
+  };
+
+  std::unique_ptr<Details, Delete> details_;
 };
 
 std::ostream& operator<<(std::ostream& out, Code code);

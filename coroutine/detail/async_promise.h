@@ -4,13 +4,14 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/async_frame_pool.h"
 #include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/slot.h"
 
 namespace corolane::coroutine {
 template <typename T>
@@ -29,9 +30,27 @@ void async_child_ended(AsyncGroup& group);
 
 // With whoever awaits: takes the result, and knows who goes on then; nobody when it is a task.
 template <typename T>
-struct AsyncReceiver {
+class AsyncReceiver {
+ public:
+  // For a coroutine that has ended, and one is awaited until it has.
+  Result<T> take() { return result_.take(); }
+
+  template <typename R>
+  void receive(R&& result) {
+    // Once more when an exception escapes from what ends after `co_return`.
+    if (is_there_) [[unlikely]] {
+      is_there_ = false;
+      result_.end();
+    }
+    result_.begin(std::forward<R>(result));
+    is_there_ = true;
+  }
+
   std::coroutine_handle<> parent;
-  std::optional<Result<T>> result;
+
+ private:
+  bool is_there_ = false;
+  Slot<Result<T>> result_;
 };
 
 template <typename T>
@@ -58,13 +77,13 @@ class AsyncPromise {
     return Async<T>(handle);
   }
   std::suspend_always initial_suspend() noexcept { return {}; }
-  auto final_suspend() noexcept { return End(); }
+  auto final_suspend() noexcept { return End(is_of_task()); }
 
   // A T or an Error, or a Result of either.
   template <typename R = Result<T>>
   void return_value(R&& result) {
     if (!is_of_group()) {
-      receiver().result.emplace(std::forward<R>(result));
+      receiver().receive(std::forward<R>(result));
     } else {
       tell_group(std::forward<R>(result));
     }
@@ -74,26 +93,30 @@ class AsyncPromise {
  private:
   static constexpr std::size_t group_tag = 1;  // The lowest bit tells it from a receiver.
 
-  // Goes on with the parent; the frame ends with whoever has the result, or at once.
-  struct End {
-    bool await_ready() noexcept { return false; }
+  // The frame of a child that a task awaits ends here, by itself; that of another coroutine's child
+  // with whoever has the result, and that of a group's before the group hears of it.
+  class End {
+   public:
+    explicit End(bool is_of_task) : is_of_task_(is_of_task) {}
+    bool await_ready() noexcept { return is_of_task_; }
     std::coroutine_handle<> await_suspend(Handle ended) noexcept {
       AsyncPromise& promise = ended.promise();
-      if (!promise.is_of_group()) {
-        const std::coroutine_handle<> parent = promise.receiver().parent;
-        return parent ? Strand::running().transfer_to(parent) : std::noop_coroutine();
-      }
+      if (!promise.is_of_group()) return Strand::running().transfer_to(promise.receiver().parent);
       AsyncGroup& group = promise.group();
       ended.destroy();  // What it held ends while it still counts as the group's.
       async_child_ended(group);
       return std::noop_coroutine();
     }
     void await_resume() noexcept {}
+
+   private:
+    bool is_of_task_;
   };
 
   bool is_of_group() const {
     return std::is_void_v<T> && (reinterpret_cast<std::uintptr_t>(owner_) & group_tag) != 0;
   }
+  bool is_of_task() const { return !is_of_group() && !receiver().parent; }
   AsyncReceiver<T>& receiver() const { return *reinterpret_cast<AsyncReceiver<T>*>(owner_); }
   AsyncGroup& group() const { return *reinterpret_cast<AsyncGroup*>(owner_ - group_tag); }
   void tell_group(Result<T> result) {

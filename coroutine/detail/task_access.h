@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "coroutine/base/check.h"
-#include "coroutine/base/error.h"
+#include "coroutine/base/result.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack_pool.h"
@@ -27,9 +26,8 @@ class TaskAccess {
     return *Scheduler::running_;
   }
   static TaskControl* running_or_null() { return Scheduler::running_; }
-  static Stack begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes,
-                           std::unique_ptr<Error>& refusal) {
-    return scheduler.begin_spawn(stack_size_bytes, refusal);
+  static Result<Stack> begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes) {
+    return scheduler.begin_spawn(stack_size_bytes);
   }
   // The one that runs, be it a task or the strand of a stackless coroutine.
   static void* running_or_strand() {

@@ -30,10 +30,10 @@ struct JoinedType<Result<T>> {
 };
 
 // The error for a function that let an exception escape; counts and tells of it.
-std::unique_ptr<Error> stray_exception_error(TaskControl& task, const std::exception* exception);
+Error stray_exception_error(TaskControl& task, const std::exception* exception);
 
 // Tells its group that a child has ended, and how it failed if it did.
-void group_child_ended(TaskControl& child, std::unique_ptr<Error> failure);
+void group_child_ended(TaskControl& child, Result<void> outcome);
 
 template <typename F, typename T>
 struct TaskFrame : TaskControl {
@@ -46,30 +46,29 @@ struct TaskFrame : TaskControl {
   }
 
   void run_function() {
-    std::unique_ptr<Error> failure = call_function();
+    Result<void> outcome = call_function();
     // What it captured and kept ends inside the task, where it may suspend.
     function.end();
     if (!locals.empty()) locals.destroy_all();
     if constexpr (std::is_void_v<T>) {
-      if (is_member) return group_child_ended(*this, std::move(failure));
-      if (failure == nullptr) result.begin();
+      if (is_member) return group_child_ended(*this, std::move(outcome));
+      if (outcome) result.begin();
     }
-    if (failure != nullptr) result.begin(std::move(*failure));
+    if (!outcome) result.begin(std::move(outcome.error()));
   }
 
   // Keeps the value that the function returned; an error is handed on, so that the child of a
   // group needs no place for it.
-  std::unique_ptr<Error> call_function() {
+  Result<void> call_function() {
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
         std::invoke(function.value);
       } else if constexpr (std::is_void_v<T>) {
-        Result<void> returned = std::invoke(function.value);
-        if (!returned) return std::make_unique<Error>(std::move(returned.error()));
+        return std::invoke(function.value);
       } else {
         result.begin(std::invoke(function.value));
       }
-      return nullptr;
+      return {};
     } catch (const std::exception& exception) {
       return stray_exception_error(*this, &exception);
     } catch (...) {
@@ -82,28 +81,21 @@ struct TaskFrame : TaskControl {
   TaskLocals::Room locals_room;
 };
 
-// A new task, or why there is none: as pointers, so that the way of success carries no error.
-template <typename Frame>
-struct Spawned {
-  Frame* frame = nullptr;
-  std::unique_ptr<Error> refusal;
-};
-
 // Makes a task ready that runs `body`, with one reference held by itself and, unless it is the
 // child of a group, one by the caller.
 template <typename T, typename F>
-Spawned<TaskFrame<std::decay_t<F>, T>> spawn_frame(std::string_view name, F&& body,
+Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& body,
                                                    std::size_t stack_size_bytes,
                                                    const std::source_location& site,
                                                    TaskGroup* group) {
   using Frame = TaskFrame<std::decay_t<F>, T>;
   constexpr std::size_t alignment = alignof(Frame) < 64 ? 64 : alignof(Frame);
   Scheduler& scheduler = Scheduler::current();
-  std::unique_ptr<Error> refusal;
-  const Stack stack = TaskAccess::begin_spawn(scheduler, stack_size_bytes, refusal);
-  if (refusal != nullptr) [[unlikely]] {
-    return {.frame = nullptr, .refusal = std::move(refusal)};
+  Result<Stack> acquired = TaskAccess::begin_spawn(scheduler, stack_size_bytes);
+  if (!acquired) [[unlikely]] {
+    return std::move(acquired.error());
   }
+  const Stack& stack = *acquired;
   check(sizeof(Frame) <= static_cast<std::size_t>(stack.top - stack.base) / 2,
         "a task's captures and result fill at most half of its stack");
   const auto top = reinterpret_cast<std::uintptr_t>(stack.top);
@@ -113,7 +105,7 @@ Spawned<TaskFrame<std::decay_t<F>, T>> spawn_frame(std::string_view name, F&& bo
   frame->site = site;
   TaskAccess::inherit_locals(*frame);
   TaskAccess::finish_spawn(scheduler, *frame, place);
-  return {.frame = frame, .refusal = nullptr};
+  return frame;
 }
 
 }  // namespace corolane::coroutine::detail
