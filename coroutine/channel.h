@@ -43,7 +43,9 @@ class Channel {
 
   // Suspends while the channel is empty. Fails with out_of_range when it is closed and drained,
   // with deadline_exceeded or cancelled otherwise.
-  [[gnu::always_inline]] Result<T> receive(Deadline deadline) { return perform(receiving(), deadline); }
+  [[gnu::always_inline]] Result<T> receive(Deadline deadline) {
+    return perform(receiving(), deadline);
+  }
 
   // Never suspends; nothing when the channel is empty.
   std::optional<T> try_receive() {

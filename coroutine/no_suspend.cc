@@ -7,25 +7,31 @@
 #include "coroutine/detail/task_access.h"
 
 namespace corolane::coroutine {
+namespace {
+
+// Of the running task: as long as there is one, nobody else runs on this thread.
+constinit thread_local const NoSuspend* innermost = nullptr;
+
+}  // namespace
 
 NoSuspend::NoSuspend(const std::source_location& place)
     : place_(place), task_(detail::TaskAccess::running_or_null()) {
   if (task_ == nullptr) return;
-  outer_ = std::exchange(task_->no_suspend, this);
+  outer_ = std::exchange(innermost, this);
   task_->set_flag(detail::TaskHead::no_suspend_flag);
 }
 
 NoSuspend::~NoSuspend() {
   check(task_ == detail::TaskAccess::running_or_null(), "a NoSuspend ends in the task it began in");
   if (task_ == nullptr) return;
-  check(task_->no_suspend == this, "NoSuspend scopes end in the opposite order");
-  task_->no_suspend = outer_;
+  check(innermost == this, "NoSuspend scopes end in the opposite order");
+  innermost = outer_;
   if (outer_ == nullptr) task_->clear_flag(detail::TaskHead::no_suspend_flag);
 }
 
 void detail::check_may_suspend(const TaskControl& task) {
   if ((task.flags & TaskHead::no_suspend_flag) == 0) return;
-  const std::source_location& place = task.no_suspend->place();
+  const std::source_location& place = innermost->place();
   check(false, "nothing suspends inside the NoSuspend that began at " +
                    std::string(place.file_name()) + ":" + std::to_string(place.line()));
 }

@@ -41,8 +41,7 @@ template <Operation O>
     WaitQueue& queue = operation.queue();
     // Read now: whoever is done waiting may find the queue gone.
     const char* const waited_for = queue.waited_for();
-    const Wake wake =
-        detail::wait_in(queue, deadline, Cancellation::observe, operation.slot());
+    const Wake wake = detail::wait_in(queue, deadline, Cancellation::observe, operation.slot());
     if (wake != Wake::notified) [[unlikely]] {
       return wake_error(wake, waited_for);
     }

@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
+#include <source_location>
 #include <string_view>
 #include <vector>
 
@@ -142,11 +144,12 @@ class Scheduler {
   bool is_switch_timed();
   void count_steps();
   static void end_switch_sample();
+  static void* begin_stack(detail::TaskControl& task);
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
 
   Result<Stack> begin_spawn(std::size_t stack_size_bytes);
-  void finish_spawn(detail::TaskControl& task, std::byte* frame_begin);
+  void finish_spawn(detail::TaskControl& task);
   void drop_reference(detail::TaskControl& task);
   void begin_create_sample();
   void end_create_sample();
@@ -209,8 +212,11 @@ inline bool Scheduler::has_next_task() const {
 }
 
 [[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
-  const detail::ReadyRing::Entry next = ready_.pop();
+  detail::ReadyRing::Entry next = ready_.pop();
   running_ = static_cast<detail::TaskControl*>(next.owner);
+  if (next.is_fresh()) [[unlikely]] {
+    next.frame = begin_stack(*running_);
+  }
   return next;
 }
 
@@ -228,14 +234,12 @@ inline Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
   return stack;
 }
 
-inline void Scheduler::finish_spawn(detail::TaskControl& task, std::byte* frame_begin) {
-  task.id = ++last_task_id_;
+inline void Scheduler::finish_spawn(detail::TaskControl& task) {
   all_tasks_.push_back(task);
   statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
-  sites_.spawned(task, frame_begin);
-  task.prepare<&Scheduler::enter_task>(task.stack.base, frame_begin);
+  sites_.spawned(task);
   ready_.reserve(statistics_.task_count + ready_strand_count_);
-  ready_.push(&task, task.frame);
+  ready_.push_fresh(&task);
   if (create_sample_start_ != 0) [[unlikely]] {
     end_create_sample();
   }
@@ -247,15 +251,15 @@ inline void Scheduler::drop_reference(detail::TaskControl& task) {
   if (task.flags != 0) --flagged_count_;
   static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
   --statistics_.task_count;
-  stacks_.release(task.stack);
+  stacks_.release(task.stack());
 }
 
 namespace detail {
 
-inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group)
-    : TaskHead(owner), stack(own_stack), spawned_at(owner.turn_time()) {
-  state_since = spawned_at;
-  is_member = group != nullptr;
+inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
+                                const std::source_location& site)
+    : TaskHead(owner, owner.turn_time(), own_stack, group != nullptr), stack_top(own_stack.top) {
+  new (&top()) TaskTop(++owner.last_task_id_, owner.turn_time(), site);
   if (is_member) {
     std::construct_at(&membership, *group, *this);
   } else {

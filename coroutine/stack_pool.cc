@@ -98,7 +98,7 @@ Result<Stack> StackPool::acquire_slowly(std::size_t size_bytes, Purpose purpose)
   stacks.note_demand();
   in_use_count_peak_ = std::max(in_use_count_peak_, in_use_count());
   quick_in_use_count_max_ = std::min(in_use_count_peak_, ordinary_count_max_);
-  return stack_at(top, stacks.slot(), size_class);
+  return stack_at(top, size_class);
 }
 
 // Sees to it that there is a cold stack, primed if possible.

@@ -114,7 +114,7 @@ class StackPool {
       detail::StackClass& stacks = classes_[size_class];
       if (stacks.pops_quickly() && in_use_count() < quick_in_use_count_max_) [[likely]] {
         ++acquired_count_;
-        return stack_at(stacks.pop(), stacks.slot(), size_class);
+        return stack_at(stacks.pop(), size_class);
       }
     }
     return acquire_slowly(size_bytes, purpose);
@@ -129,6 +129,12 @@ class StackPool {
 #endif
     ++released_count_;
     classes_[stack.size_class].push(stack.top);
+  }
+
+  // The stack with that top: the rest of it follows.
+  static Stack stack_at(std::byte* top, std::size_t size_class) {
+    const detail::StackSlot slot{.stack_size_bytes = stack_size_bytes_min << size_class};
+    return {.base = slot.base(top), .top = top, .size_class = size_class};
   }
 
   // A small step of upkeep for idle time: remembers demand, gives back the memory of at most
@@ -156,10 +162,6 @@ class StackPool {
   }
   std::size_t in_use_count() const { return acquired_count_ - released_count_; }
   std::uint64_t event_count() const { return acquired_count_ + released_count_; }
-
-  static Stack stack_at(std::byte* top, const detail::StackSlot& slot, std::size_t size_class) {
-    return {.base = slot.base(top), .top = top, .size_class = size_class};
-  }
 
   Result<Stack> acquire_slowly(std::size_t size_bytes, Purpose purpose);
   Result<void> provide(detail::StackClass& stacks);

@@ -18,12 +18,11 @@ void print_stray_exception(const StrayException& stray) {
   std::fputs(line.c_str(), stderr);
 }
 
-Error detail::stray_exception_error(TaskControl& task,
-                                                     const std::exception* exception) {
+Error detail::stray_exception_error(TaskControl& task, const std::exception* exception) {
   const NoSuspend indivisible;
   TaskAccess::tell_of_stray_exception(
       task, {.task_name = task.name(),
-             .spawn_site = task.site,
+             .spawn_site = task.top().site,
              .what = exception != nullptr ? exception->what() : "(no std::exception)"});
   std::string message = "task \"" + std::string(task.name()) + "\" ended with a stray exception";
   if (exception != nullptr) message.append(": ").append(exception->what());

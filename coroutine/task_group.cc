@@ -27,7 +27,7 @@ void TaskGroup::add(detail::TaskControl& child) {
   if (cancels_new_) child.cancel();
 }
 
-void detail::group_child_ended(TaskControl& child, Result<void> outcome) {
+void detail::group_child_ended(TaskControl& child, Result<void>&& outcome) {
   TaskGroup& group = child.membership.group;
   child.membership.unlink();
   if (!outcome && group.first_error_) group.first_error_ = std::move(outcome);

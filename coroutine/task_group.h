@@ -56,7 +56,7 @@ class TaskGroup {
   std::size_t size() const { return child_count_; }
 
  private:
-  friend void detail::group_child_ended(detail::TaskControl& child, Result<void> outcome);
+  friend void detail::group_child_ended(detail::TaskControl& child, Result<void>&& outcome);
 
   void add(detail::TaskControl& child);
 

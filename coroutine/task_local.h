@@ -45,7 +45,7 @@ class TaskLocal {
   // task ends.
   T* get() const {
     const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
-    return task == nullptr ? nullptr : find(task->locals);
+    return task == nullptr || !task->has_locals ? nullptr : find(*task->locals());
   }
 
   // Gives the running task that value, and returns where it lies from then on.
@@ -53,8 +53,9 @@ class TaskLocal {
   T& set(U&& value) const {
     detail::TaskControl* const task = detail::TaskAccess::running_or_null();
     check(task != nullptr, "only a task has task-local values, the loop has none");
-    if (T* const present = find(task->locals)) return *present = std::forward<U>(value);
-    return task->locals.add<Node>(this, type, std::forward<U>(value)).value;
+    detail::TaskLocals& locals = task->begin_locals();
+    if (T* const present = find(locals)) return *present = std::forward<U>(value);
+    return locals.add<Node>(this, type, std::forward<U>(value)).value;
   }
 
  private:

@@ -355,9 +355,8 @@ net::HttpResponse sites_as_text(const std::vector<coroutine::SpawnSite>& sites) 
 
 net::HttpResponse sites_page(const Node& node, const net::HttpRequest& request) {
   auto sites = node.scheduler().sites();
-  std::ranges::sort(sites, std::greater{}, [](const auto& site) {
-    return std::tuple(site.cpu, site.spawned_count);
-  });
+  std::ranges::sort(sites, std::greater{},
+                    [](const auto& site) { return std::tuple(site.cpu, site.spawned_count); });
   return in_format(
       request, [&] { return sites_as_json(sites); }, [&] { return sites_as_text(sites); });
 }

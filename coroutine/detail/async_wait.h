@@ -2,8 +2,8 @@
 //
 // Nothing but a reference to the operation, which lives as long as the co_await expression: all
 // else is in the strand, so that a coroutine which waits in many places has a small frame. For the
-// same reason what they give for nothing is one word, a Waited, and not the 56 bytes of a
-// Result<void>: compilers keep both in the frame.
+// same reason what they give for nothing is one word, a Waited, and not the two of a Result<void>:
+// compilers keep both in the frame.
 #pragma once
 
 #include <array>

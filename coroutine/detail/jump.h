@@ -33,12 +33,6 @@ struct Transfer {
 // Where above its frame the saved registers of a flow begin, and behind them what it uses next.
 inline constexpr std::size_t saved_begin = COROLANE_OWN_JUMP ? 0x38 : 0;
 
-// Whether a flow has yet to begin. A guess, good enough for prefetching: the frame of one that has
-// been suspended lies two words below a stack pointer, which is a multiple of 16.
-inline bool is_fresh(const void* frame) {
-  return COROLANE_OWN_JUMP && (reinterpret_cast<std::uintptr_t>(frame) & 8) == 0;
-}
-
 // The frame of a flow that will begin with `entry` on the stack that ends at `top`.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer));
 

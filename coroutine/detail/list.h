@@ -7,7 +7,7 @@ namespace corolane::coroutine::detail {
 template <typename Tag>
 class ListNode {
  public:
-  ListNode() = default;
+  ListNode() {}  // NOLINT(modernize-use-equals-default): a list that takes it links it.
   ListNode(const ListNode&) = delete;
   ListNode& operator=(const ListNode&) = delete;
 
@@ -21,8 +21,8 @@ class ListNode {
   template <typename, typename>
   friend class List;
 
-  ListNode* next_ = nullptr;
-  ListNode* previous_ = nullptr;
+  ListNode* next_;
+  ListNode* previous_;
 };
 
 template <typename T, typename Tag>

@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "coroutine/base/check.h"
-#include "coroutine/detail/task_control.h"
 #include "coroutine/detail/task_access.h"
+#include "coroutine/detail/task_control.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -64,12 +64,13 @@ std::size_t size_of(const Stack& stack) {
 }
 
 void report(const TaskControl& task, const std::byte* address) {
+  const std::source_location& site = task.top().site;
   ReportText text;
-  text.add("stack overflow: task ").add(task.id).add(" \"").add_name(task.name());
-  text.add("\" needs more than its ").add(size_of(task.stack)).add(" bytes of stack\n");
+  text.add("stack overflow: task ").add(task.top().id).add(" \"").add_name(task.name());
+  text.add("\" needs more than its ").add(size_of(task.stack())).add(" bytes of stack\n");
   text.add("  at address 0x").add(reinterpret_cast<std::uintptr_t>(address), 16).add(", ");
-  text.add(static_cast<std::uint64_t>(task.stack.base - address)).add(" bytes below the end\n");
-  text.add("  spawned at ").add(task.site.file_name()).add(":").add(task.site.line()).add("\n");
+  text.add(static_cast<std::uint64_t>(task.stack().base - address)).add(" bytes below the end\n");
+  text.add("  spawned at ").add(site.file_name()).add(":").add(site.line()).add("\n");
   text.write_to(STDERR_FILENO);
 }
 
@@ -117,8 +118,9 @@ bool has_signal_stack() {
 }
 
 bool is_below(const TaskControl* task, const std::byte* address) {
-  return task != nullptr && address < task->stack.base &&
-         address >= task->stack.base - StackPool::guard_size_bytes;
+  if (task == nullptr) return false;
+  const std::byte* const base = task->stack().base;
+  return address < base && address >= base - StackPool::guard_size_bytes;
 }
 
 }  // namespace

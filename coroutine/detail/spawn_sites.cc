@@ -8,40 +8,40 @@ namespace corolane::coroutine::detail {
 
 SpawnSiteRecord& SpawnSites::find(const TaskControl& task) {
   // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits are mixed best.
-  const std::uint64_t mixed = key_of(task.site) * 0x9E37'79B9'7F4A'7C15;
+  const std::uint64_t mixed = key_of(task.top().site) * 0x9E37'79B9'7F4A'7C15;
   std::size_t bucket = mixed >> (64 - std::countr_zero(bucket_count));
   for (; buckets_[bucket] != 0; bucket = (bucket + 1) % bucket_count) {
     SpawnSiteRecord& record = records_[buckets_[bucket] - std::size_t{1}];
-    if (key_of(record.place) == key_of(task.site)) return record;
+    if (key_of(record.place) == key_of(task.top().site)) return record;
   }
   // The last record is for all that come too late: it has no place, so nobody finds it.
   if (records_.size() == site_count_max) return records_.back();
   SpawnSiteRecord& record = records_.emplace_back();
   if (records_.size() < site_count_max) {
-    record.place = task.site;
+    record.place = task.top().site;
     record.task_name = task.name();
     buckets_[bucket] = static_cast<std::uint16_t>(records_.size());
   }
   return record;
 }
 
-void SpawnSites::begin_measuring(TaskControl& task, std::byte* frame_begin) {
+void SpawnSites::begin_measuring(TaskControl& task) {
   if (measure_interval_ == 0) return;
   task.site_record->measured_next += measure_interval_;
-  task.stack_is_measured = blank_stack(task.stack.base, frame_begin);
+  task.stack_is_measured = blank_stack(task.stack().base, reinterpret_cast<std::byte*>(&task));
 }
 
 void SpawnSites::measure(const TaskControl& task) {
   SpawnSiteRecord& record = *task.site_record;
+  const Stack stack = task.stack();
   // Less than a page above the end is taken by the colour.
-  const auto size_bytes =
-      std::bit_floor(static_cast<std::size_t>(task.stack.top - task.stack.base));
+  const auto size_bytes = std::bit_floor(static_cast<std::size_t>(stack.top - stack.base));
   // The control block is the lowest of what lay on the stack before the task began.
-  const auto* const lowest = lowest_use(task.stack.base, reinterpret_cast<const std::byte*>(&task));
+  const auto* const lowest = lowest_use(stack.base, reinterpret_cast<const std::byte*>(&task));
   ++record.measured_count;
   record.stack_size_bytes = std::max(record.stack_size_bytes, size_bytes);
   record.stack_used_bytes_max =
-      std::max(record.stack_used_bytes_max, static_cast<std::size_t>(task.stack.top - lowest));
+      std::max(record.stack_used_bytes_max, static_cast<std::size_t>(stack.top - lowest));
 }
 
 std::vector<SpawnSite> SpawnSites::all() const {

@@ -39,13 +39,15 @@ class SpawnSites {
   // off.
   explicit SpawnSites(std::uint32_t measure_interval) : measure_interval_(measure_interval) {}
 
-  // Before it runs: nothing below `frame_begin` on its stack is in use.
-  void spawned(TaskControl& task, std::byte* frame_begin) {
-    if (newest_ == nullptr || key_of(newest_->place) != key_of(task.site)) newest_ = &find(task);
+  // Before it runs: nothing below its control block is in use.
+  void spawned(TaskControl& task) {
+    if (newest_ == nullptr || key_of(newest_->place) != key_of(task.top().site)) {
+      newest_ = &find(task);
+    }
     SpawnSiteRecord& record = *newest_;
     task.site_record = &record;
     if (++record.spawned_count == record.measured_next) [[unlikely]] {
-      begin_measuring(task, frame_begin);
+      begin_measuring(task);
     }
   }
 
@@ -71,7 +73,7 @@ class SpawnSites {
   }
 
   SpawnSiteRecord& find(const TaskControl& task);
-  void begin_measuring(TaskControl& task, std::byte* frame_begin);
+  void begin_measuring(TaskControl& task);
   static void measure(const TaskControl& task);
 
   std::uint32_t measure_interval_;

@@ -40,10 +40,7 @@ class alignas(128) StackClass {
   // Whether the next warm stack leaves the present peak of demand as it is.
   bool pops_quickly() const { return idle_end_ > quick_end_; }
   // Takes the hottest stack; there is a warm one.
-  std::byte* pop() {
-    if (idle_end_ - quick_end_ > prefetch_lead) prefetch(idle_end_[-1 - prefetch_lead]);
-    return *--idle_end_;
-  }
+  std::byte* pop() { return *--idle_end_; }
   // Takes a cold one; there is one, and none that is warm.
   std::byte* pop_cold();
   void push(std::byte* top) { *idle_end_++ = top; }
@@ -71,18 +68,8 @@ class alignas(128) StackClass {
   std::size_t demand() const;
 
  private:
-  // Who takes one stack often takes many, and thousands of tops do not fit into the nearest cache:
-  // what a new task writes first is fetched this many stacks ahead.
-  static constexpr std::ptrdiff_t prefetch_lead = 3;
-  static constexpr int prefetch_line_count = 8;
   static constexpr std::size_t full_age_max = bucket_count / 2;
 
-  static void prefetch(const std::byte* top) {
-#pragma GCC unroll 8
-    for (int line = 1; line <= prefetch_line_count; ++line) {
-      __builtin_prefetch(top - line * 64, /*rw=*/1);
-    }
-  }
   static std::size_t distance(std::byte* const* begin, std::byte* const* end) {
     return static_cast<std::size_t>(end - begin);
   }

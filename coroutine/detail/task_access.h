@@ -35,9 +35,8 @@ class TaskAccess {
     check(Scheduler::running_strand_ != nullptr, "a task or a stackless coroutine runs");
     return Scheduler::running_strand_;
   }
-  // `frame_begin` is the lowest byte that the frame uses: the stack proper begins below it.
-  static void finish_spawn(Scheduler& scheduler, TaskControl& task, void* frame_begin) {
-    scheduler.finish_spawn(task, static_cast<std::byte*>(frame_begin));
+  static void finish_spawn(Scheduler& scheduler, TaskControl& task) {
+    scheduler.finish_spawn(task);
   }
   static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
 
@@ -58,7 +57,7 @@ class TaskAccess {
   }
   static void inherit_locals(TaskControl& child) {
     const TaskControl* const parent = Scheduler::running_;
-    if (parent != nullptr && !parent->locals.empty()) child.locals.inherit(parent->locals);
+    if (parent != nullptr && parent->has_locals) child.begin_locals().inherit(*parent->locals());
   }
 
   // Suspends the running task until somebody makes it ready.

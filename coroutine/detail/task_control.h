@@ -1,5 +1,12 @@
 // The control block of a task: lies at the top of the task's own stack, so that creating a task
-// allocates nothing. Its callable and its result lie next to it (task_frame.h).
+// allocates nothing.
+//
+//   | stack proper | TaskControl | function, result | ... | TaskTop |
+//                  ^ a multiple of 64                               ^ the top of the stack
+//
+// Of tens of thousands of tasks none is in the cache: beginning and ending touch the first two
+// lines, which hold a small function, too (task_frame.h). The last one is only written, for those
+// who will ask about the task.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +22,13 @@
 #include "coroutine/detail/context.h"
 #include "coroutine/detail/cpu_meter.h"
 #include "coroutine/detail/list.h"
+#include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_locals.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/task_info.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
-class NoSuspend;
 class Scheduler;
 class TaskGroup;
 }  // namespace corolane::coroutine
@@ -33,7 +40,11 @@ struct TaskControl;
 
 // The first cache line of a control block: what waiting and waking touch.
 struct TaskHead : Context {
-  explicit TaskHead(Scheduler& owner) : scheduler(owner) {}
+  TaskHead(Scheduler& owner, TimePoint now, const Stack& stack, bool of_group)
+      : is_member(of_group),
+        stack_size_class(static_cast<std::uint8_t>(stack.size_class)),
+        state_since(now),
+        scheduler(owner) {}
 
   // Why the task may not simply suspend.
   static constexpr std::uint8_t cancelled_flag = 1;
@@ -42,18 +53,19 @@ struct TaskHead : Context {
   std::uint8_t flags = 0;
   TaskState state = TaskState::ready;  // Also while it runs.
   bool has_begun = false;
+  bool is_member;                  // Of a group, rather than owned by a handle.
+  bool has_locals = false;         // Values of its own: TaskTop::locals has begun.
   bool stack_is_measured = false;  // See SpawnSites.
   // One for the running task, one for a handle that has not given it up.
   std::uint8_t reference_count = 1;
-  bool is_member = false;  // Of a group, rather than owned by a handle.
-  std::uint8_t name_size = 0;
+  std::uint8_t stack_size_class;
   const char* waiting_for = nullptr;  // Null unless suspended in a wait.
   Wait* wait = nullptr;               // The one that cancel() may end.
   TimePoint state_since;
   Scheduler& scheduler;
   // Calls the task's function and keeps its result; nothing escapes it.
   void (*run)(TaskControl& task) = nullptr;
-  SpawnSiteRecord* site_record = nullptr;
+  SpawnSiteRecord* site_record;
 };
 
 // Of the child of a group.
@@ -64,11 +76,25 @@ struct Membership : ListNode<struct MembershipTag> {
   TaskControl& task;
 };
 
-// The members are in the order of their use: beginning and ending touch the first two lines, the
-// rest is only written, for those who will ask about the task.
+// The last on the stack of each task: its values, and who it is.
+struct TaskTop {
+  TaskTop(TaskId its_id, TimePoint now, const std::source_location& place)
+      : id(its_id), spawned_at(now), site(place) {}
+
+  Slot<TaskLocals> locals;
+  TaskId id;
+  TimePoint spawned_at;
+  std::source_location site;
+  CpuTime cpu;
+  static constexpr std::size_t name_size_max = 31;
+  std::array<char, name_size_max> name_text;
+  std::uint8_t name_size = 0;
+};
+
 struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   // `group` is null for a task that has a handle.
-  TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group);
+  TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
+              const std::source_location& site);
   ~TaskControl() {}  // NOLINT(modernize-use-equals-default): of the union.
 
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.
@@ -77,7 +103,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   // Scheduler::flagged_count_ follows.
   void set_flag(std::uint8_t flag);
   void clear_flag(std::uint8_t flag);
-  std::string_view name() const { return {name_text.data(), name_size}; }
+  std::string_view name() const { return {top().name_text.data(), top().name_size}; }
   void set_name(std::string_view name);
 
   // A task has an owner of one of two kinds: a group, or a handle that others may join through.
@@ -85,23 +111,27 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
     Membership membership;
     WaitQueue joiners;
   };
-  Stack stack;
+  std::byte* const stack_top;
 
-  TaskLocals locals;
-  TaskId id = 0;
-  TimePoint spawned_at;
-  std::source_location site;
-  CpuTime cpu;
-  static constexpr std::size_t name_size_max = 31;
-  std::array<char, name_size_max + 1> name_text;
-  const NoSuspend* no_suspend = nullptr;  // The innermost.
+  Stack stack() const { return StackPool::stack_at(stack_top, stack_size_class); }
+  TaskTop& top() const { return *reinterpret_cast<TaskTop*>(stack_top - sizeof(TaskTop)); }
+  // Null when it has no values.
+  TaskLocals* locals() const { return has_locals ? &top().locals.value : nullptr; }
+  TaskLocals& begin_locals();
 };
+
+inline TaskLocals& TaskControl::begin_locals() {
+  if (!has_locals) top().locals.begin();
+  has_locals = true;
+  return top().locals.value;
+}
 
 // In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost as
 // much as all the rest of the control block.
 [[gnu::always_inline]] inline void TaskControl::set_name(std::string_view name) {
-  const std::size_t size = std::min(name.size(), name_size_max);
-  name_size = static_cast<std::uint8_t>(size);
+  const std::size_t size = std::min(name.size(), TaskTop::name_size_max);
+  auto& name_text = top().name_text;
+  top().name_size = static_cast<std::uint8_t>(size);
   const auto copy = [&]<std::size_t piece>(std::integral_constant<std::size_t, piece>) {
     std::memcpy(name_text.data(), name.data(), piece);
     std::memcpy(name_text.data() + size - piece, name.data() + size - piece, piece);

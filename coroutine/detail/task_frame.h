@@ -33,15 +33,15 @@ struct JoinedType<Result<T>> {
 Error stray_exception_error(TaskControl& task, const std::exception* exception);
 
 // Tells its group that a child has ended, and how it failed if it did.
-void group_child_ended(TaskControl& child, Result<void> outcome);
+void group_child_ended(TaskControl& child, Result<void>&& outcome);
 
 template <typename F, typename T>
 struct TaskFrame : TaskControl {
   template <typename G>
-  TaskFrame(Scheduler& owner, const Stack& own_stack, TaskGroup* group, G&& body)
-      : TaskControl(owner, own_stack, group) {
+  TaskFrame(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
+            const std::source_location& site, G&& body)
+      : TaskControl(owner, own_stack, group, site) {
     run = [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); };
-    locals.set_room(locals_room);
     function.begin(std::forward<G>(body));
   }
 
@@ -49,7 +49,7 @@ struct TaskFrame : TaskControl {
     Result<void> outcome = call_function();
     // What it captured and kept ends inside the task, where it may suspend.
     function.end();
-    if (!locals.empty()) locals.destroy_all();
+    if (has_locals) locals()->destroy_all();
     if constexpr (std::is_void_v<T>) {
       if (is_member) return group_child_ended(*this, std::move(outcome));
       if (outcome) result.begin();
@@ -78,7 +78,6 @@ struct TaskFrame : TaskControl {
 
   Slot<F> function;        // There until it has returned.
   Slot<Result<T>> result;  // There from then on until it is joined; never in a group.
-  TaskLocals::Room locals_room;
 };
 
 // Makes a task ready that runs `body`, with one reference held by itself and, unless it is the
@@ -96,15 +95,14 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
     return std::move(acquired.error());
   }
   const Stack& stack = *acquired;
-  check(sizeof(Frame) <= static_cast<std::size_t>(stack.top - stack.base) / 2,
+  check(sizeof(Frame) + sizeof(TaskTop) <= static_cast<std::size_t>(stack.top - stack.base) / 2,
         "a task's captures and result fill at most half of its stack");
-  const auto top = reinterpret_cast<std::uintptr_t>(stack.top);
-  auto* const place = stack.top - (top - ((top - sizeof(Frame)) & ~(alignment - 1)));
-  auto* const frame = new (place) Frame(scheduler, stack, group, std::forward<F>(body));
+  const auto end = reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(TaskTop);
+  auto* const place = reinterpret_cast<Frame*>((end - sizeof(Frame)) & ~(alignment - 1));
+  auto* const frame = new (place) Frame(scheduler, stack, group, site, std::forward<F>(body));
   frame->set_name(name);
-  frame->site = site;
   TaskAccess::inherit_locals(*frame);
-  TaskAccess::finish_spawn(scheduler, *frame, place);
+  TaskAccess::finish_spawn(scheduler, *frame);
   return frame;
 }
 

@@ -21,17 +21,17 @@ void TaskLocals::destroy_all() noexcept {
 
 void* TaskLocals::allocate(std::size_t size_bytes, std::size_t alignment) {
   const std::size_t begin = (room_used_bytes_ + alignment - 1) / alignment * alignment;
-  if (alignment > alignof(std::max_align_t) || begin + size_bytes > sizeof(Room::bytes)) {
+  if (alignment > alignof(std::max_align_t) || begin + size_bytes > room_.size()) {
     return ::operator new(size_bytes, std::align_val_t{heap_alignment});
   }
   room_used_bytes_ = begin + size_bytes;
-  return room_ + begin;
+  return room_.data() + begin;
 }
 
 void TaskLocals::deallocate(Node* node) {
   const void* const place = node;
   const std::less<const void*> below;
-  const bool is_in_room = !below(place, room_) && below(place, room_ + sizeof(Room::bytes));
+  const bool is_in_room = !below(place, room_.data()) && below(place, room_.data() + room_.size());
   if (!is_in_room) ::operator delete(node, std::align_val_t{heap_alignment});
 }
 

@@ -26,14 +26,7 @@ class TaskLocals {
     const Type* type;
   };
 
-  // Where the first few lie. Not cleared: a task without values does not touch it.
-  struct Room {
-    Room() {}  // NOLINT(modernize-use-equals-default): that would clear it.
-    alignas(std::max_align_t) std::array<std::byte, 128> bytes;
-  };
-  void set_room(Room& room) { room_ = room.bytes.data(); }
-
-  bool empty() const { return first_ == nullptr; }
+  TaskLocals() {}  // NOLINT(modernize-use-equals-default): that would clear the room.
 
   // The value of that key, or null. One step for each value that the task has.
   Node* find(const void* key) const {
@@ -65,8 +58,9 @@ class TaskLocals {
   void deallocate(Node* node);
 
   Node* first_ = nullptr;
-  std::byte* room_ = nullptr;
   std::size_t room_used_bytes_ = 0;
+  // Where the first few lie.
+  alignas(std::max_align_t) std::array<std::byte, 112> room_;
 };
 
 }  // namespace corolane::coroutine::detail

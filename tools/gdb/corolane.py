@@ -100,9 +100,18 @@ def control_blocks(scheduler):
         node = node["next_"]
 
 
+def stack_of(top, size_class):
+    """The addresses of a stack of the pool: see StackSlot and StackPool::stack_at()."""
+    page = 4096
+    end = -(-top // page) * page
+    return range(end - page - (16384 << size_class), top)
+
+
 def read_task(control, ready, loop_frames):
     """`ready` are the frames in the ready ring, `loop_frames` those of all loops."""
-    stack = range(int(control["stack"]["base"]), int(control["stack"]["top"]))
+    stack = stack_of(int(control["stack_top"]), int(control["stack_size_class"]))
+    top_type = gdb.lookup_type(f"{NAMESPACE}detail::TaskTop")
+    top = gdb.Value(stack.stop - top_type.sizeof).cast(top_type.pointer()).dereference()
     state = str(control["state"]).rpartition("::")[2]
     frame = 0
     if state == "suspended":
@@ -116,11 +125,11 @@ def read_task(control, ready, loop_frames):
             state, frame = "new", 0
     if state == "running" and thread_on(stack) is not None:
         frame = 0
-    size = int(control["name_size"])
-    name = memory(int(control["name_text"].address), size).decode(errors="replace")
-    site = control["site"]["_M_impl"]
+    size = int(top["name_size"])
+    name = memory(int(top["name_text"].address), size).decode(errors="replace")
+    site = top["site"]["_M_impl"]
     return Task(
-        id=int(control["id"]),
+        id=int(top["id"]),
         name=name,
         state=state,
         waits_for=text(control["waiting_for"]),
