@@ -47,7 +47,7 @@ class Scheduler {
   struct Options {
     StackPool::Options stacks = {};
     // One switch in so many is timed, so the figures are production's own; 0 switches it off.
-    std::uint32_t switch_sample_interval = 509;
+    std::uint32_t switch_sample_interval = 1'021;
     std::uint32_t create_sample_interval = 61;
     // The stack of one task in so many of each place that spawns, and of its first, is measured:
     // see sites(). It costs that task some system calls and the pages of its stack; 0 switches it

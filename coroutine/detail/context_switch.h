@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "coroutine/detail/context.h"
@@ -32,9 +33,13 @@ class ContextSwitch {
   // The same, and calls `on_top` on the stack of `to`, which has begun, before that goes on.
   template <void (*on_top)()>
   static void switch_to_below(Context& from, void*& from_frame, Context& to, void* to_frame) {
-    const SavedState state;
+    // Not always: to load what is there already takes longer than the rest.
+    std::optional<SavedState> state;
+    if (!ThreadState::here.is_clean()) state.emplace();
+    const int error_number = *ThreadState::here.error_number;
     before_jump(from, to, false);
     arrive(jump_on_top<on_top>(to_frame, static_cast<void*>(&from_frame)), &from);
+    *ThreadState::here.error_number = error_number;
   }
 
   // The first two for a flow that ends here, without exceptions: `from` may be reused as soon as
@@ -50,7 +55,7 @@ class ContextSwitch {
   }
   template <void (*on_top)()>
   [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
-    FloatingPointState::exchange({});
+    if (!FloatingPointState::is_clean()) FloatingPointState::exchange({});
     before_jump(from, to, true);
     jump_on_top<on_top>(to_frame, static_cast<void*>(&from.frame));
     __builtin_unreachable();

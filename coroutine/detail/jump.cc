@@ -21,6 +21,7 @@ void* make_frame(std::byte* top, std::size_t, void (*entry)(Transfer)) {
 #else
 
 #include <boost/context/detail/fcontext.hpp>
+#include <cfenv>
 #include <type_traits>
 
 namespace corolane::coroutine::detail {
@@ -47,8 +48,15 @@ static_assert(
 
 }  // namespace
 
+// Boost.Context gives the flow the floating-point control words of whoever calls this, who may be
+// about to leave and not have put the usual ones back.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer)) {
-  return corolane_make_fcontext(top, size_bytes, entry);
+  std::fenv_t present;
+  std::fegetenv(&present);
+  std::fesetenv(FE_DFL_ENV);
+  void* const frame = corolane_make_fcontext(top, size_bytes, entry);
+  std::fesetenv(&present);
+  return frame;
 }
 
 }  // namespace corolane::coroutine::detail

@@ -2,7 +2,6 @@
 // anything, an allocation or printf() included.
 #include "coroutine/detail/overflow_watch.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,15 +13,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "coroutine/base/check.h"
+#include "coroutine/detail/signal_stack.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
 
 namespace corolane::coroutine::detail {
 namespace {
-
-// The handler itself needs a few KiB; the one that it hands on to may want more.
-constexpr std::size_t signal_stack_size_bytes = 64 * 1024;
 
 constinit struct sigaction previous_action = {};
 
@@ -111,12 +107,6 @@ bool install_handler() {
   return true;
 }
 
-bool has_signal_stack() {
-  stack_t present = {};
-  ::sigaltstack(nullptr, &present);
-  return (present.ss_flags & SS_DISABLE) == 0;
-}
-
 bool is_below(const TaskControl* task, const std::byte* address) {
   if (task == nullptr) return false;
   const std::byte* const base = task->stack().base;
@@ -128,23 +118,11 @@ bool is_below(const TaskControl* task, const std::byte* address) {
 OverflowWatch::OverflowWatch(const TaskControl* around) : outer_(innermost_), around_(around) {
   [[maybe_unused]] static const bool installed = install_handler();
   innermost_ = this;
-  if (has_signal_stack()) return;
-  void* const memory = ::mmap(nullptr, signal_stack_size_bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  // Without it an overflow is as deadly as with it, only silent.
-  if (memory == MAP_FAILED) return;
-  signal_stack_ = static_cast<std::byte*>(memory);
-  const stack_t signal_stack = {.ss_sp = memory, .ss_flags = 0, .ss_size = signal_stack_size_bytes};
-  check(::sigaltstack(&signal_stack, nullptr) == 0, "a signal stack of 64 KiB is large enough");
+  // The stack itself has no room left then. Without another an overflow is as deadly, only silent.
+  static_cast<void>(give_thread_signal_stack());
 }
 
-OverflowWatch::~OverflowWatch() {
-  innermost_ = outer_;
-  if (signal_stack_ == nullptr) return;
-  const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
-  ::sigaltstack(&none, nullptr);
-  ::munmap(signal_stack_, signal_stack_size_bytes);
-}
+OverflowWatch::~OverflowWatch() { innermost_ = outer_; }
 
 const TaskControl* OverflowWatch::overflowed(const void* address) {
   const auto* const byte = static_cast<const std::byte*>(address);

@@ -13,8 +13,6 @@
 // fault, untouched.
 #pragma once
 
-#include <cstddef>
-
 namespace corolane::coroutine::detail {
 
 struct TaskControl;
@@ -38,9 +36,6 @@ class OverflowWatch {
 
   const OverflowWatch* const outer_;
   const TaskControl* const around_;
-  // What signals are handled on, since the stack itself has no room left then. Null when the
-  // thread had one already.
-  std::byte* signal_stack_ = nullptr;
 };
 
 }  // namespace corolane::coroutine::detail

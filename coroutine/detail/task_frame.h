@@ -99,6 +99,10 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
         "a task's captures and result fill at most half of its stack");
   const auto end = reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(TaskTop);
   auto* const place = reinterpret_cast<Frame*>((end - sizeof(Frame)) & ~(alignment - 1));
+  // What will be written, all at once: the stores themselves would fetch line after line.
+  __builtin_prefetch(place, /*rw=*/1);
+  __builtin_prefetch(reinterpret_cast<std::byte*>(place) + 64, /*rw=*/1);
+  __builtin_prefetch(stack.top - 64, /*rw=*/1);
   auto* const frame = new (place) Frame(scheduler, stack, group, site, std::forward<F>(body));
   frame->set_name(name);
   TaskAccess::inherit_locals(*frame);

@@ -183,6 +183,16 @@ TEST(TaskTest, AMovedTaskIsOwnedByItsNewHandle) {
   EXPECT_EQ(owner.join(), 3);
 }
 
+TEST(TaskTest, ARefusalIsMovedLikeATask) {
+  const TaskOptions above{.stack_size_bytes = StackPool::stack_size_bytes_max + 1};
+  Task<void> refused = spawn("too large", [] {}, above);
+  Task<void> moved = std::move(refused);
+  EXPECT_THAT(refused.join(), fails_with(Code::failed_precondition));  // NOLINT: promised.
+  EXPECT_THAT(moved.join(), fails_with(Code::invalid_argument));
+  refused = std::move(moved);
+  EXPECT_THAT(refused.join(), fails_with(Code::invalid_argument));
+}
+
 TEST(TaskTest, ATaskIsJoinedOnce) {
   auto task = spawn("once", [] { return 3; });
   EXPECT_EQ(task.join(), 3);
