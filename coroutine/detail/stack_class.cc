@@ -43,7 +43,7 @@ std::size_t StackClass::cut(const StackMemory& memory, std::size_t count) {
     if (!memory.install_guards({bare_end_ - count, bare_end_}, slot_)) return 0;
   }
   bare_end_ -= count;
-  for (std::byte* top : StackTops(bare_end_, count)) {
+  for ([[maybe_unused]] std::byte* top : StackTops(bare_end_, count)) {
     static_cast<void>(VALGRIND_STACK_REGISTER(slot_.base(top), top));
   }
   return count;
