@@ -36,7 +36,8 @@ namespace corolane::coroutine {
 
 // What a stackless coroutine returns: a call that begins when it is awaited, once. It ends with
 // `co_return` of a T, an Error or a Result<T>; an Async<void> that did well with `co_return {}`.
-// An exception that escapes it is Code::internal.
+// An exception that escapes it is Code::internal. What it holds, parameters included, ends in it:
+// where nothing that needs a stack may be called.
 template <typename T>
 class [[nodiscard]] Async {
  public:

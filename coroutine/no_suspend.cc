@@ -9,7 +9,8 @@
 namespace corolane::coroutine {
 namespace {
 
-// Of the running task: as long as there is one, nobody else runs on this thread.
+// Of the running task, and then of those around it when a scheduler runs inside a task: as long as
+// a task has one, no other task of its scheduler runs.
 constinit thread_local const NoSuspend* innermost = nullptr;
 
 }  // namespace
@@ -26,7 +27,9 @@ NoSuspend::~NoSuspend() {
   if (task_ == nullptr) return;
   check(innermost == this, "NoSuspend scopes end in the opposite order");
   innermost = outer_;
-  if (outer_ == nullptr) task_->clear_flag(detail::TaskHead::no_suspend_flag);
+  if (outer_ == nullptr || outer_->task_ != task_) {
+    task_->clear_flag(detail::TaskHead::no_suspend_flag);
+  }
 }
 
 void detail::check_may_suspend(const TaskControl& task) {

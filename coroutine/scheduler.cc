@@ -269,7 +269,10 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
     return;
   }
   const detail::ReadyRing::Entry next = take_next_task();
-  if (next.owner == &running) return;
+  if (next.owner == &running) {
+    switch_sample_start_ = 0;  // It was none.
+    return;
+  }
   if (timed && running_->has_begun) {
     detail::ContextSwitch::switch_to_below<&Scheduler::end_switch_sample>(running, frame, *running_,
                                                                           next.frame);
@@ -357,6 +360,11 @@ void Scheduler::charge_cpu(std::uint64_t nanoseconds) {
   } else {
     current_->loop_cpu_.add(nanoseconds);
   }
+}
+
+void Scheduler::give_up_spawn(const Stack& stack) {
+  create_sample_start_ = 0;
+  stacks_.release(stack);
 }
 
 void Scheduler::begin_create_sample() {

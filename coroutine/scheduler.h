@@ -150,6 +150,7 @@ class Scheduler {
 
   Result<Stack> begin_spawn(std::size_t stack_size_bytes);
   void finish_spawn(detail::TaskControl& task);
+  void give_up_spawn(const Stack& stack);
   void drop_reference(detail::TaskControl& task);
   void begin_create_sample();
   void end_create_sample();
@@ -213,6 +214,8 @@ inline bool Scheduler::has_next_task() const {
 
 [[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
   detail::ReadyRing::Entry next = ready_.pop();
+  // The signal handler of the CPU meter may look at it from here on.
+  std::atomic_signal_fence(std::memory_order_release);
   running_ = static_cast<detail::TaskControl*>(next.owner);
   if (next.is_fresh()) [[unlikely]] {
     next.frame = begin_stack(*running_);
@@ -235,6 +238,7 @@ inline Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
 }
 
 inline void Scheduler::finish_spawn(detail::TaskControl& task) {
+  task.top().id = ++last_task_id_;
   all_tasks_.push_back(task);
   statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
   sites_.spawned(task);
@@ -259,7 +263,7 @@ namespace detail {
 inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
                                 const std::source_location& site)
     : TaskHead(owner, owner.turn_time(), own_stack, group != nullptr), stack_top(own_stack.top) {
-  new (&top()) TaskTop(++owner.last_task_id_, owner.turn_time(), site);
+  new (&top()) TaskTop(owner.turn_time(), site);
   if (is_member) {
     std::construct_at(&membership, *group, *this);
   } else {

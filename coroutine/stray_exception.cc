@@ -1,7 +1,6 @@
 #include "coroutine/stray_exception.h"
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "coroutine/base/text.h"

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <source_location>
 #include <string_view>
 #include <utility>

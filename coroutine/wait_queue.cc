@@ -1,4 +1,4 @@
-// How a task waits: everything else of a queue is inlined.
+// What of waiting is not worth inlining, and what of it that need not be: see detail/task_wait.h.
 #include "coroutine/wait_queue.h"
 
 #include <string>

@@ -54,8 +54,8 @@ void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer)
       "xmm13", "xmm14", "xmm15", "cc", "memory"
 
 // Leaves for `to`; returns when somebody jumps back. Left through a jump and entered by none of
-// the calls and returns that the processor pairs, so its predictions stay right. The function
-// around it calls others too, so it keeps nothing below its stack pointer.
+// the calls and returns that the processor pairs, so its predictions stay right. Nothing may lie
+// below the stack pointer of the function around it: whoever uses this is built without red zone.
 [[gnu::always_inline]] inline Transfer jump(void* to, void* data) {
   asm volatile(COROLANE_LEAVE
                "popq %%rcx\n\t"

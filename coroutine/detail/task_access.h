@@ -55,9 +55,13 @@ class TaskAccess {
     }
     return Scheduler::current_->flagged_count_ == 0 ? std::uint8_t{0} : Scheduler::running_->flags;
   }
+  // Instead of finish_spawn(), when there is no task after all.
+  static void give_up_spawn(Scheduler& scheduler, const Stack& stack) {
+    scheduler.give_up_spawn(stack);
+  }
   static void inherit_locals(TaskControl& child) {
     const TaskControl* const parent = Scheduler::running_;
-    if (parent != nullptr && parent->has_locals) child.begin_locals().inherit(*parent->locals());
+    if (parent != nullptr && parent->has_locals) child.begin_locals().inherit(parent->locals());
   }
 
   // Suspends the running task until somebody makes it ready.

@@ -78,11 +78,10 @@ struct Membership : ListNode<struct MembershipTag> {
 
 // The last on the stack of each task: its values, and who it is.
 struct TaskTop {
-  TaskTop(TaskId its_id, TimePoint now, const std::source_location& place)
-      : id(its_id), spawned_at(now), site(place) {}
+  TaskTop(TimePoint now, const std::source_location& place) : spawned_at(now), site(place) {}
 
   Slot<TaskLocals> locals;
-  TaskId id;
+  TaskId id;  // Not before everything that may throw is done.
   TimePoint spawned_at;
   std::source_location site;
   CpuTime cpu;
@@ -115,8 +114,8 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
 
   Stack stack() const { return StackPool::stack_at(stack_top, stack_size_class); }
   TaskTop& top() const { return *reinterpret_cast<TaskTop*>(stack_top - sizeof(TaskTop)); }
-  // Null when it has no values.
-  TaskLocals* locals() const { return has_locals ? &top().locals.value : nullptr; }
+  // When it has any.
+  TaskLocals& locals() const { return top().locals.value; }
   TaskLocals& begin_locals();
 };
 

@@ -1,13 +1,10 @@
-// Where a task's function and result live, below its control block at the top of its stack, and
+// Where a task's function and result live, next to its control block at the top of its stack, and
 // the steps of spawning that do not depend on their types.
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -49,7 +46,7 @@ struct TaskFrame : TaskControl {
     Result<void> outcome = call_function();
     // What it captured and kept ends inside the task, where it may suspend.
     function.end();
-    if (has_locals) locals()->destroy_all();
+    if (has_locals) locals().destroy_all();
     if constexpr (std::is_void_v<T>) {
       if (is_member) return group_child_ended(*this, std::move(outcome));
       if (outcome) result.begin();
@@ -103,7 +100,13 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   __builtin_prefetch(place, /*rw=*/1);
   __builtin_prefetch(reinterpret_cast<std::byte*>(place) + 64, /*rw=*/1);
   __builtin_prefetch(stack.top - 64, /*rw=*/1);
-  auto* const frame = new (place) Frame(scheduler, stack, group, site, std::forward<F>(body));
+  Frame* frame = nullptr;
+  try {
+    frame = new (place) Frame(scheduler, stack, group, site, std::forward<F>(body));
+  } catch (...) {
+    TaskAccess::give_up_spawn(scheduler, stack);
+    throw;
+  }
   frame->set_name(name);
   TaskAccess::inherit_locals(*frame);
   TaskAccess::finish_spawn(scheduler, *frame);

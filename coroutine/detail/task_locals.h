@@ -1,6 +1,6 @@
 // What a task keeps of its task-local values (task_local.h): a list of them, the newest first.
 //
-// The first few lie next to the control block, so that a task with a request id and a trace
+// The first few lie at the top of its stack (TaskTop), so that a task with a request id and a trace
 // context allocates nothing; what does not fit goes to the heap.
 #pragma once
 

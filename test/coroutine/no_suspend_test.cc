@@ -13,6 +13,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/virtual_time.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -76,6 +77,18 @@ TEST(NoSuspendTest, OnTheLoopItDoesNothing) {
 auto names_line(std::uint_least32_t line) {
   return AllOf(HasSubstr("check failed: nothing suspends inside the NoSuspend that began at "),
                HasSubstr("no_suspend_test.cc:" + std::to_string(line) + "\n"));
+}
+
+TEST(NoSuspendTest, ASchedulerInsideHasTasksOfItsOwn) {
+  const NoSuspend indivisible;
+  VirtualTime time;
+  Scheduler inner(time);
+  EXPECT_TRUE(inner.run("inner", [] {
+    {
+      const NoSuspend also_here;
+    }
+    EXPECT_TRUE(sleep_for(1s));
+  }));
 }
 
 TEST(NoSuspendDeathTest, AWaitInsideIsABug) {

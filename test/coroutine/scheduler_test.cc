@@ -318,6 +318,17 @@ TEST(SchedulerTest, RecordsWhatSwitchingAndCreatingCost) {
   EXPECT_GE(statistics.switch_ns.count(), 20u);
 }
 
+TEST(SchedulerTest, AYieldToNobodyIsNoSampleForWhoeverComesNext) {
+  VirtualTime time;
+  Scheduler scheduler(time, {.switch_sample_interval = 2});
+  ASSERT_TRUE(scheduler.run("main", [] {
+    EXPECT_TRUE(yield());
+    EXPECT_TRUE(yield());  // The second switch, had there been one.
+    EXPECT_TRUE(spawn("child", [] {}).join());
+  }));
+  EXPECT_EQ(scheduler.statistics().switch_ns.count(), 1u);  // Back from the child, the fourth.
+}
+
 TEST(SchedulerTest, SamplesNothingWhenSwitchedOff) {
   VirtualTime time;
   Scheduler scheduler(time, {.switch_sample_interval = 0, .create_sample_interval = 0});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coroutine/event.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
 #include "test/support/matchers.h"
 
@@ -181,6 +182,18 @@ TEST(TaskTest, AMovedTaskIsOwnedByItsNewHandle) {
   auto task = spawn("moved", [] { return 3; });
   Task<int> owner = std::move(task);
   EXPECT_EQ(owner.join(), 3);
+}
+
+TEST(TaskTest, AFunctionThatCannotBeCopiedLeavesNothingBehind) {
+  struct Uncopyable {
+    Uncopyable() = default;
+    Uncopyable(const Uncopyable&) { throw std::runtime_error("not this one"); }
+    void operator()() const {}
+  };
+  const Uncopyable body;
+  const auto created_count = Scheduler::current().statistics().created_count;
+  EXPECT_THROW(static_cast<void>(spawn("never was", body).join()), std::runtime_error);
+  EXPECT_EQ(Scheduler::current().statistics().created_count, created_count);
 }
 
 TEST(TaskTest, ARefusalIsMovedLikeATask) {
