@@ -132,7 +132,7 @@ Result<void> StackPool::map_slab(StackClass& stacks) {
   if (stacks.slot_count() == 0) {
     // It never moves, and costs memory only for the tops that come.
     const std::size_t top_count =
-        StackClass::null_count + options_.stack_count_max + slab_slot_count_max;
+        StackClass::before_count + options_.stack_count_max + slab_slot_count_max;
     auto room = map(top_count * sizeof(std::byte*));
     if (!room) return room.error();
     stacks.use_room(reinterpret_cast<std::byte**>(*room));

@@ -21,7 +21,10 @@ std::byte* StackClass::pop_cold() {
 
 void StackClass::use_room(std::byte** room) {
   check(slot_count_ == 0, "the room for tops is there before they are");
-  begin_ = bare_end_ = cold_end_ = primed_end_ = idle_end_ = quick_end_ = room + null_count;
+  std::byte** const begin = room + before_count;
+  // As if a stack ended where the tops begin: the line below that is there.
+  std::fill(room, begin, reinterpret_cast<std::byte*>(begin));
+  begin_ = bare_end_ = cold_end_ = primed_end_ = idle_end_ = quick_end_ = begin;
 }
 
 void StackClass::add_slots(std::byte* begin, std::size_t count) {

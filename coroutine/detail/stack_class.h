@@ -40,9 +40,7 @@ class StackClass {
   bool pops_quickly() const { return idle_end_ > quick_end_; }
   // Takes the hottest stack; there is a warm one.
   std::byte* pop() {
-    // Before the first of them there are nulls: harmless to prefetch.
-    const auto ahead = reinterpret_cast<std::uintptr_t>(*(idle_end_ - 1 - prefetch_lead));
-    __builtin_prefetch(reinterpret_cast<const void*>(ahead - 64), /*rw=*/1);
+    __builtin_prefetch(idle_end_[-1 - prefetch_lead] - line_size_bytes, /*rw=*/1);
     return *--idle_end_;
   }
   // Takes a cold one; there is one, and none that is warm.
@@ -50,8 +48,9 @@ class StackClass {
   void push(std::byte* top) { *idle_end_++ = top; }
 
   // Where the tops are kept, before the first slots come: room for as many as there will be, and
-  // for the nulls before them. It is zero.
-  static constexpr std::size_t null_count = 8;
+  // for a line of what is no top before them, for pop() to prefetch.
+  static constexpr std::ptrdiff_t line_size_bytes = 64;
+  static constexpr std::size_t before_count = line_size_bytes / sizeof(std::byte*);
   void use_room(std::byte** room);
   // Adds bare slots; no stack is idle.
   void add_slots(std::byte* begin, std::size_t count);
@@ -76,8 +75,8 @@ class StackClass {
  private:
   // Who takes one stack often takes many, and of thousands neither the tops nor their translations
   // are in the nearest caches: the last line of each is fetched this many turns ahead.
-  static constexpr std::size_t prefetch_lead = 4;
-  static_assert(prefetch_lead < null_count);
+  static constexpr std::ptrdiff_t prefetch_lead = 4;
+  static_assert(prefetch_lead < before_count);
   static constexpr std::size_t full_age_max = bucket_count / 2;
 
   static std::size_t distance(std::byte* const* begin, std::byte* const* end) {

@@ -94,11 +94,12 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   const Stack& stack = *acquired;
   check(sizeof(Frame) + sizeof(TaskTop) <= static_cast<std::size_t>(stack.top - stack.base) / 2,
         "a task's captures and result fill at most half of its stack");
-  const auto end = reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(TaskTop);
-  auto* const place = reinterpret_cast<Frame*>((end - sizeof(Frame)) & ~(alignment - 1));
+  const auto end = reinterpret_cast<std::uintptr_t>(stack.top);
+  const auto begin = (end - sizeof(TaskTop) - sizeof(Frame)) & ~(alignment - 1);
+  std::byte* const place = stack.top - (end - begin);
   // What will be written, all at once: the stores themselves would fetch line after line.
   __builtin_prefetch(place, /*rw=*/1);
-  __builtin_prefetch(reinterpret_cast<std::byte*>(place) + 64, /*rw=*/1);
+  __builtin_prefetch(place + 64, /*rw=*/1);
   __builtin_prefetch(stack.top - 64, /*rw=*/1);
   Frame* frame = nullptr;
   try {

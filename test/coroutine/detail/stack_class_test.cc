@@ -39,7 +39,7 @@ class StackClassTest : public testing::Test {
 
   StackMemory memory_{StackGuard::automatic};
   std::byte* begin_ = nullptr;
-  std::array<std::byte*, StackClass::null_count + slot_count> room_{};
+  std::array<std::byte*, StackClass::before_count + slot_count> room_{};
   StackClass stacks_{16 * 1024};
 };
 
