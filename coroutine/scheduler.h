@@ -48,7 +48,7 @@ class Scheduler {
     StackPool::Options stacks = {};
     // One switch in so many is timed, so the figures are production's own; 0 switches it off.
     std::uint32_t switch_sample_interval = 1'021;
-    std::uint32_t create_sample_interval = 61;
+    std::uint32_t create_sample_interval = 127;
     // The stack of one task in so many of each place that spawns, and of its first, is measured:
     // see sites(). It costs that task some system calls and the pages of its stack; 0 switches it
     // off.

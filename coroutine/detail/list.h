@@ -14,7 +14,6 @@ class ListNode {
   void unlink() {
     previous_->next_ = next_;
     next_->previous_ = previous_;
-    next_ = previous_ = nullptr;
   }
 
  private:

@@ -2,6 +2,7 @@
 // for every peer that has such an operation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ struct Row {
   // Takes half a minute for a figure that repeats within a thousandth: one round is enough, and a
   // quick run leaves the peers out.
   bool costly = false;
+  // Where the bar is closer than one process's luck with its addresses: so many rounds for one.
+  std::size_t round_factor = 1;
 };
 
 }  // namespace corolane::bench

@@ -133,7 +133,8 @@ Row sampling_row() {
                    .limit_name = "sampling off",
                    .bar = at_most(1.02)},
           .ours = our_yield_sampled,
-          .limit = our_yield_unsampled};
+          .limit = our_yield_unsampled,
+          .round_factor = 5};
 }
 
 std::vector<Row> our_rows() {

@@ -45,7 +45,7 @@ std::vector<Entrant> entrants_of(const Row& row) {
 }  // namespace
 
 RowResult run_row(const Row& row, std::size_t round_count) {
-  if (row.costly) round_count = 1;
+  round_count = row.costly ? 1 : round_count * row.round_factor;
   std::vector<Entrant> entrants = entrants_of(row);
   for (std::size_t round = 0; round < round_count; ++round) {
     for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
