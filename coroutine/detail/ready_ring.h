@@ -102,7 +102,7 @@ class ReadyRing {
   // takes as long as a dozen switches. Of each the 64 bytes that begin with the saved registers:
   // what a switch and the function that waits load first, in one line or two.
   static constexpr std::size_t lead = 16;
-  static constexpr std::size_t fresh_lead = 4;
+  static constexpr std::size_t fresh_lead = 2;
 
   Entry& at(std::size_t offset) const {
     return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));
