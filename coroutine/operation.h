@@ -38,12 +38,9 @@ concept Operation = requires(O operation) {
 template <Operation O>
 [[gnu::always_inline]] inline Result<typename O::Value> perform(O operation, Deadline deadline) {
   if (!operation.try_complete()) {
-    WaitQueue& queue = operation.queue();
-    // Read now: whoever is done waiting may find the queue gone.
-    const char* const waited_for = queue.waited_for();
-    const Wake wake = detail::wait_in(queue, deadline, Cancellation::observe, operation.slot());
-    if (wake != Wake::notified) [[unlikely]] {
-      return wake_error(wake, waited_for);
+    auto waited = detail::wait_or_fail_in(operation.queue(), deadline, operation.slot());
+    if (!waited) [[unlikely]] {
+      return std::move(waited.error());
     }
   }
   return operation.finish();

@@ -13,8 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <new>
 #include <optional>
 #include <source_location>
 #include <string_view>
@@ -23,8 +21,6 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
-#include "coroutine/detail/context_switch.h"
-#include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/spawn_sites.h"
@@ -197,80 +193,4 @@ inline Scheduler& Scheduler::current() {
   return *current_;
 }
 
-[[gnu::always_inline]] inline void Scheduler::suspend(detail::TaskControl& running, void*& frame) {
-  detail::LockWatch::check_none_is_held();
-  if (--steps_left_ == 0) [[unlikely]] {
-    return suspend_slowly(running, frame);
-  }
-  if (!has_next_task()) return suspend_slowly(running, frame);
-  const detail::ReadyRing::Entry next = take_next_task();
-  if (next.owner == &running) return;
-  detail::ContextSwitch::switch_to(running, frame, *running_, next.frame);
-}
-
-inline bool Scheduler::has_next_task() const {
-  return !ready_.empty() && !ready_.front().is_stackless();
-}
-
-[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
-  detail::ReadyRing::Entry next = ready_.pop();
-  // The signal handler of the CPU meter may look at it from here on.
-  std::atomic_signal_fence(std::memory_order_release);
-  running_ = static_cast<detail::TaskControl*>(next.owner);
-  if (next.is_fresh()) [[unlikely]] {
-    next.frame = begin_stack(*running_);
-  }
-  return next;
-}
-
-inline Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
-  if (--next_create_sample_ == 0) [[unlikely]] {
-    begin_create_sample();
-  }
-  // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
-  const std::size_t instrumented_size_bytes =
-      std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
-  auto stack = stacks_.acquire(std::max(stack_size_bytes, instrumented_size_bytes));
-  if (!stack) [[unlikely]] {
-    create_sample_start_ = 0;
-  }
-  return stack;
-}
-
-inline void Scheduler::finish_spawn(detail::TaskControl& task) {
-  task.top().id = ++last_task_id_;
-  all_tasks_.push_back(task);
-  statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
-  sites_.spawned(task);
-  ready_.reserve(statistics_.task_count + ready_strand_count_);
-  ready_.push_fresh(&task);
-  if (create_sample_start_ != 0) [[unlikely]] {
-    end_create_sample();
-  }
-}
-
-inline void Scheduler::drop_reference(detail::TaskControl& task) {
-  if (--task.reference_count > 0) return;
-  check(task.is_member || task.joiners.empty(), "nobody waits for a task that is gone");
-  if (task.flags != 0) --flagged_count_;
-  static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
-  --statistics_.task_count;
-  stacks_.release(task.stack());
-}
-
-namespace detail {
-
-inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
-                                const std::source_location& site)
-    : TaskHead(owner, owner.turn_time(), own_stack, group != nullptr), stack_top(own_stack.top) {
-  new (&top()) TaskTop(owner.turn_time(), site);
-  if (is_member) {
-    std::construct_at(&membership, *group, *this);
-  } else {
-    std::construct_at(&joiners, "end of a task");
-    reference_count = 2;
-  }
-}
-
-}  // namespace detail
 }  // namespace corolane::coroutine

@@ -21,13 +21,7 @@ Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
 }
 
 Result<void> WaitQueue::wait_or_fail(Deadline deadline, void* slot) {
-  // Read now: whoever is done waiting may find the queue gone.
-  const char* const waited_for = waited_for_;
-  const Wake wake = detail::wait_in(*this, deadline, Cancellation::observe, slot);
-  if (wake != Wake::notified) [[unlikely]] {
-    return wake_error(wake, waited_for);
-  }
-  return {};
+  return detail::wait_or_fail_in(*this, deadline, slot);
 }
 
 std::size_t WaitQueue::notify_all() {

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include "coroutine/base/result.h"
 #include "coroutine/detail/async_frame_pool.h"
 #include "coroutine/detail/async_strand.h"
-#include "coroutine/detail/slot.h"
 
 namespace corolane::coroutine {
 template <typename T>
@@ -33,24 +33,18 @@ template <typename T>
 class AsyncReceiver {
  public:
   // For a coroutine that has ended, and one is awaited until it has.
-  Result<T> take() { return result_.take(); }
+  Result<T> take() { return std::move(*result_); }
 
+  // Once more when an exception escapes from what ends after `co_return`.
   template <typename R>
   void receive(R&& result) {
-    // Once more when an exception escapes from what ends after `co_return`.
-    if (is_there_) [[unlikely]] {
-      is_there_ = false;
-      result_.end();
-    }
-    result_.begin(std::forward<R>(result));
-    is_there_ = true;
+    result_.emplace(std::forward<R>(result));
   }
 
   std::coroutine_handle<> parent;
 
  private:
-  bool is_there_ = false;
-  Slot<Result<T>> result_;
+  std::optional<Result<T>> result_;
 };
 
 template <typename T>

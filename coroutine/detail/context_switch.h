@@ -89,14 +89,13 @@ class ContextSwitch {
   }
 
  private:
-  // Takes along all that is the flow's own, and puts it back.
+  // Takes along what few flows have, and puts it back.
   class SavedState {
    public:
     SavedState() = default;
     ~SavedState() {
       *ThreadState::here.exceptions = exceptions_;
       FloatingPointState::exchange(floating_point_);
-      *ThreadState::here.error_number = error_number_;
     }
     SavedState(const SavedState&) = delete;
     SavedState& operator=(const SavedState&) = delete;
@@ -104,14 +103,15 @@ class ContextSwitch {
    private:
     ExceptionState exceptions_ = std::exchange(*ThreadState::here.exceptions, {});
     FloatingPointState floating_point_ = FloatingPointState::exchange({});
-    int error_number_ = *ThreadState::here.error_number;
   };
 
   [[gnu::noinline]] static void switch_with_state(Context& from, void*& from_frame, Context& to,
                                                   void* to_frame) {
     const SavedState state;
+    const int error_number = *ThreadState::here.error_number;
     before_jump(from, to, false);
     arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
+    *ThreadState::here.error_number = error_number;
   }
 
   [[gnu::always_inline]] static void before_jump([[maybe_unused]] Context& from,

@@ -3,12 +3,7 @@
 #include <algorithm>
 
 #include "coroutine/base/check.h"
-
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#else
-#define VALGRIND_STACK_REGISTER(begin, end) 0
-#endif
+#include "coroutine/detail/valgrind.h"
 
 namespace corolane::coroutine::detail {
 
@@ -46,8 +41,8 @@ std::size_t StackClass::cut(const StackMemory& memory, std::size_t count) {
     if (!memory.install_guards({bare_end_ - count, bare_end_}, slot_)) return 0;
   }
   bare_end_ -= count;
-  for ([[maybe_unused]] std::byte* top : StackTops(bare_end_, count)) {
-    static_cast<void>(VALGRIND_STACK_REGISTER(slot_.base(top), top));
+  for (std::byte* top : StackTops(bare_end_, count)) {
+    Valgrind::add_stack(slot_.base(top), top);
   }
   return count;
 }

@@ -9,13 +9,7 @@
 #include <cstring>
 
 #include "coroutine/detail/sanitizer.h"
-
-#if __has_include(<valgrind/memcheck.h>)
-#include <valgrind/memcheck.h>
-#else
-#define VALGRIND_MAKE_MEM_UNDEFINED(begin, size) 0
-#define VALGRIND_MAKE_MEM_DEFINED(begin, size) 0
-#endif
+#include "coroutine/detail/valgrind.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -67,7 +61,7 @@ bool blank_stack(std::byte* base, std::byte* used) {
   // What the task before it left marked after it had given its stack back.
   __asan_unpoison_memory_region(top_page, rest);
 #endif
-  static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(top_page, rest));
+  Valgrind::begin_use(top_page, rest);
   std::memset(top_page, 0, rest);
   return true;
 }
@@ -75,7 +69,7 @@ bool blank_stack(std::byte* base, std::byte* used) {
 const std::byte* lowest_use(std::byte* base, const std::byte* used) {
   std::byte* const page = lowest_page(base, page_of(base, used));
   const std::byte* const end = std::min<const std::byte*>(page + page_size_bytes(), used);
-  static_cast<void>(VALGRIND_MAKE_MEM_DEFINED(page, end - page));
+  Valgrind::allow_read(page, static_cast<std::size_t>(end - page));
   const std::byte* const lowest = lowest_word_not_zero(page, end);
   // A page that is all zero was touched nevertheless, probed by a large frame for example.
   return lowest == end ? page : lowest;

@@ -11,13 +11,7 @@
 #include <string>
 
 #include "coroutine/base/check.h"
-
-// It does not know process_madvise(), and says so each time.
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
+#include "coroutine/detail/valgrind.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -64,7 +58,8 @@ Abilities try_abilities() {
   if (page.iov_base == MAP_FAILED) return {};
   const Abilities abilities = {
       .guards = madvise(page.iov_base, page.iov_len, madvise_guard_install) == 0,
-      .batches = RUNNING_ON_VALGRIND == 0 && advise_at_once({&page, 1}, madvise_guard_install)};
+      // Valgrind does not know process_madvise(), and says so each time.
+      .batches = !Valgrind::is_running() && advise_at_once({&page, 1}, madvise_guard_install)};
   munmap(page.iov_base, page.iov_len);
   return abilities;
 }

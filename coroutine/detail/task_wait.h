@@ -51,4 +51,16 @@ class TaskWait : public Wait {
   return wait.wake();
 }
 
+// What WaitQueue::wait_or_fail() does.
+[[gnu::always_inline]] inline Result<void> wait_or_fail_in(WaitQueue& queue, Deadline deadline,
+                                                           void* slot) {
+  // Read now: whoever is done waiting may find the queue gone.
+  const char* const waited_for = queue.waited_for();
+  const Wake wake = wait_in(queue, deadline, Cancellation::observe, slot);
+  if (wake != Wake::notified) [[unlikely]] {
+    return wake_error(wake, waited_for);
+  }
+  return {};
+}
+
 }  // namespace corolane::coroutine::detail

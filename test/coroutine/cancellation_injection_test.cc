@@ -388,8 +388,8 @@ TEST(CancellationInjectionTest, NothingLeaksOrHangsWhereverATaskIsCancelled) {
 TEST(CancellationInjectionTest, NorWhenItHappensTwice) {
   const Inventory before;
   const std::size_t point_count = Workload(0).run();
-  // Each pair; sanitizers take too long for all of them.
-  const std::size_t step = test::under_sanitizer ? 29 : 1;
+  // Each pair; sanitizers and valgrind take too long for all of them.
+  const std::size_t step = test::under_slow_watch() ? 29 : 1;
   for (std::size_t point = 1; point <= point_count; ++point) {
     for (std::size_t later = point + 1; later <= point_count && !HasFailure(); later += step) {
       SCOPED_TRACE("cancelled at suspension points " + std::to_string(point) + " and " +

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <ostream>
 #include <string>
 
 #include "coroutine/channel.h"
@@ -76,6 +77,10 @@ Result<void> without_value(const Result<T>& result) {
 struct SuspendingCall {
   std::string name;
   std::function<Result<void>(World&)> call;
+
+  friend std::ostream& operator<<(std::ostream& out, const SuspendingCall& self) {
+    return out << self.name;
+  }
 };
 
 const SuspendingCall suspending_calls[] = {

@@ -45,8 +45,7 @@ class Model {
  public:
   using Worker = std::size_t;
   static constexpr std::size_t worker_count = 8;
-  // Sanitizers cost a factor of ten and more.
-  static constexpr int operation_count = test::under_sanitizer ? 30'000 : 1'000'000;
+  const int operation_count = test::under_slow_watch() ? 30'000 : 1'000'000;
 
   // `batch_size_max` commands are given before anybody whom they wake has run: one for a primitive
   // whose woken waiters go on to compete with those that come later.

@@ -390,7 +390,7 @@ TEST_P(StackPoolModelTest, AHitIsWarmMemoryAndAMissIsNot) {
   if (StackPool().statistics().guard == Guard::mprotect && GetParam() == Guard::madvise) {
     GTEST_SKIP() << "this kernel has no MADV_GUARD_INSTALL";
   }
-  const int step_count = test::under_sanitizer ? 100'000 : 1'000'000;
+  const int step_count = test::under_slow_watch() ? 100'000 : 1'000'000;
   bool grows = true;
   for (int step = 0; step < step_count && !HasFatalFailure(); ++step) {
     if (random_.one_in(1000)) grows = !grows;

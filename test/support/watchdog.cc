@@ -23,7 +23,7 @@ constexpr const char* patience_variable = "COROTEST_TIMEOUT_SECONDS";
 
 std::chrono::duration<double> read_patience() {
   const char* const text = std::getenv(patience_variable);
-  if (text == nullptr) return under_sanitizer ? 120s : 60s;
+  if (text == nullptr) return under_slow_watch() ? 120s : 60s;
   const std::string_view digits = text;
   double seconds = 0;
   const auto parsed = std::from_chars(digits.begin(), digits.end(), seconds);

@@ -24,7 +24,7 @@ namespace corolane::test {
 class Watchdog : public testing::EmptyTestEventListener {
  public:
   // Watches the tests that run on the calling thread in `scheduler`. A test may take 60 s of real
-  // time, 120 s under sanitizers, or what COROTEST_TIMEOUT_SECONDS says.
+  // time, 120 s under sanitizers or valgrind, or what COROTEST_TIMEOUT_SECONDS says.
   explicit Watchdog(coroutine::Scheduler& scheduler);
   ~Watchdog() override;
 
