@@ -20,7 +20,7 @@ BUILD_PACKAGES = (
     "libdw-dev libuv1-dev libprotobuf-dev libprotoc-dev protobuf-compiler libyaml-cpp-dev "
     "libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
 ).split()
-TEST_PACKAGES = "python3 clang-format-19 clang-tidy-19 curl prometheus gdb".split()
+TEST_PACKAGES = "python3 clang-format-19 clang-tidy-19 curl prometheus gdb valgrind".split()
 BENCH_PACKAGES = ["libboost-fiber1.81-dev"]
 
 
