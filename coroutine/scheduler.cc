@@ -30,8 +30,8 @@ constexpr std::uint32_t turn_budget_max = 4096;
 
 constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
 
-std::uint64_t nanoseconds_since(std::uint64_t start_cycles) {
-  const std::uint64_t elapsed = cycle_count() - start_cycles;
+std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_cycles) {
+  const std::uint64_t elapsed = end_cycles - start_cycles;
   const std::uint64_t overhead = cycle_count_overhead();
   const std::uint64_t cycles = elapsed > overhead ? elapsed - overhead : 0;
   return static_cast<std::uint64_t>(static_cast<double>(cycles) / cycles_per_ns());
@@ -311,22 +311,25 @@ void Scheduler::count_steps() {
 }
 
 bool Scheduler::is_switch_timed() {
-  const std::uint64_t start = cycle_count();
   count_steps();
   if (sample_left_ > 0) return false;
   sample_left_ = options_.switch_sample_interval;
   steps_ = steps_left_ = std::min(turn_left_, sample_left_);
   // Ways through the loop are no switches from task to task.
-  const bool timed = turn_left_ > 0 && has_next_task();
-  if (timed) switch_sample_start_ = start;
-  return timed;
+  if (turn_left_ == 0 || !has_next_task()) return false;
+  // Once for nothing: what is measured shall not be how the code that measures comes into the
+  // cache.
+  end_switch_sample();
+  switch_sample_start_ = cycle_count();
+  return true;
 }
 
 // Runs first in the task that was switched to, on top of what it did last.
 void Scheduler::end_switch_sample() {
+  const std::uint64_t end = cycle_count();
   Scheduler& scheduler = *current_;
   const std::uint64_t start = std::exchange(scheduler.switch_sample_start_, 0);
-  scheduler.statistics_.switch_ns.record(nanoseconds_since(start));
+  if (start != 0) scheduler.statistics_.switch_ns.record(nanoseconds_between(start, end));
 }
 
 // Not when it is spawned: of tens of thousands that wait for their turn, that would fetch one more
@@ -373,7 +376,8 @@ void Scheduler::begin_create_sample() {
 }
 
 void Scheduler::end_create_sample() {
-  statistics_.create_ns.record(nanoseconds_since(std::exchange(create_sample_start_, 0)));
+  const std::uint64_t end = cycle_count();
+  statistics_.create_ns.record(nanoseconds_between(std::exchange(create_sample_start_, 0), end));
 }
 
 void detail::TaskControl::set_flag(std::uint8_t flag) {
