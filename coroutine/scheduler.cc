@@ -100,7 +100,8 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   turn_time_ = source_.now();
 
   Result<void> result;
-  auto spawned = detail::spawn_frame<void>(name, std::move(main), options_.main_stack_size_bytes,
+  auto spawned = detail::spawn_frame<void>(name, std::move(main),
+                                           {.stack_size_bytes = options_.main_stack_size_bytes},
                                            std::source_location::current(), nullptr);
   if (spawned) {
     auto* const frame = *spawned;

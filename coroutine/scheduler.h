@@ -30,6 +30,7 @@
 #include "coroutine/stack_pool.h"
 #include "coroutine/stray_exception.h"
 #include "coroutine/task_info.h"
+#include "coroutine/task_options.h"
 #include "coroutine/timer_wheel.h"
 
 namespace corolane::coroutine {
@@ -144,7 +145,7 @@ class Scheduler {
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
 
-  Result<Stack> begin_spawn(std::size_t stack_size_bytes);
+  Result<Stack> begin_spawn(const TaskOptions& options);
   void finish_spawn(detail::TaskControl& task);
   void give_up_spawn(const Stack& stack);
   void drop_reference(detail::TaskControl& task);

@@ -10,7 +10,6 @@
 // one scheduler's thread.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <source_location>
 #include <string_view>
@@ -20,14 +19,9 @@
 #include "coroutine/base/result.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/operation.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/task_options.h"
 
 namespace corolane::coroutine {
-
-struct TaskOptions {
-  // Rounded up to the next size class of the pool; StackPool::stack_size_bytes_max at the most.
-  std::size_t stack_size_bytes = StackPool::stack_size_bytes_default;
-};
 
 // Names a task without owning it, for cancelling. Valid until the task has ended.
 class TaskRef {
@@ -130,8 +124,7 @@ auto spawn(std::string_view name, F&& body, TaskOptions options = {},
            const std::source_location& site = std::source_location::current()) {
   using T = typename detail::JoinedType<std::invoke_result_t<std::decay_t<F>&>>::Value;
   using Frame = detail::TaskFrame<std::decay_t<F>, T>;
-  auto spawned =
-      detail::spawn_frame<T>(name, std::forward<F>(body), options.stack_size_bytes, site, nullptr);
+  auto spawned = detail::spawn_frame<T>(name, std::forward<F>(body), options, site, nullptr);
   if (!spawned) return Task<T>(std::move(spawned.error()));
   return Task<T>(**spawned, [](detail::TaskControl& control) {
     return static_cast<Frame&>(control).result.take();

@@ -33,8 +33,7 @@ class TaskGroup {
   template <typename F>
   Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
                         const std::source_location& site = std::source_location::current()) {
-    auto spawned = detail::spawn_frame<void>(name, std::forward<F>(body), options.stack_size_bytes,
-                                             site, this);
+    auto spawned = detail::spawn_frame<void>(name, std::forward<F>(body), options, site, this);
     if (!spawned) return std::move(spawned.error());
     add(**spawned);
     return TaskRef(**spawned);

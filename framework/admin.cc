@@ -13,8 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Pages build texts of any size, and HTTP has deep frames; there are few of these tasks.
-constexpr coroutine::TaskOptions connection_task = {.stack_size_bytes = 256 * 1024};
+// Pages build texts of any size, and HTTP has deep frames; there are few of these tasks. An
+// operator has to see the pages above all when the load has taken every stack.
+constexpr coroutine::TaskOptions connection_task = {
+    .stack_size_bytes = 256 * 1024, .purpose = coroutine::StackPool::Purpose::control};
 
 // How soon to look again when there is no room for another connection.
 constexpr auto accept_pause = 100ms;

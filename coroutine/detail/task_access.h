@@ -21,6 +21,7 @@
 #include "coroutine/stack_pool.h"
 #include "coroutine/stray_exception.h"
 #include "coroutine/task_info.h"
+#include "coroutine/task_options.h"
 
 namespace corolane::coroutine {
 
@@ -50,14 +51,15 @@ inline bool Scheduler::has_next_task() const {
   return next;
 }
 
-inline Result<Stack> Scheduler::begin_spawn(std::size_t stack_size_bytes) {
+inline Result<Stack> Scheduler::begin_spawn(const TaskOptions& options) {
   if (--next_create_sample_ == 0) [[unlikely]] {
     begin_create_sample();
   }
   // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
-  const std::size_t instrumented_size_bytes =
-      std::min(stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
-  auto stack = stacks_.acquire(std::max(stack_size_bytes, instrumented_size_bytes));
+  const std::size_t instrumented_size_bytes = std::min(
+      options.stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
+  auto stack =
+      stacks_.acquire(std::max(options.stack_size_bytes, instrumented_size_bytes), options.purpose);
   if (!stack) [[unlikely]] {
     create_sample_start_ = 0;
   }
@@ -117,8 +119,8 @@ class TaskAccess {
     return *Scheduler::running_;
   }
   static TaskControl* running_or_null() { return Scheduler::running_; }
-  static Result<Stack> begin_spawn(Scheduler& scheduler, std::size_t stack_size_bytes) {
-    return scheduler.begin_spawn(stack_size_bytes);
+  static Result<Stack> begin_spawn(Scheduler& scheduler, const TaskOptions& options) {
+    return scheduler.begin_spawn(options);
   }
   // The one that runs, be it a task or the strand of a stackless coroutine.
   static void* running_or_strand() {

@@ -13,6 +13,7 @@
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/task_options.h"
 
 namespace corolane::coroutine::detail {
 
@@ -81,13 +82,13 @@ struct TaskFrame : TaskControl {
 // child of a group, one by the caller.
 template <typename T, typename F>
 Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& body,
-                                                   std::size_t stack_size_bytes,
+                                                   const TaskOptions& options,
                                                    const std::source_location& site,
                                                    TaskGroup* group) {
   using Frame = TaskFrame<std::decay_t<F>, T>;
   constexpr std::size_t alignment = alignof(Frame) < 64 ? 64 : alignof(Frame);
   Scheduler& scheduler = Scheduler::current();
-  Result<Stack> acquired = TaskAccess::begin_spawn(scheduler, stack_size_bytes);
+  Result<Stack> acquired = TaskAccess::begin_spawn(scheduler, options);
   if (!acquired) [[unlikely]] {
     return std::move(acquired.error());
   }

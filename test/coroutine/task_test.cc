@@ -12,6 +12,7 @@
 
 #include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
 #include "test/support/matchers.h"
 
@@ -256,6 +257,24 @@ TEST(TaskTest, ATaskThatGetsNoStackIsJoinedWithResourceExhausted) {
     EXPECT_EQ(first.join(), 1);
     auto third = spawn("third", [] { return 3; });
     EXPECT_EQ(third.join(), 3);
+  });
+  EXPECT_TRUE(ran);
+}
+
+TEST(TaskTest, ControlWorkGetsAStackWhenOrdinaryWorkGetsNone) {
+  constexpr TaskOptions control = {.purpose = StackPool::Purpose::control};
+  VirtualTime time;
+  Scheduler scheduler(time, {.stacks = {.stack_count_max = 16, .control_count = 2}});
+  const auto ran = scheduler.run("main", [] {
+    TaskGroup load;
+    while (load.spawn("load", [] { static_cast<void>(sleep_for(1h)); })) continue;
+    EXPECT_EQ(load.size(), 13u);  // Main has the fourteenth.
+    auto first = spawn("control", [] { return 1; }, control);
+    auto second = spawn("control", [] { return 2; }, control);
+    auto third = spawn("control", [] { return 3; }, control);
+    EXPECT_EQ(first.join(), 1);
+    EXPECT_EQ(second.join(), 2);
+    EXPECT_THAT(third.join(), fails_with(Code::resource_exhausted));
   });
   EXPECT_TRUE(ran);
 }

@@ -12,6 +12,7 @@
 #include "coroutine/event.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
 #include "framework/log.h"
 #include "test/framework/pages.h"
@@ -111,6 +112,21 @@ TEST_F(AdminTest, DoesNotListenWithoutAStackToListenOn) {
     const auto endpoint = admin_.listen({"127.0.0.1", 0});
     ASSERT_FALSE(endpoint);
     EXPECT_EQ(endpoint.error().code(), Code::resource_exhausted);
+  });
+  EXPECT_TRUE(ran) << ran;
+}
+
+TEST_F(AdminTest, AnswersWhenTheLoadHasTakenEveryStack) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler full(time, {.stacks = {.stack_count_max = 32, .control_count = 4}});
+  const auto ran = full.run("main", [&] {
+    const auto endpoint = start();
+    coroutine::TaskGroup load;
+    while (load.spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); })) continue;
+    EXPECT_GT(load.size(), 20u);
+    EXPECT_EQ(fetch(network_, endpoint, "/").status, 200);
+    load.cancel_and_join();
+    admin_.stop();
   });
   EXPECT_TRUE(ran) << ran;
 }
