@@ -27,18 +27,17 @@ void Strand::go_on(const ReadyRing::Entry& entry) {
   strand.leaf_ = nullptr;
   strand.run(untagged(entry.frame));
   if (!strand.has_ended()) return;
-  if (strand.kind_is_task_) {
-    TaskControl& task = static_cast<TaskStrand&>(strand).task_;
-    task.waiting_for = nullptr;
-    TaskAccess::make_ready(task);
+  if (TaskControl* const task = strand.task()) {
+    task->waiting_for = nullptr;
+    TaskAccess::make_ready(*task);
   } else {
     delete &static_cast<GroupStrand&>(strand);
   }
 }
 
 bool Strand::is_cancelled() const {
-  if (kind_is_task_) return static_cast<const TaskStrand*>(this)->task_.is_cancelled();
-  return is_cancelled_;
+  const TaskControl* const its_task = task();
+  return its_task != nullptr ? its_task->is_cancelled() : is_cancelled_;
 }
 
 bool Strand::wait_in(WaitQueue& queue, void* slot, std::coroutine_handle<> leaf) {
@@ -64,10 +63,9 @@ bool Strand::may_wait(const char* waited_for) {
 void Strand::begin_wait(std::coroutine_handle<> leaf) {
   leaf_ = leaf;
   is_waiting_ = true;
-  if (kind_is_task_) {
-    TaskControl& task = static_cast<TaskStrand*>(this)->task_;
-    task.wait = this;
-    task.waiting_for = waited_for_;
+  if (TaskControl* const its_task = task()) {
+    its_task->wait = this;
+    its_task->waiting_for = waited_for_;
   }
   Scheduler::current().timers().arm(*this, planned());
 }
@@ -92,10 +90,9 @@ bool Strand::let_others_run(std::coroutine_handle<> leaf) {
 }
 
 void Strand::make_ready() {
-  if (kind_is_task_) {
-    TaskControl& task = static_cast<TaskStrand*>(this)->task_;
-    task.wait = nullptr;
-    task.waiting_for = "stackless coroutine";
+  if (TaskControl* const its_task = task()) {
+    its_task->wait = nullptr;
+    its_task->waiting_for = "stackless coroutine";
   }
   Scheduler& scheduler = Scheduler::current();
   ++scheduler.ready_strand_count_;
@@ -103,7 +100,20 @@ void Strand::make_ready() {
   scheduler.ready_.push(this, tagged(leaf_));
 }
 
-void TaskStrand::suspend_task() { TaskAccess::suspend(task_, TaskState::suspended); }
+void Strand::tell_of_stray_exception(const char* what) {
+  StrayException stray = {.is_stackless = true};
+  if (what != nullptr) stray.what = what;
+  if (const TaskControl* const awaiting = running_task()) {
+    stray.task_name = awaiting->name();
+    stray.spawn_site = awaiting->top().site;
+  }
+  TaskAccess::tell_of_stray_exception(Scheduler::current(), stray);
+}
+
+void TaskStrand::suspend_task() {
+  is_on_stack_of_task_ = false;
+  TaskAccess::suspend(task_, TaskState::suspended);
+}
 
 GroupStrand::GroupStrand(std::coroutine_handle<> child) : Strand(Kind::of_group, child) {
   make_ready();
@@ -127,11 +137,11 @@ Error stray_async_exception_error() {
   try {
     throw;
   } catch (const std::exception& exception) {
+    Strand::tell_of_stray_exception(exception.what());
     message.append(": ").append(exception.what());
   } catch (...) {
-    message.append(" of a type that tells nothing");
+    Strand::tell_of_stray_exception(nullptr);
   }
-  Strand::count_stray_exception();
   return Error(Code::internal, std::move(message));
 }
 

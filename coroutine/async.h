@@ -11,9 +11,16 @@
 //
 // It needs no stack, only a frame of some 90 bytes and what it holds across its waits, from a free
 // list of its thread. In return it suspends only by co_await, in its own body. What needs a stack
-// (join(), sleep_for(), Mutex::lock()) is for tasks, and check() says so; whatever a task waits
-// for is an Operation, and until() awaits it. No condition may be a co_await (gcc 12 miscompiles
-// `if (co_await ..)`, check() finds it); it may declare a variable, as above.
+// (join(), sleep_for(), Mutex::lock()) is for tasks, and check() says so. What a task waits for is
+// mostly an Operation, and until() awaits it, in the expression that calls it: events, channels,
+// semaphores, latches, gates, futures, the end of a Task, Mutex and KeyedMutex. SharedMutex,
+// ConditionVariable and the ends of groups are for tasks alone.
+//
+// Until it first waits, it runs on the stack of the task that awaits it, from then on, and in a
+// group, on the loop's.
+//
+// No condition of if, switch or a loop may be a co_await (gcc 12 miscompiles it, check() finds it);
+// it may declare a variable, as above.
 //
 // Deadlines and cancellation are those of tasks: a wait that cannot be completed at once fails with
 // deadline_exceeded or cancelled, every time; nobody destroys a coroutine that has begun. All of it
@@ -54,7 +61,8 @@ class [[nodiscard]] Async {
 
   // In another one: runs it until it has ended, and gives its Result<T>.
   auto operator co_await() && {
-    check(handle_ != nullptr, "a stackless coroutine is awaited once");
+    check(handle_ != nullptr,
+          "a stackless coroutine is awaited once, and not after it was moved from");
     return Awaiter(handle_);
   }
 
@@ -110,7 +118,8 @@ inline auto let_others_run() { return detail::OthersWait(); }
 // ended, never before. To cancel the task is to cancel the child.
 template <typename T>
 [[gnu::always_inline]] inline Result<T> await(Async<T> child) {
-  check(child.handle_ != nullptr, "a stackless coroutine is awaited once");
+  check(child.handle_ != nullptr,
+        "a stackless coroutine is awaited once, and not after it was moved from");
   detail::TaskStrand strand(detail::TaskAccess::running());
   detail::AsyncReceiver<T> receiver;
   child.handle_.promise().set_owner(receiver);

@@ -6,7 +6,8 @@
 namespace corolane::coroutine {
 
 void AsyncGroup::spawn(Async<void> child) {
-  check(child.handle_ != nullptr, "a stackless coroutine is awaited once");
+  check(child.handle_ != nullptr,
+        "a stackless coroutine is awaited once, and not after it was moved from");
   const auto handle = std::exchange(child.handle_, nullptr);
   handle.promise().set_owner(*this);
   auto* const strand = new detail::GroupStrand(handle);

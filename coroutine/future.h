@@ -122,6 +122,7 @@ class [[nodiscard]] Promise {
   }
   void set_error(Error error) { set(std::move(error)); }
   void set(Result<T> result) {
+    check(state_ != State::fresh, "a promise is kept after its future was taken");
     check(std::exchange(state_, State::kept) == State::open, "a promise is kept once");
     if (auto* const future = std::exchange(future_, nullptr)) future->settle(std::move(result));
   }

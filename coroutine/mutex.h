@@ -21,7 +21,7 @@ class Mutex {
 
   // Suspends until the lock is held; cancellation does not end it, so that std::scoped_lock works.
   void lock();
-  // Never suspends.
+  // Never suspends. For tasks and stackless coroutines: the loop holds no mutex.
   bool try_lock();
   // Suspend until the lock is held; false when the deadline passed or the task was cancelled.
   bool try_lock_until(Deadline deadline);

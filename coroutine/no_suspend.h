@@ -18,8 +18,9 @@ namespace detail {
 struct TaskControl;
 }
 
-// Scopes nest. Belongs to the task that made it and ends in it; on the loop's own stack, where
-// nothing may suspend anyway, it does nothing. Costs a few instructions, and nothing elsewhere.
+// Scopes nest. Belongs to the task that made it and ends in it; elsewhere it does nothing: on the
+// loop's own stack nothing may suspend anyway, and a stackless coroutine suspends where it says
+// co_await, which its reader sees. Costs a few instructions, and nothing elsewhere.
 class [[nodiscard]] NoSuspend {
  public:
   explicit NoSuspend(const std::source_location& place = std::source_location::current());

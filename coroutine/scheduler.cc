@@ -59,7 +59,8 @@ struct Scheduler::ThreadBinding {
     Scheduler::current_ = previous_scheduler;
   }
 
-  detail::OverflowWatch overflow_watch{Scheduler::running_};  // Before that becomes null.
+  // Before they become null.
+  detail::OverflowWatch overflow_watch{detail::Strand::task_of_stack()};
   detail::LockWatch lock_watch;
   Scheduler* previous_scheduler;
   detail::TaskControl* previous_task;
@@ -81,7 +82,8 @@ Scheduler::Scheduler(EventSource& source, Options options)
   cycles_per_ns();
   cycle_count_overhead();
   corolane::detail::set_task_namer([]() -> std::string_view {
-    return running_ == nullptr ? std::string_view{} : running_->name();
+    const detail::TaskControl* const task = detail::Strand::running_task();
+    return task == nullptr ? std::string_view{} : task->name();
   });
 }
 
@@ -92,7 +94,8 @@ Scheduler::~Scheduler() {
   }
 }
 
-Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main) {
+Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main,
+                            const std::source_location& site) {
   check(!std::exchange(is_running_, true), "run() is not called while it runs");
   const ThreadBinding binding(*this);
   const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu);
@@ -100,9 +103,8 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   turn_time_ = source_.now();
 
   Result<void> result;
-  auto spawned = detail::spawn_frame<void>(name, std::move(main),
-                                           {.stack_size_bytes = options_.main_stack_size_bytes},
-                                           std::source_location::current(), nullptr);
+  auto spawned = detail::spawn_frame<void>(
+      name, std::move(main), {.stack_size_bytes = options_.main_stack_size_bytes}, site, nullptr);
   if (spawned) {
     auto* const frame = *spawned;
     for (;;) {
@@ -137,7 +139,7 @@ void Scheduler::post(std::move_only_function<void()> work) {
 
 std::vector<TaskInfo> Scheduler::tasks(const TasksOptions& options) const {
   std::optional<detail::TaskTracer> tracer;
-  if (options.traces) tracer.emplace(ready_, running_);
+  if (options.traces) tracer.emplace(ready_, detail::Strand::task_of_stack());
   std::vector<TaskInfo> infos;
   infos.reserve(std::min(statistics_.task_count, options.count_max));
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
@@ -155,7 +157,7 @@ std::optional<TaskInfo> Scheduler::task(TaskId id) const {
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
     if (task.top().id != id) return true;
     info = info_of(task);
-    info->trace = detail::TaskTracer(ready_, running_).trace(task);
+    info->trace = detail::TaskTracer(ready_, detail::Strand::task_of_stack()).trace(task);
     return false;
   });
   return info;
@@ -165,7 +167,7 @@ TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
   const detail::TaskTop& top = task.top();
   return {.id = top.id,
           .name = std::string(task.name()),
-          .state = &task == running_ ? TaskState::running : task.state,
+          .state = &task == detail::Strand::task_of_stack() ? TaskState::running : task.state,
           .cancelled = task.is_cancelled(),
           .waiting_for = task.waiting_for == nullptr ? "" : task.waiting_for,
           .in_state = turn_time_ - task.state_since,
@@ -356,9 +358,10 @@ void* Scheduler::begin_stack(detail::TaskControl& task) {
   scheduler.end(task);
 }
 
-// In a signal handler, between any two instructions of this thread.
+// In a signal handler, between any two instructions of this thread. What a stackless coroutine
+// computes is the awaiting task's.
 void Scheduler::charge_cpu(std::uint64_t nanoseconds) {
-  if (detail::TaskControl* const task = running_; task != nullptr) {
+  if (detail::TaskControl* const task = detail::Strand::running_task()) {
     task->top().cpu.add(nanoseconds);
     task->site_record->cpu.add(nanoseconds);
   } else {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <source_location>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "coroutine/base/check.h"
@@ -81,17 +82,27 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Runs `main` as a task, and every task spawned meanwhile, until `main` has ended. No other
-  // task may be left then: tasks have owners, and owners join. May be called again. Fails when no
-  // stack is to be had, or with internal when `main` threw.
+  // task may be left then: tasks have owners, and owners join. (Children of an AsyncGroup that
+  // outlives `main` may be; they go on in the next run.) May be called again. Fails when no stack
+  // is to be had, or with internal when `main` threw.
   //
   // When every task waits for another one and nothing outside can end that, it prints all tasks
   // with what they wait for and their stacks, and aborts.
-  Result<void> run(std::string_view name, std::move_only_function<void()> main);
+  Result<void> run(std::string_view name, std::move_only_function<void()> main,
+                   const std::source_location& site = std::source_location::current());
+  // What `main` returns would be lost.
+  template <typename F>
+    requires(!std::is_void_v<std::invoke_result_t<F&>>)
+  Result<void> run(std::string_view name, F&& main) = delete;
 
   // Runs `work` on the loop's stack at its next turn, in order of posting per thread; it must not
   // suspend. Any thread, before, during or after run(); what is still queued at the end of run()
   // waits for the next one.
   void post(std::move_only_function<void()> work);
+  // What `work` returns would be lost.
+  template <typename F>
+    requires(!std::is_void_v<std::invoke_result_t<F&>>)
+  void post(F&& work) = delete;
 
   // The scheduler that runs on this thread; current() checks that there is one.
   static Scheduler& current();

@@ -29,7 +29,7 @@ class SharedMutex {
 
   // Suspends until the lock is held; cancellation does not end it, so that std::scoped_lock works.
   void lock();
-  // Never suspends; false also when others wait.
+  // Never suspends; false also when others wait. For tasks only, as are all of these.
   bool try_lock();
   // Suspend until the lock is held; false when the deadline passed or the task was cancelled.
   bool try_lock_until(Deadline deadline);

@@ -10,19 +10,24 @@
 namespace corolane::coroutine {
 
 void print_stray_exception(const StrayException& stray) {
-  std::string line = "stray exception: task ";
-  line.append(quote(stray.task_name)).append(", spawned at ").append(stray.spawn_site.file_name());
-  line.append(":").append(std::to_string(stray.spawn_site.line())).append(", ended with ");
-  line.append(quote(stray.what)).append("\n");
+  std::string line = "stray exception: ";
+  if (stray.is_stackless) line.append("a stackless coroutine of ");
+  if (stray.task_name.empty()) {
+    line.append("a group");
+  } else {
+    line.append("task ").append(quote(stray.task_name)).append(", spawned at ");
+    line.append(stray.spawn_site.file_name()).append(":");
+    line.append(std::to_string(stray.spawn_site.line())).append(",");
+  }
+  line.append(" ended with ").append(quote(stray.what)).append("\n");
   std::fputs(line.c_str(), stderr);
 }
 
 Error detail::stray_exception_error(TaskControl& task, const std::exception* exception) {
   const NoSuspend indivisible;
-  TaskAccess::tell_of_stray_exception(
-      task, {.task_name = task.name(),
-             .spawn_site = task.top().site,
-             .what = exception != nullptr ? exception->what() : "(no std::exception)"});
+  StrayException stray = {.task_name = task.name(), .spawn_site = task.top().site};
+  if (exception != nullptr) stray.what = exception->what();
+  TaskAccess::tell_of_stray_exception(task.scheduler, stray);
   std::string message = "task \"" + std::string(task.name()) + "\" ended with a stray exception";
   if (exception != nullptr) message.append(": ").append(exception->what());
   return Error(Code::internal, std::move(message));

@@ -2,7 +2,7 @@
 //
 //   auto left = spawn("left", [&] { return load(left_id); });
 //   auto right = spawn("right", [&] { return load(right_id); });
-//   auto both = merge(left.join(), right.join());
+//   return sum(left.join(), right.join());  // Of yours: takes two Result<int>.
 //
 // There is no detach: every task has an owner, a Task or a TaskGroup, that cancels and joins it.
 // Cancellation is a value: every call of a cancelled task that would suspend returns
@@ -170,11 +170,13 @@ Error yield_refused();
   return detail::yield_refused();
 }
 
-// Suspends until then. Fails with cancelled only: at once when the task is cancelled.
+// Suspends until then; returns at once when that is over, so to let others run, yield(). Fails with
+// cancelled only: at once when the task is cancelled.
 Result<void> sleep_until(Deadline deadline);
 inline Result<void> sleep_for(Duration duration) { return sleep_until(Deadline::after(duration)); }
 
-// True when the running task was cancelled: for long computations between suspending calls.
+// True when the running task was cancelled: for long computations between suspending calls. In a
+// task only: a stackless coroutine learns it from what it awaits.
 inline bool is_cancelled() { return detail::TaskAccess::running().is_cancelled(); }
 
 }  // namespace corolane::coroutine

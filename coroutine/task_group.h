@@ -33,6 +33,10 @@ class TaskGroup {
   template <typename F>
   Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
                         const std::source_location& site = std::source_location::current()) {
+    using Returned = std::invoke_result_t<std::decay_t<F>&>;
+    static_assert(std::is_void_v<Returned> || std::is_same_v<Returned, Result<void>>,
+                  "nobody asks the child of a group for a value: it returns nothing or a "
+                  "Result<void>; a task with a value has a handle, from spawn()");
     auto spawned = detail::spawn_frame<void>(name, std::forward<F>(body), options, site, this);
     if (!spawned) return std::move(spawned.error());
     add(**spawned);

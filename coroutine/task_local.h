@@ -41,8 +41,8 @@ class TaskLocal {
   TaskLocal(const TaskLocal&) = delete;
   TaskLocal& operator=(const TaskLocal&) = delete;
 
-  // The running task's value: null when it has none, and on the loop's own stack. Good until the
-  // task ends.
+  // The running task's value: null when it has none, on the loop's own stack, and in a stackless
+  // coroutine, whoever awaits it: give that what it needs. Good until the task ends.
   T* get() const {
     const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
     return task == nullptr || !task->has_locals ? nullptr : find(task->locals());
@@ -52,7 +52,8 @@ class TaskLocal {
   template <typename U = T>
   T& set(U&& value) const {
     detail::TaskControl* const task = detail::TaskAccess::running_or_null();
-    check(task != nullptr, "only a task has task-local values, the loop has none");
+    check(task != nullptr,
+          "only a task has task-local values; the loop and stackless coroutines have none");
     detail::TaskLocals& locals = task->begin_locals();
     if (T* const present = find(locals)) return *present = std::forward<U>(value);
     return locals.add<Node>(this, type, std::forward<U>(value)).value;

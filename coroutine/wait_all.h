@@ -2,7 +2,7 @@
 // or operations that only look, such as event.waiting().
 //
 //   if (auto waited = wait_all(deadline, left, right); !waited) return waited.error();
-//   auto both = merge(left.join(), right.join());  // Neither suspends.
+//   return sum(left.join(), right.join());  // Of yours. Neither join suspends.
 //
 // They are waited for one after the other, so what has happened has to last: a pulse of an Event
 // may be missed.

@@ -52,7 +52,8 @@ void print_serving(const Program& program, const Node& node) {
 void log_stray_exception(Log& log, const coroutine::StrayException& stray) {
   const std::string site =
       stray.spawn_site.file_name() + (":" + std::to_string(stray.spawn_site.line()));
-  log.error("a task ended with a stray exception",
+  log.error(stray.is_stackless ? "a stackless coroutine ended with a stray exception"
+                               : "a task ended with a stray exception",
             {{"task", stray.task_name}, {"spawned_at", site}, {"what", stray.what}});
 }
 

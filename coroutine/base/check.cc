@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include "coroutine/base/text.h"
 
 namespace corolane {
 namespace {
@@ -15,12 +18,11 @@ void detail::set_task_namer(TaskNamer namer) { task_namer.store(namer); }
 
 void detail::check_failed(std::string_view claim, std::source_location place) {
   const TaskNamer namer = task_namer.load();
-  const std::string_view task = namer != nullptr ? namer() : std::string_view{};
-  std::fprintf(stderr, "check failed: %.*s\n  at %s:%u in %s\n  in task %.*s\n",
+  const std::string task = namer != nullptr ? escaped(namer()) : std::string();
+  std::fprintf(stderr, "check failed: %.*s\n  at %s:%u in %s\n  in task %s\n",
                static_cast<int>(claim.size()), claim.data(), place.file_name(),
                static_cast<unsigned>(place.line()), place.function_name(),
-               task.empty() ? 6 : static_cast<int>(task.size()),
-               task.empty() ? "(none)" : task.data());
+               task.empty() ? "(none)" : task.c_str());
   std::abort();
 }
 

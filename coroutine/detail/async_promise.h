@@ -33,12 +33,24 @@ template <typename T>
 class AsyncReceiver {
  public:
   // For a coroutine that has ended, and one is awaited until it has.
-  Result<T> take() { return std::move(*result_); }
+  Result<T> take() {
+    check(result_.has_value(), "a stackless coroutine ends by co_return, not at its closing brace");
+    return std::move(*result_);
+  }
 
   // Once more when an exception escapes from what ends after `co_return`.
   template <typename R>
   void receive(R&& result) {
-    result_.emplace(std::forward<R>(result));
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, Result<void>>) {
+      // Not as a whole: gcc 12 would warn that the error of a good one is not initialised.
+      if (result) {
+        result_.emplace();
+      } else {
+        result_.emplace(std::forward<R>(result).error());
+      }
+    } else {
+      result_.emplace(std::forward<R>(result));
+    }
   }
 
   std::coroutine_handle<> parent;
@@ -67,7 +79,8 @@ class AsyncPromise {
     const Handle handle = Handle::from_promise(*this);
     // gcc 12 puts the value of such a condition where the frame has to begin.
     check(handle.address() == AsyncFramePool::newest_frame(),
-          "no condition of an if or a loop is a co_await, unless it declares a variable");
+          "no condition of an if, a switch or a loop is a co_await, unless it declares a variable "
+          "(if (auto result = co_await ...; !result)): gcc 12 miscompiles others");
     return Async<T>(handle);
   }
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -85,7 +98,9 @@ class AsyncPromise {
   void unhandled_exception() { return_value(stray_async_exception_error()); }
 
  private:
-  static constexpr std::size_t group_tag = 1;  // The lowest bit tells it from a receiver.
+  // The lowest bit tells it from a receiver, the next one that the child has given its result.
+  static constexpr std::size_t group_tag = 1;
+  static constexpr std::size_t returned_tag = 2;
 
   // The frame of a child that a task awaits ends here, by itself; that of another coroutine's child
   // with whoever has the result, and that of a group's before the group hears of it.
@@ -96,6 +111,8 @@ class AsyncPromise {
     std::coroutine_handle<> await_suspend(Handle ended) noexcept {
       AsyncPromise& promise = ended.promise();
       if (!promise.is_of_group()) return Strand::running().transfer_to(promise.receiver().parent);
+      check((reinterpret_cast<std::uintptr_t>(promise.owner_) & returned_tag) != 0,
+            "a stackless coroutine ends by co_return, not at its closing brace");
       AsyncGroup& group = promise.group();
       ended.destroy();  // What it held ends while it still counts as the group's.
       async_child_ended(group);
@@ -112,8 +129,12 @@ class AsyncPromise {
   }
   bool is_of_task() const { return !is_of_group() && !receiver().parent; }
   AsyncReceiver<T>& receiver() const { return *reinterpret_cast<AsyncReceiver<T>*>(owner_); }
-  AsyncGroup& group() const { return *reinterpret_cast<AsyncGroup*>(owner_ - group_tag); }
+  AsyncGroup& group() const {
+    constexpr std::uintptr_t tags = group_tag | returned_tag;
+    return *reinterpret_cast<AsyncGroup*>(reinterpret_cast<std::uintptr_t>(owner_) & ~tags);
+  }
   void tell_group(Result<T> result) {
+    owner_ = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(owner_) | returned_tag);
     if (!result) async_child_failed(group(), std::move(result.error()));
   }
 

@@ -6,6 +6,7 @@
 // not in the frame of each.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,18 @@ class Strand : public Wait {
  public:
   // The one that runs: only a strand resumes a coroutine, so to whoever is one there is one.
   static Strand& running() { return *Scheduler::running_strand_; }
+  // The task that runs, or that awaits the strand which does; null on behalf of nobody.
+  // Async-signal-safe, as is the next.
+  static TaskControl* running_task() {
+    if (Scheduler::running_ != nullptr) return Scheduler::running_;
+    return Scheduler::running_strand_ == nullptr ? nullptr : Scheduler::running_strand_->task();
+  }
+  // The same, if it is its stack on which the thread is now.
+  static TaskControl* task_of_stack() {
+    if (Scheduler::running_ != nullptr) return Scheduler::running_;
+    const Strand* const strand = Scheduler::running_strand_;
+    return strand == nullptr || !strand->is_on_stack_of_task_ ? nullptr : strand->task();
+  }
 
   // Called by the scheduler for an entry of the ring.
   static void go_on(const ReadyRing::Entry& entry);
@@ -61,7 +74,8 @@ class Strand : public Wait {
     return std::noop_coroutine();
   }
 
-  static void count_stray_exception() { ++Scheduler::current().statistics_.stray_exception_count; }
+  // Counts it and tells of it; `what` is null when it is no std::exception.
+  static void tell_of_stray_exception(const char* what);
   bool is_cancelled() const;
   // What it waits for now, or null.
   const char* waiting_for() const { return is_waiting_ ? waited_for_ : nullptr; }
@@ -70,10 +84,15 @@ class Strand : public Wait {
   enum class Kind : std::uint8_t { of_task, of_group };
 
   explicit Strand(Kind kind, std::coroutine_handle<> first = nullptr)
-      : Wait(&woken), kind_is_task_(kind == Kind::of_task), leaf_(first) {}
+      : Wait(&woken),
+        is_on_stack_of_task_(kind == Kind::of_task),
+        kind_is_task_(kind == Kind::of_task),
+        leaf_(first) {}
 
   // Runs `next` and what it transfers to, until one waits or the first of them has ended.
   [[gnu::always_inline]] void run(std::coroutine_handle<> next) {
+    // A signal handler may look at it from here on.
+    std::atomic_signal_fence(std::memory_order_release);
     Scheduler::running_strand_ = this;
     next.resume();
     if constexpr (!has_tail_calls) {
@@ -91,6 +110,7 @@ class Strand : public Wait {
 
   static void set_running_task(TaskControl* task) { Scheduler::running_ = task; }
 
+  bool is_on_stack_of_task_ : 1;  // Runs there, rather than on the loop's.
   bool is_waiting_ : 1 = false;
   bool is_cancelled_ : 1 = false;  // Of a group's; a task has its own.
 
@@ -104,6 +124,8 @@ class Strand : public Wait {
   bool may_wait(const char* waited_for);
   void begin_wait(std::coroutine_handle<> leaf);
   static void woken(Timer& timer);
+  // Null for a group's.
+  TaskControl* task() const;
 
   bool kind_is_task_ : 1;
   bool goes_on_ : 1 = false;
@@ -135,6 +157,10 @@ class TaskStrand : public Strand {
 
   TaskControl& task_;
 };
+
+inline TaskControl* Strand::task() const {
+  return kind_is_task_ ? &static_cast<const TaskStrand*>(this)->task_ : nullptr;
+}
 
 // That of a group's child: lives by itself until the child has ended.
 class GroupStrand : public Strand, public ListNode<struct GroupStrandTag> {

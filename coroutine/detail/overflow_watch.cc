@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/signal_stack.h"
-#include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
 
 namespace corolane::coroutine::detail {
@@ -67,6 +67,8 @@ void report(const TaskControl& task, const std::byte* address) {
   text.add("  at address 0x").add(reinterpret_cast<std::uintptr_t>(address), 16).add(", ");
   text.add(static_cast<std::uint64_t>(task.stack().base - address)).add(" bytes below the end\n");
   text.add("  spawned at ").add(site.file_name()).add(":").add(site.line()).add("\n");
+  text.add("  give it more: TaskOptions::stack_size_bytes, or for the main task of a scheduler\n");
+  text.add("  Scheduler::Options::main_stack_size_bytes; in a .proto file the method's option\n");
   text.write_to(STDERR_FILENO);
 }
 
@@ -126,7 +128,7 @@ OverflowWatch::~OverflowWatch() { innermost_ = outer_; }
 
 const TaskControl* OverflowWatch::overflowed(const void* address) {
   const auto* const byte = static_cast<const std::byte*>(address);
-  if (is_below(TaskAccess::running_or_null(), byte)) return TaskAccess::running_or_null();
+  if (is_below(Strand::task_of_stack(), byte)) return Strand::task_of_stack();
   for (const OverflowWatch* watch = innermost_; watch != nullptr; watch = watch->outer_) {
     if (is_below(watch->around_, byte)) return watch->around_;
   }

@@ -8,6 +8,8 @@
 //     at address 0x7f3a5c2fbff8, 8 bytes below the end
 //     spawned at services/duel/duel.cc:31
 //
+// and how to give it more.
+//
 // Then the signal goes on to the handler that was there before the first watch; the default one
 // lets the process die by SIGSEGV, with a core that shows the fault itself. So does every other
 // fault, untouched.

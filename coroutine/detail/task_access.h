@@ -172,9 +172,9 @@ class TaskAccess {
     task.scheduler.ready_.push(&task, task.frame);
   }
 
-  static void tell_of_stray_exception(TaskControl& task, const StrayException& stray) {
-    ++task.scheduler.statistics_.stray_exception_count;
-    task.scheduler.options_.on_stray_exception(stray);
+  static void tell_of_stray_exception(Scheduler& scheduler, const StrayException& stray) {
+    ++scheduler.statistics_.stray_exception_count;
+    scheduler.options_.on_stray_exception(stray);
   }
 };
 

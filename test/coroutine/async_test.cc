@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "coroutine/async_group.h"
 #include "coroutine/channel.h"
 #include "coroutine/event.h"
 #include "coroutine/mutex.h"
@@ -526,9 +527,39 @@ Async<void> await_in_condition(Event& event) {
 TEST(AsyncDeathTest, WhatTheCompilerMiscompilesIsFoundWhenItIsCalled) {
   Event event;
   EXPECT_DEATH(static_cast<void>(await(await_in_condition(event))),
-               "no condition of an if or a loop is a co_await");
+               "no condition of an if, a switch or a loop is a co_await");
 }
 #endif
+
+Async<int> falls_off(bool does) {
+  if (!does) co_return 1;
+}
+
+Async<void> falls_off_too() { co_await let_others_run(); }
+
+TEST(AsyncDeathTest, EndsByCoReturn) {
+  EXPECT_EQ(await(falls_off(false)), 1);
+  EXPECT_DEATH(static_cast<void>(await(falls_off(true))),
+               "a stackless coroutine ends by co_return");
+  const auto in_a_group = [] {
+    AsyncGroup group;
+    group.spawn(falls_off_too());
+    static_cast<void>(group.join());
+  };
+  EXPECT_DEATH(in_a_group(), "a stackless coroutine ends by co_return");
+}
+
+Async<void> lists_tasks(std::vector<TaskInfo>& infos) {
+  infos = Scheduler::current().tasks({.traces = true});
+  co_return {};
+}
+
+TEST(AsyncTest, ATaskOnWhoseStackACoroutineRunsIsRunning) {
+  std::vector<TaskInfo> infos;
+  ASSERT_TRUE(await(lists_tasks(infos)));
+  EXPECT_EQ(infos.front().state, TaskState::running);
+  EXPECT_FALSE(infos.front().trace.return_addresses.empty());
+}
 
 TEST(AsyncDeathTest, IsAwaitedOnce) {
   const auto await_twice = [] {

@@ -111,6 +111,11 @@ TEST(FutureTest, AFutureThatIsReplacedForgetsItsPromise) {
   EXPECT_EQ(future.get(Deadline::passed()), 2);
 }
 
+TEST(FutureDeathTest, APromiseIsKeptAfterItsFutureWasTaken) {
+  Promise<int> promise;
+  EXPECT_DEATH(promise.set_value(1), "a promise is kept after its future was taken");
+}
+
 TEST(FutureDeathTest, APromiseIsKeptOnce) {
   Promise<int> promise;
   auto future = promise.get_future();

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/async.h"
+#include "coroutine/async_group.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
@@ -76,6 +78,33 @@ TEST(StrayExceptionTest, TheSpawnSiteIsTold) {
   };
   EXPECT_TRUE(scheduler.run("main", drop_one));
   EXPECT_EQ(site.line(), line);
+}
+
+Async<void> fail_stackless() {
+  fail();
+  co_return {};
+}
+
+TEST(StrayExceptionTest, OfAStacklessCoroutineIsToldWithTheTaskThatAwaitsIt) {
+  const auto told = told_while([] {
+    EXPECT_FALSE(await(fail_stackless()));
+    AsyncGroup group;
+    group.spawn(fail_stackless());
+    EXPECT_FALSE(group.join());
+  });
+  EXPECT_THAT(told, ElementsAre("main: out of cheese", ": out of cheese"));
+}
+
+TEST(StrayExceptionTest, ByDefaultALineOnStderrTellsOfAStacklessCoroutineToo) {
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(await(fail_stackless()));
+  AsyncGroup group;
+  group.spawn(fail_stackless());
+  EXPECT_FALSE(group.join());
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("stray exception: a stackless coroutine of task \""));
+  EXPECT_THAT(text, HasSubstr("stray exception: a stackless coroutine of a group ended with "
+                              "\"out of cheese\"\n"));
 }
 
 TEST(StrayExceptionTest, ByDefaultALineOnStderrTells) {

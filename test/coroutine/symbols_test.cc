@@ -6,10 +6,12 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <source_location>
 #include <string>
 #include <vector>
 
+#include "coroutine/mutex.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "test/support/sanitizers.h"
@@ -70,6 +72,14 @@ TEST(SymbolsTest, NamesFunctionsFromThePublicOneThatSuspendsToTheOneThatWasSpawn
   if (test::under_sanitizer) return;  // Built with -g1, which says less.
   EXPECT_THAT(functions(frames), Contains("corolane::coroutine::(anonymous namespace)::nap"));
   EXPECT_THAT(frames.back().function, EndsWith("::<lambda>::operator()"));
+}
+
+TEST(SymbolsTest, BeginsWithThePublicFunctionForMutexesToo) {
+  Mutex mutex;
+  const std::scoped_lock held(mutex);
+  const auto frames = frames_of_task([&] { static_cast<void>(mutex.try_lock_for(1s)); });
+  ASSERT_FALSE(frames.empty());
+  EXPECT_THAT(frames.front().function, StartsWith("corolane::coroutine::Mutex::try_lock_"));
 }
 
 TEST(SymbolsTest, NamesFilesFromTheRootAndLines) {

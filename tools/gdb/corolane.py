@@ -46,9 +46,14 @@ def memory(address, size):
     return bytes(gdb.selected_inferior().read_memory(address, size))
 
 
+def printable(words):
+    """On one line, and nothing that the terminal would obey."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in words)
+
+
 def text(pointer):
     """A C string, or nothing for null."""
-    return pointer.string(errors="replace") if int(pointer) != 0 else ""
+    return printable(pointer.string(errors="replace")) if int(pointer) != 0 else ""
 
 
 def base_offset(derived, base_name):
@@ -126,7 +131,7 @@ def read_task(control, ready, loop_frames):
     if state == "running" and thread_on(stack) is not None:
         frame = 0
     size = int(top["name_size"])
-    name = memory(int(top["name_text"].address), size).decode(errors="replace")
+    name = printable(memory(int(top["name_text"].address), size).decode(errors="replace"))
     site = top["site"]["_M_impl"]
     return Task(
         id=int(top["id"]),
@@ -285,6 +290,23 @@ def complete_core(path):
                     core.write(part)
 
 
+def said_without_traceback(invoke):
+    """For the invoke() of a command: what gdb refuses is one line."""
+
+    def invoke_and_say(self, argument, from_tty):
+        try:
+            invoke(self, argument, from_tty)
+        except gdb.MemoryError as error:
+            raise gdb.GdbError(
+                f"{error}\nIn a core file by generate-core-file most stacks of tasks are missing; "
+                "`corolane core FILE` writes one that has them."
+            ) from error
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from error
+
+    return invoke_and_say
+
+
 def check_is_usable():
     if gdb.selected_thread() is None:
         raise gdb.GdbError("no process and no core file: start, attach or load one first")
@@ -306,6 +328,7 @@ class TasksCommand(gdb.Command):
     def __init__(self):
         super().__init__("corolane tasks", gdb.COMMAND_STATUS)
 
+    @said_without_traceback
     def invoke(self, _argument, _from_tty):
         check_is_usable()
         for number, tasks in enumerate(all_tasks(), start=1):
@@ -329,6 +352,7 @@ Ids are those of `corolane tasks`; with several schedulers, every task of that i
     def __init__(self):
         super().__init__("corolane bt", gdb.COMMAND_STACK)
 
+    @said_without_traceback
     def invoke(self, argument, _from_tty):
         check_is_usable()
         wanted, _, options = argument.strip().partition(" ")
@@ -350,6 +374,7 @@ class CoreCommand(gdb.Command):
     def __init__(self):
         super().__init__("corolane core", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)
 
+    @said_without_traceback
     def invoke(self, argument, _from_tty):
         check_is_usable()
         if not argument.strip():

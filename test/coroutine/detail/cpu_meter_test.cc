@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "coroutine/async.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
@@ -88,6 +89,17 @@ TEST_F(CpuMeterTest, WhoComputesIsChargedAndWhoWaitsIsNot) {
     EXPECT_LT(cpu_of(scheduler, "idle"), cpu_of(scheduler, "busy"));
     EXPECT_EQ(cpu_of_site(scheduler, "busy"), cpu_of(scheduler, "busy"));
     EXPECT_TRUE(busy.join());
+  });
+}
+
+Async<void> compute_stackless(std::function<bool()> done) {
+  compute_until(done);
+  co_return co_await until(Deadline::after(1ms));
+}
+
+TEST_F(CpuMeterTest, WhoAwaitsIsChargedForWhatTheStacklessCoroutineComputes) {
+  on_own_thread([](Scheduler& scheduler) {
+    EXPECT_TRUE(await(compute_stackless([&] { return cpu_of(scheduler, "main") >= burst; })));
   });
 }
 

@@ -19,6 +19,7 @@
 #include <thread>
 #include <tuple>
 
+#include "coroutine/async.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/task.h"
@@ -162,6 +163,19 @@ TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
   EXPECT_EXIT(spawn_and_overflow(), dies_of_its_fault,
               AllOf(HasSubstr("\"bottomless\" needs more than its " + size + " bytes of stack"),
                     HasSubstr(" at address 0x"), HasSubstr("spawned at " __FILE__ ":" + line)));
+}
+
+Async<void> recurse_stackless() {
+  recurse();
+  co_return {};
+}
+
+TEST(OverflowAsyncDeathTest, OfACoroutineOnTheStackOfTheTaskThatAwaitsItIsTheTasks) {
+  const auto overflow = [] {
+    auto task = spawn("awaits", [] { return await(recurse_stackless()); });
+    static_cast<void>(task.join());
+  };
+  EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("\"awaits\" needs more than its "));
 }
 
 INSTANTIATE_TEST_SUITE_P(

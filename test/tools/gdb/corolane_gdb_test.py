@@ -20,6 +20,7 @@ QUESTIONS = (
     *(f"corolane bt {number}" for number in range(1, 8)),
     "corolane bt 3 -frame-info short-location",
     "bt",
+    "corolane bt 3 -no-such-option",
     "corolane bt 99",
     "corolane bt",
 )
@@ -107,7 +108,7 @@ class Claims:
                 ["4", "suspended", "mutex", "locker"],
                 ["5", "ready", "yielder"],
                 ["6", "ended", "ended"],
-                ["7", "new", "unborn"],
+                ["7", "new", r"un\x1b[1mborn"],
             ],
         )
         for row in rows[2:]:
@@ -152,6 +153,7 @@ class Claims:
         self.answer("corolane bt 99")
         self.assertIn("there is no task 99; corolane tasks shows all", self.printed)
         self.assertIn("usage: corolane bt ID", self.printed)
+        self.assertNotIn("Python Exception", self.printed)
 
 
 class LiveTest(Claims, unittest.TestCase):

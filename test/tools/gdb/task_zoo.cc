@@ -64,7 +64,7 @@ namespace {
   auto yielder = spawn("yielder", [&] { keep_yielding(is_done); });
   auto ended = spawn("ended", [] {});
   for (int turn = 0; turn < 3; ++turn) static_cast<void>(coroutine::yield());
-  auto unborn = spawn("unborn", [] { steps = steps + 1; });
+  auto unborn = spawn("un\x1b[1mborn", [] { steps = steps + 1; });
   all_in_place();
   is_done = true;
   bell.set();
