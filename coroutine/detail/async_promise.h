@@ -111,7 +111,7 @@ class AsyncPromise {
     std::coroutine_handle<> await_suspend(Handle ended) noexcept {
       AsyncPromise& promise = ended.promise();
       if (!promise.is_of_group()) return Strand::running().transfer_to(promise.receiver().parent);
-      check((reinterpret_cast<std::uintptr_t>(promise.owner_) & returned_tag) != 0,
+      check(promise.has_returned(),
             "a stackless coroutine ends by co_return, not at its closing brace");
       AsyncGroup& group = promise.group();
       ended.destroy();  // What it held ends while it still counts as the group's.
@@ -129,12 +129,15 @@ class AsyncPromise {
   }
   bool is_of_task() const { return !is_of_group() && !receiver().parent; }
   AsyncReceiver<T>& receiver() const { return *reinterpret_cast<AsyncReceiver<T>*>(owner_); }
+  bool has_returned() const {
+    return (reinterpret_cast<std::uintptr_t>(owner_) & returned_tag) != 0;
+  }
   AsyncGroup& group() const {
-    constexpr std::uintptr_t tags = group_tag | returned_tag;
-    return *reinterpret_cast<AsyncGroup*>(reinterpret_cast<std::uintptr_t>(owner_) & ~tags);
+    const std::size_t tags = group_tag + (has_returned() ? returned_tag : 0);
+    return *reinterpret_cast<AsyncGroup*>(owner_ - tags);
   }
   void tell_group(Result<T> result) {
-    owner_ = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(owner_) | returned_tag);
+    if (!has_returned()) owner_ += returned_tag;
     if (!result) async_child_failed(group(), std::move(result.error()));
   }
 

@@ -531,11 +531,12 @@ TEST(AsyncDeathTest, WhatTheCompilerMiscompilesIsFoundWhenItIsCalled) {
 }
 #endif
 
+#if !defined(__clang__)  // Which refuses to compile it.
 Async<int> falls_off(bool does) {
   if (!does) co_return 1;
 }
 
-Async<void> falls_off_too() { co_await let_others_run(); }
+Async<void> falls_off_too() { static_cast<void>(co_await let_others_run()); }
 
 TEST(AsyncDeathTest, EndsByCoReturn) {
   EXPECT_EQ(await(falls_off(false)), 1);
@@ -548,6 +549,7 @@ TEST(AsyncDeathTest, EndsByCoReturn) {
   };
   EXPECT_DEATH(in_a_group(), "a stackless coroutine ends by co_return");
 }
+#endif
 
 Async<void> lists_tasks(std::vector<TaskInfo>& infos) {
   infos = Scheduler::current().tasks({.traces = true});

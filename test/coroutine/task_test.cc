@@ -262,7 +262,7 @@ TEST(TaskTest, ATaskThatGetsNoStackIsJoinedWithResourceExhausted) {
 }
 
 TEST(TaskTest, ControlWorkGetsAStackWhenOrdinaryWorkGetsNone) {
-  constexpr TaskOptions control = {.purpose = StackPool::Purpose::control};
+  static constexpr TaskOptions control = {.purpose = StackPool::Purpose::control};
   VirtualTime time;
   Scheduler scheduler(time, {.stacks = {.stack_count_max = 16, .control_count = 2}});
   const auto ran = scheduler.run("main", [] {
