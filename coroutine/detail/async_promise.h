@@ -38,19 +38,11 @@ class AsyncReceiver {
     return std::move(*result_);
   }
 
-  // Once more when an exception escapes from what ends after `co_return`.
-  template <typename R>
-  void receive(R&& result) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<R>, Result<void>>) {
-      // Not as a whole: gcc 12 would warn that the error of a good one is not initialised.
-      if (result) {
-        result_.emplace();
-      } else {
-        result_.emplace(std::forward<R>(result).error());
-      }
-    } else {
-      result_.emplace(std::forward<R>(result));
-    }
+  // Of a T, an Error, or nothing for an Async<void> that did well. Once more when an exception
+  // escapes from what ends after `co_return`.
+  template <typename... Values>
+  void receive(Values&&... value) {
+    result_.emplace(std::forward<Values>(value)...);
   }
 
   std::coroutine_handle<> parent;
@@ -89,10 +81,13 @@ class AsyncPromise {
   // A T or an Error, or a Result of either.
   template <typename R = Result<T>>
   void return_value(R&& result) {
-    if (!is_of_group()) {
-      receiver().receive(std::forward<R>(result));
+    if constexpr (!std::is_void_v<T> || std::is_same_v<std::remove_cvref_t<R>, Error>) {
+      give(std::forward<R>(result));
+    } else if (result) {
+      // Not as a whole: gcc 12 would warn that the error of a good one is not initialised.
+      give();
     } else {
-      tell_group(std::forward<R>(result));
+      give(std::forward<R>(result).error());
     }
   }
   void unhandled_exception() { return_value(stray_async_exception_error()); }
@@ -136,9 +131,13 @@ class AsyncPromise {
     const std::size_t tags = group_tag + (has_returned() ? returned_tag : 0);
     return *reinterpret_cast<AsyncGroup*>(owner_ - tags);
   }
-  void tell_group(Result<T> result) {
+  template <typename... Values>
+  void give(Values&&... value) {
+    if (!is_of_group()) return receiver().receive(std::forward<Values>(value)...);
     if (!has_returned()) owner_ += returned_tag;
-    if (!result) async_child_failed(group(), std::move(result.error()));
+    if constexpr (std::is_void_v<T> && sizeof...(Values) > 0) {
+      async_child_failed(group(), std::forward<Values>(value)...);
+    }
   }
 
   std::byte* owner_ = nullptr;
