@@ -24,10 +24,13 @@ namespace {
 
 // The scheduler's own way from the public function that suspends to the jump.
 bool is_switch(const SourceFrame& frame) {
-  constexpr std::array names{
-      "corolane::coroutine::detail::",          "corolane::coroutine::Scheduler::",
-      "corolane::coroutine::WaitQueue::",       "corolane::coroutine::perform<",
-      "corolane::coroutine::Mutex::lock_until", "corolane::coroutine::SharedMutex::lock_until"};
+  constexpr std::array names{"corolane::coroutine::detail::",
+                             "corolane::coroutine::Scheduler::",
+                             "corolane::coroutine::TimerWheel::",
+                             "corolane::coroutine::WaitQueue::",
+                             "corolane::coroutine::perform<",
+                             "corolane::coroutine::Mutex::lock_until",
+                             "corolane::coroutine::SharedMutex::lock_until"};
   return std::ranges::any_of(names,
                              [&](const char* name) { return frame.function.starts_with(name); });
 }

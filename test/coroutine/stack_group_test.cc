@@ -34,7 +34,7 @@ TEST(StackGroupTest, TasksThatWaitForTheSameAtTheSamePlaceAreOneGroup) {
   }
   EXPECT_TRUE(sleep_for(2s));
   const auto groups = groups_of_tasks();
-  ASSERT_EQ(groups.size(), 1u);
+  ASSERT_EQ(groups.size(), 1u) << to_text(groups);
   EXPECT_EQ(groups[0].count, 2000u);
   EXPECT_EQ(groups[0].state, TaskState::suspended);
   EXPECT_EQ(groups[0].waiting_for, "a door");
