@@ -147,12 +147,15 @@ class Scheduler {
   void suspend_slowly(detail::TaskControl& running, void*& frame);
   [[noreturn]] void end(detail::TaskControl& running);
   bool has_next_task() const;
+  // The task that runs next; its frame may have yet to be made.
+  detail::ReadyRing::Entry take_next();
   detail::ReadyRing::Entry take_next_task();
   // At the end of the steps: what comes first, the end of the turn or a switch to be timed?
   bool is_switch_timed();
   void count_steps();
   static void end_switch_sample();
   static void* begin_stack(detail::TaskControl& task);
+  static void* make_first_frame(detail::TaskControl& task);
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
 

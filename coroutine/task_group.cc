@@ -21,17 +21,16 @@ void TaskGroup::cancel_and_join() {
   cancels_new_ = false;
 }
 
-void TaskGroup::add(detail::TaskControl& child) {
-  children_.push_back(child.membership);
-  ++child_count_;
-  if (cancels_new_) child.cancel();
-}
-
-void detail::group_child_ended(TaskControl& child, Result<void>&& outcome) {
+void detail::group_child_ended(TaskControl& child) {
   TaskGroup& group = child.membership.group;
   child.membership.unlink();
-  if (!outcome && group.first_error_) group.first_error_ = std::move(outcome);
   if (--group.child_count_ == 0) group.all_ended_.notify_all();
+}
+
+void detail::group_child_failed(TaskControl& child, Error&& error) {
+  TaskGroup& group = child.membership.group;
+  if (group.first_error_) group.first_error_ = std::move(error);
+  group_child_ended(child);
 }
 
 }  // namespace corolane::coroutine

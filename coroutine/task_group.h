@@ -58,7 +58,8 @@ class TaskGroup {
   std::size_t size() const { return child_count_; }
 
  private:
-  friend void detail::group_child_ended(detail::TaskControl& child, Result<void>&& outcome);
+  friend void detail::group_child_ended(detail::TaskControl& child);
+  friend void detail::group_child_failed(detail::TaskControl& child, Error&& error);
 
   void add(detail::TaskControl& child);
 
@@ -68,5 +69,11 @@ class TaskGroup {
   Result<void> first_error_;
   WaitQueue all_ended_{"end of a task group"};
 };
+
+inline void TaskGroup::add(detail::TaskControl& child) {
+  children_.push_back(child.membership);
+  ++child_count_;
+  if (cancels_new_) child.cancel();
+}
 
 }  // namespace corolane::coroutine

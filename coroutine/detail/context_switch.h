@@ -50,8 +50,7 @@ class ContextSwitch {
       FloatingPointState::exchange({});
     }
     before_jump(from, to, true);
-    jump(to_frame, static_cast<void*>(&from.frame));
-    __builtin_unreachable();
+    jump_away(to_frame, static_cast<void*>(&from.frame));
   }
   template <void (*on_top)()>
   [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {

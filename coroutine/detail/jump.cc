@@ -1,24 +1,7 @@
 // How a flow begins; and the check that our declarations of Boost.Context are Boost's.
 #include "coroutine/detail/jump.h"
 
-#if COROLANE_OWN_JUMP
-
-namespace corolane::coroutine::detail {
-
-void* make_frame(std::byte* top, std::size_t, void (*entry)(Transfer)) {
-  // As if `entry` had been called, from nowhere: the return address is zero, and the stack is
-  // aligned as the System V ABI (3.2.2) has it at the first instruction of a function.
-  const auto address = reinterpret_cast<std::uintptr_t>(top);
-  auto* const words = reinterpret_cast<void**>(top - address % 16 - 3 * sizeof(void*));
-  words[2] = nullptr;
-  words[1] = reinterpret_cast<void*>(entry);
-  words[0] = nullptr;  // The frame pointer.
-  return reinterpret_cast<std::byte*>(words) - 0x38;
-}
-
-}  // namespace corolane::coroutine::detail
-
-#else
+#if !COROLANE_OWN_JUMP
 
 #include <boost/context/detail/fcontext.hpp>
 #include <cfenv>

@@ -33,10 +33,19 @@ struct Transfer {
 // Where above its frame the saved registers of a flow begin, and behind them what it uses next.
 inline constexpr std::size_t saved_begin = COROLANE_OWN_JUMP ? 0x38 : 0;
 
-// The frame of a flow that will begin with `entry` on the stack that ends at `top`.
-void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer));
-
 #if COROLANE_OWN_JUMP
+
+// The frame of a flow that will begin with `entry` on the stack that ends at `top`.
+inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry)(Transfer)) {
+  // As if `entry` had been called, from nowhere: the return address is zero, and the stack is
+  // aligned as the System V ABI (3.2.2) has it at the first instruction of a function.
+  const auto address = reinterpret_cast<std::uintptr_t>(top);
+  auto* const words = reinterpret_cast<void**>(top - address % 16 - 3 * sizeof(void*));
+  words[2] = nullptr;
+  words[1] = reinterpret_cast<void*>(entry);
+  words[0] = nullptr;  // The frame pointer.
+  return reinterpret_cast<std::byte*>(words) - saved_begin;
+}
 
 // Where a suspended flow goes on, and its frame pointer: 0x40 and 0x38 bytes above the frame. What
 // Boost.Context saves below stays undefined, as it may after a function that uses it.
@@ -89,6 +98,19 @@ Transfer jump_on_top(void* to, void* data) {
   return {.left = to, .data = data};
 }
 
+// Leaves for `to` for good. What arrives there as left behind is nothing to go back to.
+[[noreturn, gnu::always_inline]] inline void jump_away(void* to, void* data) {
+  asm volatile(
+      "leaq 0x38(%0), %%rsp\n\t"
+      "popq %%rbp\n\t"
+      "popq %%rcx\n\t"
+      "jmp *%%rcx"
+      :
+      : "D"(to), "S"(data)
+      : "memory");
+  __builtin_unreachable();
+}
+
 #undef COROLANE_LEAVE
 #undef COROLANE_JUMP_CLOBBERS
 
@@ -100,7 +122,14 @@ extern "C" Transfer corolane_jump_fcontext(void* to, void* data) asm("jump_fcont
 extern "C" Transfer corolane_ontop_fcontext(void* to, void* data,
                                             Transfer (*on_top)(Transfer)) asm("ontop_fcontext");
 
+void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer));
+
 inline Transfer jump(void* to, void* data) { return corolane_jump_fcontext(to, data); }
+
+[[noreturn]] inline void jump_away(void* to, void* data) {
+  corolane_jump_fcontext(to, data);
+  __builtin_unreachable();
+}
 
 // `to` has begun.
 template <void (*on_top)()>

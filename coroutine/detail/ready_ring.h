@@ -84,17 +84,6 @@ class ReadyRing {
     return entry;
   }
 
-  // When one that has yet to begin was taken, more of them may come soon. Their control blocks are
-  // fetched as above; this fetches the lines below one, where its first functions begin.
-  void prefetch_fresh_stack() const {
-    const Entry& soon = at(head_ + fresh_lead * sizeof(Entry));
-    if (!soon.is_fresh()) return;
-#pragma GCC unroll 3
-    for (int line = 1; line <= 3; ++line) {
-      __builtin_prefetch(static_cast<const std::byte*>(soon.frame) - line * 64, /*rw=*/1);
-    }
-  }
-
  private:
   static constexpr std::uintptr_t fresh_bit = 2;
   static constexpr std::size_t count_min = 1024;
@@ -102,7 +91,6 @@ class ReadyRing {
   // takes as long as a dozen switches. Of each the 64 bytes that begin with the saved registers:
   // what a switch and the function that waits load first, in one line or two.
   static constexpr std::size_t lead = 16;
-  static constexpr std::size_t fresh_lead = 2;
 
   Entry& at(std::size_t offset) const {
     return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));

@@ -40,11 +40,16 @@ inline bool Scheduler::has_next_task() const {
   return !ready_.empty() && !ready_.front().is_stackless();
 }
 
-[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
-  detail::ReadyRing::Entry next = ready_.pop();
+[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next() {
+  const detail::ReadyRing::Entry next = ready_.pop();
   // The signal handler of the CPU meter may look at it from here on.
   std::atomic_signal_fence(std::memory_order_release);
   running_ = static_cast<detail::TaskControl*>(next.owner);
+  return next;
+}
+
+[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
+  detail::ReadyRing::Entry next = take_next();
   if (next.is_fresh()) [[unlikely]] {
     next.frame = begin_stack(*running_);
   }
@@ -85,7 +90,10 @@ inline void Scheduler::finish_spawn(detail::TaskControl& task) {
 }
 
 inline void Scheduler::drop_reference(detail::TaskControl& task) {
-  if (--task.reference_count > 0) return;
+  if (task.reference_count > 1) {
+    --task.reference_count;
+    return;
+  }
   check(task.is_member || task.joiners.empty(), "nobody waits for a task that is gone");
   if (task.flags != 0) --flagged_count_;
   static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
@@ -96,8 +104,9 @@ inline void Scheduler::drop_reference(detail::TaskControl& task) {
 namespace detail {
 
 inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
-                                const std::source_location& site)
-    : TaskHead(owner, owner.turn_time(), own_stack, group != nullptr), stack_top(own_stack.top) {
+                                const std::source_location& site, Run run_it)
+    : TaskHead(owner, owner.turn_time(), own_stack, group != nullptr, run_it),
+      stack_top(own_stack.top) {
   new (&top()) TaskTop(owner.turn_time(), site);
   if (is_member) {
     std::construct_at(&membership, *group, *this);

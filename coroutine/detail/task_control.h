@@ -40,11 +40,14 @@ struct TaskControl;
 
 // The first cache line of a control block: what waiting and waking touch.
 struct TaskHead : Context {
-  TaskHead(Scheduler& owner, TimePoint now, const Stack& stack, bool of_group)
+  using Run = void (*)(TaskControl& task);
+
+  TaskHead(Scheduler& owner, TimePoint now, const Stack& stack, bool of_group, Run run_it)
       : is_member(of_group),
         stack_size_class(static_cast<std::uint8_t>(stack.size_class)),
         state_since(now),
-        scheduler(owner) {}
+        scheduler(owner),
+        run(run_it) {}
 
   // Why the task may not simply suspend.
   static constexpr std::uint8_t cancelled_flag = 1;
@@ -64,7 +67,7 @@ struct TaskHead : Context {
   TimePoint state_since;
   Scheduler& scheduler;
   // Calls the task's function and keeps its result; nothing escapes it.
-  void (*run)(TaskControl& task) = nullptr;
+  Run run;
   SpawnSiteRecord* site_record;
 };
 
@@ -87,13 +90,13 @@ struct TaskTop {
   CpuTime cpu;
   static constexpr std::size_t name_size_max = 31;
   std::array<char, name_size_max> name_text;
-  std::uint8_t name_size = 0;
+  std::uint8_t name_size;  // Set with the name, soon after.
 };
 
 struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   // `group` is null for a task that has a handle.
   TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
-              const std::source_location& site);
+              const std::source_location& site, Run run_it);
   ~TaskControl() {}  // NOLINT(modernize-use-equals-default): of the union.
 
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.

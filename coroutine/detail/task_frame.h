@@ -30,52 +30,69 @@ struct JoinedType<Result<T>> {
 // The error for a function that let an exception escape; counts and tells of it.
 Error stray_exception_error(TaskControl& task, const std::exception* exception);
 
-// Tells its group that a child has ended, and how it failed if it did.
-void group_child_ended(TaskControl& child, Result<void>&& outcome);
+// Tells its group that a child has ended.
+void group_child_ended(TaskControl& child);
+void group_child_failed(TaskControl& child, Error&& error);
 
 template <typename F, typename T>
 struct TaskFrame : TaskControl {
   template <typename G>
   TaskFrame(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
             const std::source_location& site, G&& body)
-      : TaskControl(owner, own_stack, group, site) {
-    run = [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); };
+      : TaskControl(owner, own_stack, group, site,
+                    [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); }) {
     function.begin(std::forward<G>(body));
   }
 
+  // Kept short of locals: with its caller it fits into the first two lines of the stack.
   void run_function() {
-    Result<void> outcome = call_function();
+    const bool succeeded = call_function();
     // What it captured and kept ends inside the task, where it may suspend.
     function.end();
     if (has_locals) locals().destroy_all();
     if constexpr (std::is_void_v<T>) {
-      if (is_member) return group_child_ended(*this, std::move(outcome));
-      if (outcome) result.begin();
+      if (is_member) return tell_group(succeeded);
+      if (succeeded) result.begin();
     }
-    if (!outcome) result.begin(std::move(outcome.error()));
   }
 
-  // Keeps the value that the function returned; an error is handed on, so that the child of a
-  // group needs no place for it.
-  Result<void> call_function() {
+  // Keeps what the function returned. False when that is the error of a function without a value.
+  bool call_function() {
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
         std::invoke(function.value);
       } else if constexpr (std::is_void_v<T>) {
-        return std::invoke(function.value);
+        if (Result<void> outcome = std::invoke(function.value); !outcome) [[unlikely]] {
+          result.begin(std::move(outcome.error()));
+          return false;
+        }
       } else {
         result.begin(std::invoke(function.value));
       }
-      return {};
+      return true;
     } catch (const std::exception& exception) {
-      return stray_exception_error(*this, &exception);
+      keep_stray_exception(&exception);
     } catch (...) {
-      return stray_exception_error(*this, nullptr);
+      keep_stray_exception(nullptr);
     }
+    return false;
   }
 
-  Slot<F> function;        // There until it has returned.
-  Slot<Result<T>> result;  // There from then on until it is joined; never in a group.
+  [[gnu::noinline, gnu::cold]] void keep_stray_exception(const std::exception* exception) {
+    result.begin(stray_exception_error(*this, exception));
+  }
+
+  void tell_group(bool succeeded) {
+    if (succeeded) [[likely]] {
+      return group_child_ended(*this);
+    }
+    group_child_failed(*this, std::move(result.value.error()));
+    result.end();
+  }
+
+  Slot<F> function;  // There until it has returned.
+  // There from then on until it is joined; in a group only the error, until that is told.
+  Slot<Result<T>> result;
 };
 
 // Makes a task ready that runs `body`, with one reference held by itself and, unless it is the
@@ -109,6 +126,9 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
     TaskAccess::give_up_spawn(scheduler, stack);
     throw;
   }
+  // Only so that a load is among so many stores: the processor looks up the address of a page
+  // sooner for a load, and all that follow wait for it.
+  *static_cast<const volatile std::uint8_t*>(&frame->flags);
   frame->set_name(name);
   TaskAccess::inherit_locals(*frame);
   TaskAccess::finish_spawn(scheduler, *frame);
