@@ -154,8 +154,9 @@ class Scheduler {
   bool is_switch_timed();
   void count_steps();
   static void end_switch_sample();
-  static void* begin_stack(detail::TaskControl& task);
+  // Where a fresh task begins; the second is a call, for those who seldom meet one.
   static void* make_first_frame(detail::TaskControl& task);
+  static void* begin_stack(detail::TaskControl& task);
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
 

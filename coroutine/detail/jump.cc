@@ -1,4 +1,4 @@
-// How a flow begins; and the check that our declarations of Boost.Context are Boost's.
+// How a flow begins with Boost.Context, and the check that our declarations of it are Boost's.
 #include "coroutine/detail/jump.h"
 
 #if !COROLANE_OWN_JUMP

@@ -122,6 +122,7 @@ extern "C" Transfer corolane_jump_fcontext(void* to, void* data) asm("jump_fcont
 extern "C" Transfer corolane_ontop_fcontext(void* to, void* data,
                                             Transfer (*on_top)(Transfer)) asm("ontop_fcontext");
 
+// As above: the frame of a flow that will begin with `entry`.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer));
 
 inline Transfer jump(void* to, void* data) { return corolane_jump_fcontext(to, data); }
