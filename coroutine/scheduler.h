@@ -110,6 +110,9 @@ class Scheduler {
 
   // The time at the start of this turn of the loop: for marks that need no precision.
   TimePoint turn_time() const { return turn_time_; }
+  // Counts every switch from a task: who sees it one higher than another task did just before its
+  // end comes right behind that one, and need not ask for the time again.
+  std::uint64_t switch_count() const { return statistics_.switch_count + (steps_ - steps_left_); }
   TimerWheel& timers() { return timers_; }
   const StackPool& stacks() const { return stacks_; }
 

@@ -14,7 +14,6 @@ namespace {
 
 rpc::Server::Options rpc_options(const RpcConfig& config) {
   return {.connection_count_max = config.connections_max,
-          .request_bytes_max = config.request_size_max.count,
           .calls_per_connection_max = config.calls_per_connection_max};
 }
 
@@ -62,7 +61,8 @@ Result<void> Node::start() {
   // Clients come last: one that is served is served by a whole node.
   auto admin = admin_.listen(endpoints->admin);
   if (!admin) return listen_error("node.admin", endpoints->admin, admin.error());
-  auto listen = rpc_server_.listen(endpoints->listen);
+  auto listen = rpc_server_.listen(endpoints->listen,
+                                   {.request_bytes_max = config_.rpc.request_size_max.count});
   if (!listen) {
     admin_.stop();
     return listen_error("node.listen", endpoints->listen, listen.error());

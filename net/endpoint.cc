@@ -12,8 +12,13 @@ namespace {
 Error wrong_form(std::string_view text) {
   return Error(Code::invalid_argument,
                "\"" + std::string(text) +
-                   "\" is no host and port: write \"example.org:80\", \"127.0.0.1:80\" or "
-                   "\"[::1]:80\"");
+                   "\" is no host and port: write \"example.org:80\", \"127.0.0.1:80\", "
+                   "\"[::1]:80\" or, for a Unix socket, \"unix:/run/name.sock\"");
+}
+
+// A host that is called "unix" may still have a port.
+bool names_unix_socket(std::string_view text) {
+  return text.starts_with("unix:/") || text.starts_with("unix:@");
 }
 
 bool is_ipv6(const std::string& address) {
@@ -23,7 +28,12 @@ bool is_ipv6(const std::string& address) {
 
 }  // namespace
 
+bool is_unix(const Endpoint& endpoint) { return endpoint.address.starts_with("unix:"); }
+
+bool is_unnamed(const Endpoint& endpoint) { return endpoint.address == "unix:"; }
+
 std::string to_string(const Endpoint& endpoint) {
+  if (is_unix(endpoint)) return endpoint.address;
   const bool is_v6 = endpoint.address.find(':') != std::string::npos;
   std::string text = is_v6 ? "[" + endpoint.address + "]" : endpoint.address;
   return text.append(":").append(std::to_string(endpoint.port));
@@ -34,6 +44,11 @@ std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint) {
 }
 
 Result<HostPort> parse_host_port(std::string_view text) {
+  if (names_unix_socket(text)) {
+    HostPort parsed{.host = std::string(text)};
+    if (auto fits = detail::to_socket_address({.address = parsed.host}); !fits) return fits.error();
+    return parsed;
+  }
   const bool bracketed = text.starts_with('[');
   const std::size_t host_end = bracketed ? text.find("]:") : text.rfind(':');
   if (host_end == std::string_view::npos) return wrong_form(text);
@@ -58,7 +73,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
       detail::to_socket_address({.address = std::move(parsed->host), .port = parsed->port});
   if (!address) return address.error();
   // Written by the kernel's rules, so that equal endpoints are equal texts.
-  return detail::to_endpoint(*address->get());
+  return detail::to_endpoint(*address);
 }
 
 }  // namespace corolane::net

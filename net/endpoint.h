@@ -1,4 +1,8 @@
-// Where a peer listens: a numeric IPv4 or IPv6 address and a port.
+// Where a peer listens: a numeric IPv4 or IPv6 address and a port, or a Unix socket.
+//
+//   127.0.0.1:8460   [::1]:8460
+//   unix:/run/chess.sock   a socket file, by its absolute path
+//   unix:@chess            a name that only the kernel knows ("abstract"): there is no file
 #pragma once
 
 #include <compare>
@@ -12,26 +16,33 @@
 namespace corolane::net {
 
 struct Endpoint {
-  std::string address;     // "127.0.0.1", "::1"; no name: see Network::resolve().
-  std::uint16_t port = 0;  // 0 to listen on a free one.
+  // "127.0.0.1", "::1", "unix:/run/chess.sock", "unix:@chess"; no name: see Network::resolve().
+  // "unix:" alone is the client of a Unix socket, which has no address.
+  std::string address;
+  std::uint16_t port = 0;  // 0 to listen on a free one, and for a Unix socket.
 
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 
-// "127.0.0.1:8460", "[::1]:8460".
+bool is_unix(const Endpoint& endpoint);
+// True for the client of a Unix socket.
+bool is_unnamed(const Endpoint& endpoint);
+
+// As above; what parse_endpoint() reads.
 std::string to_string(const Endpoint& endpoint);
 std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint);
 
 // A name or an address with its port, before it is resolved.
 struct HostPort {
-  std::string host;
+  std::string host;  // Or a Unix socket, as in an Endpoint.
   std::uint16_t port = 0;
 };
 
-// Reads "host:port" or "[ipv6]:port". Fails with invalid_argument that shows the right form.
+// Reads "host:port", "[ipv6]:port", "unix:/path" or "unix:@name". Fails with invalid_argument that
+// shows the right form, or says how long the path of a Unix socket may be.
 Result<HostPort> parse_host_port(std::string_view text);
 
-// The same for a numeric address, as an Endpoint.
+// The same for a numeric address or a Unix socket, as an Endpoint.
 Result<Endpoint> parse_endpoint(std::string_view text);
 
 }  // namespace corolane::net

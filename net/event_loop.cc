@@ -8,7 +8,6 @@
 
 #include "coroutine/base/check.h"
 #include "net/detail/event_loop_impl.h"
-#include "net/detail/tcp_stream.h"
 
 namespace corolane::net {
 
@@ -30,26 +29,26 @@ EventLoop::Impl::~Impl() {
   check(uv_loop_close(&uv) == 0, "an event loop that ends has nothing left to do");
 }
 
-void EventLoop::Impl::add_due(detail::TcpStream& stream) {
-  if (stream.due_index != detail::TcpStream::not_due) return;
-  stream.due_index = due.size();
-  due.push_back(&stream);
+void EventLoop::Impl::add_due(detail::Due& due) {
+  if (due.due_index != detail::Due::not_due) return;
+  due.due_index = all_due.size();
+  all_due.push_back(&due);
 }
 
-void EventLoop::Impl::remove_due(detail::TcpStream& stream) {
-  if (stream.due_index == detail::TcpStream::not_due) return;
-  due[std::exchange(stream.due_index, detail::TcpStream::not_due)] = nullptr;
+void EventLoop::Impl::remove_due(detail::Due& due) {
+  if (due.due_index == detail::Due::not_due) return;
+  all_due[std::exchange(due.due_index, detail::Due::not_due)] = nullptr;
 }
 
 void EventLoop::Impl::end_turn() {
-  // By index: sinks run here, and may close streams or make more of them due.
-  for (std::size_t index = 0; index < due.size(); ++index) {
-    detail::TcpStream* const stream = due[index];
-    if (stream == nullptr) continue;
-    stream->due_index = detail::TcpStream::not_due;
-    stream->end_turn();
+  // By index: sinks run here, and may close sockets or make more of them due.
+  for (std::size_t index = 0; index < all_due.size(); ++index) {
+    detail::Due* const due = all_due[index];
+    if (due == nullptr) continue;
+    due->due_index = detail::Due::not_due;
+    due->end_turn();
   }
-  due.clear();
+  all_due.clear();
 }
 
 bool EventLoop::Impl::fall_asleep() {
@@ -62,12 +61,10 @@ bool EventLoop::Impl::fall_asleep() {
 }
 
 void EventLoop::Impl::arm_timer(Deadline deadline) {
-  if (deadline.time() == timer_time) return;
+  // A timer that fires before it has to does no harm, and re-arming it costs more than that: calls
+  // come and go long before their deadlines, and each would move it.
+  if (timer_time <= deadline.time()) return;
   timer_time = deadline.time();
-  if (deadline.is_never()) {
-    uv_timer_stop(&timer);
-    return;
-  }
   // Both clocks count from the same start. Rounded up: never early.
   const auto due_time = std::chrono::ceil<std::chrono::milliseconds>(deadline.time());
   const auto due_ms = static_cast<std::uint64_t>(due_time.time_since_epoch().count());

@@ -1,4 +1,4 @@
-// A reliable, ordered flow of bytes in both directions: a TCP connection.
+// A reliable, ordered flow of bytes in both directions: a connection over TCP or a Unix socket.
 //
 // Reading is linear or push. Linear: read_some() suspends the calling task until bytes are there.
 // Push: a ReadSink is called on the loop's stack as bytes arrive, so that an idle connection costs
@@ -24,11 +24,21 @@ namespace corolane::net {
 
 struct StreamOptions {
   // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s
-  // carries in 20 ms.
+  // carries in 20 ms. The kernel holds as much again of a TCP connection that is not on its way.
   std::size_t output_bytes_max = 256 * 1024;
-  // A peer that takes nothing for so long while output is above the mark is closed, at the latest
-  // after half as long again.
+  // A peer that acknowledges nothing for so long while output is above the mark is closed, at the
+  // latest after half as long again. Bytes that the kernel took count only when they arrive.
   std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
+
+  // A TCP peer that vanished without a word (power, cable, a router that forgot it) would stay for
+  // ever. One that is silent for so long is asked whether it is there: seldom enough to cost
+  // nothing, often enough to keep routers from forgetting. Zero: never asked.
+  std::chrono::seconds keepalive_idle = std::chrono::seconds(30);
+  // It is asked again after so long,
+  std::chrono::seconds keepalive_interval = std::chrono::seconds(10);
+  // and after so many questions without an answer the connection is broken: a minute in all. So it
+  // is when output stays unacknowledged for that minute, which the kernel alone would bear for 15.
+  int keepalive_count = 3;
 };
 
 // Receives what a stream reads, on the loop's stack: must not suspend. This stream it may only
@@ -69,8 +79,9 @@ class Stream {
   // resource_exhausted above the high-water mark, with unavailable when the connection is gone.
   virtual Result<void> try_write(std::span<const std::byte> bytes) = 0;
 
-  // Suspends until all output is handed to the kernel. Fails with unavailable when the connection
-  // is gone, with deadline_exceeded or cancelled.
+  // Suspends until all output is handed to the kernel, which may still find the peer gone: only an
+  // answer tells that it has it. Fails with unavailable when the connection is gone, with
+  // deadline_exceeded or cancelled.
   virtual Result<void> flush(Deadline deadline) = 0;
 
   // Sends what is queued, then tells the peer that no more will come; reading goes on. Writing
@@ -85,6 +96,9 @@ class Stream {
   virtual bool is_closed() const = 0;
   virtual const Endpoint& peer_endpoint() const = 0;
   virtual const Endpoint& local_endpoint() const = 0;
+
+  // Who the peer is by the certificate that it has shown and TLS has verified; empty without.
+  virtual std::string_view peer_identity() const { return {}; }
 };
 
 // Bytes of a text, for writing.

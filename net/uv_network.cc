@@ -3,14 +3,15 @@
 #include <utility>
 
 #include "net/detail/resolve.h"
-#include "net/detail/tcp_listener.h"
-#include "net/detail/tcp_stream.h"
+#include "net/detail/socket_listener.h"
+#include "net/detail/socket_stream.h"
+#include "net/detail/uv_udp_socket.h"
 
 namespace corolane::net {
 
 Result<std::unique_ptr<Listener>> UvNetwork::listen(const Endpoint& endpoint,
                                                     ListenOptions options) {
-  auto listener = std::make_unique<detail::TcpListener>(loop_.impl(), options.stream);
+  auto listener = std::make_unique<detail::SocketListener>(loop_.impl(), options.stream);
   if (auto listening = listener->listen(endpoint, options.backlog); !listening) {
     return listening.error();
   }
@@ -19,9 +20,18 @@ Result<std::unique_ptr<Listener>> UvNetwork::listen(const Endpoint& endpoint,
 
 Result<std::unique_ptr<Stream>> UvNetwork::connect(const Endpoint& endpoint, Deadline deadline,
                                                    StreamOptions options) {
-  auto stream = std::make_unique<detail::TcpStream>(loop_.impl(), options);
+  const auto transport = is_unix(endpoint) ? detail::SocketStream::Transport::unix_socket
+                                           : detail::SocketStream::Transport::tcp;
+  auto stream = std::make_unique<detail::SocketStream>(loop_.impl(), transport, options);
   if (auto connected = stream->connect(endpoint, deadline); !connected) return connected.error();
   return stream;
+}
+
+Result<std::unique_ptr<UdpSocket>> UvNetwork::bind_udp(const Endpoint& endpoint,
+                                                       UdpOptions options) {
+  auto socket = std::make_unique<detail::UvUdpSocket>(loop_.impl(), options);
+  if (auto bound = socket->bind(endpoint); !bound) return bound.error();
+  return socket;
 }
 
 Result<std::vector<Endpoint>> UvNetwork::resolve(const HostPort& host, Deadline deadline) {

@@ -1,4 +1,4 @@
-// The real network: TCP by libuv.
+// The real network: TCP, Unix sockets and UDP by libuv.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,8 @@ class UvNetwork : public Network {
                                            ListenOptions options = {}) override;
   Result<std::unique_ptr<Stream>> connect(const Endpoint& endpoint, Deadline deadline,
                                           StreamOptions options = {}) override;
+  Result<std::unique_ptr<UdpSocket>> bind_udp(const Endpoint& endpoint,
+                                              UdpOptions options = {}) override;
   Result<std::vector<Endpoint>> resolve(const HostPort& host, Deadline deadline) override;
 
  private:

@@ -11,12 +11,10 @@
 
 #include "coroutine/base/deadline.h"
 #include "net/detail/buffer_pool.h"
+#include "net/detail/due.h"
 #include "net/event_loop.h"
 
 namespace corolane::net {
-namespace detail {
-class TcpStream;
-}
 
 struct EventLoop::Impl {
   // Between the loop and the threads that wake it. A loop that is awake needs no system call to
@@ -28,9 +26,9 @@ struct EventLoop::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Has the stream's end_turn() called before the next wait; once, however often it is asked for.
-  void add_due(detail::TcpStream& stream);
-  void remove_due(detail::TcpStream& stream);
+  // Has its end_turn() called before the next wait; once, however often it is asked for.
+  void add_due(detail::Due& due);
+  void remove_due(detail::Due& due);
   void end_turn();
 
   // False when a wake() came before: the loop must not sleep then.
@@ -48,10 +46,10 @@ struct EventLoop::Impl {
   // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again
   // before the loop may sleep.
   bool keep_awake = false;
-  // Null where a stream went away meanwhile.
-  std::vector<detail::TcpStream*> due;
+  // Null where one went away meanwhile.
+  std::vector<detail::Due*> all_due;
   detail::BufferPool buffers;
-  // What streams with a sink read into: its contents live during one call of a sink.
+  // What sockets with a sink read into: its contents live during one call of a sink.
   std::array<std::byte, 64 * 1024> read_buffer;
 };
 

@@ -60,6 +60,9 @@ bool is_sendable(std::string_view content_type, const HttpHeaders& headers) {
   });
 }
 
+// Three digits (RFC 9112, 4).
+bool is_status(unsigned number) { return number >= 100 && number <= 999; }
+
 // "404 Not Found".
 std::string status_line(unsigned status) {
   const auto reason = http::obsolete_reason(http::int_to_status(status));
@@ -113,6 +116,7 @@ Result<HttpResponse> HttpReader::read_response(bool to_head, Deadline deadline) 
     if (!refusal) refusal = read_body(*parser, deadline);
     if (refusal) return std::move(refusal->error);
   } while (parser->get().result_int() / 100 == 1);
+  if (!is_status(parser->get().result_int())) return refusal_of(http::error::bad_status).error;
 
   auto message = parser->release();
   HttpResponse response{.status = message.result_int(),
@@ -127,14 +131,11 @@ template <typename Parser>
 std::optional<HttpRefusal> HttpReader::read_header(Parser& parser, Deadline deadline) {
   parser.header_limit(static_cast<std::uint32_t>(options_.header_bytes_max));
   parser.body_limit(options_.body_bytes_max);
-  const std::uint64_t begin = parsed_count_;
+  header_count_ = 0;
   while (!parser.is_header_done()) {
     if (auto refusal = advance(parser, deadline)) return refusal;
-    const std::size_t unparsed = parser.is_header_done() ? 0 : input_.size();
     // Beast bounds the first line and the fields one by one; this bounds their sum.
-    if (parsed_count_ - begin + unparsed > options_.header_bytes_max) {
-      return refusal_of(http::error::header_limit);
-    }
+    if (header_count_ > options_.header_bytes_max) return refusal_of(http::error::header_limit);
   }
   return std::nullopt;
 }
@@ -155,10 +156,14 @@ std::optional<HttpRefusal> HttpReader::advance(Parser& parser, Deadline deadline
   const std::size_t parsed =
       parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
   input_.consume(parsed);
-  parsed_count_ += parsed;
+  header_count_ += parsed;
   if (code == http::error::need_more) {
-    // Between chunks of a body, too, a line may not be endless.
-    if (input_.size() > options_.header_bytes_max) return refusal_of(http::error::header_limit);
+    // The parser has seen what is left and found no end in it: it is all of one header. Between
+    // chunks of a body, too, a line may not be endless.
+    const std::size_t unfinished = parser.is_header_done() ? 0 : header_count_;
+    if (unfinished + input_.size() > options_.header_bytes_max) {
+      return refusal_of(http::error::header_limit);
+    }
     return read_more(parser, deadline);
   }
   if (code) return refusal_of(code);
@@ -195,7 +200,7 @@ HttpResponse bare_response(unsigned status) {
 }
 
 std::string to_text(const HttpResponse& response, bool to_head, bool keep_alive) {
-  if (!is_sendable(response.content_type, response.headers)) {
+  if (!is_status(response.status) || !is_sendable(response.content_type, response.headers)) {
     return to_text(bare_response(500), to_head, keep_alive);
   }
   const bool has_body = response.status >= 200 && response.status != 204 && response.status != 304;

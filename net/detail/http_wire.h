@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
@@ -55,14 +54,14 @@ class HttpReader {
   Stream& stream_;
   const HttpOptions options_;
   ByteBuffer input_;
-  std::uint64_t parsed_count_ = 0;  // Bytes, over all messages.
+  std::size_t header_count_ = 0;  // Bytes that the parser has taken since a header began.
 };
 
 // Header names are the same whatever their case.
 bool is_same_name(std::string_view a, std::string_view b);
 
 // The whole response; without the body when it answers a HEAD request. A response that HTTP
-// cannot carry, with a line break in a header, becomes a 500.
+// cannot carry, with a line break in a header or a status of no three digits, becomes a 500.
 std::string to_text(const HttpResponse& response, bool to_head, bool keep_alive);
 
 // The whole request, for a connection of its own. Fails with invalid_argument when HTTP cannot

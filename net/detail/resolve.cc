@@ -47,7 +47,8 @@ void on_resolved(uv_getaddrinfo_t* request, int status, addrinfo* addresses) {
 Result<std::vector<Endpoint>> resolve(EventLoop::Impl& loop, const HostPort& host,
                                       Deadline deadline) {
   const Endpoint numeric{.address = host.host, .port = host.port};
-  if (auto address = to_socket_address(numeric)) return std::vector{to_endpoint(*address->get())};
+  if (auto address = to_socket_address(numeric)) return std::vector{to_endpoint(*address)};
+  if (is_unix(numeric)) return to_socket_address(numeric).error();
 
   const std::string action = "resolve " + host.host;
   auto look_up = std::make_unique<LookUp>();

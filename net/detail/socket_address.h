@@ -6,6 +6,7 @@
 
 #include "coroutine/base/result.h"
 #include "net/endpoint.h"
+#include "net/udp.h"
 
 namespace corolane::net::detail {
 
@@ -17,10 +18,17 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-// Fails with invalid_argument when the address is not numeric.
+// Fails with invalid_argument when the address is neither numeric nor a Unix socket's, or when the
+// latter is too long.
 Result<SocketAddress> to_socket_address(const Endpoint& endpoint);
 
-// Of an IPv4 or IPv6 address; an empty Endpoint for any other.
+// An empty Endpoint for an address of another kind.
+Endpoint to_endpoint(const SocketAddress& address);
+// The same for IPv4 and IPv6 only.
 Endpoint to_endpoint(const sockaddr& address);
+
+// The short form of these two, without a text in between.
+SocketAddress socket_address_of(const UdpPeer& peer);
+UdpPeer to_udp_peer(const sockaddr& address);
 
 }  // namespace corolane::net::detail

@@ -98,6 +98,19 @@ TEST(HttpClientTest, AStatusOfFailureIsAResponse) {
   EXPECT_EQ(response->body, "no!");
 }
 
+TEST(HttpClientTest, ABodyThatComesWithItsHeaderDoesNotCountAsOne) {
+  const std::string body(500, 'x');
+  const auto response = fetch_text("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + body, {},
+                                   {.header_bytes_max = 100});
+  ASSERT_TRUE(response) << response;
+  EXPECT_EQ(response->body, body);
+}
+
+TEST(HttpClientTest, AStatusBelow100IsNoHttp) {
+  EXPECT_THAT(fetch_text("HTTP/1.1 005 OK\r\nContent-Length: 0\r\n\r\n"),
+              fails_with(Code::invalid_argument));
+}
+
 TEST(HttpClientTest, ReadsChunksAndBodiesThatEndWithTheConnection) {
   const auto chunked = fetch_text(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n");

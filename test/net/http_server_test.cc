@@ -34,6 +34,9 @@ using testing::StartsWith;
 HttpResponse echo(const HttpRequest& request) {
   if (request.path() == "/throw") throw std::runtime_error("a handler's secret");
   if (request.path() == "/split") return {.headers = {{"X-Bad", "a\r\nSet-Cookie: evil"}}};
+  if (request.path() == "/status") {
+    return {.status = static_cast<unsigned>(std::stoi(std::string(request.query("is"))))};
+  }
   if (request.path() == "/nothing") return {.status = 204, .body = "ignored"};
   HttpResponse response{.body = request.method + " " + request.target + " [" + request.body + "]"};
   response.headers = {{"X-Host", std::string(request.header("host"))}, {"content-length", "7"}};
@@ -172,6 +175,14 @@ TEST(HttpServerTest, AHandlerCannotBreakOutOfAHeader) {
   const std::string answer = answer_to("GET /split HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n"));
   EXPECT_THAT(answer, Not(HasSubstr("evil")));
+}
+
+TEST(HttpServerTest, AStatusThatIsNoneOfHttpIsA500) {
+  for (const char* const status : {"0", "5", "99", "1000"}) {
+    const std::string answer = answer_to(std::string("GET /status?is=") + status +
+                                         " HTTP/1.1\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n")) << status;
+  }
 }
 
 TEST(HttpServerTest, GarbageIsA400AndTheEnd) {

@@ -4,13 +4,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/task.h"
 #include "net/detail/socket_address.h"
 #include "net/endpoint.h"
+#include "net/stream.h"
 
 namespace corolane::net {
 
@@ -32,7 +39,11 @@ class RawSocket {
     check(::bind(descriptor_, any->get(), any->size) == 0, "a test can bind to loopback");
     detail::SocketAddress bound;
     ::getsockname(descriptor_, bound.get(), &bound.size);
-    return detail::to_endpoint(*bound.get());
+    return detail::to_endpoint(bound);
+  }
+  void bind_to(const Endpoint& endpoint) {
+    const auto address = detail::to_socket_address(endpoint);
+    check(::bind(descriptor_, address->get(), address->size) == 0, "nobody is there yet");
   }
   void listen(int backlog) { ::listen(descriptor_, backlog); }
 
@@ -56,6 +67,20 @@ class RawSocket {
           "a small text fits into the socket");
   }
 
+  // Reads at most `count_max` bytes of those that are there; 0 when there are none.
+  std::size_t receive(std::size_t count_max) {
+    std::vector<std::byte> buffer(count_max);
+    const ssize_t count = ::recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    check(count > 0 || (count < 0 && errno == EAGAIN), "a peer that is there can be read from");
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
+  void set_option(int level, int option, int value) {
+    check(::setsockopt(descriptor_, level, option, &value, sizeof(value)) == 0,
+          "a socket has the option");
+  }
+
+  int descriptor() const { return descriptor_; }
   int release() { return std::exchange(descriptor_, -1); }
 
   // Ends the connection with a reset instead of an orderly end.
@@ -68,6 +93,46 @@ class RawSocket {
  private:
   int descriptor_;
 };
+
+// Has the peer read at that speed for so long, whenever it gets to run. Suspends.
+inline void read_slowly(RawSocket& peer, std::size_t bytes_per_ms, Duration duration) {
+  const TimePoint start = now();
+  for (std::size_t read_bytes = 0; now() - start < duration;) {
+    const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now() - start);
+    const auto due_bytes = static_cast<std::size_t>(elapsed.count()) * bytes_per_ms;
+    std::size_t count = 0;
+    if (read_bytes < due_bytes) {
+      count = peer.receive(std::min<std::size_t>(due_bytes - read_bytes, 64 * 1024));
+      read_bytes += count;
+    }
+    if (count == 0) {
+      check(coroutine::sleep_for(std::chrono::milliseconds(5)).has_value(), "nobody cancels it");
+    }
+  }
+}
+
+// The descriptor behind a TCP stream of this process, to ask the kernel about it.
+inline int descriptor_of(const Stream& stream) {
+  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
+    detail::SocketAddress local;
+    detail::SocketAddress peer;
+    if (::getsockname(descriptor, local.get(), &local.size) == 0 &&
+        ::getpeername(descriptor, peer.get(), &peer.size) == 0 &&
+        detail::to_endpoint(local) == stream.local_endpoint() &&
+        detail::to_endpoint(peer) == stream.peer_endpoint()) {
+      return descriptor;
+    }
+  }
+  check(false, "an open stream has a descriptor");
+  return -1;
+}
+
+inline int socket_option(int descriptor, int level, int option) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  check(::getsockopt(descriptor, level, option, &value, &size) == 0, "the socket has the option");
+  return value;
+}
 
 // A listener that is full: whoever connects now gets no answer.
 struct SilentPeer {

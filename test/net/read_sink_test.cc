@@ -11,6 +11,7 @@
 #include "net/stream.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
+#include "test/net/system_calls.h"
 #include "test/support/matchers.h"
 #include "test/support/real_loop.h"
 
@@ -68,6 +69,25 @@ TEST(ReadSinkTest, EchoesWithoutATask) {
     }
     EXPECT_EQ(real.scheduler.tasks().size(), task_count);
     EXPECT_EQ(echo.text, "onetwothree");
+  });
+}
+
+TEST(ReadSinkTest, ReadingIsArmedOnce) {
+  if (!sees_system_calls) GTEST_SKIP() << "system calls are not seen here";
+  run_on_real_loop([](RealLoop& real) {
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    TestSink echo;
+    echo.when_bytes = [&](auto bytes) { EXPECT_TRUE(pair->server->try_write(bytes)); };
+    pair->server->set_read_sink(echo);
+    const auto exchange = [&] {
+      EXPECT_TRUE(send_text(*pair->client, "message"));
+      EXPECT_EQ(read_exactly(*pair->client, 7).value_or(""), "message");
+    };
+    exchange();
+    const std::uint64_t before = system_calls().epoll_ctl_count;
+    for (int round = 0; round < 50; ++round) exchange();
+    EXPECT_EQ(system_calls().epoll_ctl_count, before) << "of the task's stream and of the sink's";
   });
 }
 
@@ -206,7 +226,7 @@ TEST(ReadSinkTest, MayCloseItsStreamAndHearsNoMore) {
     TestSink sink;
     sink.when_bytes = [&](auto) { pair->server->close(); };
     pair->server->set_read_sink(sink);
-    EXPECT_TRUE(send_text(*pair->client, std::string(1'000'000, 'x')));
+    EXPECT_TRUE(pair->client->try_write(bytes_of(std::string(1'000'000, 'x'))));
     EXPECT_EQ(read_all(*pair->client).value_or(""), "");
     EXPECT_LE(sink.text.size(), 64u * 1024);
     EXPECT_TRUE(sink.ends.empty());

@@ -23,15 +23,22 @@ struct StreamPair {
 };
 
 // Suspends.
-inline Result<StreamPair> make_stream_pair(Network& network, StreamOptions client_options = {},
-                                           StreamOptions server_options = {}) {
-  auto listener = network.listen(loopback, {.stream = server_options});
+inline Result<StreamPair> make_stream_pair_at(const Endpoint& endpoint, Network& network,
+                                              StreamOptions client_options = {},
+                                              StreamOptions server_options = {}) {
+  auto listener = network.listen(endpoint, {.stream = server_options});
   if (!listener) return listener.error();
   auto client = network.connect((*listener)->local_endpoint(), test::soon(), client_options);
   if (!client) return client.error();
   auto server = (*listener)->accept(test::soon());
   if (!server) return server.error();
   return StreamPair{.client = std::move(*client), .server = std::move(*server)};
+}
+
+// Over TCP. Suspends.
+inline Result<StreamPair> make_stream_pair(Network& network, StreamOptions client_options = {},
+                                           StreamOptions server_options = {}) {
+  return make_stream_pair_at(loopback, network, client_options, server_options);
 }
 
 // More than a connection over loopback holds when nobody reads it.

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -392,6 +394,54 @@ TEST(StreamTest, APeerThatTakesNothingForTooLongIsClosed) {
     ASSERT_THAT(written, fails_with(Code::unavailable));
     EXPECT_THAT(written.error().message(), HasSubstr("took no output"));
     EXPECT_TRUE(pair.stream->is_closed());
+  });
+}
+
+TEST(StreamTest, APeerIsClosedAlsoWhenOutputGrewAboveTheMarkByAndBy) {
+  run_on_real_loop([](RealLoop& real) {
+    RawPair pair;
+    accept_raw(real.network, pair, {.output_bytes_max = 100'000, .output_stall_max = 5ms});
+    // Fills the way to the peer, and comes to rest below the mark.
+    const std::string piece(10'000, 'x');
+    while (!pair.stream->flush(Deadline::passed()) || pair.stream->try_write(bytes_of(piece))) {
+      see_arrivals(real.network);
+      if (!pair.stream->flush(Deadline::passed())) break;
+    }
+    Result<void> written;
+    while (written) written = pair.stream->try_write(bytes_of(piece));
+    EXPECT_THAT(written, fails_with(Code::resource_exhausted));
+    EXPECT_THAT(pair.stream->write_all(bytes_of("!"), soon()), fails_with(Code::unavailable));
+  });
+}
+
+TEST(StreamTest, ASlowPeerThatAcknowledgesSomethingIsNotClosed) {
+  run_on_real_loop([](RealLoop& real) {
+    // Once its buffer is full, the kernel takes nothing until a third of it is free again: later
+    // than the stall limit of this test, for a peer of this speed.
+    RawSocket listener;
+    const Endpoint endpoint = listener.bind();
+    listener.listen(1);
+    const StreamOptions options{.output_bytes_max = 4'000'000, .output_stall_max = 250ms};
+    auto stream = real.network.connect(endpoint, soon(), options);
+    ASSERT_TRUE(stream) << stream;
+    RawSocket peer(::accept(listener.descriptor(), nullptr, nullptr));
+    EXPECT_TRUE((*stream)->try_write(bytes_of(flood())));
+    read_slowly(peer, /*bytes_per_ms=*/2000, 1s);
+    EXPECT_FALSE((*stream)->is_closed());
+    EXPECT_THAT((*stream)->flush(soon()), fails_with(Code::unavailable)) << "it stopped reading";
+  });
+}
+
+TEST(StreamTest, TheKernelHoardsNoMoreThanTheMarkOfAPeerThatDoesNotRead) {
+  run_on_real_loop([](RealLoop& real) {
+    RawPair pair;
+    accept_raw(real.network, pair, {.output_bytes_max = 100'000});
+    EXPECT_TRUE(pair.stream->try_write(bytes_of(flood())));
+    see_arrivals(real.network);
+    int held_bytes = 0;
+    ASSERT_EQ(::ioctl(descriptor_of(*pair.stream), SIOCOUTQ, &held_bytes), 0);
+    EXPECT_GT(held_bytes, 0);
+    EXPECT_LT(held_bytes, 400'000) << "with what is on its way, in pieces of 64 KiB";
   });
 }
 

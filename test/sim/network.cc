@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
+#include "test/sim/udp_socket.h"
 
 namespace corolane::sim {
 namespace {
@@ -56,6 +57,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     const std::size_t count = std::min(buffer.size(), received_.size());
     std::copy_n(received_.begin(), count, buffer.begin());
     received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(count));
+    if (peer_ != nullptr) peer_->taken(count);
     return count;
   }
 
@@ -97,14 +99,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     closed_ = true;
     Timer::cancel();
     sink_ = nullptr;
-    if (peer_ != nullptr) {
-      peer_->peer_ = nullptr;
-      // Nobody takes it any more.
-      peer_->under_way_bytes_ = 0;
-      peer_->writable_.pulse();
-      peer_->arrive({.bytes = {}, .is_end = true});
-    }
-    peer_ = nullptr;
+    leave_peer({.bytes = {}, .is_end = true});
     readable_.pulse();
     writable_.pulse();
   }
@@ -121,6 +116,12 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     arm(Deadline::passed());
   }
 
+  // This end breaks the connection.
+  void break_off() {
+    if (!is_closed()) leave_peer({.bytes = {}, .is_reset = true});
+    reset();
+  }
+
   bool is_closed() const override { return closed_ || broken_; }
   const net::Endpoint& peer_endpoint() const override { return peer_endpoint_; }
   const net::Endpoint& local_endpoint() const override { return local_; }
@@ -129,6 +130,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   struct Piece {
     std::vector<std::byte> bytes;
     bool is_end = false;
+    bool is_reset = false;
     TimePoint due{};
   };
 
@@ -142,6 +144,17 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
       bytes = bytes.subspan(piece.size());
     }
     return {};
+  }
+
+  // `last` is how the peer learns of it.
+  void leave_peer(Piece last) {
+    SimulatedStream* const peer = std::exchange(peer_, nullptr);
+    if (peer == nullptr) return;
+    peer->peer_ = nullptr;
+    // Nobody takes it any more.
+    peer->under_way_bytes_ = 0;
+    peer->writable_.pulse();
+    peer->arrive(std::move(last));
   }
 
   void arrive(Piece piece) {
@@ -158,7 +171,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     while (!arriving_.empty() && arriving_.front().due <= time) {
       Piece piece = std::move(arriving_.front());
       arriving_.pop_front();
-      if (peer_ != nullptr) peer_->taken(piece.bytes.size());
+      if (piece.is_reset) return reset();
       received_.insert(received_.end(), piece.bytes.begin(), piece.bytes.end());
       if (piece.is_end) {
         end_ = Error(Code::unavailable, "closed by peer");
@@ -184,6 +197,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     if (!received_.empty()) {
       const std::vector<std::byte> bytes(received_.begin(), received_.end());
       received_.clear();
+      if (peer_ != nullptr) peer_->taken(bytes.size());
       sink_->on_bytes(bytes);
     }
     if (!closed_ && end_ && sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*end_);
@@ -251,7 +265,8 @@ class SimulatedListener final : public net::Listener {
 };
 
 SimulatedNetwork::~SimulatedNetwork() {
-  check(listeners_.empty() && streams_.empty(), "nothing outlives its network");
+  check(listeners_.empty() && streams_.empty() && udp_sockets_.empty(),
+        "nothing outlives its network");
 }
 
 Result<std::unique_ptr<net::Listener>> SimulatedNetwork::listen(const net::Endpoint& endpoint,
@@ -267,14 +282,17 @@ Result<std::unique_ptr<net::Listener>> SimulatedNetwork::listen(const net::Endpo
 Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoint& endpoint,
                                                                Deadline deadline,
                                                                net::StreamOptions options) {
-  const Duration latency = options_.latency;
-  const Deadline arrival = Deadline::after(latency * 2);
+  ++connect_count_;
+  const Host host = host_at(endpoint.address);
+  const Duration latency = host.latency.value_or(options_.latency);
+  const bool is_silent = silent_ || host.is_silent;
+  const Deadline arrival = is_silent ? deadline : Deadline::after(latency * 2);
   if (auto slept = coroutine::sleep_until(earlier(deadline, arrival)); !slept) return slept.error();
-  if (silent_ || arrival > deadline) {
-    return Error(Code::deadline_exceeded, "no answer from " + to_string(endpoint));
+  if (silent_ || is_silent || arrival > deadline) {
+    return Error(Code::deadline_exceeded, "connect to " + to_string(endpoint) + ": no answer");
   }
   const auto found = listeners_.find(endpoint.port);
-  if (found == listeners_.end()) {
+  if (host.refuses || found == listeners_.end()) {
     return Error(Code::unavailable, "connect to " + to_string(endpoint) + ": connection refused");
   }
   const net::Endpoint local{.address = "client", .port = ++last_port_};
@@ -286,12 +304,42 @@ Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoi
   return near;
 }
 
+Result<std::unique_ptr<net::UdpSocket>> SimulatedNetwork::bind_udp(const net::Endpoint& endpoint,
+                                                                   net::UdpOptions options) {
+  return SimulatedUdpSocket::bind(*this, endpoint, options);
+}
+
+void SimulatedNetwork::deliver(const net::Endpoint& from, const net::Endpoint& to,
+                               std::span<const std::byte> bytes) {
+  const Host host = host_at(to.address);
+  const auto found = udp_sockets_.find(to);
+  if (silent_ || host.is_silent || found == udp_sockets_.end()) return;
+  found->second->arrive(from, bytes, host.latency.value_or(options_.latency));
+}
+
 Result<std::vector<net::Endpoint>> SimulatedNetwork::resolve(const net::HostPort& host, Deadline) {
-  return std::vector<net::Endpoint>{{.address = host.host, .port = host.port}};
+  const auto known = addresses_.find(host.host);
+  if (known == addresses_.end()) {
+    return std::vector<net::Endpoint>{{.address = host.host, .port = host.port}};
+  }
+  std::vector<net::Endpoint> found;
+  for (const std::string& address : known->second) {
+    found.push_back({.address = address, .port = host.port});
+  }
+  return found;
+}
+
+SimulatedNetwork::Host SimulatedNetwork::host_at(const std::string& address) const {
+  const auto known = hosts_.find(address);
+  return known == hosts_.end() ? Host{} : known->second;
 }
 
 void SimulatedNetwork::reset_all() {
   for (SimulatedStream* const stream : std::vector(streams_)) stream->reset();
+}
+
+void SimulatedNetwork::reset(net::Stream& stream) {
+  static_cast<SimulatedStream&>(stream).break_off();
 }
 
 }  // namespace corolane::sim

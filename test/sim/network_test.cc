@@ -65,5 +65,29 @@ TEST_F(SimulatedStreamTest, APeerThatClosesReleasesAWriterAboveTheMark) {
   EXPECT_TRUE(client_->try_write(bytes_of("into the void")));
 }
 
+TEST_F(SimulatedStreamTest, APeerThatDoesNotReadIsFeltByTheWriter) {
+  const std::string text(200, 'x');
+  EXPECT_THAT(client_->write_all(bytes_of(text), Deadline::after(1min)),
+              fails_with(Code::deadline_exceeded));
+  EXPECT_THAT(client_->try_write(bytes_of(text)), fails_with(Code::resource_exhausted));
+  std::array<std::byte, 150> buffer;
+  EXPECT_EQ(server_->read_some(buffer, Deadline::after(1min)), 150u);
+  EXPECT_TRUE(client_->write_all(bytes_of("x"), Deadline::after(1min)));
+}
+
+TEST_F(SimulatedStreamTest, AResetIsSeenBehindWhatWasUnderWay) {
+  EXPECT_TRUE(client_->try_write(bytes_of("last words")));
+  const TimePoint start = now();
+
+  network_.reset(*client_);
+
+  EXPECT_TRUE(client_->is_closed());
+  std::array<std::byte, 64> buffer;
+  EXPECT_EQ(server_->read_some(buffer, Deadline::never()), 10u);
+  EXPECT_THAT(server_->read_some(buffer, Deadline::never()), fails_with(Code::unavailable));
+  EXPECT_EQ(now() - start, 1ms);
+  EXPECT_TRUE(server_->is_closed());
+}
+
 }  // namespace
 }  // namespace corolane::sim

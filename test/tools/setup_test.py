@@ -17,11 +17,12 @@ REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 
 BUILD_PACKAGES = (
     "cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-context1.81-dev "
-    "libdw-dev libuv1-dev libprotobuf-dev libprotoc-dev protobuf-compiler libyaml-cpp-dev "
-    "libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
+    "libdw-dev libuv1-dev libssl-dev libprotobuf-dev libprotoc-dev protobuf-compiler "
+    "libyaml-cpp-dev libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
 ).split()
 TEST_PACKAGES = "python3 clang-format-19 clang-tidy-19 curl prometheus gdb valgrind".split()
-BENCH_PACKAGES = ["libboost-fiber1.81-dev"]
+BENCH_PACKAGES = ["libboost-fiber1.81-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
+FUZZ_PACKAGES = ["clang-19", "libclang-rt-19-dev"]
 
 
 class SetupTest(unittest.TestCase):
@@ -74,6 +75,10 @@ class SetupTest(unittest.TestCase):
     def test_what_the_benchmarks_need_is_installed_on_demand(self):
         self.run_setup("--bench", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(BENCH_PACKAGES)))
+
+    def test_what_fuzzing_needs_is_installed_on_demand(self):
+        self.run_setup("--fuzz", installed=BUILD_PACKAGES)
+        self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(FUZZ_PACKAGES)))
 
     def test_what_tests_and_benchmarks_need_is_installed_at_once(self):
         self.run_setup("--tests", "--bench", installed=BUILD_PACKAGES)

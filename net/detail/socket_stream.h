@@ -1,7 +1,7 @@
-// A TCP connection of libuv as a Stream.
+// A connection of libuv as a Stream: over TCP or a Unix socket, which differ in how they begin.
 //
 // What libuv holds on to (its handle, requests and the bytes that it is sending) lives in a
-// TcpSocket, which frees itself once libuv has let go of it. So a stream may be destroyed at any
+// SocketHandle, which frees itself once libuv has let go of it. So a stream may be destroyed at any
 // time, even, beyond what ReadSink asks for, by the sink that it is just calling: after such a
 // call it touches nothing of itself.
 #pragma once
@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,24 +18,28 @@
 #include "coroutine/wait_queue.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
+#include "net/detail/due.h"
 #include "net/event_loop.h"
 #include "net/stream.h"
 
 namespace corolane::net::detail {
 
-struct TcpSocket;
+struct SocketAddress;
+struct SocketHandle;
 
-class TcpStream final : public Stream, private coroutine::Timer {
+class SocketStream final : public Stream, public Due, private coroutine::Timer {
  public:
-  TcpStream(EventLoop::Impl& loop, const StreamOptions& options);
-  ~TcpStream() override;
-  TcpStream(const TcpStream&) = delete;
-  TcpStream& operator=(const TcpStream&) = delete;
+  enum class Transport : std::uint8_t { tcp, unix_socket };
+
+  SocketStream(EventLoop::Impl& loop, Transport transport, const StreamOptions& options);
+  ~SocketStream() override;
+  SocketStream(const SocketStream&) = delete;
+  SocketStream& operator=(const SocketStream&) = delete;
 
   // One of these two opens it, before anything else; after a failure it can only be destroyed.
   // Suspends until connected, as Network::connect().
   Result<void> connect(const Endpoint& peer, Deadline deadline);
-  // Takes over a connected socket, also when it fails.
+  // Takes over a connected socket that has its options from the listener, also when it fails.
   Result<void> adopt(int descriptor, Endpoint peer);
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
@@ -52,23 +55,21 @@ class TcpStream final : public Stream, private coroutine::Timer {
 
   // Sends what was written during the turn, and delivers to the sink what waits for it. May
   // destroy the stream.
-  void end_turn();
-
-  // Where the loop keeps it until then.
-  static constexpr std::size_t not_due = std::numeric_limits<std::size_t>::max();
-  std::size_t due_index = not_due;
+  void end_turn() override;
 
  private:
-  friend struct TcpSocket;
+  friend struct SocketHandle;
   struct Reader;
 
   // Beginning and end.
+  Result<void> connect_tcp(const SocketAddress& address, Deadline deadline);
+  Result<void> connect_unix(const SocketAddress& address, Deadline deadline);
   void on_connected(int status);
   void opened();
   // Ends both directions at once. May destroy the stream.
   void break_off(Error error);
   void release_socket();
-  std::string name() const { return "connection to " + to_string(peer_); }
+  std::string name() const;
 
   // Reading.
   void start_reading();
@@ -82,6 +83,8 @@ class TcpStream final : public Stream, private coroutine::Timer {
   // Writing.
   Result<void> append(std::span<const std::byte> bytes);
   void send_output();
+  // These two return false when the connection broke.
+  bool send_now();
   bool send_rest();
   void on_written(int status);
   void fail_writing(int status);
@@ -90,10 +93,12 @@ class TcpStream final : public Stream, private coroutine::Timer {
   void arm_stall_check();
   void check_stall();
   std::size_t unsent_bytes() const;
+  // What the peer is known to have, over all the stream's life.
+  std::int64_t acknowledged_count() const;
 
   EventLoop::Impl& loop_;
   const StreamOptions options_;
-  TcpSocket* socket_;  // Null once it is released.
+  SocketHandle* socket_;  // Null once it is released.
   Endpoint peer_;
   Endpoint local_;
   std::optional<Error> failure_;  // Closed, broken, or at least of no use for writing.
@@ -110,7 +115,7 @@ class TcpStream final : public Stream, private coroutine::Timer {
 
   ByteBuffer output_;                 // Behind what the socket is sending already.
   std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
-  std::uint64_t sent_at_check_ = 0;
+  std::int64_t acknowledged_at_check_ = 0;
   int stalled_check_count_ = 0;
   coroutine::WaitQueue writable_{"room for output"};
   coroutine::WaitQueue flushed_{"stream flush"};

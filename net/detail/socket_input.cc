@@ -1,12 +1,12 @@
-// The reading half of TcpStream: into the hands of the task that waits, through the loop's buffer
-// to the sink, or, while neither is there, a little ahead of both.
+// The reading half of SocketStream: into the hands of the task that waits, through the loop's
+// buffer to the sink, or, while neither is there, a little ahead of both.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "net/detail/tcp_socket.h"
-#include "net/detail/tcp_stream.h"
+#include "net/detail/socket_handle.h"
+#include "net/detail/socket_stream.h"
 #include "net/detail/uv_error.h"
 
 namespace corolane::net::detail {
@@ -20,12 +20,12 @@ static_assert(early_bytes_max <= BufferPool::buffer_bytes_min);
 }  // namespace
 
 // A task inside read_some(); lives on its stack.
-struct TcpStream::Reader {
+struct SocketStream::Reader {
   std::span<std::byte> buffer;
   std::size_t count = 0;
 };
 
-Result<std::size_t> TcpStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
+Result<std::size_t> SocketStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
   check(sink_ == nullptr, "a stream with a sink has no other reader");
   check(readable_.empty(), "a stream has one reader at a time");
   check(!buffer.empty(), "there is room for what read_some() reads");
@@ -49,31 +49,32 @@ Result<std::size_t> TcpStream::read_some(std::span<std::byte> buffer, Deadline d
   return 0;
 }
 
-void TcpStream::set_read_sink(ReadSink& sink) {
+void SocketStream::set_read_sink(ReadSink& sink) {
   check(readable_.empty(), "no task reads from a stream that is given a sink");
   if (closed_) return;
   sink_ = &sink;
   loop_.add_due(*this);
 }
 
-void TcpStream::start_reading() {
+void SocketStream::start_reading() {
   if (reading_) return;
   reading_ = true;
-  check(uv_read_start(socket_->stream(), &TcpSocket::on_room_wanted, &TcpSocket::on_read) == 0,
+  check(uv_read_start(&socket_->stream, &SocketHandle::on_room_wanted, &SocketHandle::on_read) == 0,
         "a stream that is open can be read");
 }
 
-void TcpSocket::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/, uv_buf_t* buffer) {
-  const auto room = static_cast<TcpSocket*>(handle->data)->owner->place_to_read();
+void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/,
+                                  uv_buf_t* buffer) {
+  const auto room = static_cast<SocketHandle*>(handle->data)->owner->place_to_read();
   *buffer = uv_buf_init(reinterpret_cast<char*>(room.data()), static_cast<unsigned>(room.size()));
 }
 
-void TcpSocket::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /*buffer*/) {
-  auto* const owner = static_cast<TcpSocket*>(stream->data)->owner;
+void SocketHandle::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /*buffer*/) {
+  auto* const owner = static_cast<SocketHandle*>(stream->data)->owner;
   if (owner != nullptr) owner->on_read(count);
 }
 
-std::span<std::byte> TcpStream::place_to_read() {
+std::span<std::byte> SocketStream::place_to_read() {
   if (!readable_.empty()) return static_cast<Reader*>(readable_.front_slot())->buffer;
   if (sink_ != nullptr && early_.empty()) return loop_.read_buffer;
   if (early_.capacity() == 0) early_ = loop_.buffers.lend();
@@ -81,7 +82,7 @@ std::span<std::byte> TcpStream::place_to_read() {
 }
 
 // Comes right after place_to_read(), so that the bytes lie where it said.
-void TcpStream::on_read(ssize_t signed_count) {
+void SocketStream::on_read(ssize_t signed_count) {
   if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
   const auto count = static_cast<std::size_t>(signed_count);
   if (!readable_.empty()) {
@@ -94,12 +95,12 @@ void TcpStream::on_read(ssize_t signed_count) {
     early_.commit(count);
     if (early_.empty()) loop_.buffers.give_back(std::move(early_));
     if (early_.size() < early_bytes_max) return;
-    uv_read_stop(socket_->stream());
+    uv_read_stop(&socket_->stream);
     reading_ = false;
   }
 }
 
-void TcpStream::on_read_end(int status) {
+void SocketStream::on_read_end(int status) {
   if (early_.empty()) loop_.buffers.give_back(std::move(early_));
   if (status != UV_EOF) return break_off(uv_error(status, name()));
   read_ended_ = true;
@@ -107,7 +108,7 @@ void TcpStream::on_read_end(int status) {
   if (sink_ != nullptr && early_.empty()) tell_end();
 }
 
-void TcpStream::deliver_early() {
+void SocketStream::deliver_early() {
   // The rest comes right after this, unless the sink closes or destroys the stream.
   loop_.add_due(*this);
   EventLoop::Impl& loop = loop_;
@@ -117,7 +118,7 @@ void TcpStream::deliver_early() {
   loop.buffers.give_back(std::move(early));
 }
 
-void TcpStream::tell_end() {
+void SocketStream::tell_end() {
   loop_.keep_awake = true;
   const Error reason = failure_ ? *failure_ : Error(Code::unavailable, name() + ": closed by peer");
   std::exchange(sink_, nullptr)->on_end(reason);

@@ -1,4 +1,4 @@
-#include "net/detail/tcp_listener.h"
+#include "net/detail/socket_listener.h"
 
 #include <unistd.h>
 #include <uv.h>
@@ -10,7 +10,8 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "net/detail/event_loop_impl.h"
-#include "net/detail/tcp_stream.h"
+#include "net/detail/socket_stream.h"
+#include "net/detail/tcp_options.h"
 #include "net/detail/uv_error.h"
 
 namespace corolane::net::detail {
@@ -37,15 +38,15 @@ bool is_of_connection(int error) {
 
 }  // namespace
 
-struct TcpListener::Watch {
+struct SocketListener::Watch {
   uv_poll_t handle;
-  TcpListener* owner;
+  SocketListener* owner;
 };
 
-TcpListener::TcpListener(EventLoop::Impl& loop, const StreamOptions& options)
+SocketListener::SocketListener(EventLoop::Impl& loop, const StreamOptions& options)
     : loop_(loop), stream_options_(options) {}
 
-Result<void> TcpListener::listen(const Endpoint& endpoint, int backlog) {
+Result<void> SocketListener::listen(const Endpoint& endpoint, int backlog) {
   auto address = to_socket_address(endpoint);
   if (!address) return address.error();
   local_ = endpoint;
@@ -59,13 +60,17 @@ Result<void> TcpListener::listen(const Endpoint& endpoint, int backlog) {
   return {};
 }
 
-Result<void> TcpListener::bind_and_listen(const SocketAddress& address, int backlog) {
+Result<void> SocketListener::bind_and_listen(const SocketAddress& address, int backlog) {
   const std::string action = "listen on " + to_string(local_);
   descriptor_ = ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor_ < 0) return uv_error(-errno, action);
-  // A restarted server takes its port back while old connections still linger on it.
-  const int on = 1;
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (has_file(address)) {
+    auto file = listen_on_file(descriptor_, address, backlog);
+    if (!file) return std::move(file.error()).with_context(action);
+    file_ = std::move(*file);
+    return {};
+  }
+  if (auto set = set_options(action); !set) return set;
   if (::bind(descriptor_, address.get(), address.size) < 0) {
     // To a connect() the same error means that no port is left.
     if (errno == EADDRNOTAVAIL) {
@@ -76,11 +81,19 @@ Result<void> TcpListener::bind_and_listen(const SocketAddress& address, int back
   if (::listen(descriptor_, backlog) < 0) return uv_error(-errno, action);
   SocketAddress bound;
   if (::getsockname(descriptor_, bound.get(), &bound.size) < 0) return uv_error(-errno, action);
-  local_ = to_endpoint(*bound.get());
+  local_ = to_endpoint(bound);
   return {};
 }
 
-Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
+Result<void> SocketListener::set_options(const std::string& action) {
+  if (is_unix(local_)) return {};
+  // A restarted server takes its port back while old connections still linger on it.
+  const int on = 1;
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  return set_tcp_options(descriptor_, stream_options_, action);
+}
+
+Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
   const auto action = [this] { return "accept on " + to_string(local_); };
   const CallCount::Inside inside(calls_);
   // A full backlog starves nobody: the tasks that are ready come first.
@@ -90,8 +103,10 @@ Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
     const int accepted =
         ::accept4(descriptor_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (accepted >= 0) {
-      auto stream = std::make_unique<TcpStream>(loop_, stream_options_);
-      if (auto taken = stream->adopt(accepted, to_endpoint(*peer.get())); !taken) {
+      const auto transport =
+          is_unix(local_) ? SocketStream::Transport::unix_socket : SocketStream::Transport::tcp;
+      auto stream = std::make_unique<SocketStream>(loop_, transport, stream_options_);
+      if (auto taken = stream->adopt(accepted, to_endpoint(peer)); !taken) {
         return taken.error();
       }
       return stream;
@@ -107,7 +122,7 @@ Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
   return Error(Code::unavailable, action() + ": closed");
 }
 
-void TcpListener::start_watching() {
+void SocketListener::start_watching() {
   if (watching_) return;
   watching_ = true;
   uv_poll_start(&watch_->handle, UV_READABLE, [](uv_poll_t* handle, int, int) {
@@ -116,14 +131,14 @@ void TcpListener::start_watching() {
   });
 }
 
-void TcpListener::on_connection() {
+void SocketListener::on_connection() {
   if (connections_.notify_one()) return;
   // Everybody is busy with earlier ones: the loop need not hear of it again until they are back.
   uv_poll_stop(&watch_->handle);
   watching_ = false;
 }
 
-void TcpListener::close() {
+void SocketListener::close() {
   if (watch_ != nullptr) {
     watch_->owner = nullptr;
     uv_close(reinterpret_cast<uv_handle_t*>(&watch_->handle),
@@ -131,6 +146,8 @@ void TcpListener::close() {
     watch_ = nullptr;
     --loop_.open_count;
   }
+  // Before the socket closes: a file that answers nobody belongs to a dead server.
+  if (file_) std::exchange(file_, std::nullopt)->remove();
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   connections_.notify_all();
 }

@@ -1,4 +1,4 @@
-// A listening TCP socket as a Listener.
+// A listening socket, of TCP or a Unix socket, as a Listener.
 //
 // Connections stay in the kernel's backlog until a task takes them: there is no second queue to
 // bound, and running out of descriptors is the error of the accept() that ran into it. libuv only
@@ -6,21 +6,24 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "coroutine/wait_queue.h"
 #include "net/detail/call_count.h"
 #include "net/detail/socket_address.h"
+#include "net/detail/socket_file.h"
 #include "net/event_loop.h"
 #include "net/network.h"
 
 namespace corolane::net::detail {
 
-class TcpListener final : public Listener {
+class SocketListener final : public Listener {
  public:
-  explicit TcpListener(EventLoop::Impl& loop, const StreamOptions& options);
-  ~TcpListener() override { close(); }
-  TcpListener(const TcpListener&) = delete;
-  TcpListener& operator=(const TcpListener&) = delete;
+  explicit SocketListener(EventLoop::Impl& loop, const StreamOptions& options);
+  ~SocketListener() override { close(); }
+  SocketListener(const SocketListener&) = delete;
+  SocketListener& operator=(const SocketListener&) = delete;
 
   // Comes first; after a failure it can only be destroyed.
   Result<void> listen(const Endpoint& endpoint, int backlog);
@@ -33,13 +36,15 @@ class TcpListener final : public Listener {
   struct Watch;  // The part that libuv holds on to.
 
   Result<void> bind_and_listen(const SocketAddress& address, int backlog);
+  Result<void> set_options(const std::string& action);
   void start_watching();
   void on_connection();
 
   EventLoop::Impl& loop_;
   const StreamOptions stream_options_;
   Endpoint local_;
-  int descriptor_ = -1;  // -1 while it does not listen.
+  int descriptor_ = -1;             // -1 while it does not listen.
+  std::optional<SocketFile> file_;  // Of a Unix socket that has a path.
   Watch* watch_ = nullptr;
   bool watching_ = false;
   CallCount calls_;

@@ -1,0 +1,26 @@
+// The few pieces of cryptography that protocols above the stream need; OpenSSL computes them.
+//
+// No more than this is offered on purpose: connections are kept secret by TLS (tls.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace corolane::net {
+
+using Digest = std::array<std::byte, 32>;
+
+// HMAC-SHA-256 (RFC 2104, FIPS 180-4) of the parts, one after the other: they are not told apart,
+// so that must follow from what they hold.
+Digest hmac_sha256(std::string_view key, std::initializer_list<std::string_view> parts);
+
+// In a time that says nothing about where they differ.
+bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);
+
+// Bytes that nobody can guess, from the system.
+void fill_with_random_bytes(std::span<std::byte> bytes);
+
+}  // namespace corolane::net

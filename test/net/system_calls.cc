@@ -1,0 +1,74 @@
+// Stands before the C library for the calls that tests count.
+#include "test/net/system_calls.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constinit std::uint64_t taken_count = 0;
+
+}  // namespace
+
+namespace corolane::net {
+
+std::uint64_t allocation_count() { return taken_count; }
+
+SystemCalls& system_calls() {
+  static SystemCalls calls;
+  return calls;
+}
+
+}  // namespace corolane::net
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(COROLANE_TSAN)
+
+[[gnu::noinline]] void* operator new(std::size_t size_bytes) {
+  // Workers take some as well, but no test counts meanwhile.
+  __atomic_fetch_add(&taken_count, 1, __ATOMIC_RELAXED);
+  if (void* const place = std::malloc(size_bytes)) return place;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* place) noexcept { std::free(place); }
+[[gnu::noinline]] void operator delete(void* place, std::size_t) noexcept { std::free(place); }
+
+#endif
+
+#if !defined(__SANITIZE_THREAD__) && !defined(COROLANE_TSAN)
+
+using corolane::net::system_calls;
+
+extern "C" {
+
+int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noexcept {
+  ++system_calls().epoll_ctl_count;
+  return static_cast<int>(::syscall(SYS_epoll_ctl, epoll, operation, descriptor, event));
+}
+
+int sendmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags) {
+  auto& calls = system_calls();
+  ++calls.sendmmsg_count;
+  if (calls.sendmmsg_error != 0) {
+    errno = calls.sendmmsg_error;
+    return -1;
+  }
+  if (calls.sendmmsg_count_max > 0) count = std::min(count, calls.sendmmsg_count_max);
+  return static_cast<int>(::syscall(SYS_sendmmsg, descriptor, messages, count, flags));
+}
+
+int recvmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
+  ++system_calls().recvmmsg_count;
+  return static_cast<int>(::syscall(SYS_recvmmsg, descriptor, messages, count, flags, timeout));
+}
+
+}  // extern "C"
+
+#endif
