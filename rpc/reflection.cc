@@ -14,11 +14,30 @@ namespace {
 
 namespace pb = google::protobuf;
 
+const char* priority_text(Priority priority) {
+  switch (priority) {
+    case Priority::control:
+      return "control";
+    case Priority::in_session:
+      return "in_session";
+    case Priority::login:
+      return "login";
+    case Priority::background:
+      return "background";
+  }
+  return "";
+}
+
 // `service` is null for one that was not generated from a linked proto: its types stay empty.
 MethodEntry describe_method(const Method& method, const pb::ServiceDescriptor* service) {
   MethodEntry entry;
   entry.set_full_name(method.full_name);
   entry.set_timeout_ms(std::chrono::ceil<std::chrono::milliseconds>(method.timeout).count());
+  entry.set_server_streaming(method.server_streaming);
+  entry.set_one_way(method.one_way);
+  entry.set_idempotent(method.idempotent);
+  entry.set_public_(method.is_public);
+  entry.set_priority(priority_text(method.priority));
   if (service == nullptr) return entry;
   const std::string name = entry.full_name().substr(entry.full_name().find('/') + 1);
   if (const pb::MethodDescriptor* descriptor = service->FindMethodByName(name)) {
@@ -73,6 +92,11 @@ Result<DescribeReply> ReflectionService::describe(const DescribeRequest& request
   DescribeReply reply;
   std::set<const pb::FileDescriptor*> seen;
   append_with_imports(*file, seen, reply);
+  for (const Service* service : server_->services()) {
+    if (service->service_name() != request.symbol()) continue;
+    for (const auto& [symbol, text] : service->comments())
+      (*reply.mutable_comments())[symbol] = text;
+  }
   return reply;
 }
 

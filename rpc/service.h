@@ -19,12 +19,25 @@ namespace corolane::rpc {
 
 class Service;
 
-// Takes the reply of a handler and sends it at once.
+// Which calls a loaded server serves first, and refuses last: those of the earlier classes.
+enum class Priority : std::uint8_t {
+  control,     // What keeps the cluster going.
+  in_session,  // Of players who are in a game: what methods are unless they say otherwise.
+  login,       // Of those who want to come in.
+  background,  // What may wait for a quiet hour.
+};
+inline constexpr std::size_t priority_count = 4;
+
+// Takes what a handler answers and sends it at once.
 class ReplySink {
  public:
-  // Suspends while the caller takes nothing. Fails with resource_exhausted when the reply is too
-  // large for a frame; nothing was sent then.
+  // The one reply of a unary call. Suspends while the caller takes nothing. Fails with
+  // resource_exhausted when the reply is too large for a frame; nothing was sent then.
   virtual Result<void> reply(const google::protobuf::Message& message) = 0;
+
+  // The next message of a stream. Suspends while the caller has a window full of them unread. Fails
+  // as reply() does, and with cancelled or unavailable when nobody listens any more.
+  virtual Result<void> write(const google::protobuf::Message& message) = 0;
 
  protected:
   ~ReplySink() = default;
@@ -36,11 +49,22 @@ struct Method {
   std::uint64_t id;       // method_id(full_name).
   Duration timeout;       // When the caller gives no deadline.
   std::size_t stack_size_bytes;
+  Priority priority = Priority::in_session;
+  bool idempotent = false;        // May be called again although it may have been executed.
+  bool one_way = false;           // Has no reply.
+  bool server_streaming = false;  // Replies with any number of messages.
+  bool is_public = false;         // For clients outside of the cluster, too.
 
-  google::protobuf::Message* (*new_request)(google::protobuf::Arena& arena);
-  // Calls the handler and gives its reply to the sink; returns the error of either.
+  google::protobuf::Message* (*new_request)(google::protobuf::Arena& arena) = nullptr;
+  // Calls the handler and gives what it answers to the sink; returns the error of either.
   Result<void> (*invoke)(Service& service, const google::protobuf::Message& request,
-                         Context& context, ReplySink& sink);
+                         Context& context, ReplySink& sink) = nullptr;
+};
+
+// What the .proto says of one of its parts, for people who ask through reflection.
+struct SymbolComment {
+  const char* symbol;  // "package.Service.Method", "package.Message.field".
+  const char* text;    // Lines without slashes.
 };
 
 class Service {
@@ -49,6 +73,8 @@ class Service {
   // "package.Service".
   virtual const char* service_name() const = 0;
   virtual std::span<const Method> methods() const = 0;
+  // Of itself, its methods and all that their messages are made of.
+  virtual std::span<const SymbolComment> comments() const { return {}; }
 };
 
 }  // namespace corolane::rpc

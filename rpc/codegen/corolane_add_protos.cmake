@@ -1,55 +1,174 @@
-# corolane_add_protos(TARGET name PROTOS file... [USES module...])
+# corolane_add_protos(TARGET name PROTOS file... [USES module...] [IMPORT_ROOT folder])
 #
-# A static library corolane_NAME, known as corolane::NAME, of what is generated from .proto files
-# of this folder: X.pb.h with the messages, and X.corolane.h if the file has services. They are
-# included by the path of the .proto. USES are modules, among them the protos that these import;
-# corolane::rpc is added for a service.
+# A static library corolane_NAME, known as corolane::NAME, of what is generated from .proto files:
+# X.pb.h with the messages, and X.corolane.h if the file has services.
 #
 #   corolane_add_protos(TARGET chess_protos PROTOS chess.proto)
+#   target_link_libraries(chess_node PRIVATE corolane::chess_protos)
 #
-# Imports are paths from the root of the tree. A file is generated again when it, one that it
-# imports or what generates it has changed.
+# PROTOS        paths from this folder.
+# USES          modules to link besides. corolane::rpc is linked for a service, and so is the
+#               library of an imported .proto, which has to be declared before.
+# IMPORT_ROOT   where import paths begin, and the paths in #include of what is generated. The root
+#               of the project when left out.
+#
+# A file is generated again when it, one that it imports or what generates it has changed, and
+# compiled again only when other code came out: a comment on a message costs no compilation.
 function(corolane_add_protos)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "PROTOS;USES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IMPORT_ROOT" "PROTOS;USES")
+  _corolane_check_arguments()
+  if(NOT arg_IMPORT_ROOT)
+    set(arg_IMPORT_ROOT ${PROJECT_SOURCE_DIR})
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_IMPORT_ROOT NORMALIZE OUTPUT_VARIABLE import_root)
   set(generated ${PROJECT_BINARY_DIR}/generated)
-  set(sources)
+
+  # All are known before the first looks for its imports, which may be the last.
+  set(stems)
   foreach(proto IN LISTS arg_PROTOS)
-    set(proto_path ${CMAKE_CURRENT_SOURCE_DIR}/${proto})
-    cmake_path(RELATIVE_PATH proto_path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE stem)
-    cmake_path(REMOVE_EXTENSION stem LAST_ONLY)
-    set(stem ${generated}/${stem})
-
-    _corolane_generate(${proto_path} ${stem}.pb protobuf::protoc --cpp_out=${generated})
-    list(APPEND sources ${stem}.pb.cc)
-    set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w)
-
-    # Looked at again by cmake whenever the file changes.
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${proto_path})
-    file(READ ${proto_path} text)
-    if(text MATCHES "(^|[\n;}/])[ \t]*service[ \t\n]+[A-Za-z_]")
-      _corolane_generate(${proto_path} ${stem}.corolane protoc-gen-corolane
-        --plugin=$<TARGET_FILE:protoc-gen-corolane> --corolane_out=${generated})
-      list(APPEND sources ${stem}.corolane.cc)
+    _corolane_own_proto(${proto} stem)
+    list(APPEND stems ${stem})
+  endforeach()
+  set(stems_with_services)
+  # Ours are imported from the root of this repository, whoever's project it is.
+  cmake_path(GET CMAKE_CURRENT_FUNCTION_LIST_DIR PARENT_PATH corolane_root)
+  cmake_path(GET corolane_root PARENT_PATH corolane_root)
+  set(import_roots ${import_root} ${corolane_root})
+  foreach(stem IN LISTS stems)
+    _corolane_read_proto(${stem} has_service imported_targets)
+    if(has_service)
+      list(APPEND stems_with_services ${stem})
       list(APPEND arg_USES rpc)
     endif()
+    foreach(target IN LISTS imported_targets)
+      get_target_property(roots corolane_${target} COROLANE_IMPORT_ROOTS)
+      list(APPEND import_roots ${roots})
+      list(APPEND arg_USES ${target})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES arg_USES)
+  list(REMOVE_DUPLICATES import_roots)
+
+  set(sources)
+  foreach(stem IN LISTS stems)
+    _corolane_generate(${stem} pb cpp protobuf::protoc)
+    list(APPEND sources ${generated}/${stem}.pb.cc)
+    set_source_files_properties(${generated}/${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w)
+  endforeach()
+  foreach(stem IN LISTS stems_with_services)
+    _corolane_generate(${stem} corolane corolane protoc-gen-corolane
+      --plugin=$<TARGET_FILE:protoc-gen-corolane>)
+    list(APPEND sources ${generated}/${stem}.corolane.cc)
   endforeach()
 
-  list(REMOVE_DUPLICATES arg_USES)
   corolane_module(${arg_TARGET} SOURCES ${sources} USES ${arg_USES})
+  set_target_properties(corolane_${arg_TARGET} PROPERTIES COROLANE_IMPORT_ROOTS "${import_roots}")
   target_link_libraries(corolane_${arg_TARGET} PUBLIC protobuf::libprotobuf)
   # A system folder, so that no warning comes from there into code that includes it.
   target_include_directories(corolane_${arg_TARGET} SYSTEM INTERFACE ${generated})
 endfunction()
 
-# Has protoc make STEM.cc and STEM.h of a .proto file, again after `generator` changed.
-function(_corolane_generate proto_path stem generator)
+function(_corolane_fail message)
+  message(FATAL_ERROR "corolane_add_protos(TARGET ${arg_TARGET}): ${message}")
+endfunction()
+
+function(_corolane_check_arguments)
+  if(arg_UNPARSED_ARGUMENTS)
+    list(JOIN arg_UNPARSED_ARGUMENTS " " stray)
+    _corolane_fail("\"${stray}\" is for none of TARGET, PROTOS, USES and IMPORT_ROOT")
+  endif()
+  foreach(keyword TARGET PROTOS)
+    if(NOT arg_${keyword})
+      _corolane_fail("${keyword} is missing, as in TARGET chess_protos PROTOS chess.proto")
+    endif()
+  endforeach()
+  if(TARGET corolane_${arg_TARGET})
+    _corolane_fail("there is a corolane_${arg_TARGET} already; choose another name")
+  endif()
+endfunction()
+
+# Makes a file one of this library. Sets `stem` to its path from the import root without ".proto".
+function(_corolane_own_proto proto stem)
+  cmake_path(ABSOLUTE_PATH proto BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE
+    OUTPUT_VARIABLE path)
+  if(NOT path MATCHES "\\.proto$")
+    _corolane_fail("PROTOS: \"${proto}\" is no .proto file")
+  endif()
+  if(NOT EXISTS ${path})
+    _corolane_fail("PROTOS: there is no ${path}")
+  endif()
+  cmake_path(IS_PREFIX import_root ${path} is_below)
+  if(NOT is_below)
+    _corolane_fail("PROTOS: ${path} is not below ${import_root}, where imports begin; \
+say where with IMPORT_ROOT")
+  endif()
+  cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${import_root})
+  get_property(owner GLOBAL PROPERTY _corolane_owner_of_${path})
+  if(owner)
+    _corolane_fail("a ${path} is part of ${owner} already; \
+link that, or give this a path of its own")
+  endif()
+  set_property(GLOBAL PROPERTY _corolane_owner_of_${path} ${arg_TARGET})
+  cmake_path(REMOVE_EXTENSION path LAST_ONLY)
+  set(${stem} ${path} PARENT_SCOPE)
+endfunction()
+
+# Looks for services and imports, and has cmake look again whenever the file changes. Sets
+# `imported_targets` to the other libraries whose files it imports.
+function(_corolane_read_proto stem has_service imported_targets)
+  set(path ${import_root}/${stem}.proto)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  # Without comments. What looks like one in a string is lost, too, and missed by nobody.
+  string(REGEX REPLACE "/[*]([^*]|[*]+[^*/])*[*]+/" " " text "${text}")
+  string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+
+  set(blank "[ \t\r\n]")
+  set(${has_service} FALSE PARENT_SCOPE)
+  if(text MATCHES "(^|[^A-Za-z0-9_.])service${blank}+[A-Za-z_][A-Za-z0-9_]*${blank}*{")
+    set(${has_service} TRUE PARENT_SCOPE)
+  endif()
+
+  set(targets)
+  string(REGEX MATCHALL "import${blank}+(public${blank}+|weak${blank}+)?[\"'][^\"']+[\"']"
+    imports "${text}")
+  foreach(import IN LISTS imports)
+    string(REGEX MATCH "[^\"']+[.]proto" import "${import}")
+    get_property(owner GLOBAL PROPERTY _corolane_owner_of_${import})
+    if(owner AND NOT owner STREQUAL arg_TARGET)
+      list(APPEND targets ${owner})
+    elseif(NOT owner AND EXISTS ${import_root}/${import})
+      _corolane_fail("${path} imports ${import}, which is part of no library yet; \
+declare one before, or add it to PROTOS")
+    endif()
+  endforeach()
+  set(${imported_targets} ${targets} PARENT_SCOPE)
+endfunction()
+
+# Has protoc make STEM.KIND.h and .cc with its --LANGUAGE_out, again after `generator` changed.
+#
+# ninja compiles nothing when what was generated is as old as before (restat). make would generate
+# the same again each time, so there it has the time of now.
+function(_corolane_generate stem kind language generator)
+  set(fresh ${PROJECT_BINARY_DIR}/generated.fresh)
+  set(only_if_different FALSE)
+  if(CMAKE_GENERATOR MATCHES "Ninja")
+    set(only_if_different TRUE)
+  endif()
   cmake_path(GET stem PARENT_PATH folder)
-  file(MAKE_DIRECTORY ${folder})
+  file(MAKE_DIRECTORY ${generated}/${folder} ${fresh}/${folder})
+  list(TRANSFORM import_roots PREPEND --proto_path= OUTPUT_VARIABLE proto_paths)
+  set(proto ${import_root}/${stem}.proto)
+  set(made ${stem}.${kind})
+  set(take_over ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/take_over.cmake)
   add_custom_command(
-    OUTPUT ${stem}.cc ${stem}.h
-    COMMAND protobuf::protoc ${ARGN} -I ${PROJECT_SOURCE_DIR} --dependency_out=${stem}.d
-      ${proto_path}
-    DEPENDS ${proto_path} ${generator}
-    DEPFILE ${stem}.d
+    OUTPUT ${generated}/${made}.cc ${generated}/${made}.h
+    COMMAND protobuf::protoc ${ARGN} --${language}_out=${fresh} ${proto_paths}
+      --dependency_out=${fresh}/${made}.d ${proto}
+    COMMAND ${CMAKE_COMMAND} -DFROM=${fresh} -DTO=${generated} -DSTEM=${made}
+      -DONLY_IF_DIFFERENT=${only_if_different} -P ${take_over}
+    DEPENDS ${proto} ${generator} ${take_over}
+    DEPFILE ${generated}/${made}.d
+    COMMENT "Generating ${made}.{h,cc}"
     VERBATIM)
 endfunction()

@@ -3,53 +3,68 @@
 #include <string>
 #include <vector>
 
+#include "config/units.h"
 #include "rpc/codegen/layout.h"
+#include "rpc/codegen/method_options.h"
+#include "rpc/codegen/promises.h"
 #include "rpc/codegen/text.h"
 
 namespace corolane::rpc::codegen {
 namespace {
 
-void print_comment(Printer& printer, const std::string& indent,
-                   const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) {
-    printer.Print("$indent$//$line$\n", "indent", indent, "line", line);
+std::string handler_signature(const MethodModel& method) {
+  const std::string result = method.is_unary() ? method.reply_type : "void";
+  std::vector<std::string> arguments = {"const " + method.request_type + "& request"};
+  if (method.is_streaming) {
+    arguments.push_back("::corolane::rpc::Writer<" + method.reply_type + ">& out");
   }
+  arguments.emplace_back("::corolane::rpc::Context& context");
+  return signature(2, "virtual ::corolane::Result<" + result + ">", method.cpp_name,
+                   std::move(arguments), " = 0;");
 }
 
-void print_base(Printer& printer, const ServiceModel& service) {
+void print_base(Printer& printer, const ServiceModel& service, bool has_comments) {
   printer.Print("\n");
-  print_comment(printer, "", service.comment);
+  printer.PrintRaw(comment_text(0, service.comment, ""));
   printer.Print(
       "class $service$Base : public ::corolane::rpc::Service {\n"
       " public:\n",
       "service", service.name);
   for (const MethodModel& method : service.methods) {
-    print_comment(printer, "  ", method.comment);
-    printer.PrintRaw(signature(
-        2, "virtual ::corolane::Result<" + method.reply_type + ">", method.cpp_name,
-        {"const " + method.request_type + "& request", "::corolane::rpc::Context& context"},
-        " = 0;"));
+    printer.PrintRaw(comment_text(2, method.comment, promises_to_handlers(method)));
+    printer.PrintRaw(handler_signature(method));
     printer.Print("\n");
   }
   printer.Print(
       "  const char* service_name() const final;\n"
-      "  std::span<const ::corolane::rpc::Method> methods() const final;\n"
-      "};\n");
+      "  std::span<const ::corolane::rpc::Method> methods() const final;\n");
+  if (has_comments) {
+    printer.Print("  std::span<const ::corolane::rpc::SymbolComment> comments() const final;\n");
+  }
+  printer.Print("};\n");
+}
+
+std::string client_promise(const ServiceModel& service) {
+  return "Calls " + service.name +
+         " on a server. Each call suspends until it is answered: at most " +
+         config::format_duration(timeout_default) +
+         " where neither its method nor its options say otherwise.";
 }
 
 void print_client(Printer& printer, const ServiceModel& service) {
+  printer.Print("\n");
+  printer.PrintRaw(comment_text(0, service.comment, client_promise(service)));
   printer.Print(
-      "\n"
-      "// Calls $service$ on a server. Suspends in each call until the reply is there.\n"
       "class $service$Client {\n"
       " public:\n"
       "  // `client` outlives it.\n"
       "  explicit $service$Client(::corolane::rpc::Client& client) : client_(&client) {}\n",
       "service", service.name);
-  if (!service.methods.empty()) printer.Print("\n");
   for (const MethodModel& method : service.methods) {
+    printer.Print("\n");
+    printer.PrintRaw(comment_text(2, method.comment, promises_to_callers(method)));
     printer.PrintRaw(signature(
-        2, "::corolane::Result<" + method.reply_type + ">", method.cpp_name,
+        2, method.client_result(), method.cpp_name,
         {"const " + method.request_type + "& request", "::corolane::rpc::CallOptions options = {}"},
         ";"));
   }
@@ -60,27 +75,39 @@ void print_client(Printer& printer, const ServiceModel& service) {
       "};\n");
 }
 
+// What the declarations need, and nothing else.
+std::set<std::string> includes_of(const FileModel& file) {
+  std::set<std::string> includes = file.message_headers;
+  includes.insert({"rpc/client.h", "rpc/service.h"});
+  if (file.has_method([](const MethodModel&) { return true; })) {
+    includes.insert({"coroutine/base/result.h", "rpc/context.h"});
+  }
+  if (file.has_method(&MethodModel::is_streaming)) includes.insert("rpc/stream.h");
+  return includes;
+}
+
 }  // namespace
 
 std::string header_text(const FileModel& file) {
   return printed([&](Printer& printer) {
     print_opening(printer, file);
-    printer.Print(
-        "//\n"
-        "// A server implements XBase and is given it by rpc::Server::add(); a caller wraps an\n"
-        "// rpc::Client into an XClient.\n"
-        "#pragma once\n"
-        "\n"
-        "#include <span>\n"
-        "\n");
-    std::set<std::string> includes = file.message_headers;
-    includes.insert({"coroutine/base/result.h", "rpc/client.h", "rpc/context.h", "rpc/service.h"});
-    for (const std::string& path : includes) {
+    if (!file.services.empty()) {
+      printer.Print("//\n");
+      printer.PrintRaw(comment_text(
+          0, file.comment,
+          "A server implements XBase and is given it by rpc::Server::add(); a caller wraps an "
+          "rpc::Client into an XClient."));
+    }
+    printer.Print("#pragma once\n");
+    if (file.services.empty()) return;
+
+    printer.Print("\n#include <span>\n\n");
+    for (const std::string& path : includes_of(file)) {
       printer.Print("#include \"$path$\"\n", "path", path);
     }
     print_namespace_begin(printer, file);
     for (const ServiceModel& service : file.services) {
-      print_base(printer, service);
+      print_base(printer, service, !file.symbol_comments.empty());
       print_client(printer, service);
     }
     print_namespace_end(printer, file);

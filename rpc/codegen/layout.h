@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rpc/codegen/model.h"
@@ -13,6 +14,8 @@
 namespace corolane::rpc::codegen {
 
 using google::protobuf::io::Printer;
+
+inline constexpr std::size_t columns_max = 100;
 
 // The text that `print` gives to the printer; $name$ in it stands for a value.
 template <typename Print>
@@ -24,11 +27,24 @@ std::string printed(const Print& print) {
   return text;
 }
 
+std::size_t lines_in(const std::string& text);
+
 // `type` `name`(arguments)`tail`, broken into lines where it is too long for one.
 std::string signature(std::size_t indent, const std::string& type, const std::string& name,
                       std::vector<std::string> arguments, const std::string& tail);
 
-// The first line of a file, and the namespace around the rest.
+// `begin` arguments `end`, as many in a line as fit, below each other where they can be.
+std::string packed(std::size_t indent, const std::string& begin, std::vector<std::string> arguments,
+                   const std::string& end);
+
+// What a person wrote, line by line, and after an empty line sentences of ours, wrapped.
+std::string comment_text(std::size_t indent, const CommentLines& lines,
+                         const std::string& sentences);
+
+// `text` as it stands in C++: a literal for each of its lines, one below the other.
+std::string literal(std::size_t indent, std::string_view text);
+
+// The first lines of a file, and the namespace around the rest.
 void print_opening(Printer& printer, const FileModel& file);
 void print_namespace_begin(Printer& printer, const FileModel& file);
 void print_namespace_end(Printer& printer, const FileModel& file);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
@@ -15,8 +16,15 @@ namespace corolane::rpc::codegen {
 
 inline constexpr std::chrono::seconds timeout_default{10};
 
-// Both fail with invalid_argument and a message that says what would be right.
+// All fail with invalid_argument and a message that says what would be right.
 Result<Duration> timeout_of(const google::protobuf::MethodDescriptor& method);
 Result<std::size_t> stack_size_bytes_of(const google::protobuf::MethodDescriptor& method);
+// As rpc::Priority spells it, "in_session".
+Result<std::string> priority_of(const google::protobuf::MethodDescriptor& method);
+
+bool is_one_way(const google::protobuf::MethodDescriptor& method);
+bool is_public(const google::protobuf::MethodDescriptor& method);
+// By our option; where that can be said at all also by protobuf's own idempotency_level.
+bool is_idempotent(const google::protobuf::MethodDescriptor& method);
 
 }  // namespace corolane::rpc::codegen

@@ -2,10 +2,7 @@
 
 #include <google/protobuf/compiler/cpp/names.h>
 #include <google/protobuf/descriptor.h>
-
-#include <algorithm>
-#include <string_view>
-#include <utility>
+#include <google/protobuf/descriptor.pb.h>
 
 #include "rpc/codegen/method_options.h"
 #include "rpc/codegen/names.h"
@@ -15,33 +12,13 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// The lines of a comment as they follow two slashes: "// like this" is " like this".
-std::vector<std::string> comment_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, length));
-    text.remove_prefix(std::min(length + 1, text.size()));
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    // At the end of a line, a backslash would make the next one part of the comment.
-    if (line.ends_with('\\')) line += '.';
-    lines.push_back(std::move(line));
-  }
-  while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  return lines;
-}
-
-template <typename Descriptor>
-std::vector<std::string> comment_of(const Descriptor& descriptor) {
-  pb::SourceLocation location;
-  if (!descriptor.GetSourceLocation(&location)) return {};
-  return comment_lines(location.leading_comments);
-}
-
+// Without its namespace where that says enough. A name in lower case is always written in full: it
+// may be that of a method or of a variable, too.
 std::string type_name(const pb::Descriptor& type, const std::string& used_in) {
+  std::string name = pb::compiler::cpp::ClassName(&type);
   const std::string home = namespace_of(type.file()->package());
-  const std::string scope = home == used_in ? "" : home.empty() ? "::" : "::" + home + "::";
-  return scope + pb::compiler::cpp::ClassName(&type);
+  if (home == used_in && name.front() >= 'A' && name.front() <= 'Z') return name;
+  return (home.empty() ? "::" : "::" + home + "::") + name;
 }
 
 MethodModel read_method(const pb::MethodDescriptor& method, const std::string& cpp_namespace) {
@@ -53,16 +30,29 @@ MethodModel read_method(const pb::MethodDescriptor& method, const std::string& c
       .reply_type = type_name(*method.output_type(), cpp_namespace),
       .timeout = timeout_of(method).value(),
       .stack_size_bytes = stack_size_bytes_of(method).value(),
+      .priority = priority_of(method).value(),
+      .is_idempotent = is_idempotent(method),
+      .is_one_way = is_one_way(method),
+      .is_streaming = method.server_streaming(),
+      .is_public = is_public(method),
+      .is_deprecated = method.options().deprecated(),
   };
 }
 
 }  // namespace
+
+std::string MethodModel::client_result() const {
+  if (is_streaming) return "::corolane::rpc::Reader<" + reply_type + ">";
+  return "::corolane::Result<" + (is_one_way ? "void" : reply_type) + ">";
+}
 
 FileModel read_model(const pb::FileDescriptor& file) {
   FileModel model;
   model.proto_path = file.name();
   model.stem = stem_of(file.name());
   model.cpp_namespace = namespace_of(file.package());
+  model.comment = comment_of(file);
+  model.symbol_comments = symbol_comments(file);
   for (int i = 0; i < file.service_count(); ++i) {
     const pb::ServiceDescriptor& service = *file.service(i);
     ServiceModel& service_model = model.services.emplace_back();

@@ -1,12 +1,14 @@
 // What is generated from a .proto file: its services, spelled as in C++.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "coroutine/base/clock.h"
+#include "rpc/codegen/comments.h"
 
 namespace google::protobuf {
 class FileDescriptor;
@@ -15,28 +17,48 @@ class FileDescriptor;
 namespace corolane::rpc::codegen {
 
 struct MethodModel {
-  std::string cpp_name;              // "wait_move".
-  std::string full_name;             // "corolane.services.chess.Chess/WaitMove".
-  std::vector<std::string> comment;  // Its lines, without slashes.
-  std::string request_type;          // As named in the namespace of the service.
+  std::string cpp_name;      // "wait_move".
+  std::string full_name;     // "corolane.services.chess.Chess/WaitMove".
+  CommentLines comment;      // Of the .proto.
+  std::string request_type;  // As named in the namespace of the service.
   std::string reply_type;
   Duration timeout{};
   std::size_t stack_size_bytes = 0;
+  std::string priority;  // As in rpc::Priority.
+  bool is_idempotent = false;
+  bool is_one_way = false;
+  bool is_streaming = false;  // Replies a stream.
+  bool is_public = false;
+  bool is_deprecated = false;
+
+  bool is_unary() const { return !is_one_way && !is_streaming; }
+  // What the method of a client returns.
+  std::string client_result() const;
 };
 
 struct ServiceModel {
   std::string name;       // "Chess".
   std::string full_name;  // "corolane.services.chess.Chess".
-  std::vector<std::string> comment;
+  CommentLines comment;
   std::vector<MethodModel> methods;
 };
 
 struct FileModel {
+  // True when some method of some service is as `predicate` says.
+  template <typename Predicate>
+  bool has_method(Predicate predicate) const {
+    return std::ranges::any_of(services, [&](const ServiceModel& service) {
+      return std::ranges::any_of(service.methods, predicate);
+    });
+  }
+
   std::string proto_path;
-  std::string stem;                       // The path without ".proto".
-  std::string cpp_namespace;              // Empty when the file has no package.
+  std::string stem;           // The path without ".proto".
+  std::string cpp_namespace;  // Empty when the file has no package.
+  CommentLines comment;
   std::set<std::string> message_headers;  // Of all requests and replies.
   std::vector<ServiceModel> services;
+  std::vector<SymbolComment> symbol_comments;  // For reflection.
 };
 
 // `file` is one that find_problems() has nothing against.

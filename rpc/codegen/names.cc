@@ -72,13 +72,7 @@ bool is_keyword(std::string_view word) { return std::ranges::binary_search(keywo
 
 std::string namespace_of(std::string_view package) {
   std::string result;
-  while (!package.empty()) {
-    const std::string_view part = package.substr(0, package.find('.'));
-    package.remove_prefix(std::min(package.size(), part.size() + 1));
-    if (!result.empty()) result += "::";
-    result += part;
-    if (is_keyword(part)) result += '_';
-  }
+  for (const char c : package) result.append(c == '.' ? "::" : std::string_view(&c, 1));
   return result;
 }
 

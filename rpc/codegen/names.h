@@ -16,8 +16,7 @@ std::string snake_case(std::string_view name);
 // True for every word that C++23 keeps for itself.
 bool is_keyword(std::string_view word);
 
-// "corolane.services.chess" is "corolane::services::chess". A keyword gets an underscore, as in the
-// namespaces of the messages.
+// "corolane.services.chess" is "corolane::services::chess".
 std::string namespace_of(std::string_view package);
 
 // "services/chess/chess.proto" is "services/chess/chess".

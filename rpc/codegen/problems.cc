@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -22,13 +23,19 @@ namespace pb = google::protobuf;
 
 // Members of the generated classes besides the methods of the service.
 constexpr auto own_members =
-    std::to_array<std::string_view>({"client_", "methods", "service_name"});
+    std::to_array<std::string_view>({"client_", "comments", "methods", "service_name"});
+
+// Macros of the C library: whoever includes its header would call those.
+constexpr auto macros =
+    std::to_array<std::string_view>({"assert", "errno", "offsetof", "setjmp", "stderr", "stdin",
+                                     "stdout", "va_arg", "va_copy", "va_end", "va_start"});
 
 class ProblemFinder {
  public:
   explicit ProblemFinder(const pb::FileDescriptor& file) : file_(file) {}
 
   std::vector<Problem> find() {
+    if (file_.service_count() > 0) check_package();
     for (int i = 0; i < file_.service_count(); ++i) check_service(*file_.service(i));
     return std::move(problems_);
   }
@@ -37,12 +44,22 @@ class ProblemFinder {
   // The way to a thing by numbers and indices of fields, as SourceCodeInfo notes places.
   using Path = std::vector<int>;
 
+  // protobuf makes namespaces of them as they are, and what it makes of messages does not compile.
+  void check_package() {
+    for (const auto part : std::views::split(file_.package(), '.')) {
+      const std::string_view word(part.begin(), part.end());
+      if (!is_keyword(word)) continue;
+      report({pb::FileDescriptorProto::kPackageFieldNumber},
+             "package " + file_.package() + ": \"" + std::string(word) +
+                 "\" is a keyword of C++, and no namespace; rename it");
+    }
+  }
+
   void check_service(const pb::ServiceDescriptor& service) {
     check_class_names(service);
     cpp_names_.clear();
     for (int i = 0; i < service.method_count(); ++i) {
       const pb::MethodDescriptor& method = *service.method(i);
-      // In the order in which they stand in the file.
       check_name(method);
       check_id(method);
       check_streams(method);
@@ -53,8 +70,9 @@ class ProblemFinder {
   void check_class_names(const pb::ServiceDescriptor& service) {
     const std::string scope = file_.package().empty() ? "" : file_.package() + ".";
     for (const std::string& name : {service.name() + "Base", service.name() + "Client"}) {
-      if (file_.pool()->FindMessageTypeByName(scope + name) == nullptr &&
-          file_.pool()->FindEnumTypeByName(scope + name) == nullptr) {
+      // Of a service no class has the name.
+      if (file_.pool()->FindFileContainingSymbol(scope + name) == nullptr ||
+          file_.pool()->FindServiceByName(scope + name) != nullptr) {
         continue;
       }
       report({pb::FileDescriptorProto::kServiceFieldNumber, service.index(),
@@ -69,6 +87,8 @@ class ProblemFinder {
     const std::string becomes = " becomes \"" + cpp_name + "\" in C++, ";
     if (is_keyword(cpp_name)) {
       report_name(method, method.name() + becomes + "which is a keyword; rename it");
+    } else if (std::ranges::find(macros, cpp_name) != macros.end()) {
+      report_name(method, method.name() + becomes + "which is a macro of the C library; rename it");
     } else if (std::ranges::find(own_members, cpp_name) != own_members.end()) {
       report_name(method,
                   method.name() + becomes + "which generated classes have already; rename it");
@@ -90,21 +110,36 @@ class ProblemFinder {
   }
 
   void check_streams(const pb::MethodDescriptor& method) {
-    if (!method.client_streaming() && !method.server_streaming()) return;
-    report(path_in(method, method.client_streaming()
-                               ? pb::MethodDescriptorProto::kClientStreamingFieldNumber
-                               : pb::MethodDescriptorProto::kServerStreamingFieldNumber),
-           method.name() +
-               " streams, which is not supported yet; "
-               "let callers ask again, and answer when there is news");
+    if (!method.client_streaming()) return;
+    report(path_in(method, pb::MethodDescriptorProto::kClientStreamingFieldNumber),
+           method.name() + " takes a stream, which is not supported; " +
+               (method.server_streaming()
+                    ? "let it reply one, and take what callers send in a method of its own"
+                    : "let callers call once for each message, or send them in a repeated field"));
   }
 
   void check_options(const pb::MethodDescriptor& method) {
-    if (const auto timeout = timeout_of(method); !timeout) {
-      report_option(method, MethodOptions::kTimeoutFieldNumber, timeout.error());
+    report_if_wrong(method, MethodOptions::kTimeoutFieldNumber, timeout_of(method));
+    report_if_wrong(method, MethodOptions::kStackSizeFieldNumber, stack_size_bytes_of(method));
+    report_if_wrong(method, MethodOptions::kPriorityFieldNumber, priority_of(method));
+    if (is_one_way(method)) check_one_way(method);
+    if (is_idempotent(method) && (is_one_way(method) || method.server_streaming())) {
+      report_option(method, MethodOptions::kIdempotentFieldNumber,
+                    std::string("idempotent: ") +
+                        (is_one_way(method) ? "one-way calls" : "streams") +
+                        " are never tried again; leave it out");
     }
-    if (const auto size = stack_size_bytes_of(method); !size) {
-      report_option(method, MethodOptions::kStackSizeFieldNumber, size.error());
+  }
+
+  void check_one_way(const pb::MethodDescriptor& method) {
+    if (method.server_streaming()) {
+      report_option(method, MethodOptions::kOneWayFieldNumber,
+                    "one_way: it replies a stream; leave one of the two out");
+    } else if (method.output_type()->full_name() != "google.protobuf.Empty") {
+      report(path_in(method, pb::MethodDescriptorProto::kOutputTypeFieldNumber),
+             method.name() + " is one_way, so nobody gets its " +
+                 method.output_type()->full_name() +
+                 "; let it return google.protobuf.Empty, or leave one_way out");
     }
   }
 
@@ -117,20 +152,28 @@ class ProblemFinder {
     report(path_in(method, pb::MethodDescriptorProto::kNameFieldNumber), std::move(message));
   }
 
-  void report_option(const pb::MethodDescriptor& method, int option, const Error& error) {
+  void report_option(const pb::MethodDescriptor& method, int option, const std::string& message) {
     Path path = path_in(method, pb::MethodDescriptorProto::kOptionsFieldNumber);
     path.insert(path.end(), {kMethodFieldNumber, option});
-    report(std::move(path), method.name() + ": " + error.message());
+    report(std::move(path), method.name() + ": " + message);
+  }
+
+  template <typename T>
+  void report_if_wrong(const pb::MethodDescriptor& method, int option, const Result<T>& value) {
+    if (!value) report_option(method, option, value.error().message());
   }
 
   // What has no place of its own in the notes has that of the nearest thing around it.
   void report(Path path, std::string message) {
     pb::SourceLocation location{};
     while (!path.empty() && !file_.GetSourceLocation(path, &location)) path.pop_back();
-    problems_.push_back({.proto_path = file_.name(),
-                         .line = location.start_line + 1,
-                         .column = location.start_column + 1,
-                         .message = std::move(message)});
+    Problem problem = {.proto_path = file_.name(),
+                       .line = location.start_line + 1,
+                       .column = location.start_column + 1,
+                       .message = std::move(message)};
+    const auto place = [](const Problem& one) { return std::pair(one.line, one.column); };
+    const auto behind = std::ranges::upper_bound(problems_, place(problem), {}, place);
+    problems_.insert(behind, std::move(problem));
   }
 
   const pb::FileDescriptor& file_;

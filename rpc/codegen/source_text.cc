@@ -1,7 +1,10 @@
 // X.corolane.cc: the table of methods of each service, and what both classes make of it.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "rpc/codegen/layout.h"
 #include "rpc/codegen/text.h"
@@ -29,75 +32,201 @@ std::string size_text(std::size_t size_bytes) {
   return std::to_string(size_bytes);
 }
 
+const char* bool_text(bool value) { return value ? "true" : "false"; }
+
+// The function template that calls the handler of a method, and its arguments.
+std::string invoke_text(std::size_t indent, const ServiceModel& service,
+                        const MethodModel& method) {
+  const std::string shape = method.is_streaming ? "stream"
+                            : method.is_one_way ? "one_way"
+                                                : "unary";
+  const std::string base = service.name + "Base";
+  std::vector<std::string> arguments = {base, method.request_type};
+  if (method.is_streaming) arguments.push_back(method.reply_type);
+  arguments.push_back("&" + base + "::" + method.cpp_name);
+  const std::string callee = "invoke_" + shape + "<";
+  const std::string beside = packed(indent, ".invoke = " + callee, arguments, ">,");
+  const std::string below = packed(indent + 4, callee, arguments, ">,");
+  return lines_in(below) < lines_in(beside) ? std::string(indent, ' ') + ".invoke =\n" + below
+                                            : beside;
+}
+
 void print_table(Printer& printer, const ServiceModel& service) {
+  if (service.methods.empty()) return;
   printer.Print(
       "\n"
       "constexpr std::array<::corolane::rpc::Method, $count$> methods_of_$service$ = {{\n",
       "count", std::to_string(service.methods.size()), "service", service.name);
   for (const MethodModel& method : service.methods) {
+    const std::string name = "\"" + method.full_name + "\"";
+    printer.Print("    {\n        .full_name = $name$,\n", "name", name);
+    printer.PrintRaw(packed(8, ".id = ::corolane::rpc::method_id(", {name}, "),"));
     printer.Print(
-        "    {\n"
-        "        .full_name = \"$full_name$\",\n"
-        "        .id = ::corolane::rpc::method_id(\"$full_name$\"),\n"
         "        .timeout = $timeout$,\n"
         "        .stack_size_bytes = $stack_size$,\n"
-        "        .new_request = new_request<$request$>,\n"
-        "        .invoke = invoke<$service$Base, $request$, &$service$Base::$method$>,\n"
-        "    },\n",
-        "full_name", method.full_name, "timeout", duration_text(method.timeout), "stack_size",
-        size_text(method.stack_size_bytes), "request", method.request_type, "service", service.name,
-        "method", method.cpp_name);
+        "        .priority = ::corolane::rpc::Priority::$priority$,\n"
+        "        .idempotent = $idempotent$,\n"
+        "        .one_way = $one_way$,\n"
+        "        .server_streaming = $streaming$,\n"
+        "        .is_public = $public$,\n",
+        "timeout", duration_text(method.timeout), "stack_size", size_text(method.stack_size_bytes),
+        "priority", method.priority, "idempotent", bool_text(method.is_idempotent), "one_way",
+        bool_text(method.is_one_way), "streaming", bool_text(method.is_streaming), "public",
+        bool_text(method.is_public));
+    printer.PrintRaw(packed(8, ".new_request = new_request<", {method.request_type}, ">,"));
+    printer.PrintRaw(invoke_text(8, service, method));
+    printer.Print("    },\n");
   }
   printer.Print("}};\n");
 }
 
-// What all tables of the file point to.
-void print_entries(Printer& printer) {
+// For all services of the file: what people ask of one of them leads to the others.
+void print_comments(Printer& printer, const FileModel& file) {
+  if (file.symbol_comments.empty()) return;
   printer.Print(
-      "namespace {\n"
       "\n"
-      "template <typename Request>\n"
-      "::google::protobuf::Message* new_request(::google::protobuf::Arena& arena) {\n"
-      "  return ::google::protobuf::Arena::CreateMessage<Request>(&arena);\n"
-      "}\n"
-      "\n"
-      "template <typename Base, typename Request, auto handler>\n"
-      "::corolane::Result<void> invoke(::corolane::rpc::Service& service,\n"
-      "                                const ::google::protobuf::Message& request,\n"
-      "                                ::corolane::rpc::Context& context,\n"
-      "                                ::corolane::rpc::ReplySink& sink) {\n"
-      "  auto& base = static_cast<Base&>(service);\n"
-      "  auto reply = (base.*handler)(static_cast<const Request&>(request), context);\n"
-      "  if (!reply) return std::move(reply).error();\n"
-      "  return sink.reply(*reply);\n"
-      "}\n");
+      "constexpr auto symbol_comments = std::to_array<::corolane::rpc::SymbolComment>({\n");
+  for (const auto& [symbol, text] : file.symbol_comments) {
+    const std::string value = literal(5, text);
+    const std::string begin = "    {\"" + symbol + "\",";
+    const std::size_t width = begin.size() + 1 + value.size() + 2;
+    const bool fits = !value.contains('\n') && width <= columns_max;
+    printer.Print("$begin$$gap$$value$},\n", "begin", begin, "gap", fits ? " " : "\n     ", "value",
+                  value);
+  }
+  printer.Print("});\n");
 }
 
-void print_definitions(Printer& printer, const ServiceModel& service) {
-  printer.Print(
-      "\n"
-      "const char* $service$Base::service_name() const { return \"$full_name$\"; }\n"
-      "\n"
-      "std::span<const ::corolane::rpc::Method> $service$Base::methods() const {\n"
-      "  return methods_of_$service$;\n"
-      "}\n",
-      "service", service.name, "full_name", service.full_name);
+constexpr std::string_view new_request_text = R"(
+template <typename Request>
+::google::protobuf::Message* new_request(::google::protobuf::Arena& arena) {
+  return ::google::protobuf::Arena::CreateMessage<Request>(&arena);
+}
+)";
+
+constexpr std::string_view invoke_unary_text = R"(
+template <typename Base, typename Request, auto handler>
+::corolane::Result<void> invoke_unary(::corolane::rpc::Service& service,
+                                      const ::google::protobuf::Message& request,
+                                      ::corolane::rpc::Context& context,
+                                      ::corolane::rpc::ReplySink& sink) {
+  auto& base = static_cast<Base&>(service);
+  auto reply = (base.*handler)(static_cast<const Request&>(request), context);
+  if (!reply) return std::move(reply).error();
+  return sink.reply(*reply);
+}
+)";
+
+constexpr std::string_view invoke_stream_text = R"(
+template <typename Base, typename Request, typename Reply, auto handler>
+::corolane::Result<void> invoke_stream(::corolane::rpc::Service& service,
+                                       const ::google::protobuf::Message& request,
+                                       ::corolane::rpc::Context& context,
+                                       ::corolane::rpc::ReplySink& sink) {
+  auto& base = static_cast<Base&>(service);
+  ::corolane::rpc::Writer<Reply> out(sink);
+  return (base.*handler)(static_cast<const Request&>(request), out, context);
+}
+)";
+
+constexpr std::string_view invoke_one_way_text = R"(
+template <typename Base, typename Request, auto handler>
+::corolane::Result<void> invoke_one_way(::corolane::rpc::Service& service,
+                                        const ::google::protobuf::Message& request,
+                                        ::corolane::rpc::Context& context,
+                                        ::corolane::rpc::ReplySink&) {
+  auto& base = static_cast<Base&>(service);
+  return (base.*handler)(static_cast<const Request&>(request), context);
+}
+)";
+
+bool has_any_method(const FileModel& file) {
+  return file.has_method([](const MethodModel&) { return true; });
+}
+
+// What the tables of the file point to.
+void print_entries(Printer& printer, const FileModel& file) {
+  if (has_any_method(file)) printer.PrintRaw(std::string(new_request_text));
+  if (file.has_method(&MethodModel::is_unary)) printer.PrintRaw(std::string(invoke_unary_text));
+  if (file.has_method(&MethodModel::is_streaming)) {
+    printer.PrintRaw(std::string(invoke_stream_text));
+  }
+  if (file.has_method(&MethodModel::is_one_way)) {
+    printer.PrintRaw(std::string(invoke_one_way_text));
+  }
+}
+
+std::string client_body(const ServiceModel& service, std::size_t index) {
+  const MethodModel& method = service.methods[index];
+  const std::string result = method.client_result();
+  const std::string row = "methods_of_" + service.name + "[" + std::to_string(index) + "]";
+  if (method.is_streaming) {
+    return packed(2, "return " + result + "(", {"*client_", row, "request", "options"}, ");");
+  }
+  if (method.is_one_way) return "  return client_->notify(" + row + ", request, options);\n";
+  return "  " + result + " reply;\n" +
+         packed(2, "auto called = client_->call(", {row, "request", "*reply", "options"}, ");") +
+         "  if (!called) return std::move(called).error();\n"
+         "  return reply;\n";
+}
+
+// A function of one statement, in one line where it fits.
+std::string short_function(const std::string& head, const std::string& body) {
+  const std::string line = head + " { " + body + " }\n";
+  return line.size() <= columns_max + 1 ? line : head + " {\n  " + body + "\n}\n";
+}
+
+void print_base(Printer& printer, const ServiceModel& service, bool has_comments) {
+  const std::string base = service.name + "Base::";
+  const std::string methods = service.methods.empty() ? "{}" : "methods_of_" + service.name;
+  printer.PrintRaw("\n" + short_function("const char* " + base + "service_name() const",
+                                         "return \"" + service.full_name + "\";"));
+  printer.PrintRaw(
+      "\n" + short_function("std::span<const ::corolane::rpc::Method> " + base + "methods() const",
+                            "return " + methods + ";"));
+  if (!has_comments) return;
+  printer.PrintRaw("\n" + short_function("std::span<const ::corolane::rpc::SymbolComment> " + base +
+                                             "comments() const",
+                                         "return symbol_comments;"));
+}
+
+void print_client(Printer& printer, const ServiceModel& service) {
   for (std::size_t i = 0; i < service.methods.size(); ++i) {
     const MethodModel& method = service.methods[i];
     printer.Print("\n");
     printer.PrintRaw(signature(
-        0, "::corolane::Result<" + method.reply_type + ">",
-        service.name + "Client::" + method.cpp_name,
+        0, method.client_result(), service.name + "Client::" + method.cpp_name,
         {"const " + method.request_type + "& request", "::corolane::rpc::CallOptions options"},
         " {"));
-    printer.Print(
-        "  ::corolane::Result<$reply$> reply;\n"
-        "  auto called = client_->call(methods_of_$service$[$index$], request, *reply, options);\n"
-        "  if (!called) return std::move(called).error();\n"
-        "  return reply;\n"
-        "}\n",
-        "reply", method.reply_type, "service", service.name, "index", std::to_string(i));
+    printer.PrintRaw(client_body(service, i) + "}\n");
   }
+}
+
+void print_includes(Printer& printer, const FileModel& file) {
+  printer.Print("#include \"$stem$.corolane.h\"\n", "stem", file.stem);
+  if (has_any_method(file)) {
+    printer.Print("\n#include <array>\n#include <chrono>\n");
+    if (file.has_method(&MethodModel::is_unary)) printer.Print("#include <utility>\n");
+    printer.Print("\n#include \"rpc/frame.h\"\n");
+  } else if (!file.symbol_comments.empty()) {
+    printer.Print("\n#include <array>\n");
+  }
+}
+
+void print_definitions(Printer& printer, const FileModel& file) {
+  print_namespace_begin(printer, file);
+  if (has_any_method(file) || !file.symbol_comments.empty()) {
+    printer.Print("$gap$namespace {\n", "gap", file.cpp_namespace.empty() ? "\n" : "");
+    print_entries(printer, file);
+    for (const ServiceModel& service : file.services) print_table(printer, service);
+    print_comments(printer, file);
+    printer.Print("\n}  // namespace\n");
+  }
+  for (const ServiceModel& service : file.services) {
+    print_base(printer, service, !file.symbol_comments.empty());
+    print_client(printer, service);
+  }
+  print_namespace_end(printer, file);
 }
 
 }  // namespace
@@ -105,22 +234,8 @@ void print_definitions(Printer& printer, const ServiceModel& service) {
 std::string source_text(const FileModel& file) {
   return printed([&](Printer& printer) {
     print_opening(printer, file);
-    printer.Print(
-        "#include \"$stem$.corolane.h\"\n"
-        "\n"
-        "#include <array>\n"
-        "#include <chrono>\n"
-        "#include <utility>\n"
-        "\n"
-        "#include \"rpc/frame.h\"\n",
-        "stem", file.stem);
-    print_namespace_begin(printer, file);
-    if (file.cpp_namespace.empty()) printer.Print("\n");
-    print_entries(printer);
-    for (const ServiceModel& service : file.services) print_table(printer, service);
-    printer.Print("\n}  // namespace\n");
-    for (const ServiceModel& service : file.services) print_definitions(printer, service);
-    print_namespace_end(printer, file);
+    print_includes(printer, file);
+    if (!file.services.empty()) print_definitions(printer, file);
   });
 }
 

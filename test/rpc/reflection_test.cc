@@ -31,6 +31,9 @@ class HandmadeService : public Service {
                     .id = 17,
                     .timeout = std::chrono::microseconds(1500),
                     .stack_size_bytes = 64 * 1024,
+                    .priority = Priority::login,
+                    .one_way = true,
+                    .is_public = true,
                     .new_request = nullptr,
                     .invoke = nullptr};
 };
@@ -52,7 +55,9 @@ class ReflectionTest : public testing::Test {
   HandmadeService handmade_;
   std::optional<ReflectionService> reflection_;
   Server server_{network_};
-  Context context_{Deadline::never(), "test"};
+  const Method method_{.full_name = "test", .id = 1, .timeout = {}, .stack_size_bytes = 0};
+  const ListServicesRequest request_;
+  Context context_{method_, request_, {}};
 };
 
 TEST_F(ReflectionTest, ServicesAreListedByNameWithTheirMethodsAndTypes) {
@@ -79,6 +84,9 @@ TEST_F(ReflectionTest, AServiceWithoutAProtoIsListedWithoutTypes) {
   EXPECT_EQ(service.methods(0).full_name(), "handmade.Thing/Do");
   EXPECT_EQ(service.methods(0).request_type(), "");
   EXPECT_EQ(service.methods(0).timeout_ms(), 2) << "rounded up";
+  EXPECT_TRUE(service.methods(0).public_());
+  EXPECT_TRUE(service.methods(0).one_way());
+  EXPECT_EQ(service.methods(0).priority(), "login");
 }
 
 TEST_F(ReflectionTest, AFileComesAfterThoseThatItImports) {
@@ -110,6 +118,19 @@ TEST_F(ReflectionTest, AServiceIsDescribedByItsFile) {
   EXPECT_EQ(file.name(), "rpc/reflection.proto");
   ASSERT_EQ(file.service_size(), 1);
   EXPECT_EQ(file.service(0).name(), "Reflection");
+}
+
+TEST_F(ReflectionTest, CommentsAreThoseOfAServedServiceAndOfItsMessages) {
+  const auto served = describe("corolane.rpc.Reflection");
+  const auto unserved = describe("corolane.codegen_test.Notebook");
+
+  ASSERT_TRUE(served && unserved);
+  EXPECT_EQ(served->comments().at("corolane.rpc.Reflection.ListServices"),
+            "Every service of this server.");
+  EXPECT_EQ(served->comments().at("corolane.rpc.ServiceEntry.methods"),
+            "In the order of the file.");
+  EXPECT_FALSE(served->comments().contains("corolane.rpc.ListServicesRequest"));
+  EXPECT_TRUE(unserved->comments().empty());
 }
 
 TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {

@@ -14,18 +14,24 @@ namespace corolane::tools::cli {
 namespace {
 
 constexpr std::string_view help =
-    R"(Usage: corolane call HOST:PORT SERVICE/METHOD [JSON] [--timeout DURATION]
+    R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--timeout DURATION]
+                     [--describe | --names]
 
-Calls a method of a running node and prints its reply as JSON.
+Calls a method of a running node and prints its reply as JSON, a stream as one
+line of JSON for each message. Without JSON it prints what the method expects,
+without a method what there is to call.
 
-  SERVICE/METHOD       such as Chess/Look; with its package where several
-                       services have that name
-  JSON                 the request, {} when left out; - reads it from standard
-                       input
+  SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo: what is enough to tell
+                       it from others
+  JSON                 the request; - reads it from standard input
   --timeout DURATION   how long to wait for the reply, such as 5s; otherwise as
                        long as the method allows
+  --describe           print what the method expects, and call nothing
+  --names              print the short and the full names of all methods
   --help               print this, and exit
 
+  corolane call 127.0.0.1:8460
+  corolane call 127.0.0.1:8460 Chess/Look
   corolane call 127.0.0.1:8460 Chess/Look '{"game": "one"}'
 
 The node tells what it serves and of what type: it needs no .proto files here.
@@ -34,31 +40,46 @@ Exit status: 0 answered, 1 no connection or the call failed, 2 wrong usage, an
 unknown method or a request that does not fit it.
 )";
 
-constexpr auto options = std::to_array<OptionRule>({{.name = "--timeout", .has_value = true}});
+constexpr auto options = std::to_array<OptionRule>(
+    {{.name = "--timeout", .has_value = true}, {.name = "--describe"}, {.name = "--names"}});
 
 std::string read_standard_input() {
   return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
 }
 
-Outcome run(const Arguments& arguments) {
-  const auto& words = arguments.words;
-  if (words.size() < 2) return wrong_usage("call", "needs HOST:PORT and SERVICE/METHOD");
-  if (words.size() > 3) return wrong_usage("call", "stray argument \"" + words[3] + "\"");
+// A stream may be read by another program, which does not wait for its end.
+void print_at_once(const std::string& line) { std::cout << line << std::flush; }
 
-  DynamicCall call;
-  if (auto peer = net::parse_host_port(words[0])) {
-    call.peer = *peer;
-  } else {
-    return wrong_usage("call", peer.error().message());
-  }
-  call.method = words[1];
-  if (words.size() == 3) call.request = words[2] == "-" ? read_standard_input() : words[2];
+Outcome call(const Arguments& arguments, const net::HostPort& peer) {
+  const auto& words = arguments.words;
+  DynamicCall call = {
+      .peer = peer, .method = words[1], .request = words[2], .timeout = {}, .print = print_at_once};
+  if (call.request == "-") call.request = read_standard_input();
   if (const auto option = arguments.options.find("--timeout"); option != arguments.options.end()) {
     const auto timeout = config::parse_duration(option->second);
     if (!timeout) return wrong_usage("call", "--timeout: " + timeout.error().message());
     call.timeout = *timeout;
   }
   return run_on_network([&](net::Network& network) { return run_dynamic_call(network, call); });
+}
+
+Outcome run(const Arguments& arguments) {
+  const auto& words = arguments.words;
+  if (words.empty()) return wrong_usage("call", "needs HOST:PORT");
+  if (words.size() > 3) return wrong_usage("call", "stray argument \"" + words[3] + "\"");
+  const auto peer = net::parse_host_port(words[0]);
+  if (!peer) return wrong_usage("call", peer.error().message());
+  if (arguments.has("--describe") && words.size() == 1) {
+    return wrong_usage("call", "--describe needs SERVICE/METHOD");
+  }
+
+  const bool is_call = words.size() == 3 && !arguments.has("--describe");
+  if (is_call && !arguments.has("--names")) return call(arguments, *peer);
+  return run_on_network([&](net::Network& network) {
+    if (arguments.has("--names")) return list_method_names(network, *peer);
+    return words.size() == 1 ? list_remote_methods(network, *peer)
+                             : describe_remote_method(network, *peer, words[1]);
+  });
 }
 
 }  // namespace

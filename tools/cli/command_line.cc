@@ -7,12 +7,14 @@
 
 #include "framework/version.h"
 #include "tools/cli/call.h"
+#include "tools/cli/completion.h"
 #include "tools/cli/stats.h"
 
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::array<const Command*, 2> commands = {&call_command, &stats_command};
+constexpr std::array<const Command*, 3> commands = {&call_command, &stats_command,
+                                                    &completion_command};
 
 std::string overview() {
   std::string text =

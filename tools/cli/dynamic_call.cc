@@ -1,52 +1,46 @@
 #include "tools/cli/dynamic_call.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "coroutine/stack_pool.h"
 #include "rpc/client.h"
 #include "rpc/frame.h"
-#include "rpc/reflection.corolane.h"
+#include "rpc/stream.h"
+#include "tools/cli/message_text.h"
 #include "tools/cli/method_search.h"
-#include "tools/cli/on_network.h"
+#include "tools/cli/method_text.h"
+#include "tools/cli/remote_server.h"
 #include "tools/cli/remote_types.h"
 
 namespace corolane::tools::cli {
 namespace {
 
-// For connecting and for asking what there is, each.
-constexpr std::chrono::seconds patience{5};
-
-Failure no_reflection(const Error& error) {
-  std::string message = "corolane: asked what it serves, the node said " + error.to_string();
-  if (error.code() == Code::unimplemented) message += "; add an rpc::ReflectionService to it";
-  return {Failure::Kind::failed, std::move(message)};
-}
-
 std::string text_of(const Error& error) {
   return error.to_string() + (error.maybe_executed() ? "\nThe call may have taken effect." : "");
 }
 
-using Methods = std::vector<rpc::MethodEntry>;
-
-Methods methods_of(const rpc::ListServicesReply& reply) {
-  Methods methods;
-  for (const rpc::ServiceEntry& service : reply.services()) {
-    std::ranges::copy(service.methods(), std::back_inserter(methods));
-  }
-  return methods;
+std::unexpected<Failure> no_fit(const Error& error, const RemoteTypes& types,
+                                const google::protobuf::Descriptor& type) {
+  std::string message = "corolane: " + error.message() + "\n" + type.full_name() + " has\n" +
+                        FieldsText(types).of(type);
+  message.pop_back();  // The end of the last line.
+  return misused(std::move(message));
 }
 
-std::expected<rpc::MethodEntry, Failure> choose_method(const Methods& methods,
-                                                       const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const rpc::MethodEntry& method : methods) names.push_back(method.full_name());
-  const auto index = find_method(names, wanted);
-  if (!index) return misused("corolane: " + index.error().message());
-  return methods[*index];
+// As rpc::Client wants it. `entry` outlives it.
+rpc::Method calling_side_of(const rpc::MethodEntry& entry, const DynamicCall& call) {
+  return {
+      .full_name = entry.full_name().c_str(),
+      .id = rpc::method_id(entry.full_name()),
+      .timeout = call.timeout.value_or(std::chrono::milliseconds(entry.timeout_ms())),
+      .stack_size_bytes = coroutine::StackPool::stack_size_bytes_default,
+      .priority = rpc::Priority::in_session,
+      .idempotent = entry.idempotent(),
+      .one_way = entry.one_way(),
+      .server_streaming = entry.server_streaming(),
+      .is_public = entry.public_(),
+  };
 }
 
 Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTypes& types,
@@ -56,43 +50,70 @@ Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTy
   if (!request) return failed("corolane: " + request.error().message());
   if (!reply) return failed("corolane: " + reply.error().message());
   if (auto read = read_json(call.request, **request); !read) {
-    return misused("corolane: " + read.error().message());
+    return no_fit(read.error(), types, *(*request)->GetDescriptor());
   }
 
-  const rpc::Method method = {
-      .full_name = entry.full_name().c_str(),
-      .id = rpc::method_id(entry.full_name()),
-      .timeout = call.timeout.value_or(std::chrono::milliseconds(entry.timeout_ms())),
-      .stack_size_bytes = coroutine::StackPool::stack_size_bytes_default,
-      .new_request = nullptr,
-      .invoke = nullptr,
-  };
+  const rpc::Method method = calling_side_of(entry, call);
+  if (entry.server_streaming()) {
+    rpc::StreamCall stream(client, method, **request, {});
+    while (stream.read(**reply)) call.print(to_json(**reply, JsonLayout::one_line));
+    const auto finished = stream.finish();
+    return finished ? Outcome("") : failed(text_of(finished.error()));
+  }
+  if (entry.one_way()) {
+    const auto sent = client.notify(method, **request);
+    return sent ? Outcome("") : failed(text_of(sent.error()));
+  }
   if (auto called = client.call(method, **request, **reply); !called) {
     return failed(text_of(called.error()));
   }
-  return to_json(**reply);
+  return to_json(**reply, JsonLayout::indented);
 }
 
 }  // namespace
 
 Outcome run_dynamic_call(net::Network& network, const DynamicCall& call) {
-  const auto client = rpc::Client::connect(network, call.peer, Deadline::after(patience));
-  if (!client) return std::unexpected(no_connection(client.error(), "node.listen"));
-
-  rpc::ReflectionClient reflection(**client);
-  const auto services = reflection.list_services({}, {.deadline = Deadline::after(patience)});
-  if (!services) return std::unexpected(no_reflection(services.error()));
-  const auto method = choose_method(methods_of(*services), call.method);
+  auto server = RemoteServer::connect(network, call.peer);
+  if (!server) return std::unexpected(server.error());
+  const auto method = server->find_method(call.method);
   if (!method) return std::unexpected(method.error());
-
-  rpc::DescribeRequest request;
-  request.set_symbol(method->full_name().substr(0, method->full_name().find('/')));
-  const auto described = reflection.describe(request, {.deadline = Deadline::after(patience)});
-  if (!described) return std::unexpected(no_reflection(described.error()));
   RemoteTypes types;
-  if (auto added = types.add(*described); !added)
-    return failed("corolane: " + added.error().message());
-  return call_method(**client, *method, types, call);
+  if (auto described = server->describe(*method, types); !described) {
+    return std::unexpected(described.error());
+  }
+  return call_method(server->client(), *method, types, call);
+}
+
+Outcome describe_remote_method(net::Network& network, const net::HostPort& peer,
+                               const std::string& method) {
+  auto server = RemoteServer::connect(network, peer);
+  if (!server) return std::unexpected(server.error());
+  const auto entry = server->find_method(method);
+  if (!entry) return std::unexpected(entry.error());
+  RemoteTypes types;
+  if (auto described = server->describe(*entry, types); !described) {
+    return std::unexpected(described.error());
+  }
+  const std::string name = short_name(full_names(server->methods()), entry->full_name());
+  const std::string command =
+      "corolane call " + to_string(net::Endpoint{peer.host, peer.port}) + " " + name;
+  const auto text = method_description(*entry, types, command);
+  return text ? Outcome(*text) : failed("corolane: " + text.error().message());
+}
+
+Outcome list_remote_methods(net::Network& network, const net::HostPort& peer) {
+  const auto server = RemoteServer::connect(network, peer);
+  if (!server) return std::unexpected(server.error());
+  return method_list(server->services());
+}
+
+Outcome list_method_names(net::Network& network, const net::HostPort& peer) {
+  const auto server = RemoteServer::connect(network, peer);
+  if (!server) return std::unexpected(server.error());
+  const std::vector<std::string> names = full_names(server->methods());
+  std::string text;
+  for (const std::string& name : names) text += short_name(names, name) + "\t" + name + "\n";
+  return text;
 }
 
 }  // namespace corolane::tools::cli

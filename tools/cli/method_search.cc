@@ -8,10 +8,47 @@
 namespace corolane::tools::cli {
 namespace {
 
-bool fits(std::string_view full_name, std::string_view wanted) {
-  if (!full_name.ends_with(wanted)) return false;
-  const std::size_t before = full_name.size() - wanted.size();
-  return before == 0 || full_name[before - 1] == '.';
+// True when `name` ends with `wanted`, which begins where a part of the name does.
+bool ends_with_parts(std::string_view name, std::string_view wanted) {
+  if (wanted.empty() || !name.ends_with(wanted)) return false;
+  const std::size_t before = name.size() - wanted.size();
+  return before == 0 || name[before - 1] == '.' || name[before - 1] == '/';
+}
+
+// True when an end of `name`, from where a part of it begins, begins with `wanted`.
+bool has_part_from(std::string_view name, std::string_view wanted) {
+  for (std::size_t begin = 0; begin <= name.size();) {
+    if (name.substr(begin).starts_with(wanted)) return true;
+    const std::size_t dot = name.find('.', begin);
+    if (dot == name.npos) return false;
+    begin = dot + 1;
+  }
+  return false;
+}
+
+// "Ch/Mo" begins the last parts of both sides of the slash; without one, "Mo" begins either.
+bool begins_parts(std::string_view full_name, std::string_view wanted) {
+  if (wanted.empty()) return false;
+  const std::size_t slash = full_name.find('/');
+  const std::string_view service = full_name.substr(0, slash);
+  const std::string_view method = full_name.substr(slash + 1);
+  const std::size_t wanted_slash = wanted.find('/');
+  if (wanted_slash == wanted.npos) {
+    return method.starts_with(wanted) || has_part_from(service, wanted);
+  }
+  return has_part_from(service, wanted.substr(0, wanted_slash)) &&
+         method.starts_with(wanted.substr(wanted_slash + 1));
+}
+
+std::vector<std::size_t> all_that_fit(std::span<const std::string> full_names,
+                                      std::string_view wanted,
+                                      bool (*fits)(std::string_view, std::string_view)) {
+  std::vector<std::size_t> fitting;
+  for (std::size_t i = 0; i < full_names.size(); ++i) {
+    if (full_names[i] == wanted) return {i};
+    if (fits(full_names[i], wanted)) fitting.push_back(i);
+  }
+  return fitting;
 }
 
 // The end of the full name that has as many parts as `wanted`.
@@ -35,28 +72,35 @@ std::string lines_of(std::span<const std::string> names) {
 }  // namespace
 
 Result<std::size_t> find_method(std::span<const std::string> full_names, std::string_view wanted) {
-  std::vector<std::string> fitting;
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < full_names.size(); ++i) {
-    if (full_names[i] == wanted) return i;
-    if (!fits(full_names[i], wanted)) continue;
-    fitting.push_back(full_names[i]);
-    found = i;
-  }
-  if (fitting.size() == 1) return found;
+  auto fitting = all_that_fit(full_names, wanted, ends_with_parts);
+  if (fitting.empty()) fitting = all_that_fit(full_names, wanted, begins_parts);
+  if (fitting.size() == 1) return fitting.front();
 
-  const std::string quoted = "\"" + std::string(wanted) + "\"";
   if (fitting.size() > 1) {
+    std::vector<std::string> names;
+    names.reserve(fitting.size());
+    for (const std::size_t index : fitting) names.push_back(full_names[index]);
     return Error(Code::invalid_argument,
-                 quoted + " may be any of these; write more of the name:" + lines_of(fitting));
+                 quote(wanted) + " may be any of these; write more of the name:" + lines_of(names));
   }
-  std::string message = "the node has no method " + quoted;
+  std::string message = "the node has no method " + quote(wanted);
   std::vector<std::string> ends;
   for (const std::string& name : full_names) ends.emplace_back(comparable(name, wanted));
   if (const auto near = nearest(wanted, ends)) {
     message.append("; did you mean ").append(full_names[*near]).append("?");
   }
   return Error(Code::not_found, message + "\nIt has:" + lines_of(full_names));
+}
+
+std::string short_name(std::span<const std::string> full_names, const std::string& name) {
+  // From "Service/Method" on, one part of the package after the other.
+  for (std::size_t end = name.find('/'); end != name.npos && end > 0;) {
+    end = name.rfind('.', end - 1);
+    if (end == name.npos) break;
+    const std::string tail = name.substr(end + 1);
+    if (all_that_fit(full_names, tail, ends_with_parts).size() == 1) return tail;
+  }
+  return name;
 }
 
 }  // namespace corolane::tools::cli

@@ -5,6 +5,7 @@
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/message.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,19 +21,26 @@ class RemoteTypes {
   // Takes in what a server says of its types. Fails with data_loss when that makes no sense.
   Result<void> add(const rpc::DescribeReply& description);
 
+  // What the .proto says of the part of it with that full name; empty when nothing.
+  std::string comment(const std::string& symbol) const;
+
+  // The type "package.Message". Fails with not_found.
+  Result<const google::protobuf::Descriptor*> find(const std::string& type) const;
   // An empty message of the type "package.Message". Fails with not_found.
   Result<std::unique_ptr<google::protobuf::Message>> make(const std::string& type);
 
  private:
   google::protobuf::DescriptorPool pool_;
+  std::map<std::string, std::string> comments_;
   google::protobuf::DynamicMessageFactory factory_{&pool_};
 };
 
-// Fills an empty message. Fails with invalid_argument when the JSON is none or does not fit; the
-// message lists the fields that do.
+// Fills an empty message. Fails with invalid_argument when the JSON is none or does not fit.
 Result<void> read_json(std::string_view json, google::protobuf::Message& message);
 
-// Indented, with the names of fields as in the .proto file.
-std::string to_json(const google::protobuf::Message& message);
+enum class JsonLayout { indented, one_line };
+
+// With the names of fields as in the .proto file.
+std::string to_json(const google::protobuf::Message& message, JsonLayout layout);
 
 }  // namespace corolane::tools::cli

@@ -7,6 +7,7 @@ Called with the paths of the command and of echo_server.
 
 import http.server
 import json
+import shlex
 import socket
 import subprocess
 import sys
@@ -44,13 +45,14 @@ class HelpTest(CommandTest):
             self.assertIn("\n  call        calls a method with JSON\n", text)
 
     def test_help_of_a_command_is_the_same_by_both_ways(self):
-        for command in ("call", "stats"):
+        first_words = {"call": "HOST:PORT", "stats": "HOST:PORT", "completion": "bash"}
+        for command, first in first_words.items():
             text = corolane("help", command).stdout
-            self.assertTrue(text.startswith(f"Usage: corolane {command} HOST:PORT"), text)
+            self.assertTrue(text.startswith(f"Usage: corolane {command} {first}"), text)
             self.assert_prints(text, command, "--help")
 
     def test_help_fits_a_terminal(self):
-        for words in (["help"], ["help", "call"], ["help", "stats"]):
+        for words in (["help"], *(["help", name] for name in ("call", "stats", "completion"))):
             for line in corolane(*words).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
@@ -63,7 +65,7 @@ class HelpTest(CommandTest):
         self.assertEqual(process.returncode, 2)
 
     def test_an_unknown_command_is_named(self):
-        expected = 'corolane: "cal" is no command; there are call, stats, help'
+        expected = 'corolane: "cal" is no command; there are call, stats, completion, help'
         self.assert_fails(2, expected, "cal")
         self.assert_fails(2, expected, "help", "cal")
 
@@ -71,8 +73,11 @@ class HelpTest(CommandTest):
 class UsageTest(CommandTest):
     def test_what_is_missing_is_named(self):
         see = "; see corolane help call"
+        self.assert_fails(2, "corolane call: needs HOST:PORT" + see, "call")
         self.assert_fails(
-            2, "corolane call: needs HOST:PORT and SERVICE/METHOD" + see, "call", "127.0.0.1:1"
+            2,
+            "corolane call: --describe needs SERVICE/METHOD" + see,
+            *("call", "127.0.0.1:1", "--describe"),
         )
         self.assert_fails(
             2, "corolane call: --timeout needs a value" + see, "call", "--timeout"
@@ -95,7 +100,7 @@ class UsageTest(CommandTest):
         self.assertEqual(process.returncode, 2)
 
     def test_a_timeout_is_a_duration(self):
-        process = corolane("call", "127.0.0.1:1", "Echo/Say", "--timeout", "5")
+        process = corolane("call", "127.0.0.1:1", "Echo/Say", "{}", "--timeout", "5")
         self.assertTrue(
             process.stderr.startswith('corolane call: --timeout: read "5" without a unit; '),
             process.stderr,
@@ -144,11 +149,11 @@ class CallTest(CommandTest):
 
     def test_an_error_of_the_handler_is_printed(self):
         self.assert_fails(
-            1, "not_found: nobody said that", "call", self.server.address, "Echo/Find"
+            1, "not_found: nobody said that", "call", self.server.address, "Echo/Find", "{}"
         )
 
     def test_a_timeout_ends_the_call(self):
-        process = corolane("call", self.server.address, "Echo/Wait", "--timeout=20ms")
+        process = corolane("call", self.server.address, "Echo/Wait", "{}", "--timeout=20ms")
         self.assertTrue(process.stderr.startswith("deadline_exceeded: "), process.stderr)
         self.assertEqual(process.returncode, 1)
 
@@ -162,6 +167,75 @@ class CallTest(CommandTest):
         self.assertIn("txt: Cannot find field.", process.stderr)
         self.assertIn("\n  text: string\n", process.stderr)
         self.assertEqual(process.returncode, 2)
+
+    def test_the_described_example_can_be_sent(self):
+        for method in ("Echo/Say", "Echo/GiveBack"):
+            text = corolane("call", self.server.address, method).stdout
+            command = text[text.index("\ncorolane call ") :]
+            process = corolane(*shlex.split(command)[1:])
+            self.assertEqual((process.stderr, process.returncode), ("", 0))
+
+    def test_without_a_method_the_services_are_listed(self):
+        listed = corolane("call", self.server.address).stdout
+        self.assertTrue(listed.startswith("corolane.cli_test.Echo\n  Say ("), listed)
+
+    def test_nothing_is_called_to_describe(self):
+        call = ("call", self.server.address, "Echo/Find")
+        self.assert_prints(corolane(*call).stdout, *call, "{}", "--describe")
+
+
+class CompletionTest(CommandTest):
+    """What bash offers for the last word of a line."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = EchoServer()
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.server.stop() != 0:
+            raise AssertionError("the server did not end well")
+
+    def assert_offers(self, line, *choices):
+        script = (
+            'eval "$("$1" completion bash)"\n'
+            'COMP_LINE="$2" COMP_POINT=${#2}\n'
+            "_corolane\n"
+            'printf "%s\\n" "${COMPREPLY[@]}"\n'
+        )
+        line = line.replace("corolane", COROLANE, 1).replace("ADDRESS", self.server.address)
+        process = subprocess.run(
+            ["bash", "-c", script, "bash", COROLANE, line],
+            capture_output=True, text=True, check=False, timeout=60,
+        )
+        self.assertEqual((process.stdout.split(), process.stderr), (list(choices), ""))
+
+    def test_commands_and_options_are_offered(self):
+        self.assert_offers("corolane ", "call", "stats", "completion", "help")
+        self.assert_offers("corolane c", "call", "completion")
+        self.assert_offers("corolane help st", "stats")
+        self.assert_offers("corolane completion ", "bash")
+        self.assert_offers("corolane call ADDRESS --d", "--describe")
+        self.assert_offers("corolane stats ADDRESS -", "--json", "--help")
+
+    def test_methods_are_those_of_the_node(self):
+        self.assert_offers("corolane call ADDRESS Echo/W", "Echo/Wait", "Echo/Whisper")
+        self.assert_offers("corolane call ADDRESS S", "SecondEcho/Say")
+        second = "corolane.cli_test.SecondEcho/Say"
+        self.assert_offers("corolane call ADDRESS corolane.cli_test.S", second)
+        names = corolane("call", self.server.address, "--names").stdout.split()
+        self.assert_offers("corolane call ADDRESS ", *names[::2])
+
+    def test_without_a_node_nothing_is_offered(self):
+        self.assert_offers("corolane call 127.0.0.1:1 ")
+
+    def test_other_shells_are_refused(self):
+        self.assert_fails(
+            2,
+            'corolane completion: "fish" is no shell that it knows; only bash; '
+            "see corolane help completion",
+            *("completion", "fish"),
+        )
 
 
 class NoServerTest(CommandTest):

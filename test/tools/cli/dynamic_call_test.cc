@@ -31,9 +31,12 @@ class DynamicCallTest : public testing::Test {
 
   Outcome call(const std::string& method, const std::string& request = "{}",
                std::optional<Duration> timeout = {}) {
-    return run_dynamic_call(
-        network_,
-        {.peer = {"10.0.0.1", 8460}, .method = method, .request = request, .timeout = timeout});
+    return run_dynamic_call(network_,
+                            {.peer = {"10.0.0.1", 8460},
+                             .method = method,
+                             .request = request,
+                             .timeout = timeout,
+                             .print = [this](const std::string& line) { printed_ += line; }});
   }
 
   // What a misuse is told.
@@ -45,6 +48,7 @@ class DynamicCallTest : public testing::Test {
   }
 
   sim::SimulatedNetwork network_;
+  std::string printed_;
   cli_test::EchoService echo_;
   cli_test::SecondEchoService second_echo_;
   std::optional<rpc::ReflectionService> reflection_;
@@ -110,6 +114,34 @@ TEST_F(DynamicCallTest, ATimeoutHoldsInsteadOfThatOfTheMethod) {
   EXPECT_LT(now() - start, 21s);
 }
 
+TEST_F(DynamicCallTest, AStreamIsPrintedLineByLine) {
+  const Outcome outcome = call(
+      "Echo/Repeat", R"({"text": "hello", "listeners": [{"name": "Ada"}, {"name": "Grace"}]})");
+
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(*outcome, "");
+  EXPECT_EQ(printed_,
+            "{\"said\":{\"text\":\"hello, Ada\"}}\n"
+            "{\"said\":{\"text\":\"hello, Grace\"}}\n");
+}
+
+TEST_F(DynamicCallTest, AnErrorAtTheEndOfAStreamFollowsItsMessages) {
+  const Outcome outcome = call("Echo/Repeat", R"({"text": "", "listeners": [{"name": "Ada"}]})");
+
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message, "invalid_argument: nothing was said");
+  EXPECT_EQ(printed_, "{\"said\":{\"text\":\", Ada\"}}\n");
+}
+
+TEST_F(DynamicCallTest, AOneWayCallPrintsNothing) {
+  const Outcome outcome = call("Echo/Whisper", R"({"text": "psst"})");
+
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(*outcome, "");
+  ASSERT_TRUE(coroutine::sleep_for(1s)) << "let it arrive";
+  EXPECT_EQ(echo_.whispered, "psst");
+}
+
 TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
   EXPECT_EQ(complaint("Echo/Sya"),
             "corolane: the node has no method \"Echo/Sya\"; "
@@ -118,6 +150,9 @@ TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
             "  corolane.cli_test.Echo/Say\n"
             "  corolane.cli_test.Echo/Find\n"
             "  corolane.cli_test.Echo/Wait\n"
+            "  corolane.cli_test.Echo/Repeat\n"
+            "  corolane.cli_test.Echo/Whisper\n"
+            "  corolane.cli_test.Echo/GiveBack\n"
             "  corolane.cli_test.SecondEcho/Say\n"
             "  corolane.rpc.Reflection/ListServices\n"
             "  corolane.rpc.Reflection/Describe");
@@ -126,14 +161,16 @@ TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
 TEST_F(DynamicCallTest, AFieldThatThereIsNotListsThoseThatThereAre) {
   EXPECT_EQ(complaint("cli_test.Echo/Say", R"({"txt": "hello"})"),
             "corolane: the request does not fit: txt: Cannot find field.\n"
-            "corolane.cli_test.SayRequest has these fields:\n"
+            "corolane.cli_test.SayRequest has\n"
+            "  // In any language.\n"
             "  text: string\n"
-            "  listeners: repeated corolane.cli_test.SayRequest.Listener\n"
+            "  // Who shall hear it.\n"
+            "  listeners: repeated Listener\n"
+            "    name: string\n"
+            "  // LOUD: Heard next door.\n"
             "  spoken_as: VOICE_UNSPECIFIED|LOUD|SOFT\n"
             "  counts: map<string, int32>\n"
-            "  at: fixed64\n"
-            "corolane.cli_test.SayRequest.Listener has these fields:\n"
-            "  name: string");
+            "  at: fixed64");
 }
 
 TEST_F(DynamicCallTest, TextThatIsNoJsonIsRefused) {
@@ -141,7 +178,100 @@ TEST_F(DynamicCallTest, TextThatIsNoJsonIsRefused) {
             "corolane: the request does not fit: Unexpected token.\n"
             "hello\n"
             "^\n"
-            "google.protobuf.Empty has no fields: write {}");
+            "google.protobuf.Empty has\n"
+            "  no fields: write {}");
+}
+
+TEST_F(DynamicCallTest, AMethodIsDescribedWithACommandThatCallsIt) {
+  const Outcome outcome = describe_remote_method(network_, {"10.0.0.1", 8460}, "Echo/Sa");
+
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(*outcome, R"(corolane.cli_test.Echo/Say
+  Says it once.
+
+  It does not remember it.
+
+  Takes 10s at most unless --timeout says otherwise.
+
+Request, corolane.cli_test.SayRequest:
+  // In any language.
+  text: string
+  // Who shall hear it.
+  listeners: repeated Listener
+    name: string
+  // LOUD: Heard next door.
+  spoken_as: VOICE_UNSPECIFIED|LOUD|SOFT
+  counts: map<string, int32>
+  at: fixed64
+
+Reply, corolane.cli_test.SayReply:
+  said: SayRequest, as above
+
+corolane call 10.0.0.1:8460 Echo/Say '{
+  "text": "",
+  "listeners": [
+    {
+      "name": ""
+    }
+  ],
+  "spoken_as": "LOUD",
+  "counts": {
+    "": 0
+  },
+  "at": 0
+}'
+)");
+}
+
+TEST_F(DynamicCallTest, WhatAMethodPromisesIsDescribed) {
+  const Outcome stream = describe_remote_method(network_, {"10.0.0.1", 8460}, "Repeat");
+  const Outcome one_way = describe_remote_method(network_, {"10.0.0.1", 8460}, "Whisper");
+  const Outcome idempotent = describe_remote_method(network_, {"10.0.0.1", 8460}, "GiveBack");
+
+  ASSERT_TRUE(stream && one_way && idempotent);
+  EXPECT_THAT(*stream, testing::HasSubstr("  Says it as often as there are listeners.\n"
+                                          "\n"
+                                          "  Replies a stream, one line of JSON for each message.\n"
+                                          "  Takes 1min at most unless --timeout says otherwise.\n"
+                                          "  Public: clients may call it.\n"
+                                          "\n"));
+  EXPECT_THAT(*stream, testing::HasSubstr("\nReply, stream of corolane.cli_test.SayReply:\n"));
+  EXPECT_THAT(*one_way, testing::StartsWith("corolane.cli_test.Echo/Whisper\n"
+                                            "  One-way: sent, and never answered.\n"
+                                            "  The first that a loaded server refuses.\n"
+                                            "\n"));
+  EXPECT_THAT(*one_way, testing::Not(testing::HasSubstr("Reply")));
+  EXPECT_THAT(*idempotent,
+              testing::HasSubstr("  Idempotent: calling it twice does no more than once.\n"));
+}
+
+TEST_F(DynamicCallTest, AllMethodsAreListedByService) {
+  const Outcome outcome = list_remote_methods(network_, {"10.0.0.1", 8460});
+
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(*outcome,
+            "corolane.cli_test.Echo\n"
+            "  Say (SayRequest) returns (SayReply)\n"
+            "  Find (google.protobuf.Empty) returns (SayReply)\n"
+            "  Wait (google.protobuf.Empty) returns (SayReply)\n"
+            "  Repeat (SayRequest) returns (stream SayReply)\n"
+            "  Whisper (SayRequest) one-way\n"
+            "  GiveBack (Everything) returns (Everything)\n"
+            "\n"
+            "corolane.cli_test.SecondEcho\n"
+            "  Say (SayRequest) returns (SayReply)\n"
+            "\n"
+            "corolane.rpc.Reflection\n"
+            "  ListServices (ListServicesRequest) returns (ListServicesReply)\n"
+            "  Describe (DescribeRequest) returns (DescribeReply)\n");
+}
+
+TEST_F(DynamicCallTest, NamesForAShellAreShortAndFull) {
+  const Outcome outcome = list_method_names(network_, {"10.0.0.1", 8460});
+
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_THAT(*outcome, testing::StartsWith("Echo/Say\tcorolane.cli_test.Echo/Say\n"
+                                            "Echo/Find\tcorolane.cli_test.Echo/Find\n"));
 }
 
 TEST_F(DynamicCallTest, ReflectionItselfCanBeCalled) {
@@ -152,8 +282,8 @@ TEST_F(DynamicCallTest, ReflectionItselfCanBeCalled) {
 }
 
 TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
-  const Outcome outcome =
-      run_dynamic_call(network_, {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .timeout = {}});
+  const Outcome outcome = run_dynamic_call(
+      network_, {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .timeout = {}, .print = {}});
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);
@@ -165,8 +295,8 @@ TEST_F(DynamicCallTest, AServerWithoutReflectionIsToldFromOneWithoutTheMethod) {
   rpc::Server bare_server(network_);
   ASSERT_TRUE(bare_server.listen({"10.0.0.1", 8470}));
 
-  const Outcome outcome =
-      run_dynamic_call(network_, {.peer = {"10.0.0.1", 8470}, .method = "Echo/Say", .timeout = {}});
+  const Outcome outcome = run_dynamic_call(
+      network_, {.peer = {"10.0.0.1", 8470}, .method = "Echo/Say", .timeout = {}, .print = {}});
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);

@@ -1,6 +1,8 @@
 // The services of echo.proto.
 #pragma once
 
+#include <string>
+
 #include "coroutine/task.h"
 #include "test/tools/cli/echo.corolane.h"
 
@@ -22,6 +24,28 @@ class EchoService : public EchoBase {
     if (auto slept = coroutine::sleep_until(Deadline::never()); !slept) return slept.error();
     return SayReply();
   }
+
+  Result<void> repeat(const SayRequest& request, rpc::Writer<SayReply>& out,
+                      rpc::Context&) override {
+    for (const SayRequest::Listener& listener : request.listeners()) {
+      SayReply reply;
+      reply.mutable_said()->set_text(request.text() + ", " + listener.name());
+      if (auto written = out.write(reply); !written) return written;
+    }
+    if (request.text().empty()) return Error(Code::invalid_argument, "nothing was said");
+    return {};
+  }
+
+  Result<void> whisper(const SayRequest& request, rpc::Context&) override {
+    whispered = request.text();
+    return {};
+  }
+
+  Result<Everything> give_back(const Everything& request, rpc::Context&) override {
+    return request;
+  }
+
+  std::string whispered;
 };
 
 class SecondEchoService : public SecondEchoBase {

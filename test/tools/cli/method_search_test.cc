@@ -36,7 +36,42 @@ TEST(MethodSearchTest, AUniqueEndIsEnough) {
   EXPECT_EQ(found("fast.Chess/Move"), "game.fast.Chess/Move");
 }
 
-TEST(MethodSearchTest, AnEndBeginsWithAWholePart) { EXPECT_EQ(found("obby/List"), ""); }
+TEST(MethodSearchTest, AnEndBeginsWithAWholePart) {
+  EXPECT_EQ(found("obby/List"), "");
+  EXPECT_EQ(found("ist"), "");
+}
+
+TEST(MethodSearchTest, AMethodThatOneServiceHasNeedsNoService) {
+  EXPECT_EQ(found("List"), "game.Lobby/List");
+  EXPECT_EQ(first_line(complaint("Move")), "\"Move\" may be any of these; write more of the name:");
+}
+
+TEST(MethodSearchTest, TheBeginningsOfServiceAndMethodAreEnough) {
+  EXPECT_EQ(found("Lo/Li"), "game.Lobby/List");
+  EXPECT_EQ(found("fast.Ch/M"), "game.fast.Chess/Move");
+  EXPECT_EQ(found("game.Ch/J"), "game.Chess/Join");
+  EXPECT_EQ(found("Wat"), "Chess/Watch");
+  EXPECT_EQ(found("Lob"), "game.Lobby/List");
+  EXPECT_EQ(complaint("game.C"),
+            "\"game.C\" may be any of these; write more of the name:\n"
+            "  game.Chess/Join\n"
+            "  game.Chess/Move");
+}
+
+TEST(MethodSearchTest, AWholeNameIsMeantRatherThanTheBeginningOfAnother) {
+  const std::vector<std::string> similar = {"a.Chess/MoveBack", "a.Chess/Move", "b.Chess2/Move"};
+
+  EXPECT_EQ(find_method(similar, "Chess/Move"), std::size_t{1});
+  EXPECT_EQ(find_method(similar, "MoveB"), std::size_t{0});
+}
+
+TEST(MethodSearchTest, AShortNameIsTheShortestThatIsFoundWithItsService) {
+  EXPECT_EQ(short_name(methods, "game.Lobby/List"), "Lobby/List");
+  EXPECT_EQ(short_name(methods, "game.fast.Chess/Move"), "fast.Chess/Move");
+  EXPECT_EQ(short_name(methods, "game.Chess/Move"), "game.Chess/Move");
+  EXPECT_EQ(short_name(methods, "Chess/Watch"), "Chess/Watch");
+  for (const std::string& name : methods) EXPECT_EQ(found(short_name(methods, name)), name);
+}
 
 TEST(MethodSearchTest, AnEndThatFitsSeveralIsAmbiguous) {
   EXPECT_EQ(complaint("Chess/Move"),
@@ -66,11 +101,6 @@ TEST(MethodSearchTest, CaseMayBeForgottenAndNeighboursSwapped) {
             "the node has no method \"lobby/list\"; did you mean game.Lobby/List?");
   EXPECT_EQ(first_line(complaint("Lsit")),
             "the node has no method \"Lsit\"; did you mean game.Lobby/List?");
-}
-
-TEST(MethodSearchTest, TheServiceMayBeForgotten) {
-  EXPECT_EQ(first_line(complaint("List")),
-            "the node has no method \"List\"; did you mean game.Lobby/List?");
 }
 
 TEST(MethodSearchTest, NothingIsProposedForWhatIsLikeNothing) {

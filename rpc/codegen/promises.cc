@@ -1,0 +1,81 @@
+#include "rpc/codegen/promises.h"
+
+#include <string_view>
+
+#include "config/units.h"
+#include "coroutine/stack_pool.h"
+#include "rpc/codegen/method_options.h"
+
+namespace corolane::rpc::codegen {
+namespace {
+
+class Sentences {
+ public:
+  void add(bool holds, std::string_view sentence) {
+    if (!holds) return;
+    if (!text_.empty()) text_ += ' ';
+    text_ += sentence;
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// For both sides.
+void add_standing(Sentences& sentences, const MethodModel& method) {
+  sentences.add(method.priority == "control", "Control: the last that a loaded server refuses.");
+  sentences.add(method.priority == "login",
+                "Login: a loaded server refuses it before calls in a session.");
+  sentences.add(method.priority == "background",
+                "Background: the first that a loaded server refuses.");
+  sentences.add(method.is_deprecated, "Deprecated.");
+}
+
+}  // namespace
+
+std::string promises_to_callers(const MethodModel& method) {
+  const std::string timeout = config::format_duration(method.timeout);
+  const bool has_own_timeout = method.timeout != Duration(timeout_default);
+  Sentences sentences;
+  sentences.add(method.is_streaming,
+                "Streams: read() one message after the other until there is "
+                "none, then finish() says how it ended.");
+  sentences.add(method.is_streaming,
+                "Lasts " + timeout + " at most unless the options have a deadline.");
+  sentences.add(method.is_one_way,
+                "One-way: returns when the request is on its way; nobody says what becomes of it.");
+  sentences.add(method.is_one_way && has_own_timeout,
+                "Given up after " + timeout + " unless the options have a deadline.");
+  sentences.add(method.is_unary() && has_own_timeout,
+                "Waits " + timeout + " at most unless the options have a deadline.");
+  sentences.add(method.is_idempotent,
+                "Idempotent: may be tried again even though it may have taken effect.");
+  add_standing(sentences, method);
+  return std::move(sentences).text();
+}
+
+std::string promises_to_handlers(const MethodModel& method) {
+  const std::string timeout = config::format_duration(method.timeout);
+  const bool has_own_timeout = method.timeout != Duration(timeout_default);
+  Sentences sentences;
+  sentences.add(method.is_streaming,
+                "Streams: write() the messages to `out`; it ends with what is returned.");
+  sentences.add(method.is_streaming,
+                "Lasts " + timeout + " at most unless the caller has another deadline.");
+  sentences.add(method.is_one_way, "One-way: no caller sees what is returned.");
+  sentences.add(method.is_one_way && has_own_timeout,
+                "Cancelled after " + timeout + " unless the caller has another deadline.");
+  sentences.add(method.is_unary() && has_own_timeout,
+                "Callers wait " + timeout + " at most unless they have another deadline.");
+  sentences.add(
+      method.stack_size_bytes != coroutine::StackPool::stack_size_bytes_default,
+      "Runs on a stack of " + config::format_bytes({.count = method.stack_size_bytes}) + ".");
+  sentences.add(method.is_idempotent,
+                "Idempotent: may be run again for a call that has taken effect.");
+  sentences.add(method.is_public, "Public: clients may call it, with any request.");
+  add_standing(sentences, method);
+  return std::move(sentences).text();
+}
+
+}  // namespace corolane::rpc::codegen

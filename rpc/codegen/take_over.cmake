@@ -1,0 +1,16 @@
+# cmake -DFROM=folder -DTO=folder -DSTEM=path -DONLY_IF_DIFFERENT=bool -P take_over.cmake
+#
+# Copies STEM.h and STEM.cc, what protoc has made aside, to where they are compiled: with
+# ONLY_IF_DIFFERENT a file that is as it was keeps its time. STEM.d, which says what they were made
+# of, says so of the copies then.
+set(how)
+if(ONLY_IF_DIFFERENT)
+  set(how ONLY_IF_DIFFERENT)
+endif()
+foreach(suffix h cc)
+  file(COPY_FILE ${FROM}/${STEM}.${suffix} ${TO}/${STEM}.${suffix} ${how})
+endforeach()
+
+file(READ ${FROM}/${STEM}.d dependencies)
+string(REPLACE "${FROM}/" "${TO}/" dependencies "${dependencies}")
+file(WRITE ${TO}/${STEM}.d "${dependencies}")
