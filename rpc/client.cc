@@ -1,172 +1,128 @@
+// The public face of Client, and how its calls are made: filters, attempts, retries. How it comes
+// by connections is in detail/client_connecting.cc.
 #include "rpc/client.h"
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
 #include "coroutine/task.h"
-#include "coroutine/wait_queue.h"
-#include "rpc/detail/connection.h"
+#include "rpc/call_scope.h"
+#include "rpc/detail/client_impl.h"
+#include "rpc/wire.pb.h"
 
 namespace corolane::rpc {
 namespace {
 
 using namespace std::chrono_literals;
 
-// What goes over the wire is the time left, so that clocks need not agree.
-std::uint32_t microseconds_left(Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline.remaining());
-  return static_cast<std::uint32_t>(std::clamp(left, 1us, time_left_max).count());
+std::string extension_of(const OutgoingCall& call) {
+  if (!call.trace.is_valid() && call.options.authorization.empty()) return {};
+  RequestExtension extension;
+  if (call.trace.is_valid()) {
+    extension.set_trace_id(call.trace.trace_id.data(), call.trace.trace_id.size());
+    extension.set_parent_span_id(call.trace.span_id);
+    extension.set_trace_flags(call.trace.is_sampled ? 1 : 0);
+  }
+  extension.set_authorization(std::string(call.options.authorization));
+  return extension.SerializeAsString();
 }
 
-// A call that waits for its reply; lives on the stack of the calling task.
-struct PendingCall {
-  PendingCall(const char* method, google::protobuf::Message& reply_message)
-      : reply(reply_message), done(method) {}
-
-  google::protobuf::Message& reply;
-  std::optional<Error> error;
-  coroutine::WaitQueue done;
-};
-
-// The pending calls by id. An id names a slot and how often that was used before, so that a late
-// reply finds nobody rather than somebody else.
-class PendingTable {
- public:
-  std::uint64_t add(PendingCall& call) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-      slots_.emplace_back();
-    }
-    const std::uint32_t index = free_.back();
-    free_.pop_back();
-    slots_[index].call = &call;
-    return std::uint64_t{slots_[index].generation} << 32 | index;
-  }
-
-  // Null when that call has ended.
-  PendingCall* take(std::uint64_t id) {
-    if (!is_pending(id)) return nullptr;
-    const auto index = static_cast<std::uint32_t>(id);
-    Slot& slot = slots_[index];
-    ++slot.generation;
-    free_.push_back(index);
-    return std::exchange(slot.call, nullptr);
-  }
-
-  std::size_t count() const { return slots_.size() - free_.size(); }
-  bool is_pending(std::uint64_t id) const {
-    const auto index = static_cast<std::uint32_t>(id);
-    return index < slots_.size() && slots_[index].call != nullptr &&
-           slots_[index].generation == id >> 32;
-  }
-
-  void end_all(const Error& reason) {
-    for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-      PendingCall* const call = take(std::uint64_t{slots_[index].generation} << 32 | index);
-      if (call == nullptr) continue;
-      call->error = Error(reason).with_maybe_executed();
-      call->done.notify_one();
-    }
-  }
-
- private:
-  struct Slot {
-    PendingCall* call = nullptr;
-    std::uint32_t generation = 0;
-  };
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_;
-};
+// Whether it was refused, or lost before anybody saw it, in a way that may be better soon.
+bool is_worth_a_retry(const Error& error, const Method& method) {
+  if (error.maybe_executed() && !method.idempotent) return false;
+  if (error.code() == Code::unavailable) return true;
+  // A server that is loaded says when to come back; other limits do not pass by themselves.
+  return error.code() == Code::resource_exhausted && error.retry_after() > 0ms;
+}
 
 }  // namespace
 
-class Client::Impl final : public detail::Connection {
- public:
-  Impl(std::unique_ptr<net::Stream> stream, const Options& options)
-      : Connection(std::move(stream), options.reply_bytes_max),
-        options_(options),
-        peer_(to_string(this->stream().peer_endpoint())) {}
-  ~Impl() {
-    end(Error(Code::unavailable, "the client was closed"));
-    check(task_count_ == 0, "no task is inside a call when its client is destroyed");
+// The filters that are left, around the call.
+struct Client::Impl::FilterChain {
+  Result<void> run(std::size_t index) {
+    if (index == filters.size()) return make(call, extension_of(call));
+    return filters[index](
+        call, Next([](void* chain,
+                      std::size_t next) { return static_cast<FilterChain*>(chain)->run(next); },
+                   this, index + 1));
   }
 
-  Result<void> wait_for_hello(Deadline deadline) {
-    if (auto ready = ready_.wait(deadline); !ready) {
-      return std::move(ready.error()).with_context(peer_ + " says no hello");
-    }
-    if (lost_) return *lost_;
-    return {};
-  }
-
-  Result<void> call(const Method& method, const google::protobuf::Message& request,
-                    google::protobuf::Message& reply, CallOptions options);
-
-  void end(const Error& reason) {
-    if (lost_) return;
-    lost_ = reason;
-    close();
-    pending_.end_all(reason);
-    ready_.set();
-  }
-
-  bool is_connected() const { return is_open(); }
-
- private:
-  void on_hello() override { ready_.set(); }
-
-  Result<void> on_frame(const Frame& frame) override {
-    if (frame.header.type != FrameType::reply) {
-      return Error(Code::invalid_argument, "a server sends replies only");
-    }
-    PendingCall* const call = pending_.take(frame.header.call_id);
-    if (call == nullptr) return {};  // Given up before the reply came.
-    if (frame.header.code != 0) {
-      Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
-      if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
-      call->error = std::move(error).with_retry_after(std::chrono::milliseconds(frame.header.time));
-    } else if (!call->reply.ParseFromArray(frame.message.data(),
-                                           static_cast<int>(frame.message.size()))) {
-      call->error = Error(Code::internal, "the reply is no " + call->reply.GetTypeName())
-                        .with_maybe_executed();
-    }
-    call->done.notify_one();
-    return {};
-  }
-
-  void on_lost(const Error& reason) override {
-    const Error lost(Code::unavailable,
-                     "lost the connection to " + peer_ + ": " + reason.message());
-    // What the peer said in its bye, or broke of the protocol, keeps its code for all calls that
-    // are pending and for later ones.
-    end(reason.code() == Code::unavailable ? lost : Error(reason.code(), lost.message()));
-  }
-
-  Options options_;
-  std::string peer_;
-  PendingTable pending_;
-  std::size_t task_count_ = 0;  // Tasks inside call().
-  std::optional<Error> lost_;
-  coroutine::Event ready_{"rpc hello"};
+  const std::vector<ClientFilter>& filters;
+  OutgoingCall& call;
+  Make make;
 };
+
+Result<void> Client::Impl::with_filters(const Method& method,
+                                        const google::protobuf::Message& request,
+                                        CallOptions& options, Make make) {
+  OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name_};
+  if (const CallScope* const scope = CallScope::current()) call.trace = scope->trace;
+  if (options_.filters.empty()) return make(call, extension_of(call));
+  return FilterChain{.filters = options_.filters, .call = call, .make = make}.run(0);
+}
+
+Deadline Client::Impl::deadline_of(const Method& method, const CallOptions& options) {
+  const Deadline own = options.deadline ? *options.deadline : Deadline::after(method.timeout);
+  const CallScope* const scope = CallScope::current();
+  return scope == nullptr ? own : earlier(own, scope->deadline);
+}
 
 Result<void> Client::Impl::call(const Method& method, const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, CallOptions options) {
-  if (lost_) return *lost_;
-  // It broke, and the turn of the loop that tells so has not come yet.
-  if (stream().is_closed()) return Error(Code::unavailable, "lost the connection to " + peer_);
-  if (pending_.count() >= options_.pending_count_max) {
-    return Error(Code::resource_exhausted,
-                 std::to_string(pending_.count()) + " calls to " + peer_ + " are pending already");
+  ++task_count_;
+  ++statistics_.call_count;
+  retries_.call_made();
+  auto result = with_filters(
+      method, request, options, [&](const OutgoingCall& call, std::string_view extension) {
+        return call_until_final(method, request, reply, call.options,
+                                deadline_of(method, call.options), extension);
+      });
+  if (!result) ++statistics_.error_count;
+  --task_count_;
+  return result;
+}
+
+Result<void> Client::Impl::call_until_final(const Method& method,
+                                            const google::protobuf::Message& request,
+                                            google::protobuf::Message& reply,
+                                            const CallOptions& options, Deadline deadline,
+                                            std::string_view extension) {
+  detail::CallOrder::Place place(order_, options.order_key);
+  bool maybe_executed = false;  // By any of the attempts.
+  for (int failed_count = 1;; ++failed_count) {
+    Attempt attempt = try_call(place, method, request, reply, deadline, extension);
+    if (attempt.result) return std::move(attempt.result);
+    maybe_executed = maybe_executed || attempt.result.error().maybe_executed();
+    if (!wait_for_retry(attempt, method, place, failed_count, deadline)) {
+      if (!maybe_executed) return std::move(attempt.result);
+      return std::move(attempt.result.error()).with_maybe_executed();
+    }
   }
-  const Deadline deadline =
-      options.deadline.is_never() ? Deadline::after(method.timeout) : options.deadline;
+}
+
+Client::Impl::Attempt Client::Impl::try_call(detail::CallOrder::Place& place, const Method& method,
+                                             const google::protobuf::Message& request,
+                                             google::protobuf::Message& reply, Deadline deadline,
+                                             std::string_view extension) {
+  if (auto may = check_may_call(method, deadline); !may) return {.result = std::move(may)};
+  if (auto turn = place.wait_for_turn(deadline); !turn) return {.result = std::move(turn)};
+  auto connection = this->connection(deadline);
+  if (!connection) return {.result = std::move(connection.error())};
+  // Appended below before this task suspends again, so the next one may prepare itself.
+  place.sent();
+  return {.result = (*connection)->call(method, request, reply, deadline, extension),
+          .was_sent = true};
+}
+
+Result<void> Client::Impl::check_may_call(const Method& method, Deadline deadline) const {
+  if (closed_) return *closed_;
+  const std::size_t pending = current_ == nullptr ? 0 : current_->pending_count();
+  if (pending + waiting_count_ >= options_.pending_count_max) {
+    return Error(Code::resource_exhausted, std::to_string(pending + waiting_count_) + " calls to " +
+                                               peer_name_ + " are pending already");
+  }
   if (deadline.has_passed()) {
     return Error(Code::deadline_exceeded,
                  std::string("the deadline passed before the call of ") + method.full_name);
@@ -174,40 +130,56 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
   if (coroutine::is_cancelled()) {
     return Error(Code::cancelled, std::string("cancelled before the call of ") + method.full_name);
   }
-
-  PendingCall pending(method.full_name, reply);
-  const std::uint64_t id = pending_.add(pending);
-  ++task_count_;
-  const auto sent = send({.type = FrameType::request,
-                          .call_id = id,
-                          .method_id = method.id,
-                          .time = microseconds_left(deadline)},
-                         request, deadline);
-  // Nothing was sent of what fits no frame; what broke while sending waited may have arrived.
-  const bool too_large = !sent && sent.error().code() == Code::resource_exhausted;
-  const bool broke = !sent && sent.error().code() == Code::unavailable;
-  coroutine::Wake wake = coroutine::Wake::notified;
-  // A reply or the end of the connection may have come while sending waited.
-  if (pending_.is_pending(id) && !too_large && !broke) wake = pending.done.wait(deadline);
-  --task_count_;
-  if (pending_.take(id) == nullptr) {
-    if (pending.error) return std::move(*pending.error);
-    return {};
-  }
-  if (too_large) return sent.error();
-  if (broke) return Error(sent.error()).with_maybe_executed();
-  // Appended even when there is no room: it is small, and nobody waits for it.
-  static_cast<void>(send_text({.type = FrameType::cancel, .call_id = id}, "", Deadline::passed()));
-  if (wake == coroutine::Wake::deadline) {
-    return Error(Code::deadline_exceeded, std::string("no reply of ") + method.full_name +
-                                              " from " + peer_ + " within the deadline")
-        .with_maybe_executed();
-  }
-  return Error(Code::cancelled, std::string("cancelled while waiting for ") + method.full_name)
-      .with_maybe_executed();
+  return {};
 }
 
-Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+bool Client::Impl::wait_for_retry(const Attempt& attempt, const Method& method,
+                                  detail::CallOrder::Place& place, int failed_count,
+                                  Deadline deadline) {
+  const Error& error = attempt.result.error();
+  if (closed_ || !attempt.was_sent || !is_worth_a_retry(error, method)) return false;
+  const Duration delay =
+      std::max<Duration>(error.retry_after(), Duration::zero()) +
+      delay_after(options_.retry_delay_min, options_.reconnect_delay_max, failed_count);
+  if (!deadline.is_never() && deadline.remaining() <= delay) return false;
+  if (!retries_.take() || !place.take_back()) return false;
+  ++statistics_.retry_count;
+  return coroutine::sleep_for(delay).has_value();
+}
+
+Duration Client::Impl::delay_after(Duration first, Duration longest, int failed_count) {
+  const Duration range = std::min(longest, first * (1 << std::min(failed_count - 1, 20)));
+  return range / 2 + jitter_.up_to(range / 2);
+}
+
+Result<void> Client::Impl::notify(const Method& method, const google::protobuf::Message& request,
+                                  CallOptions options) {
+  ++task_count_;
+  auto result =
+      with_filters(method, request, options,
+                   [&](const OutgoingCall& call, std::string_view extension) -> Result<void> {
+                     const Deadline deadline = deadline_of(method, call.options);
+                     detail::CallOrder::Place place(order_, call.options.order_key);
+                     if (auto may = check_may_call(method, deadline); !may) return may;
+                     if (auto turn = place.wait_for_turn(deadline); !turn) return turn;
+                     auto connection = this->connection(deadline);
+                     if (!connection) return std::move(connection.error());
+                     place.sent();
+                     return (*connection)->notify(method, request, deadline, extension);
+                   });
+  --task_count_;
+  return result;
+}
+
+Client::Statistics Client::Impl::statistics() const {
+  Statistics statistics = statistics_;
+  for (const auto& connection : old_) statistics.pending_count += connection->pending_count();
+  if (current_) statistics.pending_count += current_->pending_count();
+  return statistics;
+}
+
+Client::Client(net::Network& network, net::HostPort peer, Options options)
+    : impl_(std::make_unique<Impl>(network, std::move(peer), std::move(options))) {}
 
 Client::~Client() = default;
 
@@ -218,21 +190,31 @@ Result<std::unique_ptr<Client>> Client::connect(net::Network& network, const net
 
 Result<std::unique_ptr<Client>> Client::connect(net::Network& network, const net::HostPort& peer,
                                                 Deadline deadline, Options options) {
-  auto stream = net::connect_to(network, peer, deadline);
-  if (!stream) return stream.error();
-  auto impl = std::make_unique<Impl>(std::move(*stream), options);
-  impl->start();
-  if (auto ready = impl->wait_for_hello(deadline); !ready) return ready.error();
-  return std::unique_ptr<Client>(new Client(std::move(impl)));
+  auto client = std::make_unique<Client>(network, peer, std::move(options));
+  if (auto connected = client->wait_until_connected(deadline); !connected) {
+    return std::move(connected.error());
+  }
+  return client;
 }
 
 Result<void> Client::call(const Method& method, const google::protobuf::Message& request,
-                          google::protobuf::Message& reply, CallOptions options) {
+                          google::protobuf::Message& reply, const CallOptions& options) {
   return impl_->call(method, request, reply, options);
+}
+
+Result<void> Client::notify(const Method& method, const google::protobuf::Message& request,
+                            const CallOptions& options) {
+  return impl_->notify(method, request, options);
+}
+
+Result<void> Client::wait_until_connected(Deadline deadline) {
+  return impl_->wait_until_connected(deadline);
 }
 
 bool Client::is_connected() const { return impl_->is_connected(); }
 
-void Client::close() { impl_->end(Error(Code::unavailable, "the client was closed")); }
+Client::Statistics Client::statistics() const { return impl_->statistics(); }
+
+void Client::close() { impl_->close(); }
 
 }  // namespace corolane::rpc

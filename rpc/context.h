@@ -1,26 +1,54 @@
 // What a handler knows of the call that it serves.
 #pragma once
 
+#include <google/protobuf/message.h>
+
 #include <string_view>
 
 #include "coroutine/base/deadline.h"
+#include "rpc/trace_context.h"
 
 namespace corolane::rpc {
 
+struct Method;
+
 class Context {
  public:
-  Context(Deadline deadline, std::string_view method) : deadline_(deadline), method_(method) {}
+  struct Facts {
+    Deadline deadline = Deadline::never();
+    std::string_view peer = {};
+    std::string_view peer_identity = {};
+    std::string_view authorization = {};
+    TraceContext trace = {};
+  };
 
-  // Until when the caller waits: hand it down to every wait and call. When it passes, or when
-  // the caller gives up or vanishes, the handler's task is cancelled.
-  Deadline deadline() const { return deadline_; }
+  // What `facts` name outlives it.
+  Context(const Method& method, const google::protobuf::Message& request, const Facts& facts)
+      : method_(&method), request_(&request), facts_(facts) {}
+
+  // Until when the caller waits: hand it down to every wait. When it passes, or when the caller
+  // gives up or vanishes, the handler's task is cancelled. Calls to other services end some time
+  // before it by themselves (call_scope.h).
+  Deadline deadline() const { return facts_.deadline; }
 
   // "package.Service/Method".
-  std::string_view method() const { return method_; }
+  std::string_view method() const;
+  const Method& descriptor() const { return *method_; }
+  const google::protobuf::Message& request() const { return *request_; }
+
+  // "10.1.0.7:52310".
+  std::string_view peer() const { return facts_.peer; }
+  // By its TLS certificate; empty without.
+  std::string_view peer_identity() const { return facts_.peer_identity; }
+  // The token that the caller has sent along; empty without. Nobody has checked it but filters.
+  std::string_view authorization() const { return facts_.authorization; }
+  // The trace of which this call is a part; not valid when there is none.
+  const TraceContext& trace() const { return facts_.trace; }
 
  private:
-  Deadline deadline_;
-  std::string_view method_;
+  const Method* method_;
+  const google::protobuf::Message* request_;
+  Facts facts_;
 };
 
 }  // namespace corolane::rpc

@@ -44,7 +44,7 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
 Result<FrameHeader> decode(std::span<const std::byte, frame_header_size> bytes) {
   const auto type = get<std::uint8_t>(bytes, 4);
   if (type < static_cast<std::uint8_t>(FrameType::hello) ||
-      type > static_cast<std::uint8_t>(FrameType::bye)) {
+      type > static_cast<std::uint8_t>(FrameType::go_away)) {
     return Error(Code::invalid_argument, "no corolane frame: its type is " + std::to_string(type));
   }
   FrameHeader header{.payload_size = get<std::uint32_t>(bytes, 0),
@@ -97,12 +97,14 @@ Result<bool> FrameDecoder::next(Frame& frame) {
   if (in_pieces || input_.size() < frame_size) {
     if (!complete_to(frame_size)) return false;
     partial_done_ = true;
-    frame = {.header = *header, .message = std::span<const std::byte>(partial_)};
-  } else {
-    frame = {.header = *header, .message = input_.first(frame_size)};
-    input_ = input_.subspan(frame_size);
   }
-  frame.message = frame.message.subspan(frame_header_size + header->extension_size);
+  const std::span<const std::byte> payload =
+      (partial_done_ ? std::span<const std::byte>(partial_) : input_.first(frame_size))
+          .subspan(frame_header_size);
+  if (!partial_done_) input_ = input_.subspan(frame_size);
+  frame = {.header = *header,
+           .extension = payload.first(header->extension_size),
+           .message = payload.subspan(header->extension_size)};
   return true;
 }
 

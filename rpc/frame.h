@@ -8,12 +8,18 @@
 //        7    1  zero
 //        8    8  call id: chosen by the caller, unique among its pending calls
 //       16    8  method id of a request
-//       24    4  request: time left, in microseconds (0 = none given, at most 71 minutes);
-//                reply: retry after, in milliseconds
-//       28    4  extension size; an unknown extension is skipped
+//       24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
+//                reply: retry after, in milliseconds; window: bytes
+//       28    4  extension size; of a request, a RequestExtension (wire.proto)
 //
 // All numbers are little-endian. The message is a protobuf, or the text of an error. The first
-// frame in each direction is a hello; its call id holds hello_magic, its method id the version.
+// frame in each direction is a hello: its call id holds hello_magic, its method id the version, its
+// message is a Hello. With a shared key, auth follows in each direction (detail/handshake.h).
+//
+// A call is a request, answered by one reply; or, of a streaming method, by items and a reply that
+// ends them, of which the caller takes a window of stream_window_bytes and gives more room as it
+// reads; or, of a one-way method, by nothing. A server that is to end says go_away; the client
+// answers with its own when its last request is sent, and closes when it has all replies.
 #pragma once
 
 #include <array>
@@ -34,6 +40,12 @@ enum class FrameType : std::uint8_t {
   reply = 3,
   cancel = 4,  // The caller has given up: no reply is needed.
   bye = 5,     // The sender closes; code and text say why.
+  auth = 6,    // Proves that the sender has the shared key.
+  item = 7,    // The next message of a stream.
+  window = 8,  // The caller has room for so many more bytes of items.
+  ping = 9,    // Asks for a pong.
+  pong = 10,
+  go_away = 11,  // Of a server: make no new calls here. Of a client: this was the last one.
 };
 
 struct FrameHeader {
@@ -54,6 +66,11 @@ inline constexpr std::uint64_t hello_magic = 0x454e414c4f524f43;  // "COROLANE" 
 inline constexpr std::uint64_t protocol_version = 1;
 // What the time of a request holds; more is sent as so much.
 inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
+// What the server may send of a stream before the caller gives it more room; each item counts with
+// its header.
+inline constexpr std::int64_t stream_window_bytes = 64 * 1024;
+// The payload of all frames until the handshake is done.
+inline constexpr std::size_t hello_bytes_max = 1024;
 // Buffers that grew larger for a frame are given back behind it.
 inline constexpr std::size_t kept_buffer_bytes = 64 * 1024;
 
@@ -74,7 +91,8 @@ constexpr std::uint64_t method_id(std::string_view full_name) {
 
 struct Frame {
   FrameHeader header;
-  std::span<const std::byte> message;  // Without the extension.
+  std::span<const std::byte> extension;
+  std::span<const std::byte> message;
 };
 
 // The message of an error or a bye; valid as long as the frame.
@@ -88,6 +106,8 @@ class FrameDecoder {
  public:
   // A frame whose payload is larger is an error.
   explicit FrameDecoder(std::size_t payload_size_max) : payload_size_max_(payload_size_max) {}
+  // From the next frame on.
+  void set_payload_size_max(std::size_t size) { payload_size_max_ = size; }
 
   // Takes in the next piece; next() must have been called until it had no more. `bytes` stays
   // valid until then.

@@ -1,14 +1,18 @@
+// Connections come and go here; what they ask for is the Dispatcher's.
 #include "rpc/server.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "coroutine/event.h"
 #include "coroutine/task_group.h"
-#include "rpc/detail/call.h"
+#include "rpc/detail/dispatcher.h"
+#include "rpc/detail/known_callers.h"
 #include "rpc/detail/server_connection.h"
 
 namespace corolane::rpc {
@@ -23,62 +27,60 @@ constexpr Duration flush_time_max = 500ms;
 
 class Server::Impl final : private detail::ServerConnection::Host {
  public:
-  Impl(net::Network& network, const Options& options) : network_(network), options_(options) {}
+  Impl(net::Network& network, const Options& options)
+      : network_(network), options_(options), dispatcher_(options_) {
+    // It would print a line for each malformed request: whoever sends one is told, and counted.
+    [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
+  }
 
-  Result<void> add(Service& service);
-  Result<net::Endpoint> listen(const net::Endpoint& endpoint);
+  detail::Dispatcher& dispatcher() { return dispatcher_; }
+  const detail::Dispatcher& dispatcher() const { return dispatcher_; }
+  Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
   Result<void> stop(Deadline deadline);
-  const std::vector<const Service*>& services() const { return services_; }
   Statistics statistics() const;
 
  private:
-  void accept_all(net::Listener& listener);
-  void admit(std::unique_ptr<net::Stream> stream);
-  void serve(detail::ServerConnection& connection, const Frame& frame) override;
+  struct Door {
+    ListenOptions options;
+    std::unique_ptr<net::Listener> listener;
+  };
+
+  void accept_all(const Door& door);
+  void admit(const Door& door, std::unique_ptr<net::Stream> stream);
+  Result<void> opened(detail::ServerConnection& connection) override;
+  void serve(detail::ServerConnection& connection, const Frame& frame) override {
+    dispatcher_.serve(connection, frame);
+  }
   void ended(detail::ServerConnection& connection) override;
-  Result<void> start(detail::ServerConnection& connection, detail::ServedMethod& served,
-                     const Frame& frame);
-  void finish(detail::Call& call);
   void destroy_ended_connections();
+  void ask_clients_to_leave();
+  void wait_for_clients_to_leave(Deadline deadline);
   void close_connections();
 
   net::Network& network_;
-  Options options_;
-  std::vector<const Service*> services_;
-  std::deque<detail::ServedMethod> methods_;
-  std::unordered_map<std::uint64_t, detail::ServedMethod*> methods_by_id_;
-  std::vector<std::unique_ptr<net::Listener>> listeners_;
+  const Options options_;
+  std::list<Door> doors_;  // Their connections refer to what they say.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
+  detail::KnownCallers callers_;
   // Streams may not be destroyed by what they call, so ended connections wait here for a task.
   std::vector<std::unique_ptr<detail::ServerConnection>> ended_;
   coroutine::Event some_ended_{"end of a connection"};
+  coroutine::Event some_left_{"clients that leave"};
   bool stopping_ = false;
   std::uint64_t last_connection_id_ = 0;
   Statistics statistics_;
-  detail::CallPool calls_;
-  coroutine::TaskGroup handlers_;
+  detail::Dispatcher dispatcher_;
   coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
   coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
 };
 
-Result<void> Server::Impl::add(Service& service) {
-  for (const Method& method : service.methods()) {
-    const auto [place, is_new] = methods_by_id_.try_emplace(method.id, nullptr);
-    if (!is_new) {
-      return Error(Code::already_exists, std::string(method.full_name) + " has the same id as " +
-                                             place->second->method->full_name +
-                                             ": is the service added twice?");
-    }
-    methods_.push_back({.method = &method,
-                        .service = &service,
-                        .statistics = {.full_name = method.full_name, .latency_us = {}}});
-    place->second = &methods_.back();
+Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, ListenOptions options) {
+  const std::size_t key_size = options.security.shared_key.size();
+  if (key_size > 0 && key_size < Security::shared_key_bytes_min) {
+    return Error(Code::invalid_argument,
+                 "the shared key has " + std::to_string(key_size) + " bytes; take at least " +
+                     std::to_string(Security::shared_key_bytes_min) + ", from a random source");
   }
-  services_.push_back(&service);
-  return {};
-}
-
-Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint) {
   if (!destroying_) {
     auto spawned = housekeeping_.spawn("rpc connections", [this] { destroy_ended_connections(); });
     if (!spawned) return spawned.error();
@@ -86,21 +88,21 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint) {
   }
   auto listener = network_.listen(endpoint);
   if (!listener) return listener.error();
-  net::Listener& accepting = **listener;
-  if (auto spawned =
-          housekeeping_.spawn("rpc accept", [this, &accepting] { accept_all(accepting); });
-      !spawned) {
+  Door& door =
+      doors_.emplace_back(Door{.options = std::move(options), .listener = std::move(*listener)});
+  auto spawned = housekeeping_.spawn("rpc accept", [this, &door] { accept_all(door); });
+  if (!spawned) {
+    doors_.pop_back();
     return spawned.error();
   }
-  listeners_.push_back(std::move(*listener));
-  return accepting.local_endpoint();
+  return door.listener->local_endpoint();
 }
 
-void Server::Impl::accept_all(net::Listener& listener) {
+void Server::Impl::accept_all(const Door& door) {
   for (;;) {
-    auto stream = listener.accept(Deadline::never());
+    auto stream = door.listener->accept(Deadline::never());
     if (stream) {
-      admit(std::move(*stream));
+      admit(door, std::move(*stream));
     } else if (stopping_ || !coroutine::sleep_for(10ms)) {
       return;
     }
@@ -108,13 +110,19 @@ void Server::Impl::accept_all(net::Listener& listener) {
   }
 }
 
-void Server::Impl::admit(std::unique_ptr<net::Stream> stream) {
+void Server::Impl::admit(const Door& door, std::unique_ptr<net::Stream> stream) {
+  using detail::Handshake;
   ++statistics_.accepted_count;
   const std::uint64_t id = ++last_connection_id_;
-  Host& host = *this;
-  auto owned = std::make_unique<detail::ServerConnection>(host, id, std::move(stream),
-                                                          options_.request_bytes_max,
-                                                          Deadline::after(options_.hello_time_max));
+  const Security& security = door.options.security;
+  auto owned = std::make_unique<detail::ServerConnection>(
+      static_cast<detail::ServerConnection::Host&>(*this), id, std::move(stream),
+      Handshake(Handshake::Role::server, security, {}),
+      detail::Connection::Limits{.payload_bytes_max = door.options.request_bytes_max,
+                                 .handshake_time_max = options_.hello_time_max,
+                                 .keepalive = options_.keepalive},
+      detail::ServerConnection::Rules{.needs_peer_certificate = security.needs_peer_certificate,
+                                      .serves_public_methods_only = door.options.public_only});
   detail::ServerConnection& connection = *owned;
   connections_.emplace(id, std::move(owned));
   connection.start();
@@ -124,76 +132,25 @@ void Server::Impl::admit(std::unique_ptr<net::Stream> stream) {
   }
 }
 
-void Server::Impl::serve(detail::ServerConnection& connection, const Frame& frame) {
-  const auto found = methods_by_id_.find(frame.header.method_id);
-  if (found == methods_by_id_.end()) {
-    connection.refuse(frame.header.call_id,
-                      Error(Code::unimplemented, "the server has no such method"));
-    return;
-  }
-  detail::ServedMethod& served = *found->second;
-  if (auto started = start(connection, served, frame); !started) {
-    ++served.statistics.refused_count;
-    connection.refuse(frame.header.call_id, started.error());
-  }
-}
-
-Result<void> Server::Impl::start(detail::ServerConnection& connection, detail::ServedMethod& served,
-                                 const Frame& frame) {
+Result<void> Server::Impl::opened(detail::ServerConnection& connection) {
   if (stopping_) return Error(Code::unavailable, "the server is stopping");
-  if (connection.call_count() >= options_.calls_per_connection_max) {
-    return Error(Code::resource_exhausted, std::to_string(options_.calls_per_connection_max) +
-                                               " calls of this connection are running already")
-        .with_retry_after(options_.retry_after);
+  if (connection.caller().id.empty()) return {};
+  auto before = callers_.opened(connection);
+  if (!before) return std::move(before.error());
+  if (*before != nullptr) {
+    (*before)->say_bye(Error(Code::aborted, "the caller has made a new connection"));
   }
-  detail::Call& call = calls_.take();
-  if (!call.parse(served, frame.message)) {
-    calls_.give_back(call);
-    return Error(Code::invalid_argument,
-                 std::string("the request of ") + served.method->full_name +
-                     " cannot be parsed: do both sides have the same proto?");
-  }
-  const Deadline deadline = frame.header.time == 0
-                                ? Deadline::after(served.method->timeout)
-                                : Deadline::after(std::chrono::microseconds(frame.header.time));
-  call.begin(connection, frame.header.call_id, deadline);
-  auto task = handlers_.spawn(served.method->full_name,
-                              [this, &call] {
-                                call.run();
-                                finish(call);
-                              },
-                              {.stack_size_bytes = served.method->stack_size_bytes});
-  if (!task) {
-    calls_.give_back(call);
-    return std::move(task.error()).with_retry_after(options_.retry_after);
-  }
-  connection.add(call);
-  call.bind(*task);
-  ++served.statistics.running_count;
-  ++statistics_.running_count;
   return {};
-}
-
-void Server::Impl::finish(detail::Call& call) {
-  call.connection().remove(call);
-  MethodStatistics& method = call.served().statistics;
-  ++method.call_count;
-  --method.running_count;
-  --statistics_.running_count;
-  if (call.has_failed()) ++method.error_count;
-  if (call.threw()) ++statistics_.stray_exception_count;
-  const auto latency =
-      std::chrono::duration_cast<std::chrono::microseconds>(now() - call.begun_at());
-  method.latency_us.record(static_cast<std::uint64_t>(latency.count()));
-  calls_.give_back(call);
 }
 
 void Server::Impl::ended(detail::ServerConnection& connection) {
   if (connection.broke_protocol()) ++statistics_.protocol_error_count;
+  callers_.ended(connection);
   const auto found = connections_.find(connection.id());
   ended_.push_back(std::move(found->second));
   connections_.erase(found);
   some_ended_.set();
+  some_left_.pulse();
 }
 
 void Server::Impl::destroy_ended_connections() {
@@ -205,17 +162,37 @@ void Server::Impl::destroy_ended_connections() {
 
 Result<void> Server::Impl::stop(Deadline deadline) {
   stopping_ = true;
-  for (const auto& listener : listeners_) listener->close();
-  auto drained = handlers_.join(deadline);
-  if (!drained) {
-    handlers_.cancel_and_join();
-  }
+  for (const Door& door : doors_) door.listener->close();
+  ask_clients_to_leave();
+  wait_for_clients_to_leave(earlier(deadline, Deadline::after(options_.leave_time_max)));
+  dispatcher_.refuse_all();
+  auto drained = dispatcher_.drain(deadline);
   housekeeping_.cancel_and_join();
   close_connections();
   connections_.clear();
   ended_.clear();
-  listeners_.clear();
+  doors_.clear();
   return drained;
+}
+
+void Server::Impl::ask_clients_to_leave() {
+  std::vector<detail::ServerConnection*> open;
+  open.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) open.push_back(connection.get());
+  for (detail::ServerConnection* const connection : open) {
+    connection->cancel_streams();
+    connection->ask_to_leave();
+  }
+}
+
+// Until every client has said that no more requests come, or is gone.
+void Server::Impl::wait_for_clients_to_leave(Deadline deadline) {
+  const auto is_staying = [](const auto& entry) {
+    return entry.second->is_open() && !entry.second->has_left();
+  };
+  while (std::ranges::any_of(connections_, is_staying)) {
+    if (!some_left_.wait(deadline)) return;
+  }
 }
 
 void Server::Impl::close_connections() {
@@ -233,12 +210,7 @@ void Server::Impl::close_connections() {
 Server::Statistics Server::Impl::statistics() const {
   Statistics statistics = statistics_;
   statistics.connection_count = connections_.size();
-  for (const detail::ServedMethod& served : methods_) {
-    statistics.methods.push_back(served.statistics);
-  }
-  std::ranges::sort(statistics.methods, {}, [](const MethodStatistics& method) {
-    return std::string_view(method.full_name);
-  });
+  dispatcher_.count_into(statistics);
   return statistics;
 }
 
@@ -247,15 +219,33 @@ Server::Server(net::Network& network, Options options)
 
 Server::~Server() { static_cast<void>(impl_->stop(Deadline::passed())); }
 
-Result<void> Server::add(Service& service) { return impl_->add(service); }
+Result<void> Server::add(Service& service) { return impl_->dispatcher().add(service); }
+
+void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
 
 Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint) {
-  return impl_->listen(endpoint);
+  return impl_->listen(endpoint, ListenOptions{});
+}
+
+Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint, ListenOptions options) {
+  return impl_->listen(endpoint, std::move(options));
+}
+
+Result<void> Server::call(const Method& method, const google::protobuf::Message& request,
+                          const Context::Facts& facts, ReplySink& sink) {
+  return impl_->dispatcher().call(method, request, facts, sink);
 }
 
 Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
 
-std::vector<const Service*> Server::services() const { return impl_->services(); }
+const Method* Server::find(std::string_view full_name) const {
+  const auto* const served = impl_->dispatcher().methods().find(full_name);
+  return served == nullptr ? nullptr : served->method;
+}
+
+std::vector<const Service*> Server::services() const {
+  return impl_->dispatcher().methods().services();
+}
 
 Server::Statistics Server::statistics() const { return impl_->statistics(); }
 

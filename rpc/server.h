@@ -21,6 +21,11 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "net/network.h"
+#include "rpc/admission_options.h"
+#include "rpc/context.h"
+#include "rpc/filter.h"
+#include "rpc/keepalive.h"
+#include "rpc/security.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc {
@@ -29,10 +34,24 @@ class Server {
  public:
   struct Options {
     std::size_t connection_count_max = 16'384;  // The next one is told so and closed.
-    std::size_t request_bytes_max = 64 * 1024;  // What a client may send in one message.
     std::size_t calls_per_connection_max = 1024;
+    std::size_t calls_per_method_max = 100'000;  // Running and waiting: a bound on their memory.
     std::chrono::seconds hello_time_max{5};      // A peer that says no hello by then is closed.
-    std::chrono::milliseconds retry_after{100};  // Told to callers that are refused for load.
+    // While stopping: how long a client may take to send its last requests elsewhere.
+    std::chrono::milliseconds leave_time_max{1'000};
+    // What large requests may take, decoded, until they are served.
+    std::size_t decoded_bytes_max = std::size_t{256} << 20;
+    AdmissionOptions admission = {};
+    Keepalive keepalive = {};
+    std::uint64_t random_seed = 0;  // Of random delays; 0 takes one from the system.
+  };
+
+  // Who may come by one endpoint, and for what.
+  struct ListenOptions {
+    std::size_t request_bytes_max = 64 * 1024;  // What a client may send in one message.
+    Security security = {};
+    // Clients outside of the cluster: only methods with the option `public` exist for them.
+    bool public_only = false;
   };
 
   struct MethodStatistics {
@@ -41,14 +60,15 @@ class Server {
     std::uint64_t error_count = 0;
     std::uint64_t refused_count = 0;  // For load, for malformed requests or while stopping.
     std::uint64_t running_count = 0;
-    Histogram latency_us;  // From the parsed request to the reply.
+    Histogram latency_us;  // From when the request was read to its end.
   };
 
   struct Statistics {
     std::uint64_t connection_count = 0;
     std::uint64_t accepted_count = 0;
     std::uint64_t protocol_error_count = 0;  // Connections closed for what they sent.
-    std::uint64_t running_count = 0;
+    std::uint64_t running_count = 0;         // Those that wait for their turn included.
+    std::uint64_t waiting_count = 0;
     std::uint64_t stray_exception_count = 0;
     std::vector<MethodStatistics> methods;  // By name.
   };
@@ -65,14 +85,29 @@ class Server {
   // already_exists.
   Result<void> add(Service& service);
 
+  // Puts a filter around all calls, inside of those that were added before. Before listen().
+  void add_filter(ServerFilter filter);
+
   // Starts to accept; returns the endpoint with the port that was chosen. May be called for
   // several endpoints.
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
+  Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
-  // Stops accepting and refuses new calls, suspends until all handlers have ended, cancels them at
-  // the deadline, which is unavailable for their callers, then closes all connections after their
-  // output is sent. Fails with deadline_exceeded when handlers had to be cancelled.
+  // Runs one call that came another way than by a frame, such as by HTTP, in a task of its own,
+  // with the same admission, filters, deadline and statistics. Suspends until it has ended. Fails
+  // as the call of a client does.
+  Result<void> call(const Method& method, const google::protobuf::Message& request,
+                    const Context::Facts& facts, ReplySink& sink);
+
+  // Drains it, so that no call is lost: stops accepting, asks every client to go elsewhere, serves
+  // what they had sent until they knew, and suspends until all handlers have ended. Streams, which
+  // have no end of their own, are cancelled at once; other handlers at the deadline. Both are
+  // unavailable for their callers. Then closes all connections after their output is sent. Fails
+  // with deadline_exceeded when handlers had to be cancelled at the deadline.
   Result<void> stop(Deadline deadline);
+
+  // The method of that name, "package.Service/Method"; null when none is served.
+  const Method* find(std::string_view full_name) const;
 
   std::vector<const Service*> services() const;
   Statistics statistics() const;

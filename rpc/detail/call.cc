@@ -1,11 +1,14 @@
 #include "rpc/detail/call.h"
 
-#include <exception>
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "coroutine/scheduler.h"
+#include "rpc/call_scope.h"
 #include "rpc/detail/server_connection.h"
+#include "rpc/wire.pb.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -17,41 +20,81 @@ google::protobuf::ArenaOptions arena_options(std::span<char> block) {
   return options;
 }
 
+// What these become is small in any case, and not worth a look.
+constexpr std::size_t small_request_bytes = 64;
+
+bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+TraceContext trace_of(const RequestExtension& extension) {
+  TraceContext trace;
+  if (extension.trace_id().size() != trace.trace_id.size()) return trace;
+  std::memcpy(trace.trace_id.data(), extension.trace_id().data(), trace.trace_id.size());
+  trace.span_id = extension.parent_span_id();
+  trace.is_sampled = (extension.trace_flags() & 1) != 0;
+  return trace;
+}
+
 }  // namespace
 
-Call::Call()
-    : Timer([](Timer& timer) {
-        Call& call = static_cast<Call&>(timer);
-        call.expired_ = true;
-        call.task_.cancel();
-      }),
+Call::Call(Owner& owner)
+    : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }),
+      owner_(owner),
       arena_(arena_options(arena_block_)) {}
 
-bool Call::parse(ServedMethod& served, std::span<const std::byte> bytes) {
+Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget) {
   served_ = &served;
   request_ = served.method->new_request(arena_);
-  return request_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  bool is_parsed = parse_into(*request_, frame.message);
+  if (!frame.extension.empty()) {
+    extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&arena_);
+    is_parsed = is_parsed && parse_into(*extension_, frame.extension);
+  }
+  if (!is_parsed) {
+    return Error(Code::invalid_argument,
+                 std::string("the request of ") + served.method->full_name +
+                     " cannot be parsed: do both sides have the same proto?");
+  }
+  if (frame.header.payload_size <= small_request_bytes) return {};
+  // Empty sub-messages become forty times as large as they were on the wire. What strings hold is
+  // not the arena's, but not more than there was on the wire either.
+  taken_bytes_ = arena_.SpaceAllocated() - arena_block_bytes + frame.header.payload_size;
+  if (!budget.take(taken_bytes_)) {
+    return Error(Code::resource_exhausted, "the server has no room for more requests of this size");
+  }
+  budget_ = &budget;
+  return {};
 }
 
-void Call::begin(ServerConnection& from, std::uint64_t id, Deadline deadline) {
+void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
+                  TimePoint arrived_at) {
   connection_ = &from;
   id_ = id;
-  begun_at_ = now();
-  context_.emplace(deadline, served_->method->full_name);
+  deadline_ = deadline;
+  arrived_at_ = arrived_at;
+  room_bytes_ = stream_window_bytes;
+  coroutine::Scheduler::current().timers().arm(*this, deadline);
 }
 
-void Call::bind(coroutine::TaskRef task) {
-  task_ = task;
-  coroutine::Scheduler::current().timers().arm(*this, context_->deadline());
-}
-
-void Call::run() {
+void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   // Its caller may have given up while the task waited for its turn, or the time have passed.
-  expired_ = expired_ || context_->deadline().has_passed();
+  expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
-  const Result<void> result = begun_ ? invoke() : Error(Code::cancelled, "not begun");
-  failed_ = !result;
-  if (!result && !cancelled_) reply_error(why_ended(result.error()));
+  Context::Facts facts{.deadline = deadline_,
+                       .peer = connection_->peer(),
+                       .peer_identity = connection_->peer_identity()};
+  if (extension_ != nullptr) {
+    facts.authorization = extension_->authorization();
+    facts.trace = trace_of(*extension_);
+  }
+  if (begun_) {
+    CallScope::enter({.deadline = CallScope::before(deadline_, now), .trace = facts.trace});
+    Context context(*served_->method, *request_, facts);
+    answer(invoke_filtered(filters, *served_, *request_, context, *this, threw_));
+  } else {
+    answer(Error(Code::cancelled, "not begun"));
+  }
   // Until here the deadline, and the loss of the connection, end the wait for room as well.
   Timer::cancel();
   task_ = {};
@@ -60,23 +103,54 @@ void Call::run() {
 void Call::reset() {
   Timer::cancel();
   arena_.Reset();
+  give_back_memory();
   served_ = nullptr;
   request_ = nullptr;
+  extension_ = nullptr;
   connection_ = nullptr;
-  context_.reset();
   task_ = {};
+  place.reset();
   cancelled_ = expired_ = begun_ = failed_ = threw_ = false;
+}
+
+void Call::refuse(const Error& error) {
+  failed_ = true;
+  if (!is_one_way()) connection_->refuse(id_, error);
+}
+
+void Call::give_back_memory() {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->give_back(taken_bytes_);
+}
+
+void Call::on_deadline() {
+  expired_ = true;
+  if (task_) return task_.cancel();
+  refuse(why_ended(Error(Code::cancelled, "")));
+  owner_.gave_up(*this);
 }
 
 void Call::cancel() {
   cancelled_ = true;
-  if (task_) task_.cancel();
+  if (task_) return task_.cancel();
+  failed_ = true;
+  owner_.gave_up(*this);
+}
+
+void Call::stop() {
+  if (task_) return task_.cancel();
+  refuse(why_ended(Error(Code::cancelled, "")));
+  owner_.gave_up(*this);
+}
+
+void Call::give_room(std::uint32_t bytes) {
+  // More than a window is a caller's mistake, or worse; it would only harm itself.
+  room_bytes_ = std::min(room_bytes_ + std::int64_t{bytes}, stream_window_bytes);
+  if (room_bytes_ > 0) room_.notify_all();
 }
 
 Result<void> Call::reply(const google::protobuf::Message& message) {
   if (cancelled_) return {};
-  auto sent =
-      connection_->send({.type = FrameType::reply, .call_id = id_}, message, context_->deadline());
+  auto sent = connection_->send({.type = FrameType::reply, .call_id = id_}, message, deadline_);
   if (!sent && sent.error().code() == Code::resource_exhausted) {
     return std::move(sent.error())
         .with_context(std::string("the reply of ") + served_->method->full_name)
@@ -86,48 +160,60 @@ Result<void> Call::reply(const google::protobuf::Message& message) {
   return {};
 }
 
+Result<void> Call::write(const google::protobuf::Message& message) {
+  if (auto waited = wait_for_room(); !waited) return waited;
+  const auto before = static_cast<std::int64_t>(message.ByteSizeLong() + frame_header_size);
+  auto sent = connection_->send({.type = FrameType::item, .call_id = id_}, message, deadline_);
+  if (sent) room_bytes_ -= before;
+  return sent;
+}
+
+Result<void> Call::wait_for_room() {
+  const auto gone = [this] {
+    return Error(Code::cancelled, "nobody reads the stream of " +
+                                      std::string(served_->method->full_name) + " any more");
+  };
+  if (cancelled_ || coroutine::is_cancelled()) return gone();
+  while (room_bytes_ <= 0) {
+    if (!room_.wait_or_fail(deadline_)) return gone();
+  }
+  return {};
+}
+
 Error Call::why_ended(const Error& error) const {
-  if (error.code() != Code::cancelled || !(expired_ || coroutine::is_cancelled())) return error;
-  const std::string method(context_->method());
+  const bool was_ended = expired_ || !task_ || coroutine::is_cancelled();
+  if (error.code() != Code::cancelled || !was_ended) return error;
+  const std::string method = served_->method->full_name;
   Error reason = expired_
                      ? Error(Code::deadline_exceeded, method + " did not end within its deadline")
                      : Error(Code::unavailable, method + " was cancelled: the server stops");
   return begun_ ? std::move(reason).with_maybe_executed() : reason;
 }
 
-void Call::reply_error(const Error& error) {
-  // As above: its own errors mean that nobody waits for it.
-  static_cast<void>(connection_->reply_error(id_, error, context_->deadline()));
-}
-
-Result<void> Call::invoke() {
-  try {
-    return served_->method->invoke(*served_->service, *request_, *context_, *this);
-  } catch (const std::exception& exception) {
-    threw_ = true;
-    return Error(Code::internal, std::string(served_->method->full_name) +
-                                     " threw an exception: " + exception.what())
-        .with_maybe_executed();
-  } catch (...) {
-    threw_ = true;
-    return Error(Code::internal, std::string(served_->method->full_name) + " threw an exception")
-        .with_maybe_executed();
+void Call::answer(const Result<void>& result) {
+  failed_ = !result;
+  if (cancelled_ || is_one_way()) return;
+  // Errors of sending mean that nobody waits for it.
+  if (!result) {
+    static_cast<void>(connection_->reply_error(id_, why_ended(result.error()), deadline_));
+  } else if (served_->method->server_streaming) {
+    static_cast<void>(
+        connection_->send_text({.type = FrameType::reply, .call_id = id_}, "", deadline_));
   }
 }
 
 Call& CallPool::take() {
-  if (idle_.empty()) {
-    all_.push_back(std::make_unique<Call>());
-    idle_.push_back(all_.back().get());
-  }
-  Call& call = *idle_.back();
+  if (idle_.empty()) return *new Call(owner_);
+  Call& call = *idle_.back().release();
   idle_.pop_back();
   return call;
 }
 
 void CallPool::give_back(Call& call) {
+  std::unique_ptr<Call> owned(&call);
+  if (idle_.size() == idle_count_max) return;
   call.reset();
-  idle_.push_back(&call);
+  idle_.push_back(std::move(owned));
 }
 
 }  // namespace corolane::rpc::detail

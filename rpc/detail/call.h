@@ -16,64 +16,93 @@
 
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
+#include "coroutine/wait_queue.h"
 #include "rpc/context.h"
-#include "rpc/server.h"
+#include "rpc/detail/memory_budget.h"
+#include "rpc/detail/served_method.h"
+#include "rpc/frame.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc::detail {
 
 class ServerConnection;
 
-struct ServedMethod {
-  const Method* method;
-  Service* service;
-  Server::MethodStatistics statistics;
-};
-
 class Call final : public ReplySink, private coroutine::Timer {
  public:
-  Call();
+  // Told when a call that has not begun will never do so.
+  class Owner {
+   public:
+    virtual void gave_up(Call& call) = 0;
 
-  // Parses the request; false when it is malformed.
-  bool parse(ServedMethod& served, std::span<const std::byte> bytes);
-  // `id` is the caller's; `deadline` may be never.
-  void begin(ServerConnection& from, std::uint64_t id, Deadline deadline);
-  // From now on the deadline and cancel() end the handler's task.
-  void bind(coroutine::TaskRef task);
-  // Runs the handler, unless nobody waits for it any more, and replies. Suspends.
-  void run();
+   protected:
+    ~Owner() = default;
+  };
+
+  explicit Call(Owner& owner);
+  ~Call() { give_back_memory(); }
+
+  // Parses the request and its extension. Fails with invalid_argument when one of them is
+  // malformed, with resource_exhausted when the budget has no room for what they became.
+  Result<void> parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget);
+  // It came over `from` under the caller's id; the deadline ends it from now on.
+  void accept(ServerConnection& from, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
+  // From now on it has a task, which cancel() and the deadline end.
+  void bind(coroutine::TaskRef task) { task_ = task; }
+  // Runs the handler behind the filters, unless nobody waits for it any more, and replies.
+  // Suspends.
+  void run(std::span<const ServerFilter> filters, TimePoint now);
   // Ready to be used again.
   void reset();
 
-  // The caller no longer waits for a reply: ends the handler.
+  // Answers one that has no task with an error.
+  void refuse(const Error& error);
+  // Nobody waits for a reply: ends the handler, or keeps it from beginning.
   void cancel();
+  // The server ends it: its caller is told so.
+  void stop();
+  // The caller has room for so many more bytes of a stream.
+  void give_room(std::uint32_t bytes);
+
   ServerConnection& connection() const { return *connection_; }
   ServedMethod& served() const { return *served_; }
   std::uint64_t id() const { return id_; }
-  TimePoint begun_at() const { return begun_at_; }
+  TimePoint arrived_at() const { return arrived_at_; }
+  bool is_one_way() const { return served_->method->one_way; }
   bool has_failed() const { return failed_; }
   bool threw() const { return threw_; }
 
   // Where its connection lists it.
   std::size_t index = 0;
+  // Where it waits, if it does.
+  std::optional<std::uint64_t> place;
 
  private:
+  void on_deadline();
+  void give_back_memory();
   Result<void> reply(const google::protobuf::Message& message) override;
+  Result<void> write(const google::protobuf::Message& message) override;
+  Result<void> wait_for_room();
   // What the caller is told: not that something cancelled the handler, but what did.
   Error why_ended(const Error& error) const;
-  void reply_error(const Error& error);
-  Result<void> invoke();
+  void answer(const Result<void>& result);
 
+  Owner& owner_;
   // Small requests live here, larger ones spill over to the heap.
-  alignas(16) std::array<char, 2048> arena_block_;
+  static constexpr std::size_t arena_block_bytes = 2048;
+  alignas(16) std::array<char, arena_block_bytes> arena_block_;
   google::protobuf::Arena arena_;
   ServedMethod* served_ = nullptr;
   google::protobuf::Message* request_ = nullptr;
+  RequestExtension* extension_ = nullptr;  // Null when the request had none.
+  MemoryBudget* budget_ = nullptr;         // Of which it has taken something, if it has.
+  std::size_t taken_bytes_ = 0;
   ServerConnection* connection_ = nullptr;
   std::uint64_t id_ = 0;
-  std::optional<Context> context_;
+  Deadline deadline_ = Deadline::never();
+  TimePoint arrived_at_;
   coroutine::TaskRef task_;
-  TimePoint begun_at_;
+  std::int64_t room_bytes_ = 0;  // Of a stream: what may still be sent.
+  coroutine::WaitQueue room_{"room of the reader of a stream"};
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
   bool begun_ = false;  // The handler.
@@ -81,14 +110,20 @@ class Call final : public ReplySink, private coroutine::Timer {
   bool threw_ = false;
 };
 
+// Calls, recycled: as many as a busy server has at a time, not as many as it once had.
 class CallPool {
  public:
+  explicit CallPool(Call::Owner& owner) : owner_(owner) {}
+
+  // To be given back.
   Call& take();
   void give_back(Call& call);
 
  private:
-  std::vector<std::unique_ptr<Call>> all_;
-  std::vector<Call*> idle_;
+  static constexpr std::size_t idle_count_max = 1024;
+
+  Call::Owner& owner_;
+  std::vector<std::unique_ptr<Call>> idle_;
 };
 
 }  // namespace corolane::rpc::detail

@@ -13,6 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// How long a peer may take to read why it is closed.
+constexpr Duration leave_time_max = 1s;
+
 // The bytes of one frame, in a buffer that the thread's next frame reuses.
 std::span<std::byte> begin_frame(const FrameHeader& header) {
   thread_local std::vector<std::byte> buffer;
@@ -32,28 +35,42 @@ std::span<const std::byte> text_frame(FrameHeader header, std::string_view text)
   return bytes;
 }
 
+std::string_view view(const net::Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
 }  // namespace
 
-Connection::Connection(std::unique_ptr<net::Stream> stream, std::size_t payload_size_max)
-    : stream_(std::move(stream)), decoder_(payload_size_max) {}
+Connection::Connection(std::unique_ptr<net::Stream> stream, Handshake handshake,
+                       const Limits& limits)
+    : Timer([](Timer& timer) { static_cast<Connection&>(timer).on_time(); }),
+      stream_(std::move(stream)),
+      handshake_(std::move(handshake)),
+      limits_(limits),
+      decoder_(std::min(hello_bytes_max, limits.payload_bytes_max)),
+      heard_at_(now()) {}
 
 void Connection::start() {
-  send_text({.type = FrameType::hello, .call_id = hello_magic, .method_id = protocol_version}, "");
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(limits_.handshake_time_max));
+  send_text({.type = FrameType::hello, .call_id = hello_magic, .method_id = protocol_version},
+            handshake_.hello());
   stream_->set_read_sink(*this);
 }
 
 Result<void> Connection::send(FrameHeader header, const google::protobuf::MessageLite& message,
-                              Deadline deadline) {
-  const std::size_t size = message.ByteSizeLong();
+                              Deadline deadline, std::string_view extension) {
+  const std::size_t size = message.ByteSizeLong() + extension.size();
   // Both sides refuse far less: this keeps the sum within its 32 bits.
   if (size > (std::size_t{1} << 30)) {
     return Error(Code::resource_exhausted,
                  "a message of " + std::to_string(size) + " bytes is above 1 GiB");
   }
   header.payload_size = static_cast<std::uint32_t>(size);
+  header.extension_size = static_cast<std::uint32_t>(extension.size());
   const std::span<std::byte> bytes = begin_frame(header);
+  std::ranges::copy(net::bytes_of(extension), bytes.begin() + frame_header_size);
   message.SerializeWithCachedSizesToArray(
-      reinterpret_cast<std::uint8_t*>(bytes.data() + frame_header_size));
+      reinterpret_cast<std::uint8_t*>(bytes.data() + frame_header_size + extension.size()));
   return stream_->write_all(bytes, deadline);
 }
 
@@ -64,8 +81,7 @@ Result<void> Connection::send_text(FrameHeader header, std::string_view text, De
 void Connection::send_text(FrameHeader header, std::string_view text) {
   const auto written = stream_->try_write(text_frame(header, text));
   if (!written && written.error().code() == Code::resource_exhausted) {
-    stream_->close();
-    on_end(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
+    break_off(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
   }
 }
 
@@ -78,17 +94,19 @@ void Connection::say_bye(const Error& reason) {
             reason.message());
   if (state_ == State::ended) return;
   stream_->finish_writing();
-  coroutine::Scheduler::current().timers().arm(leave_timer_, Deadline::after(1s));
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(leave_time_max));
 }
 
 void Connection::close() {
   state_ = State::ended;
-  leave_timer_.cancel();
+  Timer::cancel();
   stream_->close();
 }
 
 void Connection::on_bytes(std::span<const std::byte> bytes) {
   if (state_ == State::leaving || state_ == State::ended) return;
+  heard_at_ = now();
+  asked_for_life_ = false;
   decoder_.feed(bytes);
   for (Frame frame;;) {
     const auto more = decoder_.next(frame);
@@ -105,36 +123,73 @@ void Connection::on_bytes(std::span<const std::byte> bytes) {
 void Connection::on_end(const Error& reason) {
   const State before = std::exchange(state_, State::ended);
   if (before == State::ended) return;
-  leave_timer_.cancel();
+  Timer::cancel();
   if (before != State::leaving) on_lost(reason);
   on_closed();
 }
 
 Result<void> Connection::handle(const Frame& frame) {
-  const FrameHeader& header = frame.header;
-  if (header.type == FrameType::bye) {
-    stream_->close();
-    on_end(Error(code_from_number(header.code), std::string(text_of(frame))));
-    return {};
+  switch (frame.header.type) {
+    case FrameType::bye:
+      break_off(Error(code_from_number(frame.header.code), std::string(text_of(frame))));
+      return {};
+    case FrameType::ping:
+      if (state_ != State::open) break;
+      send_text({.type = FrameType::pong}, "");
+      return {};
+    case FrameType::pong:
+      if (state_ != State::open) break;
+      return {};
+    default:
+      if (state_ == State::open) return on_frame(frame);
   }
-  if (state_ == State::open) return on_frame(frame);
-  if (header.type != FrameType::hello || header.call_id != hello_magic) {
-    return Error(Code::unauthenticated, "the first frame is no hello of corolane");
-  }
-  if (header.method_id != protocol_version) {
-    return Error(Code::unimplemented, "version " + std::to_string(header.method_id) +
-                                          " of the protocol is not spoken here, only " +
-                                          std::to_string(protocol_version));
-  }
-  state_ = State::open;
-  on_hello();
-  return {};
+  return handle_first(frame);
 }
 
-void Connection::LeaveTimer::fire(Timer& timer) {
-  Connection& connection = static_cast<LeaveTimer&>(timer).connection;
-  connection.stream_->close();
-  connection.on_end(Error(Code::unavailable, "closed after bye"));
+Result<void> Connection::handle_first(const Frame& frame) {
+  auto taken = handshake_.take(frame);
+  if (!taken) return taken.error();
+  if (*taken) send_text({.type = FrameType::auth}, view(**taken));
+  if (!handshake_.is_done() || state_ == State::ended) return {};
+  state_ = State::open;
+  decoder_.set_payload_size_max(limits_.payload_bytes_max);
+  coroutine::Scheduler::current().timers().arm(
+      *this, Deadline::at(heard_at_ + limits_.keepalive.interval));
+  return on_open();
+}
+
+void Connection::on_time() {
+  switch (state_) {
+    case State::begins:
+      return say_bye(Error(Code::deadline_exceeded, "no hello came in time"));
+    case State::open:
+      return look_for_life();
+    case State::leaving:
+      return break_off(Error(Code::unavailable, "closed after bye"));
+    case State::ended:
+      return;
+  }
+}
+
+void Connection::look_for_life() {
+  auto& timers = coroutine::Scheduler::current().timers();
+  const Duration silence = now() - heard_at_;
+  if (silence < limits_.keepalive.interval) {
+    return timers.arm(*this, Deadline::at(heard_at_ + limits_.keepalive.interval));
+  }
+  if (asked_for_life_) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(silence);
+    return break_off(Error(Code::unavailable,
+                           "the peer was silent for " + std::to_string(seconds.count()) + " s"));
+  }
+  asked_for_life_ = true;
+  timers.arm(*this, Deadline::after(limits_.keepalive.patience));
+  send_text({.type = FrameType::ping}, "");
+}
+
+void Connection::break_off(const Error& reason) {
+  stream_->close();
+  on_end(reason);
 }
 
 }  // namespace corolane::rpc::detail

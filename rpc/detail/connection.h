@@ -1,7 +1,8 @@
-// What both ends of a connection share: a stream that carries frames, and the hello.
+// What both ends of a connection share: a stream that carries frames, the handshake, signs of life.
 //
 // Cuts frames on the loop's stack and hands them to its derived class. A peer that sends what is
-// no frame, or whose hello does not fit, is closed; a server tells it why (bye) before.
+// no frame, or whose handshake does not end well and in time, is closed; a server tells it why
+// (bye) before. A peer that is silent for too long although it was asked is closed as well.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -14,24 +15,32 @@
 #include "coroutine/base/result.h"
 #include "coroutine/timer_wheel.h"
 #include "net/stream.h"
+#include "rpc/detail/handshake.h"
 #include "rpc/frame.h"
+#include "rpc/keepalive.h"
 
 namespace corolane::rpc::detail {
 
-class Connection : private net::ReadSink {
+class Connection : private net::ReadSink, private coroutine::Timer {
  public:
-  Connection(std::unique_ptr<net::Stream> stream, std::size_t payload_size_max);
+  struct Limits {
+    std::size_t payload_bytes_max;
+    Duration handshake_time_max;
+    Keepalive keepalive;
+  };
+
+  Connection(std::unique_ptr<net::Stream> stream, Handshake handshake, const Limits& limits);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   // Says hello and begins to read.
   void start();
 
-  // Sends a frame with a message. Suspends while the peer takes nothing; needs a task. Fails as
-  // net::Stream::write_all() does, or with resource_exhausted and nothing sent when the message is
-  // above 1 GiB.
+  // Sends a frame with a message, and an extension before it. Suspends while the peer takes
+  // nothing; needs a task. Fails as net::Stream::write_all() does, or with resource_exhausted and
+  // nothing sent when the message is above 1 GiB.
   Result<void> send(FrameHeader header, const google::protobuf::MessageLite& message,
-                    Deadline deadline);
+                    Deadline deadline, std::string_view extension = {});
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.
   Result<void> send_text(FrameHeader header, std::string_view text, Deadline deadline);
   // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
@@ -44,19 +53,23 @@ class Connection : private net::ReadSink {
   // Drops what is queued and closes; the derived class is not told.
   void close();
 
+  // The handshake is done, and nobody has said bye.
   bool is_open() const { return state_ == State::open; }
   // It was ended for what the peer sent.
   bool broke_protocol() const { return broke_protocol_; }
+  // When the bytes came whose frames are being handled.
+  TimePoint heard_at() const { return heard_at_; }
+  const Caller& caller() const { return handshake_.caller(); }
   net::Stream& stream() { return *stream_; }
 
  protected:
   ~Connection() = default;
 
  private:
-  enum class State { expects_hello, open, leaving, ended };
+  enum class State { begins, open, leaving, ended };
 
   // On the loop's stack: must not suspend, may close this connection but not destroy it.
-  virtual void on_hello() = 0;
+  virtual Result<void> on_open() = 0;
   // An error closes the connection, see say_bye().
   virtual Result<void> on_frame(const Frame& frame) = 0;
   // Called once, unless close() was called: no frame comes or goes any more.
@@ -67,18 +80,19 @@ class Connection : private net::ReadSink {
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
   Result<void> handle(const Frame& frame);
-
-  struct LeaveTimer : coroutine::Timer {
-    explicit LeaveTimer(Connection& leaving) : Timer(&LeaveTimer::fire), connection(leaving) {}
-    static void fire(Timer& timer);
-    Connection& connection;
-  };
+  Result<void> handle_first(const Frame& frame);
+  void on_time();
+  void look_for_life();
+  void break_off(const Error& reason);
 
   std::unique_ptr<net::Stream> stream_;
+  Handshake handshake_;
+  const Limits limits_;
   FrameDecoder decoder_;
-  State state_ = State::expects_hello;
+  State state_ = State::begins;
   bool broke_protocol_ = false;
-  LeaveTimer leave_timer_{*this};
+  bool asked_for_life_ = false;  // By a ping that nothing has answered yet.
+  TimePoint heard_at_;
 };
 
 }  // namespace corolane::rpc::detail

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
-#include "coroutine/scheduler.h"
 #include "rpc/detail/call.h"
 
 namespace corolane::rpc::detail {
@@ -27,22 +27,26 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
 }  // namespace
 
 ServerConnection::ServerConnection(Host& host, std::uint64_t id,
-                                   std::unique_ptr<net::Stream> stream,
-                                   std::size_t request_bytes_max, Deadline hello_deadline)
-    : Connection(std::move(stream), request_bytes_max), host_(host), id_(id) {
-  coroutine::Scheduler::current().timers().arm(hello_timer_, hello_deadline);
-}
+                                   std::unique_ptr<net::Stream> stream, Handshake handshake,
+                                   const Limits& limits, const Rules& rules)
+    : Connection(std::move(stream), std::move(handshake), limits),
+      host_(host),
+      id_(id),
+      rules_(rules),
+      peer_(to_string(this->stream().peer_endpoint())) {}
 
 void ServerConnection::add(Call& call) {
   call.index = calls_.size();
   calls_.push_back(&call);
+  call_ids_.push_back(call.id());
 }
 
 void ServerConnection::remove(Call& call) {
-  Call& last = *calls_.back();
-  last.index = call.index;
-  calls_[call.index] = &last;
+  calls_.back()->index = call.index;
+  calls_[call.index] = calls_.back();
   calls_.pop_back();
+  call_ids_[call.index] = call_ids_.back();
+  call_ids_.pop_back();
   // A handler may still be inside a write when its connection closes.
   if (closed_ && calls_.empty()) host_.ended(*this);
 }
@@ -56,34 +60,63 @@ void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
   send_text(error_header(call_id, error), error.message());
 }
 
-Result<void> ServerConnection::on_frame(const Frame& frame) {
-  switch (frame.header.type) {
-    case FrameType::request:
-      host_.serve(*this, frame);
-      return {};
-    case FrameType::cancel:
-      for (Call* const call : calls_) {
-        if (call->id() == frame.header.call_id) call->cancel();
-      }
-      return {};
-    default:
-      return Error(Code::invalid_argument, "a client sends requests and cancels only");
+void ServerConnection::ask_to_leave() {
+  if (is_open() && !has_left_) send_text({.type = FrameType::go_away}, "");
+}
+
+void ServerConnection::cancel_streams() {
+  for (Call* const call : std::vector(calls_)) {
+    if (call->served().method->server_streaming) call->stop();
   }
 }
 
+Result<void> ServerConnection::on_open() {
+  peer_identity_ = stream().peer_identity();
+  if (rules_.needs_peer_certificate && peer_identity_.empty()) {
+    return Error(Code::unauthenticated, "a client certificate is needed here");
+  }
+  return host_.opened(*this);
+}
+
+Result<void> ServerConnection::on_frame(const Frame& frame) {
+  switch (frame.header.type) {
+    case FrameType::request:
+      if (has_left_) return Error(Code::invalid_argument, "a request came after the last one");
+      host_.serve(*this, frame);
+      return {};
+    case FrameType::cancel:
+      if (Call* const call = find(frame.header.call_id)) call->cancel();
+      return {};
+    case FrameType::window:
+      if (Call* const call = find(frame.header.call_id)) call->give_room(frame.header.time);
+      return {};
+    case FrameType::go_away:
+      has_left_ = true;
+      return {};
+    default:
+      return Error(Code::invalid_argument, "a client sends requests and what belongs to them");
+  }
+}
+
+// One-way calls have none that an id could name.
+Call* ServerConnection::find(std::uint64_t call_id) const {
+  const auto found = std::ranges::find(call_ids_, call_id);
+  if (found == call_ids_.end()) return nullptr;
+  Call* const call = calls_[static_cast<std::size_t>(found - call_ids_.begin())];
+  return call->is_one_way() ? nullptr : call;
+}
+
 void ServerConnection::on_lost(const Error&) {
-  hello_timer_.cancel();
-  for (Call* const call : calls_) call->cancel();
+  // A copy: those that have not begun leave the list.
+  for (Call* const call : std::vector(calls_)) {
+    // Nobody waits for the end of a one-way call, so nobody is missed.
+    if (!call->is_one_way()) call->cancel();
+  }
 }
 
 void ServerConnection::on_closed() {
   closed_ = true;
   if (calls_.empty()) host_.ended(*this);
-}
-
-void ServerConnection::HelloTimer::fire(Timer& timer) {
-  static_cast<HelloTimer&>(timer).connection.say_bye(
-      Error(Code::deadline_exceeded, "no hello came in time"));
 }
 
 }  // namespace corolane::rpc::detail

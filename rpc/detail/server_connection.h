@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "coroutine/timer_wheel.h"
+#include "rpc/detail/admission.h"
 #include "rpc/detail/connection.h"
 
 namespace corolane::rpc::detail {
@@ -18,7 +19,9 @@ class ServerConnection final : public Connection {
   // The server, as far as a connection needs it. All on the loop's stack.
   class Host {
    public:
-    // A request frame: answers it or starts its handler.
+    // The handshake is done. An error keeps the client out.
+    virtual Result<void> opened(ServerConnection& connection) = 0;
+    // A request frame: answers it or takes it on.
     virtual void serve(ServerConnection& connection, const Frame& frame) = 0;
     // The connection is closed and has no call any more. It may be destroyed later.
     virtual void ended(ServerConnection& connection) = 0;
@@ -27,12 +30,23 @@ class ServerConnection final : public Connection {
     ~Host() = default;
   };
 
+  // What a listener says of all its connections.
+  struct Rules {
+    bool needs_peer_certificate = false;
+    bool serves_public_methods_only = false;
+  };
+
   ServerConnection(Host& host, std::uint64_t id, std::unique_ptr<net::Stream> stream,
-                   std::size_t request_bytes_max, Deadline hello_deadline);
+                   Handshake handshake, const Limits& limits, const Rules& rules);
 
   std::uint64_t id() const { return id_; }
-  std::size_t call_count() const { return calls_.size(); }
+  const Rules& rules() const { return rules_; }
+  // "10.1.0.7:52310".
+  std::string_view peer() const { return peer_; }
+  // By its certificate; empty without, and before the handshake is done.
+  std::string_view peer_identity() const { return peer_identity_; }
 
+  std::size_t call_count() const { return calls_.size(); }
   void add(Call& call);
   void remove(Call& call);
 
@@ -41,23 +55,32 @@ class ServerConnection final : public Connection {
   // On the loop's stack: never suspends; a client that does not read its refusals is closed.
   void refuse(std::uint64_t call_id, const Error& error);
 
- private:
-  struct HelloTimer : coroutine::Timer {
-    explicit HelloTimer(ServerConnection& silent) : Timer(&HelloTimer::fire), connection(silent) {}
-    static void fire(Timer& timer);
-    ServerConnection& connection;
-  };
+  // Asks the client to make no new calls here. It answers, and closes when it has all replies.
+  void ask_to_leave();
+  // It has answered: what it has sent until then were its last requests.
+  bool has_left() const { return has_left_; }
+  // Ends all streams that it reads: they have no natural end.
+  void cancel_streams();
 
-  void on_hello() override { hello_timer_.cancel(); }
+  // Of its calls, those that wait to begin.
+  Admission::Share waiting;
+
+ private:
+  Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;
   void on_closed() override;
+  Call* find(std::uint64_t call_id) const;
 
   Host& host_;
-  std::uint64_t id_;
+  const std::uint64_t id_;
+  const Rules rules_;
+  const std::string peer_;
+  std::string peer_identity_;
   std::vector<Call*> calls_;
+  std::vector<std::uint64_t> call_ids_;  // Of the same, close together: a cancel looks through it.
+  bool has_left_ = false;
   bool closed_ = false;
-  HelloTimer hello_timer_{*this};
 };
 
 }  // namespace corolane::rpc::detail

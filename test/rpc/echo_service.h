@@ -3,9 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
@@ -27,6 +31,12 @@ inline std::string text_above_a_frame() {
 class EchoService : public EchoBase {
  public:
   Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
+    echoed.push_back(request.text());
+    if (!echo_errors.empty()) {
+      Error error = std::move(echo_errors.front());
+      echo_errors.pop_front();
+      return error;
+    }
     return reply(request.text());
   }
   Result<EchoReply> sleep(const SleepRequest& request, rpc::Context&) override {
@@ -61,6 +71,40 @@ class EchoService : public EchoBase {
     return time;
   }
 
+  Result<void> count(const CountRequest& request, rpc::Writer<CountReply>& out,
+                     rpc::Context&) override {
+    CountReply reply;
+    reply.set_text(std::string(request.size(), 'x'));
+    for (written_count = 0; written_count < request.count(); ++written_count) {
+      reply.set_number(written_count);
+      if (auto written = out.write(reply); !written) {
+        ++cancelled_count;
+        return written;
+      }
+      if (request.milliseconds() == 0) continue;
+      auto slept = coroutine::sleep_for(std::chrono::milliseconds(request.milliseconds()));
+      if (!slept) {
+        ++cancelled_count;
+        return slept;
+      }
+    }
+    if (request.error_code() == 0) return {};
+    return Error(code_from_number(request.error_code()), "as was asked for");
+  }
+  Result<void> note(const EchoRequest& request, rpc::Context&) override {
+    if (auto slept = coroutine::sleep_for(note_time); !slept) {
+      ++cancelled_count;
+      return slept;
+    }
+    noted.push_back(request.text());
+    return {};
+  }
+
+  std::vector<std::string> noted;   // By note().
+  Duration note_time{};             // How long it takes.
+  std::uint32_t written_count = 0;  // By the last count().
+  std::vector<std::string> echoed;  // What handlers of echo() were given, in their order.
+  std::deque<Error> echo_errors;    // What the next of them return instead of a reply.
   int sleeping_count = 0;
   int cancelled_count = 0;
   TimePoint cancelled_at{};
@@ -93,13 +137,23 @@ inline FailRequest make_fail(std::uint32_t code, const std::string& text = "") {
   return request;
 }
 
+// A method of the service as a caller knows it, to be changed at will.
+inline rpc::Method echo_method(std::string_view name = "Echo") {
+  for (const rpc::Method& method : EchoService().methods()) {
+    if (std::string_view(method.full_name).ends_with("/" + std::string(name))) return method;
+  }
+  check(false, "the service has such a method");
+  return {};
+}
+
 // A server of the Echo service on a simulated network with a latency of a millisecond.
 class EchoWorld {
  public:
-  explicit EchoWorld(rpc::Server::Options options = {}, sim::SimulatedNetwork::Options wire = {})
+  explicit EchoWorld(rpc::Server::Options options = {}, sim::SimulatedNetwork::Options wire = {},
+                     rpc::Server::ListenOptions door = {})
       : network(wire), server(network, options) {
     check(server.add(service).has_value(), "the service can be added");
-    auto endpoint = server.listen({"server", 1});
+    auto endpoint = server.listen({"server", 1}, door);
     check(endpoint.has_value(), "the server listens");
   }
 

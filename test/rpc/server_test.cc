@@ -16,6 +16,7 @@
 #include "rpc/frame.h"
 #include "rpc/service.h"
 #include "test/rpc/echo_service.h"
+#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {
@@ -72,7 +73,7 @@ TEST(ServerTest, ServiceThatIsAddedTwiceIsRefused) {
 }
 
 TEST(ServerTest, CallsAboveTheLimitOfAConnectionAreRefusedWithoutATask) {
-  EchoWorld world({.calls_per_connection_max = 2, .retry_after = 70ms});
+  EchoWorld world({.calls_per_connection_max = 2, .admission = {.retry_after = 70ms}});
   auto connection = world.connect();
   EchoClient client(*connection);
   coroutine::TaskGroup callers;
@@ -82,7 +83,7 @@ TEST(ServerTest, CallsAboveTheLimitOfAConnectionAreRefusedWithoutATask) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   const auto created = coroutine::Scheduler::current().statistics().created_count;
 
-  const auto refused = client.echo(make_echo(""));
+  const auto refused = client.echo(make_echo(""), {.deadline = Deadline::after(50ms)});
 
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::resource_exhausted);
@@ -94,6 +95,22 @@ TEST(ServerTest, CallsAboveTheLimitOfAConnectionAreRefusedWithoutATask) {
   EXPECT_EQ(statistics_of(statistics, "corolane.test.Echo/Echo").refused_count, 1u);
   EXPECT_EQ(statistics_of(statistics, "corolane.test.Echo/Echo").call_count, 1u);
   EXPECT_EQ(statistics_of(statistics, "corolane.test.Echo/Sleep").call_count, 2u);
+}
+
+TEST(ServerTest, LargeRequestsAreRefusedWhenTheirMemoryIsUsedUp) {
+  EchoWorld world({.decoded_bytes_max = 100'000});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const std::string large(60'000, 'x');
+  auto first = coroutine::spawn("first", [&] { return client.sleep(make_sleep(100ms, large)); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+
+  const auto second = client.sleep(make_sleep(100ms, large));
+  EXPECT_THAT(second, fails_with(Code::resource_exhausted));
+  EXPECT_TRUE(client.echo(make_echo("a small one")));
+
+  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(client.sleep(make_sleep(1ms, large)));
 }
 
 TEST(ServerTest, ClosedClientCancelsItsHandlers) {

@@ -12,7 +12,11 @@ class Random {
  public:
   // Takes the seed from COROTEST_SEED, or a fresh one; prints it.
   Random();
+  // A test that goes through many seeds names the one that failed itself; nothing is printed.
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
 
+  // A seed for another one.
+  std::uint64_t any() { return engine_(); }
   // Uniform in [0, bound); `bound` is at least 1.
   std::uint64_t below(std::uint64_t bound);
   bool one_in(std::uint64_t count) { return below(count) == 0; }

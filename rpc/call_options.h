@@ -1,0 +1,25 @@
+// What a caller may say of one call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "coroutine/base/deadline.h"
+
+namespace corolane::rpc {
+
+struct CallOptions {
+  // Until when to wait. Without one the method's own timeout counts from now; Deadline::never()
+  // has to be spelled out. Inside a handler no call outlasts the handler's own deadline.
+  std::optional<Deadline> deadline = {};
+
+  // Calls of one client with the same key, other than zero, reach the server in the order in which
+  // they were made, also when one has to be tried again: later ones wait behind it.
+  std::uint64_t order_key = 0;
+
+  // Who calls, for the filters of the server: a token of theirs. Valid during the call.
+  std::string_view authorization = {};
+};
+
+}  // namespace corolane::rpc

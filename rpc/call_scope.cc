@@ -1,0 +1,30 @@
+#include "rpc/call_scope.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "coroutine/task_local.h"
+
+namespace corolane::rpc {
+namespace {
+
+using coroutine::Inheritance;
+using coroutine::TaskLocal;
+
+constexpr Duration margin_max = std::chrono::milliseconds(10);
+
+constinit TaskLocal<CallScope, Inheritance::copy> call_scope;
+
+}  // namespace
+
+const CallScope* CallScope::current() { return call_scope.get(); }
+
+CallScope& CallScope::enter(const CallScope& scope) { return call_scope.set(scope); }
+
+Deadline CallScope::before(Deadline handler_deadline, TimePoint now) {
+  if (handler_deadline.is_never() || handler_deadline.time() <= now) return handler_deadline;
+  const Duration left = handler_deadline.time() - now;
+  return Deadline::at(handler_deadline.time() - std::min(margin_max, left / 10));
+}
+
+}  // namespace corolane::rpc

@@ -1,0 +1,28 @@
+// What a handler hands down to the calls that it makes, without naming it: how long it has left
+// itself, and the trace in which it is.
+//
+// A task-local value, set by the server while a handler runs and inherited by the tasks that the
+// handler spawns. Client::call() reads it.
+#pragma once
+
+#include "coroutine/base/deadline.h"
+#include "rpc/trace_context.h"
+
+namespace corolane::rpc {
+
+struct CallScope {
+  // Of the calls made here: some time before the handler's own, so that it can still answer when a
+  // callee uses up all that it is given.
+  Deadline deadline = Deadline::never();
+  TraceContext trace = {};
+
+  // The running task's; null outside of handlers.
+  static const CallScope* current();
+  static CallScope& enter(const CallScope& scope);
+
+  // How much earlier than the handler's deadline that of its calls is: a tenth of what is left, at
+  // most ten milliseconds, which is a way through a data centre and a turn of a busy loop.
+  static Deadline before(Deadline handler_deadline, TimePoint now);
+};
+
+}  // namespace corolane::rpc

@@ -1,0 +1,57 @@
+// Keeps calls of the same order key in the order in which they were made, on their way out.
+//
+// A call takes a place when it is made. It may be sent when all earlier ones of its key have been
+// sent or are gone; one that has to be sent again goes back to its place, and later ones wait. That
+// is refused when one of those was sent meanwhile: the server has seen it first.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::rpc::detail {
+
+class CallOrder {
+  struct Lane {
+    std::uint64_t last_made = 0;
+    std::uint64_t last_sent = 0;
+    std::set<std::uint64_t> unsent;
+    std::size_t place_count = 0;
+    coroutine::WaitQueue turn{"rpc calls before it"};
+  };
+
+ public:
+  // One call's. Without a key, zero, it is always its turn.
+  class Place {
+   public:
+    Place(CallOrder& order, std::uint64_t key);
+    ~Place();
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    // Suspends. Fails with deadline_exceeded or cancelled.
+    Result<void> wait_for_turn(Deadline deadline);
+    // It is appended to the output before its task suspends again.
+    void sent();
+    // It is to be sent again: false when a later one overtook it.
+    bool take_back();
+
+   private:
+    void leave();
+
+    CallOrder& order_;
+    const std::uint64_t key_;
+    Lane* lane_ = nullptr;  // Null without a key.
+    std::uint64_t number_ = 0;
+  };
+
+ private:
+  // By key, as long as calls of it are made.
+  std::unordered_map<std::uint64_t, Lane> lanes_;
+};
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,253 @@
+#include "rpc/detail/dispatcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "net/crypto.h"
+#include "rpc/call_scope.h"
+#include "rpc/detail/server_connection.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::uint64_t random_seed(std::uint64_t wanted) {
+  if (wanted != 0) return wanted;
+  std::array<std::byte, 8> bytes;
+  net::fill_with_random_bytes(bytes);
+  return std::bit_cast<std::uint64_t>(bytes);
+}
+
+Deadline deadline_of(const Frame& frame, const Method& method, TimePoint arrived_at) {
+  // Streams may have no end; whoever waits for one reply does so with a limit.
+  if (frame.header.time == 0) {
+    return method.server_streaming ? Deadline::never() : Deadline::at(arrived_at + method.timeout);
+  }
+  return Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const Server::Options& options)
+    : options_(options),
+      admission_(options.admission),
+      memory_(options.decoded_bytes_max),
+      jitter_(random_seed(options.random_seed)),
+      calls_(*this) {}
+
+void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
+  ServedMethod* const served = methods_.find(frame.header.method_id);
+  const bool is_hidden = served != nullptr && connection.rules().serves_public_methods_only &&
+                         !served->method->is_public;
+  if (served == nullptr || is_hidden) {
+    connection.refuse(frame.header.call_id,
+                      Error(Code::unimplemented, "the server has no such method"));
+    return;
+  }
+  if (auto taken = take_on(connection, *served, frame); !taken) {
+    ++served->statistics.refused_count;
+    if (!served->method->one_way) connection.refuse(frame.header.call_id, taken.error());
+  }
+}
+
+Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& served,
+                                 const Frame& frame) {
+  const TimePoint arrived_at = connection.heard_at();
+  const Deadline deadline = deadline_of(frame, *served.method, arrived_at);
+  if (auto may = check_may_begin(connection, served); !may) return may;
+  const auto verdict = admission_.judge(served.method->priority, connection.waiting, served.waiting,
+                                        beginning_count_, deadline, arrived_at);
+  if (!verdict.is_admitted) return refusal("the server is overloaded", verdict.delay);
+
+  Call& call = calls_.take();
+  if (auto parsed = call.parse(served, frame, memory_); !parsed) {
+    calls_.give_back(call);
+    return parsed;
+  }
+  call.accept(connection, frame.header.call_id, deadline, arrived_at);
+  if (admission_.waiting_count() > 0 || beginning_count_ >= admission_.beginning_max()) {
+    wait_for_turn(call);
+  } else if (auto begun = begin(call); !begun) {
+    calls_.give_back(call);
+    return begun;
+  }
+  connection.add(call);
+  ++served.statistics.running_count;
+  ++running_count_;
+  return {};
+}
+
+Result<void> Dispatcher::check_may_begin(const ServerConnection& connection,
+                                         const ServedMethod& served) const {
+  if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
+  if (connection.call_count() >= options_.calls_per_connection_max) {
+    return Error(Code::resource_exhausted, std::to_string(options_.calls_per_connection_max) +
+                                               " calls of this connection are running already")
+        .with_retry_after(options_.admission.retry_after);
+  }
+  if (served.statistics.running_count >= options_.calls_per_method_max) {
+    return Error(Code::resource_exhausted, std::to_string(options_.calls_per_method_max) +
+                                               " calls of " + served.method->full_name +
+                                               " are running already")
+        .with_retry_after(options_.admission.retry_after);
+  }
+  return {};
+}
+
+Error Dispatcher::refusal(const std::string& why, Duration delay) {
+  const Duration least = std::max<Duration>(options_.admission.retry_after, delay);
+  return Error(Code::resource_exhausted, why)
+      .with_retry_after(std::chrono::ceil<std::chrono::milliseconds>(least + jitter_.up_to(least)));
+}
+
+void Dispatcher::wait_for_turn(Call& call) {
+  call.place = ring_of(call).push(call);
+  admission_.waits(call.served().method->priority, call.connection().waiting,
+                   call.served().waiting);
+}
+
+Result<void> Dispatcher::begin(Call& call) {
+  auto task = handlers_.spawn(call.served().method->full_name, [this, &call] { run(call); },
+                              {.stack_size_bytes = call.served().method->stack_size_bytes});
+  if (!task) {
+    return refusal(std::move(task.error()).with_context("no stack").message(), Duration::zero());
+  }
+  call.bind(*task);
+  ++beginning_count_;
+  return {};
+}
+
+// As many as may have a stack, the important ones first.
+void Dispatcher::begin_waiting(TimePoint now) {
+  for (std::size_t i = 0; i < priority_count; ++i) {
+    CallRing& ring = waiting_[i];
+    if (ring.empty()) continue;
+    const TimePoint oldest_arrival = ring.front().arrived_at();
+    while (!ring.empty() && beginning_count_ < admission_.beginning_max()) {
+      Call& call = ring.pop();
+      call.place.reset();
+      admission_.leaves(call.served().method->priority, call.connection().waiting,
+                        call.served().waiting);
+      if (auto begun = begin(call); !begun) {
+        call.refuse(begun.error());
+        finish(call);
+      }
+    }
+    admission_.note_wait(static_cast<Priority>(i), oldest_arrival, now);
+    if (!ring.empty()) return;
+  }
+}
+
+// One call mostly begins where another one has just ended: a look at the clock that can be saved.
+TimePoint Dispatcher::time_of_begin() const {
+  const bool is_just_behind = coroutine::Scheduler::current().switch_count() == last_end_count_ + 1;
+  return is_just_behind ? last_end_ : now();
+}
+
+void Dispatcher::run(Call& call) {
+  const TimePoint begun_at = time_of_begin();
+  --beginning_count_;
+  admission_.note_begun(begun_at, beginning_count_ > 0);
+  if (admission_.waiting_count() > 0 && beginning_count_ <= admission_.beginning_max() / 2) {
+    begin_waiting(begun_at);
+  }
+  call.run(filters_, begun_at);
+  finish(call);
+  last_end_count_ = coroutine::Scheduler::current().switch_count();
+}
+
+void Dispatcher::finish(Call& call) {
+  Server::MethodStatistics& method = call.served().statistics;
+  ++method.call_count;
+  --method.running_count;
+  --running_count_;
+  if (call.has_failed()) ++method.error_count;
+  if (call.threw()) ++stray_exception_count_;
+  last_end_ = now();
+  const auto latency =
+      std::chrono::duration_cast<std::chrono::microseconds>(last_end_ - call.arrived_at());
+  method.latency_us.record(static_cast<std::uint64_t>(latency.count()));
+  ServerConnection& connection = call.connection();
+  connection.remove(call);
+  calls_.give_back(call);
+}
+
+// It has no task, so it waits; or it never came so far.
+void Dispatcher::gave_up(Call& call) {
+  if (!call.place) return;
+  ring_of(call).leave(*call.place);
+  admission_.leaves(call.served().method->priority, call.connection().waiting,
+                    call.served().waiting);
+  finish(call);
+}
+
+Result<void> Dispatcher::drain(Deadline deadline) {
+  auto drained = handlers_.join(deadline);
+  if (!drained) handlers_.cancel_and_join();
+  return drained;
+}
+
+Result<void> Dispatcher::call(const Method& method, const google::protobuf::Message& request,
+                              const Context::Facts& facts, ReplySink& sink) {
+  ServedMethod* const served = methods_.find(method.id);
+  if (served == nullptr) return Error(Code::unimplemented, "the server has no such method");
+  Server::MethodStatistics& statistics = served->statistics;
+  const TimePoint arrived_at = now();
+  const auto verdict = admission_.judge(method.priority, called_here_, served->waiting,
+                                        beginning_count_, facts.deadline, arrived_at);
+  if (refuses_all_ || !verdict.is_admitted) {
+    ++statistics.refused_count;
+    if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
+    return refusal("the server is overloaded", verdict.delay);
+  }
+
+  ++statistics.running_count;
+  ++running_count_;
+  bool threw = false;
+  // A task of its own: on a stack of the size that the method asks for, and to be cancelled.
+  auto handler = coroutine::spawn(
+      method.full_name,
+      [&]() -> Result<void> {
+        CallScope::enter(
+            {.deadline = CallScope::before(facts.deadline, arrived_at), .trace = facts.trace});
+        Context context(method, request, facts);
+        return invoke_filtered(filters_, *served, request, context, sink, threw);
+      },
+      {.stack_size_bytes = method.stack_size_bytes});
+  auto result = handler.join(facts.deadline);
+  if (!handler.is_done()) {
+    const bool is_late = facts.deadline.has_passed();
+    handler.cancel();
+    handler = {};
+    if (is_late) {
+      result = Error(Code::deadline_exceeded,
+                     std::string(method.full_name) + " did not end within its deadline")
+                   .with_maybe_executed();
+    }
+  }
+  ++statistics.call_count;
+  --statistics.running_count;
+  --running_count_;
+  if (!result) ++statistics.error_count;
+  if (threw) ++stray_exception_count_;
+  const auto latency = std::chrono::duration_cast<std::chrono::microseconds>(now() - arrived_at);
+  statistics.latency_us.record(static_cast<std::uint64_t>(latency.count()));
+  return result;
+}
+
+void Dispatcher::count_into(Server::Statistics& statistics) const {
+  statistics.running_count = running_count_;
+  statistics.stray_exception_count = stray_exception_count_;
+  statistics.waiting_count = admission_.waiting_count();
+  for (const auto& served : methods_.all()) statistics.methods.push_back(served->statistics);
+  std::ranges::sort(statistics.methods, {}, [](const Server::MethodStatistics& method) {
+    return std::string_view(method.full_name);
+  });
+}
+
+}  // namespace corolane::rpc::detail

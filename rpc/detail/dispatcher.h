@@ -1,0 +1,82 @@
+// Takes requests on and runs them: admission, the queue of those that wait, a task for each, and
+// what is counted about them.
+//
+// A request that may begin at once gets its task at once. Otherwise it waits here without a stack,
+// and each call that begins makes room for one that waits: the important ones first.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "coroutine/task_group.h"
+#include "rpc/detail/admission.h"
+#include "rpc/detail/call.h"
+#include "rpc/detail/call_ring.h"
+#include "rpc/detail/jitter.h"
+#include "rpc/detail/memory_budget.h"
+#include "rpc/detail/served_method.h"
+#include "rpc/server.h"
+
+namespace corolane::rpc::detail {
+
+class Dispatcher final : private Call::Owner {
+ public:
+  explicit Dispatcher(const Server::Options& options);
+
+  Result<void> add(Service& service) { return methods_.add(service); }
+  void add_filter(ServerFilter filter) { filters_.push_back(std::move(filter)); }
+  const ServedMethods& methods() const { return methods_; }
+
+  // On the loop's stack: takes the request on or answers it with an error.
+  void serve(ServerConnection& connection, const Frame& frame);
+
+  // A call that came another way. Suspends until it has ended. Fails as a call by frame would.
+  Result<void> call(const Method& method, const google::protobuf::Message& request,
+                    const Context::Facts& facts, ReplySink& sink);
+
+  // From now on requests are refused.
+  void refuse_all() { refuses_all_ = true; }
+  // Suspends until all calls have ended; at the deadline those that are left are cancelled, which
+  // is deadline_exceeded.
+  Result<void> drain(Deadline deadline);
+
+  void count_into(Server::Statistics& statistics) const;
+
+ private:
+  Result<void> take_on(ServerConnection& connection, ServedMethod& served, const Frame& frame);
+  Result<void> check_may_begin(const ServerConnection& connection,
+                               const ServedMethod& served) const;
+  Error refusal(const std::string& why, Duration delay);
+  void wait_for_turn(Call& call);
+  Result<void> begin(Call& call);
+  void begin_waiting(TimePoint now);
+  void run(Call& call);
+  TimePoint time_of_begin() const;
+  void finish(Call& call);
+  void gave_up(Call& call) override;
+  CallRing& ring_of(const Call& call) {
+    return waiting_[static_cast<std::size_t>(call.served().method->priority)];
+  }
+
+  const Server::Options options_;
+  ServedMethods methods_;
+  std::vector<ServerFilter> filters_;
+  Admission admission_;
+  MemoryBudget memory_;  // Of requests that are waiting or served.
+  std::array<CallRing, priority_count> waiting_;
+  std::size_t beginning_count_ = 0;  // Calls with a task that has not run yet.
+  Jitter jitter_;
+  bool refuses_all_ = false;
+  // When the last call ended, and what Scheduler::switch_count() was then.
+  TimePoint last_end_{};
+  std::uint64_t last_end_count_ = 0;
+  std::uint64_t running_count_ = 0;
+  std::uint64_t stray_exception_count_ = 0;
+  Admission::Share called_here_;
+  CallPool calls_;
+  coroutine::TaskGroup handlers_;
+};
+
+}  // namespace corolane::rpc::detail

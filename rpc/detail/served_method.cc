@@ -1,0 +1,88 @@
+#include "rpc/detail/served_method.h"
+
+#include <bit>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "rpc/frame.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+// The filters that are left, around the handler.
+struct Chain {
+  Result<void> run(std::size_t index) {
+    if (index == filters.size()) {
+      return served.method->invoke(*served.service, request, context, sink);
+    }
+    return filters[index](
+        context,
+        Next([](void* chain, std::size_t next) { return static_cast<Chain*>(chain)->run(next); },
+             this, index + 1));
+  }
+
+  std::span<const ServerFilter> filters;
+  const ServedMethod& served;
+  const google::protobuf::Message& request;
+  Context& context;
+  ReplySink& sink;
+};
+
+Error thrown(const ServedMethod& served, const std::string& what) {
+  return Error(Code::internal, std::string(served.method->full_name) + " threw an exception" + what)
+      .with_maybe_executed();
+}
+
+}  // namespace
+
+Result<void> ServedMethods::add(Service& service) {
+  for (const Method& method : service.methods()) {
+    const ServedMethod* const found = find(method.id);
+    if (found == nullptr) continue;
+    return Error(Code::already_exists, std::string(method.full_name) + " has the same id as " +
+                                           found->method->full_name +
+                                           ": is the service added twice?");
+  }
+  for (const Method& method : service.methods()) {
+    all_.push_back(std::make_unique<ServedMethod>(
+        ServedMethod{.method = &method,
+                     .service = &service,
+                     .statistics = {.full_name = method.full_name, .latency_us = {}}}));
+  }
+  index_all();
+  services_.push_back(&service);
+  return {};
+}
+
+void ServedMethods::index_all() {
+  by_id_.assign(std::bit_ceil(2 * all_.size() + 1), nullptr);
+  for (const auto& served : all_) {
+    std::size_t place = served->method->id & (by_id_.size() - 1);
+    while (by_id_[place] != nullptr) place = (place + 1) & (by_id_.size() - 1);
+    by_id_[place] = served.get();
+  }
+}
+
+ServedMethod* ServedMethods::find(std::string_view full_name) const {
+  ServedMethod* const found = find(method_id(full_name));
+  return found != nullptr && full_name == found->method->full_name ? found : nullptr;
+}
+
+Result<void> invoke_filtered(std::span<const ServerFilter> filters, const ServedMethod& served,
+                             const google::protobuf::Message& request, Context& context,
+                             ReplySink& sink, bool& threw) {
+  try {
+    return Chain{
+        .filters = filters, .served = served, .request = request, .context = context, .sink = sink}
+        .run(0);
+  } catch (const std::exception& exception) {
+    threw = true;
+    return thrown(served, std::string(": ") + exception.what());
+  } catch (...) {
+    threw = true;
+    return thrown(served, "");
+  }
+}
+
+}  // namespace corolane::rpc::detail

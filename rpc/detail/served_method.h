@@ -1,0 +1,65 @@
+// A method as a server has it: who serves it, and what came of its calls.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/result.h"
+#include "rpc/detail/admission.h"
+#include "rpc/filter.h"
+#include "rpc/server.h"
+#include "rpc/service.h"
+
+namespace corolane::rpc {
+
+class RequestExtension;
+
+namespace detail {
+
+struct ServedMethod {
+  const Method* method;
+  Service* service;
+  Server::MethodStatistics statistics;
+  Admission::Share waiting = {};
+};
+
+// All methods of a server. Each stays where it is.
+class ServedMethods {
+ public:
+  // Two methods of the same id are already_exists, and nothing is added.
+  Result<void> add(Service& service);
+
+  // Null when there is none.
+  ServedMethod* find(std::uint64_t id) const {
+    if (by_id_.empty()) return nullptr;
+    std::size_t place = id & (by_id_.size() - 1);
+    while (by_id_[place] != nullptr && by_id_[place]->method->id != id) {
+      place = (place + 1) & (by_id_.size() - 1);
+    }
+    return by_id_[place];
+  }
+  ServedMethod* find(std::string_view full_name) const;
+
+  const std::vector<std::unique_ptr<ServedMethod>>& all() const { return all_; }
+  const std::vector<const Service*>& services() const { return services_; }
+
+ private:
+  void index_all();
+
+  std::vector<const Service*> services_;
+  std::vector<std::unique_ptr<ServedMethod>> all_;
+  // By the low bits of the id, which is a good hash, or the next free place behind them: at most
+  // half full, a power of two.
+  std::vector<ServedMethod*> by_id_;
+};
+
+// The filters around the handler. Suspends; an exception that escapes any of them is `internal`,
+// and sets `threw`.
+Result<void> invoke_filtered(std::span<const ServerFilter> filters, const ServedMethod& served,
+                             const google::protobuf::Message& request, Context& context,
+                             ReplySink& sink, bool& threw);
+
+}  // namespace detail
+}  // namespace corolane::rpc

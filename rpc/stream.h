@@ -1,0 +1,88 @@
+// Methods that answer with a stream of messages, written and read as linear code.
+//
+//   // The server:
+//   Result<void> Chess::watch(const WatchRequest& request, rpc::Writer<Event>& events,
+//                             rpc::Context&) {
+//     for (const Event& event : history(request.game())) {
+//       if (auto written = events.write(event); !written) return written;
+//     }
+//     return {};
+//   }
+//
+//   // The client:
+//   auto events = chess.watch(request, {.deadline = Deadline::never()});
+//   for (Event event; events.read(event);) show(event);
+//   return events.finish();
+//
+// The writer may be ahead of the reader by a window of 64 KiB; then it suspends. A reader that goes
+// away, or whose deadline passes, cancels the handler.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <memory>
+
+#include "coroutine/base/result.h"
+#include "rpc/call_options.h"
+#include "rpc/service.h"
+
+namespace corolane::rpc {
+
+class Client;
+namespace detail {
+class ClientStream;
+}
+
+template <typename T>
+class Writer {
+ public:
+  explicit Writer(ReplySink& sink) : sink_(&sink) {}
+
+  // Suspends while the reader is a window behind. Fails with cancelled when nobody reads any more
+  // or the deadline of the call has passed: return it then; and with resource_exhausted when the
+  // message fits no frame.
+  Result<void> write(const T& message) { return sink_->write(message); }
+
+ private:
+  ReplySink* sink_;
+};
+
+// A Reader of whatever type; move-only.
+class StreamCall {
+ public:
+  // Suspends while there is no connection, or no room on it. What goes wrong is told by finish().
+  StreamCall(Client& client, const Method& method, const google::protobuf::Message& request,
+             const CallOptions& options);
+  // A stream that has not ended is given up: its handler is cancelled.
+  ~StreamCall();
+  StreamCall(StreamCall&&) noexcept;
+  StreamCall& operator=(StreamCall&&) noexcept;
+
+  bool read(google::protobuf::Message& message);
+  Result<void> finish();
+
+ private:
+  std::unique_ptr<detail::ClientStream> stream_;
+};
+
+template <typename T>
+class Reader {
+ public:
+  // `client` outlives it.
+  Reader(Client& client, const Method& method, const google::protobuf::Message& request,
+         const CallOptions& options)
+      : call_(client, method, request, options) {}
+
+  // Suspends until the next message is there and puts it into `message`; false when none comes any
+  // more, which finish() explains.
+  bool read(T& message) { return call_.read(message); }
+
+  // How the stream ended: with the handler's own error or the runtime's, as Client::call() does.
+  // One that has not ended is given up, which is `cancelled`. Never suspends.
+  Result<void> finish() { return call_.finish(); }
+
+ private:
+  StreamCall call_;
+};
+
+}  // namespace corolane::rpc

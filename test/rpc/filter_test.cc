@@ -1,0 +1,142 @@
+// Filters around calls, of servers and of clients.
+#include "rpc/filter.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "test/rpc/echo_service.h"
+#include "test/support/matchers.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A server whose filters are added before it listens.
+class FilterTest : public testing::Test {
+ protected:
+  void serve() {
+    check(server_.add(service_).has_value(), "the service can be added");
+    check(server_.listen({"server", 1}).has_value(), "the server listens");
+  }
+  std::unique_ptr<rpc::Client> connect(rpc::Client::Options options = {}) {
+    auto client =
+        rpc::Client::connect(network_, {"server", 1}, Deadline::after(1s), std::move(options));
+    check(client.has_value(), "the client connects");
+    return std::move(*client);
+  }
+  rpc::ServerFilter log_as(const std::string& name) {
+    return [this, name](rpc::Context&, const rpc::Next& next) {
+      log_.push_back(name + " before");
+      auto result = next();
+      log_.push_back(name + " after");
+      return result;
+    };
+  }
+
+  sim::SimulatedNetwork network_;
+  EchoService service_;
+  rpc::Server server_{network_};
+  std::vector<std::string> log_;
+};
+
+TEST_F(FilterTest, FirstOneIsOutermost) {
+  server_.add_filter(log_as("a"));
+  server_.add_filter(log_as("b"));
+  serve();
+  auto client = connect();
+  EXPECT_TRUE(EchoClient(*client).echo(make_echo("")));
+  EXPECT_EQ(log_, (std::vector<std::string>{"a before", "b before", "b after", "a after"}));
+}
+
+TEST_F(FilterTest, FilterOfAServerMayRefuse) {
+  server_.add_filter([](rpc::Context& call, const rpc::Next& next) -> Result<void> {
+    if (call.authorization() != "let me in") return Error(Code::unauthenticated, "who are you?");
+    return next();
+  });
+  serve();
+  auto client = connect();
+  EXPECT_THAT(EchoClient(*client).echo(make_echo("")), fails_with(Code::unauthenticated));
+  EXPECT_TRUE(service_.echoed.empty());
+  EXPECT_TRUE(EchoClient(*client).echo(make_echo(""), {.authorization = "let me in"}));
+}
+
+TEST_F(FilterTest, FilterSeesTheCallAndItsOutcome) {
+  std::string seen;
+  server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    auto result = next();
+    seen = std::string(call.method()) + " " + call.request().ShortDebugString() + " " +
+           std::string(call.peer().substr(0, 7)) + " " +
+           (result ? "ok" : std::string(to_string(result.error().code())));
+    return result;
+  });
+  serve();
+  auto client = connect();
+  EXPECT_FALSE(EchoClient(*client).fail(make_fail(5, "gone")));
+  EXPECT_EQ(seen, "corolane.test.Echo/Fail code: 5 text: \"gone\" client: not_found");
+}
+
+TEST_F(FilterTest, FilterThatThrowsIsAnInternalError) {
+  server_.add_filter([](rpc::Context&, const rpc::Next&) -> Result<void> {
+    throw std::runtime_error("a filter with a hole");
+  });
+  serve();
+  auto client = connect();
+  EXPECT_THAT(EchoClient(*client).echo(make_echo("")), fails_with(Code::internal));
+  EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
+}
+
+TEST_F(FilterTest, FilterMaySuspend) {
+  server_.add_filter([](rpc::Context&, const rpc::Next& next) -> Result<void> {
+    if (auto slept = coroutine::sleep_for(50ms); !slept) return slept;
+    return next();
+  });
+  serve();
+  auto client = connect();
+  EXPECT_THAT(EchoClient(*client).echo(make_echo(""), {.deadline = Deadline::after(20ms)}),
+              fails_with(Code::deadline_exceeded));
+  EXPECT_TRUE(EchoClient(*client).echo(make_echo("")));
+}
+
+TEST_F(FilterTest, FilterOfAClientMayChangeTheOptionsAndSeesOneCallHoweverOftenItIsTried) {
+  serve();
+  int count = 0;
+  auto client =
+      connect({.filters = {[&](rpc::OutgoingCall& call, const rpc::Next& next) -> Result<void> {
+                 ++count;
+                 EXPECT_EQ(call.peer, "server:1");
+                 call.options.deadline = Deadline::after(1s);
+                 return next();
+               }}});
+  service_.echo_errors = {Error(Code::unavailable, "")};
+  EXPECT_TRUE(EchoClient(*client).echo(make_echo("")));
+  EXPECT_EQ(count, 1);
+  const auto left = EchoClient(*client).time_left(make_echo(""));
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->microseconds(), 1'000'000u);
+}
+
+TEST_F(FilterTest, TraceOfAClientReachesTheServer) {
+  rpc::TraceContext seen;
+  server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    seen = call.trace();
+    return next();
+  });
+  serve();
+  rpc::TraceContext sent{.span_id = 17, .is_sampled = true};
+  sent.trace_id[3] = std::byte{9};
+  auto client =
+      connect({.filters = {[&](rpc::OutgoingCall& call, const rpc::Next& next) -> Result<void> {
+                 call.trace = sent;
+                 return next();
+               }}});
+  EXPECT_TRUE(EchoClient(*client).echo(make_echo("")));
+  EXPECT_EQ(seen, sent);
+}
+
+}  // namespace
+}  // namespace corolane::test

@@ -1,0 +1,81 @@
+// Methods without a reply.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "test/rpc/echo_service.h"
+#include "test/support/matchers.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(OneWayTest, CallerGoesOnAtOnce) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  const TimePoint start = now();
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(client.note(make_echo(std::to_string(i))));
+  EXPECT_EQ(now(), start);
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  ASSERT_EQ(world.service.noted.size(), 100u);
+  EXPECT_EQ(world.service.noted.back(), "99");
+}
+
+TEST(OneWayTest, HandlerOutlivesTheConnectionOfItsCaller) {
+  EchoWorld world;
+  world.service.note_time = 100ms;
+  {
+    auto connection = world.connect();
+    EXPECT_TRUE(EchoClient(*connection).note(make_echo("kept")));
+    ASSERT_TRUE(coroutine::sleep_for(10ms));
+  }
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  EXPECT_EQ(world.service.noted, (std::vector<std::string>{"kept"}));
+  EXPECT_EQ(world.service.cancelled_count, 0);
+  EXPECT_EQ(world.server.statistics().connection_count, 0u);
+}
+
+TEST(OneWayTest, DeadlineEndsTheHandler) {
+  EchoWorld world;
+  world.service.note_time = 1h;
+  auto connection = world.connect();
+  EXPECT_TRUE(EchoClient(*connection).note(make_echo("late"), {.deadline = Deadline::after(50ms)}));
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_EQ(world.service.cancelled_count, 1);
+}
+
+TEST(OneWayTest, DrainWaitsForHandlers) {
+  EchoWorld world;
+  world.service.note_time = 100ms;
+  auto connection = world.connect();
+  EXPECT_TRUE(EchoClient(*connection).note(make_echo("kept")));
+  ASSERT_TRUE(coroutine::yield());
+  EXPECT_TRUE(world.server.stop(Deadline::after(5s)));
+  EXPECT_EQ(world.service.noted.size(), 1u);
+}
+
+TEST(OneWayTest, WithoutAServerItFails) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EXPECT_TRUE(world.server.stop(Deadline::after(1s)));
+  EXPECT_THAT(EchoClient(*connection).note(make_echo("lost")), fails_with(Code::unavailable));
+}
+
+TEST(OneWayTest, NothingIsAnswered) {
+  EchoWorld world({.calls_per_connection_max = 1});
+  world.service.note_time = 100ms;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(client.note(make_echo("")));  // Four are refused.
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_EQ(world.service.noted.size(), 1u);
+  EXPECT_TRUE(connection->is_connected());
+  EXPECT_TRUE(client.echo(make_echo("")));
+}
+
+}  // namespace
+}  // namespace corolane::test

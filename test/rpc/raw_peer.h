@@ -1,0 +1,101 @@
+// A client that speaks in frames: for what no rpc::Client would say.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "net/stream.h"
+#include "rpc/frame.h"
+#include "rpc/wire.pb.h"
+#include "test/rpc/echo_service.h"
+
+namespace corolane::test {
+
+class RawPeer {
+ public:
+  explicit RawPeer(EchoWorld& world) : RawPeer(world.network) {}
+  explicit RawPeer(net::Network& network) {
+    auto stream = network.connect({"server", 1}, Deadline::after(std::chrono::seconds(1)));
+    check(stream.has_value(), "the raw stream connects");
+    stream_ = std::move(*stream);
+  }
+
+  struct HelloParts {
+    std::string cluster = {};
+    std::string caller_id = {};
+    std::uint64_t caller_connection = 0;
+    std::string nonce = {};
+  };
+  void say_hello(const HelloParts& parts) {
+    rpc::Hello hello;
+    hello.set_cluster(parts.cluster);
+    hello.set_caller_id(parts.caller_id);
+    hello.set_caller_connection(parts.caller_connection);
+    hello.set_nonce(parts.nonce);
+    own_hello = hello.SerializeAsString();
+    send({.type = rpc::FrameType::hello,
+          .call_id = rpc::hello_magic,
+          .method_id = rpc::protocol_version},
+         own_hello);
+  }
+
+  // A request of Echo/Echo; whether it can still be sent does not matter.
+  void call(const std::string& text, std::uint64_t id = 1) {
+    send({.type = rpc::FrameType::request,
+          .call_id = id,
+          .method_id = rpc::method_id("corolane.test.Echo/Echo")},
+         make_echo(text).SerializeAsString());
+  }
+
+  void send(rpc::FrameHeader header, const std::string& message = "") {
+    header.payload_size = static_cast<std::uint32_t>(message.size() + header.extension_size);
+    std::array<std::byte, rpc::frame_header_size> bytes;
+    rpc::encode(header, bytes);
+    static_cast<void>(stream_->try_write(bytes));
+    static_cast<void>(stream_->try_write(net::bytes_of(message)));
+  }
+
+  // The next frame, with its message as text; nothing when the server has closed.
+  struct Received {
+    rpc::FrameHeader header;
+    std::string message;
+  };
+  std::optional<Received> receive(Duration patience = std::chrono::hours(1)) {
+    for (rpc::Frame frame;;) {
+      const auto more = decoder_.next(frame);
+      check(more.has_value(), "the server sends frames");
+      if (*more) return Received{.header = frame.header, .message = std::string(text_of(frame))};
+      const auto count = stream_->read_some(buffer_, Deadline::after(patience));
+      if (!count || *count == 0) return std::nullopt;
+      decoder_.feed(std::span(buffer_).first(*count));
+    }
+  }
+
+  // Why the server closes, after whatever else it says.
+  Error receive_bye() {
+    while (auto received = receive()) {
+      if (received->header.type != rpc::FrameType::bye) continue;
+      return Error(code_from_number(received->header.code), received->message);
+    }
+    return Error(Code::unknown, "the server said no bye");
+  }
+
+  net::Stream& stream() { return *stream_; }
+
+  std::string own_hello;
+
+ private:
+  std::unique_ptr<net::Stream> stream_;
+  rpc::FrameDecoder decoder_{std::size_t{8} << 20};
+  std::array<std::byte, 4096> buffer_;
+};
+
+}  // namespace corolane::test

@@ -1,0 +1,154 @@
+// Which calls are tried again, when, and how often.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "coroutine/task_group.h"
+#include "test/rpc/echo_service.h"
+#include "test/support/matchers.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+Error unavailable() { return Error(Code::unavailable, "try another time"); }
+Error overloaded(std::chrono::milliseconds retry_after) {
+  return Error(Code::resource_exhausted, "full").with_retry_after(retry_after);
+}
+
+TEST(RetryTest, CallThatWasSurelyNotExecutedIsTriedAgain) {
+  EchoWorld world;
+  auto connection = world.connect();
+  world.service.echo_errors = {unavailable(), unavailable()};
+
+  const auto reply = EchoClient(*connection).echo(make_echo("third"));
+
+  ASSERT_TRUE(reply) << reply;
+  EXPECT_EQ(world.service.echoed.size(), 3u);
+  EXPECT_EQ(connection->statistics().retry_count, 2u);
+  EXPECT_EQ(connection->statistics().call_count, 1u);
+  EXPECT_EQ(connection->statistics().error_count, 0u);
+}
+
+TEST(RetryTest, CallThatMayHaveBeenExecutedIsNot) {
+  EchoWorld world;
+  auto connection = world.connect();
+  world.service.echo_errors = {unavailable().with_maybe_executed()};
+  const auto reply = EchoClient(*connection).echo(make_echo(""));
+  EXPECT_THAT(reply, fails_with(Code::unavailable));
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(world.service.echoed.size(), 1u);
+}
+
+TEST(RetryTest, IdempotentCallThatMayHaveBeenExecutedIs) {
+  EchoWorld world;
+  auto connection = world.connect();
+  rpc::Method method = echo_method();
+  method.idempotent = true;
+  world.service.echo_errors = {unavailable().with_maybe_executed()};
+  EchoReply reply;
+  EXPECT_TRUE(connection->call(method, make_echo(""), reply));
+  EXPECT_EQ(world.service.echoed.size(), 2u);
+}
+
+TEST(RetryTest, WhatAnEarlierAttemptMayHaveDoneIsNotForgotten) {
+  EchoWorld world;
+  auto connection = world.connect();
+  rpc::Method method = echo_method();
+  method.idempotent = true;
+  world.service.echo_errors = {unavailable().with_maybe_executed(), Error(Code::aborted, "no")};
+  EchoReply reply;
+  const auto called = connection->call(method, make_echo(""), reply);
+  EXPECT_THAT(called, fails_with(Code::aborted));
+  EXPECT_TRUE(called.error().maybe_executed());
+}
+
+TEST(RetryTest, IdempotentCallOutlivesItsConnection) {
+  EchoWorld world;
+  auto connection = world.connect();
+  rpc::Method method = echo_method("Sleep");
+  method.idempotent = true;
+  EchoReply reply;
+  auto call = coroutine::spawn(
+      "caller", [&] { return connection->call(method, make_sleep(100ms, "done"), reply); });
+  ASSERT_TRUE(coroutine::sleep_for(50ms));
+  world.network.reset_all();
+  EXPECT_TRUE(call.join());
+  EXPECT_EQ(reply.text(), "done");
+}
+
+TEST(RetryTest, LoadedServerIsLeftAloneForAsLongAsItSays) {
+  EchoWorld world;
+  auto connection = world.connect();
+  world.service.echo_errors = {overloaded(700ms)};
+  const TimePoint start = now();
+  EXPECT_TRUE(EchoClient(*connection).echo(make_echo("")));
+  EXPECT_GE(now() - start, 700ms);
+  EXPECT_LE(now() - start, 720ms);
+}
+
+TEST(RetryTest, NothingIsTriedAgainThatWouldMissTheDeadline) {
+  EchoWorld world;
+  auto connection = world.connect();
+  world.service.echo_errors = {overloaded(700ms)};
+  const TimePoint start = now();
+  const auto reply =
+      EchoClient(*connection).echo(make_echo(""), {.deadline = Deadline::after(500ms)});
+  EXPECT_THAT(reply, fails_with(Code::resource_exhausted));
+  EXPECT_EQ(now() - start, 2ms);
+}
+
+TEST(RetryTest, OtherErrorsAreFinal) {
+  EchoWorld world;
+  auto connection = world.connect();
+  for (const Code code : {Code::cancelled, Code::unknown, Code::invalid_argument,
+                          Code::deadline_exceeded, Code::not_found, Code::aborted, Code::internal,
+                          Code::resource_exhausted, Code::unauthenticated}) {
+    world.service.echo_errors = {Error(code, "")};
+    EXPECT_THAT(EchoClient(*connection).echo(make_echo("")), fails_with(code));
+  }
+  EXPECT_EQ(connection->statistics().retry_count, 0u);
+}
+
+TEST(RetryTest, AsManyAsOneCallInTenIsTriedAgain) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  // Each call fails: what is saved up for the beginning, and then one in ten.
+  for (int i = 0; i < 3000; ++i) {
+    world.service.echo_errors = {unavailable(), unavailable(), unavailable(), unavailable()};
+    EXPECT_FALSE(client.echo(make_echo(""), {.deadline = Deadline::after(30ms)}));
+  }
+  EXPECT_GE(connection->statistics().retry_count, 300u);
+  EXPECT_LE(connection->statistics().retry_count, 310u);
+}
+
+TEST(RetryTest, DelaysAreDrawnAndGrow) {
+  EchoWorld world;
+  auto connection = world.connect({.retry_delay_min = 100ms});
+  world.service.echo_errors = {unavailable(), unavailable(), unavailable()};
+  const TimePoint start = now();
+  EXPECT_TRUE(EchoClient(*connection).echo(make_echo("")));
+  // 100 + 200 + 400 ms at the most, drawn from the upper half, and four round trips.
+  EXPECT_GE(now() - start, 350ms + 8ms);
+  EXPECT_LE(now() - start, 700ms + 8ms);
+}
+
+TEST(RetryTest, CancelledCallerIsNotTriedAgainFor) {
+  EchoWorld world;
+  auto connection = world.connect({.retry_delay_min = 1s});
+  world.service.echo_errors = {unavailable()};
+  auto call =
+      coroutine::spawn("caller", [&] { return EchoClient(*connection).echo(make_echo("")); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const TimePoint cancelled = now();
+  call.cancel();
+  EXPECT_FALSE(call.join());
+  EXPECT_EQ(now(), cancelled);
+  EXPECT_EQ(world.service.echoed.size(), 1u);
+}
+
+}  // namespace
+}  // namespace corolane::test
