@@ -147,8 +147,8 @@ class LibrariesTest(TidyTest):
                 (self.root / abroad).unlink()
 
     def test_an_unknown_library_needs_a_row_in_the_table(self):
-        self.write("net/tls.cc", SOURCE + "#include <openssl/ssl.h>\n")
-        self.assert_finds("net/tls.cc:2: <openssl/ssl.h> is of an unknown library")
+        self.write("net/tls.cc", SOURCE + "#include <hiredis/hiredis.h>\n")
+        self.assert_finds("net/tls.cc:2: <hiredis/hiredis.h> is of an unknown library")
 
     def test_the_headers_of_system_and_language_are_free(self):
         self.write("net/tcp.cc", SOURCE + "#include <sys/socket.h>\n\n#include <vector>\n")
