@@ -22,6 +22,14 @@ TEST(ChildProcessTest, AMeasurementComesBackAsItWas) {
   EXPECT_EQ(measured->allocations_per_op, 2);
 }
 
+TEST(ChildProcessTest, TrafficComesBackWithIt) {
+  const Traffic traffic{.ops_per_second = 1.0 / 7, .p50_us = 2, .p99_us = 3};
+  const auto measured = measure_in_child(
+      [&]() -> Result<Measurement> { return Measurement{.value = 1, .traffic = traffic}; });
+  ASSERT_TRUE(measured) << measured;
+  EXPECT_EQ(measured->traffic, traffic);
+}
+
 TEST(ChildProcessTest, WhatAMeasurementChangesIsGone) {
   int touched = 0;
   const auto measured = measure_in_child([&]() -> Result<Measurement> {

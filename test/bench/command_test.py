@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The benchmark as its user meets it: what it prints and how it refuses nonsense.
+"""The benchmarks as their user meets them: what they print and how they refuse nonsense.
 
-Called with the path of coroutine_bench. Says nothing about how fast anything is.
+Called with the paths of coroutine_bench, net_bench and rpc_bench. Says nothing about how fast
+anything is.
 """
 
 import json
@@ -11,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-COROUTINE_BENCH = "coroutine_bench"
+COROUTINE_BENCH, NET_BENCH, RPC_BENCH = "coroutine_bench", "net_bench", "rpc_bench"
 TOOLS_BENCH = Path(__file__).resolve().parents[2] / "tools/bench"
 
 
@@ -92,6 +93,78 @@ class CoroutineBenchTest(unittest.TestCase):
                 self.assertEqual(process.stdout, "")
 
 
+class NetworkBenchTest(unittest.TestCase):
+    """What stands behind tools/bench net and tools/bench rpc: a server, and a load beside it."""
+
+    def rows_of(self, program, *options):
+        process = run(program, "--quick", "--rounds=1", "--json", *options)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return json.loads(process.stdout)["rows"]
+
+    def test_a_message_costs_the_server_something(self):
+        (row,) = self.rows_of(NET_BENCH, "--rows=^echo/100x16$", "--peers=libuv")
+        self.assertEqual((row["unit"], list(row["peers"])), ("ns", ["libuv"]))
+        self.assertEqual(sorted(row["traffic"]), ["libuv", "limit", "ours"])
+        for key in ("ours", "limit", "ratio"):
+            self.assertGreater(row[key], 0)
+        for traffic in row["traffic"].values():
+            self.assertGreater(traffic["ops_per_second"], 0)
+            self.assertGreaterEqual(traffic["p99_us"], traffic["p50_us"])
+
+    def test_a_call_costs_the_server_something_and_its_messages_alone_allocate(self):
+        rows = self.rows_of(RPC_BENCH, "--rows=^rpc/(1x64|allocations)$", "--peers=none")
+        for row in rows:
+            self.assertGreater(row["ours"], 0)
+            self.assertGreater(row["limit"], 0)
+        self.assertEqual(rows[0]["bar"], 2.0)
+        self.assertNotIn("times_better", rows[0])
+
+    def test_a_peer_brings_its_server_and_its_client(self):
+        # Its server costs nothing, so that no bar against it can hold.
+        script = """#!/bin/sh
+case $1 in
+  --rows) echo rpc/1x64 ;;
+  serve) echo 1 && exec sleep 100 ;;
+  call) while read -r time; do echo "1000 $((time * 1000000)) 5000 9000"; done ;;
+esac
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            peer = Path(folder, "tonic_peer")
+            peer.write_text(script)
+            peer.chmod(0o755)
+            options = ("--rows=^rpc/1x64$", "--peers=tonic", "--tonic-peer", peer)
+            (row,) = self.rows_of(RPC_BENCH, *options)
+            checked = run(RPC_BENCH, "--quick", "--rounds=1", "--check", *options)
+        traffic = {"ops_per_second": 5000, "p50_us": 5, "p99_us": 9}
+        self.assertEqual(row["traffic"]["tonic"], traffic)
+        self.assertEqual(row["times_better"]["tonic"]["bar"], 10)
+        self.assertEqual((row["times_better"]["tonic"]["holds"], row["holds"]), (False, False))
+        self.assertRegex(checked.stdout, r"\nrpc/1x64  tonic +[\d.]+  >= 10.0  MISSED\n")
+        self.assertEqual(checked.returncode, 1)
+
+    def test_a_peer_that_fails_is_left_out_with_its_reason(self):
+        with tempfile.TemporaryDirectory() as folder:
+            peer = Path(folder, "tonic_peer")
+            answer = "if [ $1 = --rows ]; then echo rpc/1x64; else echo broken; fi"
+            peer.write_text(f"#!/bin/sh\n{answer}\n")
+            peer.chmod(0o755)
+            options = ("--rows=^rpc/1x64$", "--peers=tonic", "--tonic-peer", peer)
+            process = run(RPC_BENCH, "--quick", "--rounds=1", "--json", *options)
+        self.assertEqual(json.loads(process.stdout)["rows"][0]["peers"], {})
+        self.assertIn("rpc/1x64: no value for tonic: the server: broken\n", process.stderr)
+
+    def test_each_has_rows_and_peers_of_its_own(self):
+        for program, row, peers in (
+            (NET_BENCH, "echo/100x1", "none or libuv,go,tokio"),
+            (RPC_BENCH, "rpc/1x1", "none or grpc_cpp,grpc_go,tonic"),
+        ):
+            with self.subTest(program=program):
+                process = run(program, "--rows", "yield")
+                self.assertEqual(process.returncode, 2)
+                self.assertIn(f"matches none of the rows:\n  {row}\n", process.stderr)
+                self.assertIn(peers, run(program, "--peers=cpp20").stderr)
+
+
 class ToolsBenchTest(unittest.TestCase):
     """Before anything is installed or built."""
 
@@ -103,8 +176,8 @@ class ToolsBenchTest(unittest.TestCase):
 
     def test_nonsense_is_refused_with_what_to_type(self):
         for arguments, words in (
-            ((), "say what to measure: tools/bench coroutine"),
-            (("corutine",), "nothing to measure is called 'corutine'; type tools/bench coroutine"),
+            ((), "say what to measure: tools/bench coroutine, net or rpc"),
+            (("corutine",), "nothing to measure is called 'corutine'; type tools/bench "),
             (("coroutine", "--fast"), "unknown argument '--fast'"),
             (("coroutine", "--rows"), "--rows needs a value"),
         ):
@@ -116,5 +189,5 @@ class ToolsBenchTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    COROUTINE_BENCH = sys.argv.pop(1)
+    COROUTINE_BENCH, NET_BENCH, RPC_BENCH = (sys.argv.pop(1) for _ in range(3))
     unittest.main()

@@ -14,14 +14,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "coroutine/base/result.h"
 
 namespace corolane::bench {
 
+// What the generator of a load saw of the server that it was put on.
+struct Traffic {
+  double ops_per_second = 0;
+  double p50_us = 0;  // From the sending of a request until its reply was read.
+  double p99_us = 0;
+
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
 struct Measurement {
   double value = 0;               // In the unit of its row.
   double allocations_per_op = 0;  // Calls of malloc and its kin, operator new among them.
+  std::optional<Traffic> traffic = {};
 };
 
 // Runs in a process of its own, on one core; fails when the contestant cannot do what is asked.

@@ -26,10 +26,15 @@ std::string deviation_figure(const Series& series) {
   return series.empty() ? nothing : figure(mad_of(series));
 }
 
-std::string bar_text(const Bar& bar) {
+// The bars against peers are spelled out in a table of their own.
+std::string bar_text(const RowResult& result) {
+  const Bar& bar = result.info.bar;
   std::string text;
   if (bar.ratio) text = (bar.bound == Bound::at_most ? "<= " : ">= ") + figure(*bar.ratio);
-  if (bar.no_allocations) text += text.empty() ? "no allocs" : ", no allocs";
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+  if (bar.no_allocations) add("no allocs");
+  if (bar.p99_us_max) add("p99 <= " + figure(*bar.p99_us_max) + " us");
+  if (!comparisons_of(result).empty()) add("peers");
   return text.empty() ? nothing : text;
 }
 
@@ -84,8 +89,8 @@ std::string bars_table(const std::vector<RowResult>& results) {
                      deviation_figure(result.ours), median_figure(result.limit),
                      deviation_figure(result.limit), median_figure(result.ratios),
                      deviation_figure(result.ratios),
-                     measured ? figure(result.allocations_per_op) : nothing,
-                     bar_text(result.info.bar), verdict_text(verdict_of(result))});
+                     measured ? figure(result.allocations_per_op) : nothing, bar_text(result),
+                     verdict_text(verdict_of(result))});
   }
   return aligned(lines, {.left_until = 2, .left_from = 9});
 }
@@ -107,6 +112,31 @@ std::string peers_table(const std::vector<RowResult>& results) {
     }
     lines.push_back(std::move(cells));
   }
+  return "\n" + aligned(lines, {.left_until = 2, .left_from = lines.front().size()});
+}
+
+std::string comparisons_table(const std::vector<RowResult>& results) {
+  std::vector<Cells> lines{{"row", "against", "times better", "bar", ""}};
+  for (const RowResult& result : results) {
+    for (const Comparison& compared : comparisons_of(result)) {
+      lines.push_back({result.info.name, compared.bar.peer, figure(compared.times_better),
+                       ">= " + figure(compared.bar.times_better),
+                       verdict_text(compared.holds() ? Verdict::holds : Verdict::missed)});
+    }
+  }
+  if (lines.size() == 1) return "";
+  return "\n" + aligned(lines, {.left_until = 2, .left_from = 3});
+}
+
+std::string traffic_table(const std::vector<RowResult>& results) {
+  std::vector<Cells> lines{{"row", "", "ops/s", "p50 us", "p99 us"}};
+  for (const RowResult& result : results) {
+    for (const auto& [name, traffic] : result.traffic) {
+      lines.push_back({result.info.name, name, figure(traffic.ops_per_second),
+                       figure(traffic.p50_us), figure(traffic.p99_us)});
+    }
+  }
+  if (lines.size() == 1) return "";
   return "\n" + aligned(lines, {.left_until = 2, .left_from = lines.front().size()});
 }
 
@@ -132,6 +162,16 @@ ordered_json to_json(const RowResult& result) {
        verdict == Verdict::no_bar ? ordered_json() : ordered_json(verdict == Verdict::holds)},
       {"rounds", result.ratios.size()}};
   for (const auto& [name, series] : result.peers) row["peers"][name] = median_of(series);
+  for (const Comparison& compared : comparisons_of(result)) {
+    row["times_better"][compared.bar.peer] = {{"value", compared.times_better},
+                                              {"bar", compared.bar.times_better},
+                                              {"holds", compared.holds()}};
+  }
+  for (const auto& [name, traffic] : result.traffic) {
+    row["traffic"][name] = {{"ops_per_second", traffic.ops_per_second},
+                            {"p50_us", traffic.p50_us},
+                            {"p99_us", traffic.p99_us}};
+  }
   if (result.ratios.empty()) return row;
   row["mad"] = mad_of(result.ours);
   row["min"] = std::ranges::min(result.ours);
@@ -153,7 +193,8 @@ std::string figure(double value) {
 }
 
 std::string to_table(const std::vector<RowResult>& results) {
-  return bars_table(results) + peers_table(results);
+  return bars_table(results) + peers_table(results) + comparisons_table(results) +
+         traffic_table(results);
 }
 
 std::string to_json(const std::vector<RowResult>& results) {

@@ -89,6 +89,45 @@ TEST(ReportTest, TheTableSaysPlainlyWhatABarCameTo) {
   EXPECT_THAT(to_table({unmeasured_result()}), HasSubstr("<= 0.80  NOT MEASURED\n"));
 }
 
+RowResult call_result() {
+  return {.info = {.name = "rpc/1x64",
+                   .unit = "ns",
+                   .bar = {.ratio = 2, .p99_us_max = 2'000, .peers = {{"tonic", 10}}}},
+          .ours = {500},
+          .limit = {250},
+          .ratios = {2},
+          .peers = {{"tonic", {4'500}}},
+          .traffic = {{"ours", {.ops_per_second = 1e6, .p50_us = 50, .p99_us = 90}}}};
+}
+
+TEST(ReportTest, ABarAgainstAPeerSaysWhatItCameTo) {
+  const std::string table = to_table({call_result()});
+  EXPECT_THAT(table, HasSubstr("<= 2.00, p99 <= 2000 us, peers  MISSED\n"));
+  EXPECT_THAT(table, HasSubstr("\nrow       against  times better  bar\n"
+                               "rpc/1x64  tonic            9.00  >= 10.0  MISSED\n"));
+  const json row = json::parse(to_json({call_result()}))["rows"][0];
+  EXPECT_EQ(row["times_better"],
+            json::parse(R"({"tonic": {"value": 9, "bar": 10, "holds": false}})"));
+  EXPECT_EQ(row["holds"], false);
+}
+
+TEST(ReportTest, BarsAgainstPeersThatTookNoPartAreNotShown) {
+  RowResult alone = call_result();
+  alone.peers.clear();
+  EXPECT_THAT(to_table({alone}), HasSubstr("<= 2.00, p99 <= 2000 us  holds\n"));
+  EXPECT_THAT(to_table({alone}), Not(HasSubstr("against")));
+  EXPECT_FALSE(json::parse(to_json({alone}))["rows"][0].contains("times_better"));
+}
+
+TEST(ReportTest, TrafficHasATableOfItsOwn) {
+  EXPECT_THAT(to_table({call_result()}), HasSubstr("\nrow               ops/s  p50 us  p99 us\n"
+                                                   "rpc/1x64  ours  1000000    50.0    90.0\n"));
+  EXPECT_THAT(to_table({yield_result()}), Not(HasSubstr("ops/s")));
+  const json row = json::parse(to_json({call_result()}))["rows"][0];
+  EXPECT_EQ(row["traffic"],
+            json::parse(R"({"ours": {"ops_per_second": 1e6, "p50_us": 50, "p99_us": 90}})"));
+}
+
 TEST(ReportTest, PeersHaveATableOfTheirOwn) {
   EXPECT_THAT(to_table({yield_result()}), HasSubstr("\nrow      unit  ours    go\n"
                                                     "yield/1  ns    6.00  90.0\n"));

@@ -14,11 +14,19 @@ namespace corolane::bench {
 
 enum class Bound : std::uint8_t { at_most, at_least };
 
-// What has to hold of the ratio, ours / limit.
+// What has to hold against a peer, when it takes part.
+struct PeerBar {
+  std::string peer;
+  double times_better;  // At least: the peer's value over ours, or ours over the peer's; see Bound.
+};
+
+// What has to hold of the ratio, ours / limit, and of ours beside that.
 struct Bar {
-  Bound bound = Bound::at_most;
-  std::optional<double> ratio;
+  Bound bound = Bound::at_most;  // Says of values too which are better: smaller, or larger ones.
+  std::optional<double> ratio = {};
   bool no_allocations = false;
+  std::optional<double> p99_us_max = {};  // Of our traffic.
+  std::vector<PeerBar> peers = {};
 };
 
 struct RowInfo {

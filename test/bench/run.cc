@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "test/bench/child_process.h"
+#include "test/bench/statistics.h"
 
 namespace corolane::bench {
 namespace {
@@ -15,6 +16,7 @@ struct Entrant {
   const Measure* measure;
   Series values = {};
   double allocations_per_op = 0;
+  std::vector<Traffic> traffic = {};
   bool failed = false;
 };
 
@@ -24,18 +26,31 @@ void measure_once(const RowInfo& row, Entrant& entrant) {
   if (measured) {
     entrant.values.push_back(measured->value);
     entrant.allocations_per_op = measured->allocations_per_op;
+    if (measured->traffic) entrant.traffic.push_back(*measured->traffic);
     return;
   }
   entrant.failed = true;
   entrant.values.clear();
+  entrant.traffic.clear();
   std::fprintf(stderr, "%s: no value for %s: %s\n", row.name.c_str(), entrant.name.c_str(),
                measured.error().message().c_str());
+}
+
+Traffic typical_of(const std::vector<Traffic>& rounds) {
+  const auto median = [&](double Traffic::* figure) {
+    Series series;
+    for (const Traffic& round : rounds) series.push_back(round.*figure);
+    return median_of(std::move(series));
+  };
+  return {.ops_per_second = median(&Traffic::ops_per_second),
+          .p50_us = median(&Traffic::p50_us),
+          .p99_us = median(&Traffic::p99_us)};
 }
 
 std::vector<Entrant> entrants_of(const Row& row) {
   std::vector<Entrant> entrants;
   entrants.push_back({.name = "ours", .measure = &row.ours});
-  entrants.push_back({.name = "the limit", .measure = &row.limit});
+  entrants.push_back({.name = "limit", .measure = &row.limit});
   for (const Contestant& peer : row.peers) {
     entrants.push_back({.name = peer.name, .measure = &peer.measure});
   }
@@ -63,6 +78,10 @@ RowResult run_row(const Row& row, std::size_t round_count) {
   }
   result.ours = std::move(ours.values);
   result.limit = std::move(limit.values);
+  for (const Entrant& entrant : entrants) {
+    if (entrant.traffic.empty()) continue;
+    result.traffic.emplace_back(entrant.name, typical_of(entrant.traffic));
+  }
   for (std::size_t index = 2; index < entrants.size(); ++index) {
     if (entrants[index].values.empty()) continue;
     result.peers.emplace_back(entrants[index].name, std::move(entrants[index].values));

@@ -32,6 +32,17 @@ TEST(RunTest, EveryContestantRunsOnceInEachRound) {
   EXPECT_EQ(result.allocations_per_op, 3);
 }
 
+TEST(RunTest, TrafficIsTheMedianOfItsRounds) {
+  const Measure served = []() -> Result<Measurement> {
+    return Measurement{.value = 1,
+                       .traffic = Traffic{.ops_per_second = 7, .p50_us = 2, .p99_us = 3}};
+  };
+  const RowResult result = run_row(
+      {.info = {.name = "row"}, .ours = served, .limit = gives(1), .peers = {{"go", served}}}, 3);
+  const Traffic traffic{.ops_per_second = 7, .p50_us = 2, .p99_us = 3};
+  EXPECT_THAT(result.traffic, ElementsAre(Pair("ours", traffic), Pair("go", traffic)));
+}
+
 TEST(RunTest, APeerThatFailsIsLeftOut) {
   const RowResult result = run_row({.info = {.name = "row"},
                                     .ours = gives(5),

@@ -1,4 +1,4 @@
-// Our side of every row. What one operation is stands with the row, in rows.cc.
+// Our side of the rows of tools/bench coroutine. What one operation is stands in coroutine_rows.cc.
 #pragma once
 
 #include "test/bench/measurement.h"

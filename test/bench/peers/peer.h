@@ -20,7 +20,7 @@ enum class Warmth : std::uint8_t { cold, warm };
 enum class TimerStep : std::uint8_t { arm, cancel_random, fire };
 
 // A function is null where the contestant has no such operation. What one operation is stands
-// with the row, in rows.cc.
+// with the row, in coroutine_rows.cc.
 struct Peer {
   const char* name;
   Result<Measurement> (*yield)(Ring ring) = nullptr;

@@ -1,18 +1,20 @@
-// Goroutines, as a peer of tools/bench coroutine: "go_peer --rows" prints the names of its rows,
-// "go_peer ROW MILLISECONDS" the value of one, timed for about so long. It expects to be pinned to
-// one core, where one goroutine runs at a time.
+// Goroutines, as a peer of tools/bench coroutine and tools/bench net: "go_peer --rows" prints the
+// names of its rows, "go_peer ROW MILLISECONDS" the value of one, timed for about so long, and
+// "go_peer serve ROW" prints the port on which it serves a row of messages. It expects to be pinned
+// to one core, where one goroutine runs at a time.
 package main
 
 import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
 )
 
-// What one operation of each row is stands in rows.cc.
+// What one operation of each row is stands in coroutine_rows.cc.
 var rows = map[string]func() float64{
 	"yield/1":                  func() float64 { return yield(1, false) },
 	"yield/1000x2MiB":          func() float64 { return yield(1000, false) },
@@ -31,8 +33,10 @@ var rows = map[string]func() float64{
 	"timer/fire":               timerFire,
 }
 
+var servedRows = []string{"echo/100x1", "echo/1000x1", "echo/100x16"}
+
 func printRows() {
-	var names []string
+	names := slices.Clone(servedRows)
 	for name := range rows {
 		names = append(names, name)
 	}
@@ -48,8 +52,12 @@ func main() {
 		printRows()
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == "serve" && slices.Contains(servedRows, os.Args[2]) {
+		fmt.Println(serveEcho())
+		os.Exit(1)
+	}
 	if len(os.Args) != 3 || rows[os.Args[1]] == nil {
-		fmt.Println("usage: go_peer --rows | go_peer ROW MILLISECONDS")
+		fmt.Println("usage: go_peer --rows | go_peer ROW MILLISECONDS | go_peer serve ROW")
 		os.Exit(2)
 	}
 	if milliseconds, err := strconv.Atoi(os.Args[2]); err == nil {

@@ -1,13 +1,15 @@
-//! tokio's current_thread scheduler, as a peer of tools/bench coroutine: "tokio_peer --rows" prints
-//! the names of its rows, "tokio_peer ROW MILLISECONDS" the value of one, timed for about so long.
+//! tokio's current_thread scheduler, as a peer of tools/bench coroutine and tools/bench net:
+//! "tokio_peer --rows" prints the names of its rows, "tokio_peer ROW MILLISECONDS" the value of one,
+//! timed for about so long, "tokio_peer serve ROW" the port on which it serves a row of messages.
 
+mod echo;
 mod tasks;
 mod timers;
 mod timing;
 
 use std::time::Duration;
 
-/// What one operation is stands in rows.cc.
+/// What one operation is stands in coroutine_rows.cc.
 const ROWS: &[&str] = &[
     "yield/1",
     "yield/1000x2MiB",
@@ -26,6 +28,18 @@ const ROWS: &[&str] = &[
     "timer/cancel_random",
     "timer/fire",
 ];
+
+const SERVED_ROWS: &[&str] = &["echo/100x1", "echo/1000x1", "echo/100x16"];
+
+fn serve() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .unwrap();
+    let served = runtime.block_on(echo::serve());
+    println!("{}", served.unwrap_err());
+    std::process::exit(1);
+}
 
 async fn measure(row: String, effort: Duration) -> f64 {
     match row.as_str() {
@@ -52,12 +66,15 @@ async fn measure(row: String, effort: Duration) -> f64 {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words == ["--rows"] {
-        println!("{}", ROWS.join("\n"));
+        println!("{}", [ROWS, SERVED_ROWS].concat().join("\n"));
         return;
+    }
+    if words.len() == 2 && words[0] == "serve" && SERVED_ROWS.contains(&words[1].as_str()) {
+        return serve();
     }
     let milliseconds = words.get(1).and_then(|word| word.parse().ok());
     let (Some(row), Some(milliseconds)) = (words.first(), milliseconds) else {
-        println!("usage: tokio_peer --rows | tokio_peer ROW MILLISECONDS");
+        println!("usage: tokio_peer --rows | tokio_peer ROW MILLISECONDS | tokio_peer serve ROW");
         std::process::exit(2);
     };
     let effort = Duration::from_millis(milliseconds);

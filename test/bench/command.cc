@@ -1,4 +1,6 @@
-// The program behind `tools/bench coroutine`, which builds it and the peers in other languages.
+// The command line, which every benchmark reads alike.
+#include "test/bench/command.h"
+
 #include <regex.h>
 
 #include <algorithm>
@@ -8,32 +10,24 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <span>
-#include <string>
+#include <sstream>
 #include <string_view>
-#include <vector>
 
+#include "test/bench/child_process.h"
 #include "test/bench/plot.h"
 #include "test/bench/report.h"
-#include "test/bench/rows.h"
 #include "test/bench/run.h"
 #include "tools/arguments.h"
 
 namespace corolane::bench {
 namespace {
 
-using namespace std::chrono_literals;
 using tools::Arguments;
 using tools::OptionRule;
 
 constexpr int exit_wrong_command_line = 2;
 
-constexpr const char* help_text =
-    "usage: coroutine_bench [options]; tools/bench coroutine --help explains them\n"
-    "  --rows REGEX --rounds N --quick --json --plot FILE.svg --peers none|LIST --check\n"
-    "  --go-peer PROGRAM --tokio-peer PROGRAM   peers that are programs (see rows.h)\n";
-
-constexpr std::array option_rules = {
+constexpr std::array common_option_rules = {
     OptionRule{.name = "--rows", .has_value = true},
     OptionRule{.name = "--rounds", .has_value = true},
     OptionRule{.name = "--quick"},
@@ -41,14 +35,8 @@ constexpr std::array option_rules = {
     OptionRule{.name = "--plot", .has_value = true},
     OptionRule{.name = "--peers", .has_value = true},
     OptionRule{.name = "--check"},
-    OptionRule{.name = "--go-peer", .has_value = true},
-    OptionRule{.name = "--tokio-peer", .has_value = true},
     OptionRule{.name = "--help"},
 };
-
-constexpr std::array peer_names = {"fcontext", "fcontext_tuned", "fcontext_direct",
-                                   "ucontext", "cpp20",          "boost_fiber",
-                                   "go",       "tokio"};
 
 struct Options {
   std::string rows;
@@ -79,7 +67,26 @@ std::string listed(const Names& names, const char* separator) {
   return text;
 }
 
-Result<std::vector<std::string>> read_peers(std::string_view text) {
+// "--go-peer", for every peer that is a program.
+std::vector<std::string> program_options_of(const Command& command) {
+  std::vector<std::string> options;
+  for (const std::string name : command.program_names) options.push_back("--" + name + "-peer");
+  return options;
+}
+
+std::string help_text(const Command& command) {
+  const std::string name = command.name;
+  std::string text = "usage: " + name + "_bench [options]; tools/bench " + name +
+                     " --help explains them\n  --rows REGEX --rounds N --quick --json"
+                     " --plot FILE.svg --peers none|LIST --check\n";
+  for (const std::string& option : program_options_of(command)) {
+    text += "  " + option + " PROGRAM\n";
+  }
+  return text;
+}
+
+Result<std::vector<std::string>> read_peers(std::string_view text,
+                                            std::span<const char* const> peer_names) {
   std::vector<std::string> peers;
   if (text == "none") return peers;
   while (!text.empty()) {
@@ -94,10 +101,10 @@ Result<std::vector<std::string>> read_peers(std::string_view text) {
   return peers;
 }
 
-Result<Options> read_options(const Arguments& arguments) {
+Result<Options> read_options(const Command& command, const Arguments& arguments) {
   if (!arguments.words.empty()) return misuse("unknown word \"" + arguments.words.front() + "\"");
   Options options;
-  const auto value_of = [&](const char* option) {
+  const auto value_of = [&](const std::string& option) {
     const auto found = arguments.options.find(option);
     return found == arguments.options.end() ? std::string() : found->second;
   };
@@ -113,14 +120,14 @@ Result<Options> read_options(const Arguments& arguments) {
     options.round_count = *count;
   }
   if (arguments.has("--peers")) {
-    auto peers = read_peers(value_of("--peers"));
+    auto peers = read_peers(value_of("--peers"), command.peer_names);
     if (!peers) return peers.error();
     options.peers = std::move(*peers);
   }
-  for (const char* const name : {"go", "tokio"}) {
-    const std::string option = std::string("--") + name + "-peer";
+  for (const std::string name : command.program_names) {
+    const std::string option = "--" + name + "-peer";
     if (!arguments.has(option)) continue;
-    options.programs.push_back({.name = name, .program = value_of(option.c_str())});
+    options.programs.push_back({.name = name, .program = value_of(option)});
   }
   return options;
 }
@@ -152,9 +159,9 @@ void select_peers(std::vector<Row>& rows, const std::vector<std::string>& names)
   }
 }
 
-Result<std::vector<Row>> choose_rows(const Options& options) {
-  set_effort(options.quick ? 10ms : 50ms);
-  auto rows = all_rows(options.programs);
+Result<std::vector<Row>> choose_rows(const Command& command, const Options& options) {
+  set_effort(options.quick ? command.quick_effort : command.effort);
+  auto rows = command.all_rows(options.programs);
   if (!rows) return rows;
   if (auto selected = select_rows(*rows, options.rows); !selected) return selected.error();
   if (options.peers) select_peers(*rows, *options.peers);
@@ -188,23 +195,40 @@ int run_all(const std::vector<Row>& rows, const Options& options) {
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int run_main(std::span<const char* const> words) {
-  const auto arguments = tools::parse_arguments(words, option_rules);
+}  // namespace
+
+Result<void> add_program(const ProgramPeer& peer, std::vector<Row>& rows,
+                         const std::function<Measure(const std::string& row)>& measure_of) {
+  const auto listed = output_of(peer.program, {"--rows"});
+  if (!listed) return Error(listed.error()).with_context(peer.name);
+  std::istringstream names(*listed);
+  for (std::string name; std::getline(names, name);) {
+    const auto row =
+        std::ranges::find_if(rows, [&](const Row& each) { return each.info.name == name; });
+    if (row == rows.end()) continue;
+    row->peers.push_back({.name = peer.name, .measure = measure_of(name)});
+  }
+  return {};
+}
+
+int run_command(const Command& command, std::span<const char* const> words) {
+  std::vector<OptionRule> rules(common_option_rules.begin(), common_option_rules.end());
+  const std::vector<std::string> program_options = program_options_of(command);
+  for (const std::string& option : program_options) {
+    rules.push_back({.name = option, .has_value = true});
+  }
+  const auto arguments = tools::parse_arguments(words, rules);
   if (arguments && arguments->has("--help")) {
-    std::fputs(help_text, stdout);
+    std::fputs(help_text(command).c_str(), stdout);
     return EXIT_SUCCESS;
   }
-  const auto options = arguments ? read_options(*arguments) : Result<Options>(arguments.error());
-  const auto rows = options ? choose_rows(*options) : Result<std::vector<Row>>(options.error());
+  const auto options =
+      arguments ? read_options(command, *arguments) : Result<Options>(arguments.error());
+  const auto rows =
+      options ? choose_rows(command, *options) : Result<std::vector<Row>>(options.error());
   if (rows) return run_all(*rows, *options);
   std::fprintf(stderr, "tools/bench: %s; see tools/bench --help\n", rows.error().message().c_str());
   return rows.error().code() == Code::invalid_argument ? exit_wrong_command_line : EXIT_FAILURE;
 }
 
-}  // namespace
 }  // namespace corolane::bench
-
-int main(int argc, char** argv) {
-  return corolane::bench::run_main(
-      std::span<const char* const>(argv + 1, static_cast<std::size_t>(argc - 1)));
-}

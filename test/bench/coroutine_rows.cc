@@ -1,9 +1,7 @@
 // One function for each group of rows. Each says in one sentence what one operation is; the bars
 // are those that the project has set itself.
-#include "test/bench/rows.h"
+#include "test/bench/coroutine_rows.h"
 
-#include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "test/bench/child_process.h"
@@ -171,27 +169,15 @@ std::vector<Row> our_rows() {
   return rows;
 }
 
-Result<void> add_program(const ProgramPeer& peer, std::vector<Row>& rows) {
-  const auto listed = output_of(peer.program, {"--rows"});
-  if (!listed) return Error(listed.error()).with_context(peer.name);
-  std::istringstream names(*listed);
-  for (std::string name; std::getline(names, name);) {
-    const auto row =
-        std::ranges::find_if(rows, [&](const Row& each) { return each.info.name == name; });
-    if (row == rows.end()) continue;
-    row->peers.push_back(
-        {.name = peer.name,
-         .measure = program_measure(peer.program, {name, std::to_string(effort().count())})});
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<std::vector<Row>> all_rows(const std::vector<ProgramPeer>& programs) {
+Result<std::vector<Row>> coroutine_rows(const std::vector<ProgramPeer>& programs) {
   std::vector<Row> rows = our_rows();
-  for (const ProgramPeer& program : programs) {
-    if (auto added = add_program(program, rows); !added) return added.error();
+  for (const ProgramPeer& peer : programs) {
+    const auto measure_of = [&](const std::string& row) {
+      return program_measure(peer.program, {row, std::to_string(effort().count())});
+    };
+    if (auto added = add_program(peer, rows, measure_of); !added) return added.error();
   }
   return rows;
 }

@@ -1,0 +1,73 @@
+// rpc::Server on the real network, with the limits that a server has when nobody sets any.
+#include <chrono>
+#include <ctime>
+
+#include "coroutine/task.h"
+#include "net/descriptor_limit.h"
+#include "net/event_loop.h"
+#include "net/uv_network.h"
+#include "rpc/server.h"
+#include "test/bench/allocation_count.h"
+#include "test/bench/echo.corolane.h"
+#include "test/bench/ours/run_in_task.h"
+#include "test/bench/ours/servers.h"
+
+namespace corolane::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::chrono::nanoseconds thread_cpu_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+class EchoService final : public EchoBase {
+ public:
+  Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
+    return reply(request);
+  }
+
+  Result<EchoReply> park(const EchoRequest& request, rpc::Context&) override {
+    if (auto resumed = coroutine::yield(); !resumed) return resumed.error();
+    return reply(request);
+  }
+
+  Result<EchoReply> burn(const EchoRequest& request, rpc::Context&) override {
+    const auto end = thread_cpu_time() + 100us;
+    while (thread_cpu_time() < end) {
+    }
+    return reply(request);
+  }
+
+ private:
+  static EchoReply reply(const EchoRequest& request) {
+    EchoReply reply;
+    reply.set_payload(request.payload());
+    return reply;
+  }
+};
+
+Result<void> serve(net::EventLoop& loop) {
+  net::UvNetwork network(loop);
+  EchoService service;
+  rpc::Server server(network);
+  if (auto added = server.add(service); !added) return added;
+  const auto endpoint = server.listen({"127.0.0.1", 0});
+  if (!endpoint) return endpoint.error();
+  Seat::announce(endpoint->port);
+  return coroutine::sleep_until(Deadline::never());
+}
+
+}  // namespace
+
+Error serve_our_rpc(const Seat& seat) {
+  count_allocations_in(seat.allocation_count);
+  net::raise_descriptor_limit();
+  net::EventLoop loop;
+  const Result<void> served = run_in_task_on(loop, {}, [&] { return serve(loop); });
+  return served ? Error(Code::internal, "woke from an endless sleep") : served.error();
+}
+
+}  // namespace corolane::bench

@@ -1,0 +1,18 @@
+// Our servers, as production has them: statistics, deadlines and admission switched on.
+#pragma once
+
+#include "test/bench/network/server_process.h"
+
+namespace corolane::bench {
+
+// Echo of messages of 64 bytes, each in a coroutine of its own.
+Error serve_our_echo(const Seat& seat);
+// A fixed body by net::serve_http.
+Error serve_our_http(const Seat& seat);
+// The Echo service of echo.proto.
+Error serve_our_rpc(const Seat& seat);
+
+// What a row says as long as the tree has nothing to measure for it.
+Serve not_there_yet(const char* what);
+
+}  // namespace corolane::bench
