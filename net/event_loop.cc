@@ -87,6 +87,7 @@ bool EventLoop::wait(Deadline deadline) {
   Impl& impl = *impl_;
   impl.keep_awake = false;
   impl.end_turn();
+  ++impl.turn_count;
   const bool only_looks =
       impl.keep_awake || deadline == Deadline::passed() || deadline <= Deadline::at(now());
   if (only_looks || !impl.fall_asleep()) {

@@ -29,6 +29,10 @@ struct StreamOptions {
   // A peer that acknowledges nothing for so long while output is above the mark is closed, at the
   // latest after half as long again. Bytes that the kernel took count only when they arrive.
   std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
+  // False: a sink is given nothing while output is above the mark, so that a client that takes no
+  // replies cannot pile up requests either. For one end of a connection only: two that do so wait
+  // for each other until they stall.
+  bool reads_above_mark = true;
 
   // A TCP peer that vanished without a word (power, cable, a router that forgot it) would stay for
   // ever. One that is silent for so long is asked whether it is there: seldom enough to cost
@@ -69,6 +73,13 @@ class Stream {
   // Push reading, from now on. Bytes that arrived before are delivered by the next turn, never
   // inside this call. The sink outlives the stream or its close(); another one replaces it.
   virtual void set_read_sink(ReadSink& sink) = 0;
+
+  // From now on the sink is given nothing: what comes waits in the kernel, and then at the peer.
+  // Only a connection that breaks is told meanwhile. Not for linear reading, which stops by itself.
+  // May be called from the sink. Never suspends.
+  virtual void pause_reading() = 0;
+  // The sink is given the rest, beginning with the next turn, never inside this call.
+  virtual void resume_reading() = 0;
 
   // Linear writing: appends all of `bytes` to the output, then suspends while it is above the
   // high-water mark. Success does not mean that the peer has them. Fails with unavailable when

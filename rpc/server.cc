@@ -86,7 +86,8 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
     if (!spawned) return spawned.error();
     destroying_ = *spawned;
   }
-  auto listener = network_.listen(endpoint);
+  // A client that reads no replies is given no more of them.
+  auto listener = network_.listen(endpoint, {.stream = {.reads_above_mark = false}});
   if (!listener) return listener.error();
   Door& door =
       doors_.emplace_back(Door{.options = std::move(options), .listener = std::move(*listener)});

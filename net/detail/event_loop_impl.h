@@ -41,6 +41,8 @@ struct EventLoop::Impl {
   TimePoint timer_time = TimePoint::max();  // For when `timer` is armed; the largest for never.
   std::atomic<State> state = State::awake;
 
+  // How often it polled: what one turn may do only once, compares it.
+  std::uint64_t turn_count = 1;
   // What is open and belongs to somebody; owners count it up and down.
   std::size_t open_count = 0;
   // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again

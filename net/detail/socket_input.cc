@@ -56,6 +56,26 @@ void SocketStream::set_read_sink(ReadSink& sink) {
   loop_.add_due(*this);
 }
 
+void SocketStream::pause_reading() {
+  paused_ = true;
+  stop_reading();
+}
+
+void SocketStream::resume_reading() {
+  paused_ = false;
+  if (sink_ != nullptr) loop_.add_due(*this);
+}
+
+bool SocketStream::sink_is_open() const {
+  return !paused_ && (options_.reads_above_mark || unsent_bytes() <= options_.output_bytes_max);
+}
+
+void SocketStream::stop_reading() {
+  if (!reading_) return;
+  reading_ = false;
+  uv_read_stop(&socket_->stream);
+}
+
 void SocketStream::start_reading() {
   if (reading_) return;
   reading_ = true;
@@ -76,13 +96,21 @@ void SocketHandle::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /
 
 std::span<std::byte> SocketStream::place_to_read() {
   if (!readable_.empty()) return static_cast<Reader*>(readable_.front_slot())->buffer;
-  if (sink_ != nullptr && early_.empty()) return loop_.read_buffer;
+  if (sink_ != nullptr && early_.empty()) return place_to_read_for_sink();
   if (early_.capacity() == 0) early_ = loop_.buffers.lend();
   return early_.room(early_bytes_max - early_.size());
 }
 
+// Empty, so that libuv leaves it at that, when the sink has had its share of this turn: a peer that
+// floods one connection does not keep the others waiting.
+std::span<std::byte> SocketStream::place_to_read_for_sink() {
+  if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
+  return loop_.read_buffer;
+}
+
 // Comes right after place_to_read(), so that the bytes lie where it said.
 void SocketStream::on_read(ssize_t signed_count) {
+  if (signed_count == UV_ENOBUFS) return;  // There was no place.
   if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
   const auto count = static_cast<std::size_t>(signed_count);
   if (!readable_.empty()) {
@@ -94,9 +122,7 @@ void SocketStream::on_read(ssize_t signed_count) {
   } else {
     early_.commit(count);
     if (early_.empty()) loop_.buffers.give_back(std::move(early_));
-    if (early_.size() < early_bytes_max) return;
-    uv_read_stop(&socket_->stream);
-    reading_ = false;
+    if (early_.size() == early_bytes_max) stop_reading();
   }
 }
 

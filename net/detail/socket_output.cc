@@ -124,7 +124,8 @@ void SocketStream::on_written(int status) {
   sending_ = false;
   loop_.buffers.give_back(std::move(socket_->sending));
   if (status < 0) return fail_writing(status);
-  if (!output_.empty() || (finishing_ && !finished_)) loop_.add_due(*this);
+  const bool reading_waits = sink_ != nullptr && !reading_;
+  if (!output_.empty() || (finishing_ && !finished_) || reading_waits) loop_.add_due(*this);
   output_changed();
 }
 
@@ -141,6 +142,7 @@ void SocketStream::drop_output() {
   loop_.keep_awake = true;
   writable_.notify_all();
   flushed_.notify_all();
+  if (sink_ != nullptr && !reading_ && !read_ended_) loop_.add_due(*this);
 }
 
 // Wakes those who wait for less output, and watches over a peer that acknowledges none.

@@ -113,9 +113,16 @@ void SocketStream::opened() {
 void SocketStream::end_turn() {
   send_output();
   if (sink_ == nullptr) return;
-  if (!early_.empty()) return deliver_early();
-  if (read_ended_) return tell_end();
-  start_reading();
+  const bool is_open = sink_is_open();
+  if (!early_.empty()) {
+    if (is_open) deliver_early();
+  } else if (read_ended_) {
+    tell_end();
+  } else if (is_open) {
+    start_reading();
+  } else {
+    stop_reading();
+  }
 }
 
 void SocketStream::close() {
@@ -135,6 +142,7 @@ void SocketStream::break_off(Error error) {
 
 void SocketStream::release_socket() {
   if (socket_ == nullptr) return;
+  reading_ = false;
   read_ended_ = true;
   readable_.notify_all();
   drop_output();

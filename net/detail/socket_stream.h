@@ -44,6 +44,8 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
   void set_read_sink(ReadSink& sink) override;
+  void pause_reading() override;
+  void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
   Result<void> try_write(std::span<const std::byte> bytes) override;
   Result<void> flush(Deadline deadline) override;
@@ -73,7 +75,11 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
 
   // Reading.
   void start_reading();
+  void stop_reading();
+  // The sink may be given something: not while its reader is paused or its replies pile up.
+  bool sink_is_open() const;
   std::span<std::byte> place_to_read();
+  std::span<std::byte> place_to_read_for_sink();
   void on_read(ssize_t count);
   void on_read_end(int status);
   // May destroy the stream.
@@ -111,6 +117,8 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
   ByteBuffer early_;                              // Read before anybody asked for it.
   bool reading_ = false;
+  bool paused_ = false;          // By pause_reading().
+  std::uint64_t read_turn_ = 0;  // In which the sink was given something.
   bool read_ended_ = false;
 
   ByteBuffer output_;                 // Behind what the socket is sending already.

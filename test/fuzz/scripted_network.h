@@ -38,6 +38,8 @@ class ScriptedStream final : public net::Stream {
   }
   Result<void> flush(Deadline) override { return {}; }
   void set_read_sink(net::ReadSink&) override {}
+  void pause_reading() override {}
+  void resume_reading() override {}
   void finish_writing() override {}
   void close() override {}
   bool is_closed() const override { return false; }

@@ -298,20 +298,26 @@ TEST_F(AbuseTest, MemoryFollowsWhatArrivedNotWhatWasPromised) {
   EXPECT_LT(allocated_bytes(), idle) << "kept of the frames that never ended";
 }
 
-TEST_F(AbuseTest, APeerThatDoesNotReadItsRefusalsIsClosed) {
+TEST_F(AbuseTest, APeerThatDoesNotReadItsRefusalsIsAskedForNoMore) {
   const auto peer = connect_raw();
   const std::size_t before = allocated_bytes();
   ASSERT_TRUE(peer->try_write(net::bytes_of(hello())));
   const std::string unknown = request("corolane.test.Echo/Nothing", "");
-  for (int round = 0; round < 100; ++round) {
+  std::size_t sent_count = 0;
+  for (int round = 0; round < 200; ++round) {
     for (int index = 0; index < 100; ++index) {
       if (!peer->try_write(net::bytes_of(unknown))) break;
+      ++sent_count;
     }
     ASSERT_TRUE(coroutine::sleep_for(2ms));
     // Its share of output, of which the simulated network holds the larger part.
     ASSERT_LT(allocated_bytes(), before + 4 * 1024 * 1024);
   }
-  EXPECT_EQ(world_.server.statistics().connection_count, 1u);
+  // Its requests wait in its own output, and it has what it has been told so far.
+  EXPECT_GT(sent_count * unknown.size(), net::StreamOptions().output_bytes_max);
+  EXPECT_FALSE(peer->try_write(net::bytes_of(unknown)));
+  EXPECT_LT(read_frames(*peer, 1ms).size(), sent_count);
+  peer->close();
   expect_only_the_good_client_left();
 }
 

@@ -65,6 +65,11 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     sink_ = &sink;
     if (!received_.empty() || end_) arm(Deadline::passed());
   }
+  void pause_reading() override { paused_ = true; }
+  void resume_reading() override {
+    paused_ = false;
+    if (sink_ != nullptr && (!received_.empty() || end_)) arm(Deadline::passed());
+  }
 
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override {
     if (auto sent = send(bytes); !sent) return sent;
@@ -187,6 +192,11 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   void taken(std::size_t count) {
     under_way_bytes_ -= count;
     writable_.pulse();
+    if (sink_ != nullptr && !received_.empty() && sink_is_open()) arm(Deadline::passed());
+  }
+
+  bool sink_is_open() const {
+    return !paused_ && (options_.reads_above_mark || under_way_bytes_ <= options_.output_bytes_max);
   }
 
   void hand_over() {
@@ -195,6 +205,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
       return;
     }
     if (!received_.empty()) {
+      if (!sink_is_open()) return;
       const std::vector<std::byte> bytes(received_.begin(), received_.end());
       received_.clear();
       if (peer_ != nullptr) peer_->taken(bytes.size());
@@ -213,6 +224,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   std::deque<Piece> arriving_;
   std::deque<std::byte> received_;
   std::optional<Error> end_;
+  bool paused_ = false;
   bool finished_by_peer_ = false;
   bool finished_ = false;
   bool broken_ = false;

@@ -1,0 +1,48 @@
+// A ReadSink that remembers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/event.h"
+#include "net/stream.h"
+#include "test/support/real_loop.h"
+
+namespace corolane::net {
+
+// Keeps what it hears, and does what the test says when it hears something.
+class TestSink final : public ReadSink {
+ public:
+  void on_bytes(std::span<const std::byte> bytes) override {
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    heard.pulse();
+    if (when_bytes) when_bytes(bytes);
+  }
+  void on_end(const Error& reason) override {
+    ends.push_back(reason.to_string());
+    heard.pulse();
+    if (when_end) when_end();
+  }
+
+  // Suspends until it has heard so much.
+  void wait_for_text(std::string_view expected) {
+    while (text.size() < expected.size()) ASSERT_TRUE(heard.wait(test::soon()));
+    EXPECT_EQ(text, expected);
+  }
+  void wait_for_end() {
+    while (ends.empty()) ASSERT_TRUE(heard.wait(test::soon()));
+  }
+
+  std::function<void(std::span<const std::byte>)> when_bytes;
+  std::function<void()> when_end;
+  std::string text;
+  std::vector<std::string> ends;
+  coroutine::Event heard{"a sink"};
+};
+
+}  // namespace corolane::net
