@@ -237,6 +237,13 @@ void Scheduler::run_ready() {
   if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
 }
 
+void Scheduler::run_ready_tasks() {
+  check(current_ == this && running_ == nullptr && running_strand_ == nullptr,
+        "tasks are not run by a task");
+  turn_time_ = source_.now();
+  run_ready();
+}
+
 // As long as a switch to a task, for the budget; but not one of those that are timed.
 void Scheduler::run_next_strand() {
   const detail::ReadyRing::Entry next = ready_.pop();

@@ -104,6 +104,13 @@ class Scheduler {
     requires(!std::is_void_v<std::invoke_result_t<F&>>)
   void post(F&& work) = delete;
 
+  // For an EventSource inside of wait(), where handlers make tasks ready: lets them run before the
+  // next handler does, while what both touch is in the cache. Tasks that are still ready after a
+  // turn's worth of switches wait for the next turn. Not from a task.
+  void run_ready_tasks();
+  // Of tasks and stackless coroutines.
+  std::size_t ready_count() const { return ready_.size(); }
+
   // The scheduler that runs on this thread; current() checks that there is one.
   static Scheduler& current();
   static Scheduler* current_or_null() { return current_; }

@@ -7,9 +7,18 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
 #include "net/detail/event_loop_impl.h"
 
 namespace corolane::net {
+namespace {
+
+// How many tasks one poll makes ready before they run: so many that what they write to one peer
+// still leaves together, so few that their stacks and sockets are in the cache from the first to
+// the last. A thousand at once cost each a quarter more.
+constexpr std::size_t ready_count_max = 64;
+
+}  // namespace
 
 EventLoop::Impl::Impl() {
   // A write to a connection that is gone is an error to return, not a reason to die.
@@ -49,6 +58,13 @@ void EventLoop::Impl::end_turn() {
     due->end_turn();
   }
   all_due.clear();
+}
+
+void EventLoop::Impl::after_handler() {
+  auto& scheduler = coroutine::Scheduler::current();
+  if (scheduler.ready_count() < ready_count_max) return;
+  scheduler.run_ready_tasks();
+  end_turn();
 }
 
 bool EventLoop::Impl::fall_asleep() {

@@ -31,6 +31,10 @@ struct EventLoop::Impl {
   void remove_due(detail::Due& due);
   void end_turn();
 
+  // After each handler of a poll: lets the tasks run that it made ready, once they are many, and
+  // sends what they wrote.
+  void after_handler();
+
   // False when a wake() came before: the loop must not sleep then.
   bool fall_asleep();
   void arm_timer(Deadline deadline);

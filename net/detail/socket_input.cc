@@ -17,6 +17,10 @@ namespace {
 constexpr std::size_t early_bytes_max = 16 * 1024;
 static_assert(early_bytes_max <= BufferPool::buffer_bytes_min);
 
+// What a sink is given at once: some dozens of requests, which find all that they need in the cache
+// if they are served before the next dozens are parsed.
+constexpr std::size_t sink_bytes_max = 8 * 1024;
+
 }  // namespace
 
 // A task inside read_some(); lives on its stack.
@@ -89,14 +93,28 @@ void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/
   *buffer = uv_buf_init(reinterpret_cast<char*>(room.data()), static_cast<unsigned>(room.size()));
 }
 
+// Lives until libuv has closed the handle, which it does later: so it can tell, as nobody else,
+// that the stream was destroyed by its sink or by a task that ran meanwhile.
 void SocketHandle::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /*buffer*/) {
-  auto* const owner = static_cast<SocketHandle*>(stream->data)->owner;
-  if (owner != nullptr) owner->on_read(count);
+  const SocketHandle& self = *static_cast<SocketHandle*>(stream->data);
+  if (self.owner == nullptr) return;
+  EventLoop::Impl& loop = self.owner->loop_;
+  if (count <= 0 || !self.owner->reads_for_sink()) {
+    self.owner->on_read(count);
+    return loop.after_handler();
+  }
+  std::span<const std::byte> bytes(loop.read_buffer.data(), static_cast<std::size_t>(count));
+  while (!bytes.empty() && self.owner != nullptr) {
+    const auto share = bytes.first(std::min(bytes.size(), sink_bytes_max));
+    bytes = bytes.subspan(share.size());
+    self.owner->give_to_sink(share);
+    loop.after_handler();
+  }
 }
 
 std::span<std::byte> SocketStream::place_to_read() {
   if (!readable_.empty()) return static_cast<Reader*>(readable_.front_slot())->buffer;
-  if (sink_ != nullptr && early_.empty()) return place_to_read_for_sink();
+  if (reads_for_sink()) return place_to_read_for_sink();
   if (early_.capacity() == 0) early_ = loop_.buffers.lend();
   return early_.room(early_bytes_max - early_.size());
 }
@@ -117,13 +135,20 @@ void SocketStream::on_read(ssize_t signed_count) {
     if (count == 0) return;
     static_cast<Reader*>(readable_.front_slot())->count = count;
     readable_.notify_one();
-  } else if (sink_ != nullptr && early_.empty()) {
-    if (count > 0) sink_->on_bytes(std::span(loop_.read_buffer).first(count));
-  } else {
+  } else if (!reads_for_sink()) {
     early_.commit(count);
     if (early_.empty()) loop_.buffers.give_back(std::move(early_));
     if (early_.size() == early_bytes_max) stop_reading();
   }
+}
+
+bool SocketStream::reads_for_sink() const { return sink_ != nullptr && early_.empty(); }
+
+void SocketStream::give_to_sink(std::span<const std::byte> bytes) {
+  if (early_.empty() && sink_is_open()) return sink_->on_bytes(bytes);
+  stop_reading();
+  if (early_.capacity() == 0) early_ = loop_.buffers.lend();
+  early_.append(bytes);
 }
 
 void SocketStream::on_read_end(int status) {

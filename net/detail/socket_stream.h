@@ -81,6 +81,9 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   std::span<std::byte> place_to_read();
   std::span<std::byte> place_to_read_for_sink();
   void on_read(ssize_t count);
+  bool reads_for_sink() const;
+  // May destroy the stream.
+  void give_to_sink(std::span<const std::byte> bytes);
   void on_read_end(int status);
   // May destroy the stream.
   void deliver_early();

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,6 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr TaskOptions small_stack = {.stack_size_bytes = StackPool::stack_size_bytes_min};
@@ -103,6 +106,42 @@ TEST(SchedulerTest, TheLoopLooksOftenWhenItsTurnsTakeLong) {
     for (int turn = 0; turn < 10'000; ++turn) EXPECT_TRUE(yield());
   }));
   EXPECT_GT(scheduler.statistics().turn_count, 10'000u / 32);
+}
+
+// A source that, when the scheduler waits, makes tasks ready in two batches and lets the first run.
+class BatchingTime final : public VirtualTime {
+ public:
+  explicit BatchingTime(std::function<void(int batch)> make_ready)
+      : make_ready_(std::move(make_ready)) {}
+
+  bool wait(Deadline deadline) override {
+    for (int batch = 0; batch < 2; ++batch) {
+      make_ready_(batch);
+      Scheduler::current().run_ready_tasks();
+      EXPECT_EQ(Scheduler::current().ready_count(), 0u);
+    }
+    return VirtualTime::wait(deadline);
+  }
+
+ private:
+  std::function<void(int)> make_ready_;
+};
+
+TEST(SchedulerTest, ASourceMayLetReadyTasksRunWhileItIsWaitedFor) {
+  std::vector<std::string> order;
+  TaskGroup tasks;
+  BatchingTime time([&](int batch) {
+    order.push_back("made ready " + std::to_string(batch));
+    EXPECT_TRUE(
+        tasks.spawn("batch", [&order, batch] { order.push_back("ran " + std::to_string(batch)); }));
+  });
+  Scheduler scheduler(time);
+  ASSERT_TRUE(scheduler.run("main", [&] {
+    EXPECT_TRUE(sleep_for(1ms));
+    EXPECT_TRUE(tasks.join());
+  }));
+  EXPECT_THAT(std::vector(order.begin(), order.begin() + 4),
+              ElementsAre("made ready 0", "ran 0", "made ready 1", "ran 1"));
 }
 
 TEST(SchedulerTest, ATaskThatAlwaysYieldsKeepsNobodyFromTimersOrPosts) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -115,6 +116,89 @@ TEST(EventLoopTest, BusyTasksDoNotKeepSocketsWaiting) {
     EXPECT_EQ(read_text(*pair->server).value_or("nothing"), "ping");
     answered = true;
     EXPECT_TRUE(busy.join(soon()));
+  });
+}
+
+// Counts what it heard, and for each piece spawns a task that counts it as handled.
+class CountingSink final : public ReadSink {
+ public:
+  struct Counts {
+    std::size_t heard = 0;
+    std::size_t handled = 0;
+    std::size_t unhandled_max = 0;
+    coroutine::TaskGroup handlers;
+    std::function<void()> when_handled;
+  };
+
+  explicit CountingSink(Counts& counts) : counts_(counts) {}
+
+  void on_bytes(std::span<const std::byte> bytes) override {
+    for (std::size_t index = 0; index < bytes.size(); index += 128) {
+      ++counts_.heard;
+      counts_.unhandled_max = std::max(counts_.unhandled_max, counts_.heard - counts_.handled);
+      const auto spawned = counts_.handlers.spawn("handler", [&counts = counts_] {
+        ++counts.handled;
+        if (counts.when_handled) counts.when_handled();
+      });
+      EXPECT_TRUE(spawned);
+    }
+  }
+  void on_end(const Error&) override {}
+
+ private:
+  Counts& counts_;
+};
+
+TEST(EventLoopTest, TasksRunBetweenTheHandlersOfOnePoll) {
+  run_on_real_loop([](RealLoop& real) {
+    constexpr std::size_t connection_count = 300;
+    CountingSink::Counts counts;
+    CountingSink sink(counts);
+    std::vector<StreamPair> pairs;
+    for (std::size_t index = 0; index < connection_count; ++index) {
+      auto pair = make_stream_pair(real.network);
+      ASSERT_TRUE(pair) << pair;
+      pair->server->set_read_sink(sink);
+      pairs.push_back(std::move(*pair));
+    }
+    see_arrivals(real.network);  // From now on all of them are polled.
+    for (StreamPair& pair : pairs) EXPECT_TRUE(pair.client->try_write(bytes_of("hello")));
+    see_arrivals(real.network);
+    EXPECT_EQ(counts.handled, connection_count);
+    EXPECT_EQ(counts.unhandled_max, 64u);
+    EXPECT_TRUE(counts.handlers.join());
+  });
+}
+
+TEST(EventLoopTest, TasksRunBetweenTheSharesOfOneRead) {
+  run_on_real_loop([](RealLoop& real) {
+    CountingSink::Counts counts;
+    CountingSink sink(counts);
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    pair->server->set_read_sink(sink);
+    see_arrivals(real.network);
+    const std::string large(32 * 1024, 'x');  // Four shares of 64 handlers each.
+    EXPECT_TRUE(pair->client->try_write(bytes_of(large)));
+    while (counts.handled < large.size() / 128) see_arrivals(real.network);
+    EXPECT_EQ(counts.unhandled_max, 64u);
+    EXPECT_TRUE(counts.handlers.join());
+  });
+}
+
+TEST(EventLoopTest, ATaskMayDestroyAStreamBetweenTheSharesOfARead) {
+  run_on_real_loop([](RealLoop& real) {
+    CountingSink::Counts counts;
+    CountingSink sink(counts);
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    counts.when_handled = [&] { pair->server.reset(); };
+    pair->server->set_read_sink(sink);
+    see_arrivals(real.network);
+    EXPECT_TRUE(pair->client->try_write(bytes_of(std::string(32 * 1024, 'x'))));
+    while (pair->server != nullptr) see_arrivals(real.network);
+    EXPECT_TRUE(counts.handlers.join());
+    EXPECT_EQ(counts.heard, 64u);
   });
 }
 
