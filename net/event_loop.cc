@@ -18,6 +18,10 @@ namespace {
 // the last. A thousand at once cost each a quarter more.
 constexpr std::size_t ready_count_max = 64;
 
+// After so long in one poll the rest is read first: when there is more to do than can be done, it
+// has to be known how much, and not to lie in the kernel's buffers while its time runs out.
+constexpr Duration run_time_max = std::chrono::milliseconds(1);
+
 }  // namespace
 
 EventLoop::Impl::Impl() {
@@ -62,9 +66,15 @@ void EventLoop::Impl::end_turn() {
 
 void EventLoop::Impl::after_handler() {
   auto& scheduler = coroutine::Scheduler::current();
-  if (scheduler.ready_count() < ready_count_max) return;
+  if (scheduler.ready_count() < ready_count_max || !tasks_may_run) return;
   scheduler.run_ready_tasks();
   end_turn();
+  const TimePoint begun_at = scheduler.turn_time();
+  if (first_run_turn != turn_count) {
+    first_run_turn = turn_count;
+    first_run_at = begun_at;
+  }
+  tasks_may_run = begun_at - first_run_at < run_time_max;
 }
 
 bool EventLoop::Impl::fall_asleep() {
@@ -104,6 +114,8 @@ bool EventLoop::wait(Deadline deadline) {
   impl.keep_awake = false;
   impl.end_turn();
   ++impl.turn_count;
+  impl.read_share.end_turn();
+  impl.tasks_may_run = true;
   const bool only_looks =
       impl.keep_awake || deadline == Deadline::passed() || deadline <= Deadline::at(now());
   if (only_looks || !impl.fall_asleep()) {

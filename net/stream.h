@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -29,10 +30,10 @@ struct StreamOptions {
   // A peer that acknowledges nothing for so long while output is above the mark is closed, at the
   // latest after half as long again. Bytes that the kernel took count only when they arrive.
   std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
-  // False: a sink is given nothing while output is above the mark, so that a client that takes no
+  // While more output than this is unsent a sink is given nothing, so that a client that takes no
   // replies cannot pile up requests either. For one end of a connection only: two that do so wait
-  // for each other until they stall.
-  bool reads_above_mark = true;
+  // for each other until they stall. No limit by default.
+  std::size_t output_while_reading_max = std::numeric_limits<std::size_t>::max();
 
   // A TCP peer that vanished without a word (power, cable, a router that forgot it) would stay for
   // ever. One that is silent for so long is asked whether it is there: seldom enough to cost

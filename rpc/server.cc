@@ -23,6 +23,10 @@ using namespace std::chrono_literals;
 // How long the end of a connection may take to send what is queued, while stopping.
 constexpr Duration flush_time_max = 500ms;
 
+// Of a client that has so much to read, no more requests are taken: the replies to some hundred,
+// and with as much again in the kernel less than what makes its output stall.
+constexpr std::size_t output_while_reading_max = 64 * 1024;
+
 }  // namespace
 
 class Server::Impl final : private detail::ServerConnection::Host {
@@ -86,8 +90,8 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
     if (!spawned) return spawned.error();
     destroying_ = *spawned;
   }
-  // A client that reads no replies is given no more of them.
-  auto listener = network_.listen(endpoint, {.stream = {.reads_above_mark = false}});
+  auto listener =
+      network_.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max}});
   if (!listener) return listener.error();
   Door& door =
       doors_.emplace_back(Door{.options = std::move(options), .listener = std::move(*listener)});

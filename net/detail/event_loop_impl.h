@@ -12,6 +12,7 @@
 #include "coroutine/base/deadline.h"
 #include "net/detail/buffer_pool.h"
 #include "net/detail/due.h"
+#include "net/detail/read_share.h"
 #include "net/event_loop.h"
 
 namespace corolane::net {
@@ -47,6 +48,10 @@ struct EventLoop::Impl {
 
   // How often it polled: what one turn may do only once, compares it.
   std::uint64_t turn_count = 1;
+  // Whether tasks may still run before this poll is over, and when the first of them did so.
+  bool tasks_may_run = true;
+  std::uint64_t first_run_turn = 0;
+  TimePoint first_run_at{};
   // What is open and belongs to somebody; owners count it up and down.
   std::size_t open_count = 0;
   // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again
@@ -56,7 +61,8 @@ struct EventLoop::Impl {
   std::vector<detail::Due*> all_due;
   detail::BufferPool buffers;
   // What sockets with a sink read into: its contents live during one call of a sink.
-  std::array<std::byte, 64 * 1024> read_buffer;
+  std::array<std::byte, detail::ReadShare::bytes_max> read_buffer;
+  detail::ReadShare read_share;
 };
 
 }  // namespace corolane::net

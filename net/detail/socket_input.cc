@@ -71,7 +71,7 @@ void SocketStream::resume_reading() {
 }
 
 bool SocketStream::sink_is_open() const {
-  return !paused_ && (options_.reads_above_mark || unsent_bytes() <= options_.output_bytes_max);
+  return !paused_ && unsent_bytes() <= options_.output_while_reading_max;
 }
 
 void SocketStream::stop_reading() {
@@ -104,6 +104,7 @@ void SocketHandle::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /
     return loop.after_handler();
   }
   std::span<const std::byte> bytes(loop.read_buffer.data(), static_cast<std::size_t>(count));
+  loop.read_share.note(bytes.size());
   while (!bytes.empty() && self.owner != nullptr) {
     const auto share = bytes.first(std::min(bytes.size(), sink_bytes_max));
     bytes = bytes.subspan(share.size());
@@ -123,7 +124,7 @@ std::span<std::byte> SocketStream::place_to_read() {
 // floods one connection does not keep the others waiting.
 std::span<std::byte> SocketStream::place_to_read_for_sink() {
   if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
-  return loop_.read_buffer;
+  return std::span(loop_.read_buffer).first(loop_.read_share.bytes());
 }
 
 // Comes right after place_to_read(), so that the bytes lie where it said.

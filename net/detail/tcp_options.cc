@@ -37,7 +37,8 @@ Result<void> set_tcp_options(int descriptor, const StreamOptions& options,
   const std::chrono::milliseconds patience =
       asks ? options.keepalive_idle + options.keepalive_interval * options.keepalive_count
            : std::chrono::seconds(0);
-  const auto hidden_bytes_max = static_cast<std::int64_t>(options.output_bytes_max);
+  const auto hidden_bytes_max = static_cast<std::int64_t>(
+      std::min(options.output_bytes_max, options.output_while_reading_max));
   const std::array<Setting, 7> settings{{
       // Small messages are collected here already, and then they are to leave at once.
       {IPPROTO_TCP, TCP_NODELAY, 1},

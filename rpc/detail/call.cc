@@ -150,7 +150,8 @@ void Call::give_room(std::uint32_t bytes) {
 
 Result<void> Call::reply(const google::protobuf::Message& message) {
   if (cancelled_) return {};
-  auto sent = connection_->send({.type = FrameType::reply, .call_id = id_}, message, deadline_);
+  auto sent =
+      connection_->send_reply({.type = FrameType::reply, .call_id = id_}, message, deadline_);
   if (!sent && sent.error().code() == Code::resource_exhausted) {
     return std::move(sent.error())
         .with_context(std::string("the reply of ") + served_->method->full_name)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,10 @@ namespace corolane::rpc::detail {
 namespace {
 
 using namespace std::chrono_literals;
+
+// What a handler leaves behind for a client that does not read, rather than wait with its stack: no
+// new request comes from there meanwhile, and those that had come are some dozens.
+constexpr std::size_t small_reply_bytes = 4 * 1024;
 
 // How long a peer may take to read why it is closed.
 constexpr Duration leave_time_max = 1s;
@@ -31,7 +36,7 @@ std::span<std::byte> begin_frame(const FrameHeader& header) {
 std::span<const std::byte> text_frame(FrameHeader header, std::string_view text) {
   header.payload_size = static_cast<std::uint32_t>(text.size());
   const std::span<std::byte> bytes = begin_frame(header);
-  std::ranges::copy(net::bytes_of(text), bytes.begin() + frame_header_size);
+  std::memcpy(bytes.data() + frame_header_size, text.data(), text.size());
   return bytes;
 }
 
@@ -59,6 +64,22 @@ void Connection::start() {
 
 Result<void> Connection::send(FrameHeader header, const google::protobuf::MessageLite& message,
                               Deadline deadline, std::string_view extension) {
+  auto frame = make_frame(header, message, extension);
+  if (!frame) return frame.error();
+  return stream_->write_all(*frame, deadline);
+}
+
+Result<void> Connection::send_reply(FrameHeader header,
+                                    const google::protobuf::MessageLite& message,
+                                    Deadline deadline) {
+  auto frame = make_frame(header, message, "");
+  if (!frame) return frame.error();
+  const bool is_small = frame->size() <= small_reply_bytes;
+  return stream_->write_all(*frame, is_small ? Deadline::passed() : deadline);
+}
+
+Result<std::span<const std::byte>> Connection::make_frame(
+    FrameHeader header, const google::protobuf::MessageLite& message, std::string_view extension) {
   const std::size_t size = message.ByteSizeLong() + extension.size();
   // Both sides refuse far less: this keeps the sum within its 32 bits.
   if (size > (std::size_t{1} << 30)) {
@@ -68,10 +89,10 @@ Result<void> Connection::send(FrameHeader header, const google::protobuf::Messag
   header.payload_size = static_cast<std::uint32_t>(size);
   header.extension_size = static_cast<std::uint32_t>(extension.size());
   const std::span<std::byte> bytes = begin_frame(header);
-  std::ranges::copy(net::bytes_of(extension), bytes.begin() + frame_header_size);
+  std::memcpy(bytes.data() + frame_header_size, extension.data(), extension.size());
   message.SerializeWithCachedSizesToArray(
       reinterpret_cast<std::uint8_t*>(bytes.data() + frame_header_size + extension.size()));
-  return stream_->write_all(bytes, deadline);
+  return bytes;
 }
 
 Result<void> Connection::send_text(FrameHeader header, std::string_view text, Deadline deadline) {

@@ -41,6 +41,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // nothing sent when the message is above 1 GiB.
   Result<void> send(FrameHeader header, const google::protobuf::MessageLite& message,
                     Deadline deadline, std::string_view extension = {});
+  // The same for the one reply of a call, with which its handler ends: suspends only for a large
+  // one. Of a small one a deadline_exceeded says that it waits for the peer, and no more.
+  Result<void> send_reply(FrameHeader header, const google::protobuf::MessageLite& message,
+                          Deadline deadline);
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.
   Result<void> send_text(FrameHeader header, std::string_view text, Deadline deadline);
   // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
@@ -79,6 +83,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
+  // In memory that the next frame of this thread reuses.
+  static Result<std::span<const std::byte>> make_frame(FrameHeader header,
+                                                       const google::protobuf::MessageLite& message,
+                                                       std::string_view extension);
   Result<void> handle(const Frame& frame);
   Result<void> handle_first(const Frame& frame);
   void on_time();

@@ -113,7 +113,7 @@ TEST(ReadSinkPauseTest, WhoReadsNoRepliesIsAskedForNoMore) {
   run_on_both([](Network& network, const auto& settle) {
     constexpr std::size_t mark = 100'000;
     auto pair = make_stream_pair_at({.address = "127.0.0.1"}, network, {},
-                                    {.output_bytes_max = mark, .reads_above_mark = false});
+                                    {.output_bytes_max = mark, .output_while_reading_max = mark});
     ASSERT_TRUE(pair) << pair;
     TestSink echo;
     std::size_t refused_count = 0;
@@ -147,7 +147,7 @@ TEST(ReadSinkPauseTest, WhoReadsNoRepliesIsAskedForNoMore) {
 TEST(ReadSinkPauseTest, AClosedPeerIsNoticedAboveTheMark) {
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(
-        loopback, {.stream = {.output_bytes_max = 1000, .reads_above_mark = false}});
+        loopback, {.stream = {.output_bytes_max = 1000, .output_while_reading_max = 1000}});
     ASSERT_TRUE(listener) << listener;
     RawSocket peer;
     peer.connect((*listener)->local_endpoint());

@@ -196,7 +196,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   bool sink_is_open() const {
-    return !paused_ && (options_.reads_above_mark || under_way_bytes_ <= options_.output_bytes_max);
+    return !paused_ && under_way_bytes_ <= options_.output_while_reading_max;
   }
 
   void hand_over() {

@@ -1,6 +1,7 @@
 // Streams with a read sink; every message is a task that answers it.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,7 +26,7 @@ class EchoConnection final : public net::ReadSink {
   void on_bytes(std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
       const std::size_t count = std::min(bytes.size(), message_.size() - filled_count_);
-      std::ranges::copy(bytes.first(count), message_.begin() + filled_count_);
+      std::memcpy(message_.data() + filled_count_, bytes.data(), count);
       filled_count_ += count;
       bytes = bytes.subspan(count);
       if (filled_count_ < message_.size()) return;
