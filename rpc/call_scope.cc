@@ -21,6 +21,11 @@ const CallScope* CallScope::current() { return call_scope.get(); }
 
 CallScope& CallScope::enter(const CallScope& scope) { return call_scope.set(scope); }
 
+CallScope& CallScope::current_or_new() {
+  CallScope* const scope = call_scope.get();
+  return scope != nullptr ? *scope : call_scope.set(CallScope{});
+}
+
 Deadline CallScope::before(Deadline handler_deadline, TimePoint now) {
   if (handler_deadline.is_never() || handler_deadline.time() <= now) return handler_deadline;
   const Duration left = handler_deadline.time() - now;

@@ -19,6 +19,8 @@ struct CallScope {
   // The running task's; null outside of handlers.
   static const CallScope* current();
   static CallScope& enter(const CallScope& scope);
+  // The same, to be changed: outside of handlers it begins with an empty one.
+  static CallScope& current_or_new();
 
   // How much earlier than the handler's deadline that of its calls is: a tenth of what is left, at
   // most ten milliseconds, which is a way through a data centre and a turn of a busy loop.

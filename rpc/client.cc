@@ -10,24 +10,12 @@
 #include "coroutine/task.h"
 #include "rpc/call_scope.h"
 #include "rpc/detail/client_impl.h"
-#include "rpc/wire.pb.h"
+#include "rpc/detail/request_extension.h"
 
 namespace corolane::rpc {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string extension_of(const OutgoingCall& call) {
-  if (!call.trace.is_valid() && call.options.authorization.empty()) return {};
-  RequestExtension extension;
-  if (call.trace.is_valid()) {
-    extension.set_trace_id(call.trace.trace_id.data(), call.trace.trace_id.size());
-    extension.set_parent_span_id(call.trace.span_id);
-    extension.set_trace_flags(call.trace.is_sampled ? 1 : 0);
-  }
-  extension.set_authorization(std::string(call.options.authorization));
-  return extension.SerializeAsString();
-}
 
 // Whether it was refused, or lost before anybody saw it, in a way that may be better soon.
 bool is_worth_a_retry(const Error& error, const Method& method) {
@@ -39,10 +27,15 @@ bool is_worth_a_retry(const Error& error, const Method& method) {
 
 }  // namespace
 
+Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make make) {
+  const detail::ExtensionBytes extension(call.trace, call.options.authorization);
+  return make(call, extension.view());
+}
+
 // The filters that are left, around the call.
 struct Client::Impl::FilterChain {
   Result<void> run(std::size_t index) {
-    if (index == filters.size()) return make(call, extension_of(call));
+    if (index == filters.size()) return make_with_extension(call, make);
     return filters[index](
         call, Next([](void* chain,
                       std::size_t next) { return static_cast<FilterChain*>(chain)->run(next); },
@@ -59,7 +52,7 @@ Result<void> Client::Impl::with_filters(const Method& method,
                                         CallOptions& options, Make make) {
   OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name_};
   if (const CallScope* const scope = CallScope::current()) call.trace = scope->trace;
-  if (options_.filters.empty()) return make(call, extension_of(call));
+  if (options_.filters.empty()) return make_with_extension(call, make);
   return FilterChain{.filters = options_.filters, .call = call, .make = make}.run(0);
 }
 
@@ -79,7 +72,10 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
         return call_until_final(method, request, reply, call.options,
                                 deadline_of(method, call.options), extension);
       });
-  if (!result) ++statistics_.error_count;
+  if (!result) {
+    ++statistics_.error_count;
+    ++statistics_.error_counts[static_cast<std::size_t>(result.error().code())];
+  }
   --task_count_;
   return result;
 }

@@ -15,6 +15,7 @@
 // executed, or if its method is idempotent. All of it belongs to one scheduler's thread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,7 @@ class Client {
   struct Statistics {
     std::uint64_t call_count = 0;     // Of unary methods; each once, however often it was tried.
     std::uint64_t error_count = 0;    // Those that failed in the end.
+    std::array<std::uint64_t, code_count> error_counts{};  // The same, by the number of the code.
     std::uint64_t retry_count = 0;    // Attempts after the first one.
     std::uint64_t connect_count = 0;  // Connections that were made.
     std::size_t pending_count = 0;

@@ -5,12 +5,14 @@
 
 #include <string_view>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
 
 struct Method;
+struct Principal;
 
 class Context {
  public:
@@ -20,6 +22,7 @@ class Context {
     std::string_view peer_identity = {};
     std::string_view authorization = {};
     TraceContext trace = {};
+    TimePoint arrived_at{};
   };
 
   // What `facts` name outlives it.
@@ -45,10 +48,27 @@ class Context {
   // The trace of which this call is a part; not valid when there is none.
   const TraceContext& trace() const { return facts_.trace; }
 
+  // When the request was read; and when the handler had returned, for filters that ask behind
+  // next(): the clock is read once, whoever asks, and the server counts with the same time.
+  TimePoint arrived_at() const { return facts_.arrived_at; }
+  TimePoint returned_at() {
+    if (returned_at_ == TimePoint{}) returned_at_ = now();
+    return returned_at_;
+  }
+  // The same, or the epoch when nobody has asked.
+  TimePoint returned_at_or_epoch() const { return returned_at_; }
+
+  // Who calls, as the filter of authentication.h has found out; null without one.
+  const Principal* principal() const { return principal_; }
+  // Lives until the filter that says so returns.
+  void set_principal(const Principal* principal) { principal_ = principal; }
+
  private:
   const Method* method_;
   const google::protobuf::Message* request_;
   Facts facts_;
+  TimePoint returned_at_{};
+  const Principal* principal_ = nullptr;
 };
 
 }  // namespace corolane::rpc

@@ -150,6 +150,8 @@ Result<void> Server::Impl::opened(detail::ServerConnection& connection) {
 
 void Server::Impl::ended(detail::ServerConnection& connection) {
   if (connection.broke_protocol()) ++statistics_.protocol_error_count;
+  statistics_.received_bytes += connection.received_bytes();
+  statistics_.sent_bytes += connection.sent_bytes();
   callers_.ended(connection);
   const auto found = connections_.find(connection.id());
   ended_.push_back(std::move(found->second));
@@ -215,6 +217,10 @@ void Server::Impl::close_connections() {
 Server::Statistics Server::Impl::statistics() const {
   Statistics statistics = statistics_;
   statistics.connection_count = connections_.size();
+  for (const auto& [id, connection] : connections_) {
+    statistics.received_bytes += connection->received_bytes();
+    statistics.sent_bytes += connection->sent_bytes();
+  }
   dispatcher_.count_into(statistics);
   return statistics;
 }

@@ -11,6 +11,7 @@
 // resource_exhausted with retry_after, or unavailable while stopping.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,7 @@ class Server {
     const char* full_name;
     std::uint64_t call_count = 0;  // Ended; refused ones are not among them.
     std::uint64_t error_count = 0;
+    std::array<std::uint64_t, code_count> error_counts{};  // The same, by the number of the code.
     std::uint64_t refused_count = 0;  // For load, for malformed requests or while stopping.
     std::uint64_t running_count = 0;
     Histogram latency_us;  // From when the request was read to its end.
@@ -70,6 +72,12 @@ class Server {
     std::uint64_t running_count = 0;         // Those that wait for their turn included.
     std::uint64_t waiting_count = 0;
     std::uint64_t stray_exception_count = 0;
+    std::uint64_t stream_count = 0;  // Streams that are open; they are running calls, too.
+    std::uint64_t received_bytes = 0;
+    std::uint64_t sent_bytes = 0;  // Appended to the output of a connection.
+    // By priority: calls that admission refused, and how long those that began had waited.
+    std::array<std::uint64_t, priority_count> shed_counts{};
+    std::vector<Histogram> queue_delay_us;
     std::vector<MethodStatistics> methods;  // By name.
   };
 

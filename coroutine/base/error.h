@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -32,6 +33,9 @@ enum class Code : std::uint8_t {
   data_loss = 15,
   unauthenticated = 16,
 };
+
+// One more than the largest number of a code: tables by code have so many places.
+inline constexpr std::size_t code_count = 17;
 
 // "deadline_exceeded" and so on; "unknown" for a number that is no code.
 std::string_view to_string(Code code);

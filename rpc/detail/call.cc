@@ -1,12 +1,12 @@
 #include "rpc/detail/call.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "coroutine/scheduler.h"
 #include "rpc/call_scope.h"
+#include "rpc/detail/request_extension.h"
 #include "rpc/detail/server_connection.h"
 #include "rpc/wire.pb.h"
 
@@ -25,15 +25,6 @@ constexpr std::size_t small_request_bytes = 64;
 
 bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
-TraceContext trace_of(const RequestExtension& extension) {
-  TraceContext trace;
-  if (extension.trace_id().size() != trace.trace_id.size()) return trace;
-  std::memcpy(trace.trace_id.data(), extension.trace_id().data(), trace.trace_id.size());
-  trace.span_id = extension.parent_span_id();
-  trace.is_sampled = (extension.trace_flags() & 1) != 0;
-  return trace;
 }
 
 }  // namespace
@@ -83,7 +74,8 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   begun_ = !expired_ && !coroutine::is_cancelled();
   Context::Facts facts{.deadline = deadline_,
                        .peer = connection_->peer(),
-                       .peer_identity = connection_->peer_identity()};
+                       .peer_identity = connection_->peer_identity(),
+                       .arrived_at = arrived_at_};
   if (extension_ != nullptr) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
@@ -91,7 +83,9 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   if (begun_) {
     CallScope::enter({.deadline = CallScope::before(deadline_, now), .trace = facts.trace});
     Context context(*served_->method, *request_, facts);
-    answer(invoke_filtered(filters, *served_, *request_, context, *this, threw_));
+    const bool has_sent =
+        answer(invoke_filtered(filters, *served_, *request_, context, *this, threw_));
+    if (!has_sent) ended_at_ = context.returned_at_or_epoch();
   } else {
     answer(Error(Code::cancelled, "not begun"));
   }
@@ -110,11 +104,13 @@ void Call::reset() {
   connection_ = nullptr;
   task_ = {};
   place.reset();
-  cancelled_ = expired_ = begun_ = failed_ = threw_ = false;
+  ended_at_ = {};
+  code_.reset();
+  cancelled_ = expired_ = begun_ = threw_ = false;
 }
 
 void Call::refuse(const Error& error) {
-  failed_ = true;
+  code_ = error.code();
   if (!is_one_way()) connection_->refuse(id_, error);
 }
 
@@ -132,7 +128,7 @@ void Call::on_deadline() {
 void Call::cancel() {
   cancelled_ = true;
   if (task_) return task_.cancel();
-  failed_ = true;
+  code_ = Code::cancelled;
   owner_.gave_up(*this);
 }
 
@@ -191,16 +187,20 @@ Error Call::why_ended(const Error& error) const {
   return begun_ ? std::move(reason).with_maybe_executed() : reason;
 }
 
-void Call::answer(const Result<void>& result) {
-  failed_ = !result;
-  if (cancelled_ || is_one_way()) return;
+bool Call::answer(const Result<void>& result) {
+  const bool is_awaited = !cancelled_ && !is_one_way();
   // Errors of sending mean that nobody waits for it.
   if (!result) {
-    static_cast<void>(connection_->reply_error(id_, why_ended(result.error()), deadline_));
-  } else if (served_->method->server_streaming) {
+    const Error error = cancelled_ ? result.error() : why_ended(result.error());
+    code_ = error.code();
+    if (is_awaited) static_cast<void>(connection_->reply_error(id_, error, deadline_));
+  } else if (is_awaited && served_->method->server_streaming) {
     static_cast<void>(
         connection_->send_text({.type = FrameType::reply, .call_id = id_}, "", deadline_));
+  } else {
+    return false;
   }
+  return true;
 }
 
 Call& CallPool::take() {

@@ -67,8 +67,11 @@ class Call final : public ReplySink, private coroutine::Timer {
   ServedMethod& served() const { return *served_; }
   std::uint64_t id() const { return id_; }
   TimePoint arrived_at() const { return arrived_at_; }
+  // When it ended, if a filter has looked at the clock just before; the epoch otherwise.
+  TimePoint ended_at() const { return ended_at_; }
   bool is_one_way() const { return served_->method->one_way; }
-  bool has_failed() const { return failed_; }
+  // Of the error that it ended with; nothing after a success.
+  std::optional<Code> code() const { return code_; }
   bool threw() const { return threw_; }
 
   // Where its connection lists it.
@@ -84,7 +87,8 @@ class Call final : public ReplySink, private coroutine::Timer {
   Result<void> wait_for_room();
   // What the caller is told: not that something cancelled the handler, but what did.
   Error why_ended(const Error& error) const;
-  void answer(const Result<void>& result);
+  // Whether it has sent anything, which takes its time.
+  bool answer(const Result<void>& result);
 
   Owner& owner_;
   // Small requests live here, larger ones spill over to the heap.
@@ -100,13 +104,14 @@ class Call final : public ReplySink, private coroutine::Timer {
   std::uint64_t id_ = 0;
   Deadline deadline_ = Deadline::never();
   TimePoint arrived_at_;
+  TimePoint ended_at_{};
   coroutine::TaskRef task_;
   std::int64_t room_bytes_ = 0;  // Of a stream: what may still be sent.
   coroutine::WaitQueue room_{"room of the reader of a stream"};
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
   bool begun_ = false;  // The handler.
-  bool failed_ = false;
+  std::optional<Code> code_;
   bool threw_ = false;
 };
 

@@ -51,6 +51,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
     bool was_sent = false;
   };
   struct FilterChain;
+  static Result<void> make_with_extension(const OutgoingCall& call, Make make);
 
   Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const CallOptions& options,

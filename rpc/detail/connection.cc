@@ -66,6 +66,7 @@ Result<void> Connection::send(FrameHeader header, const google::protobuf::Messag
                               Deadline deadline, std::string_view extension) {
   auto frame = make_frame(header, message, extension);
   if (!frame) return frame.error();
+  sent_bytes_ += frame->size();
   return stream_->write_all(*frame, deadline);
 }
 
@@ -74,6 +75,7 @@ Result<void> Connection::send_reply(FrameHeader header,
                                     Deadline deadline) {
   auto frame = make_frame(header, message, "");
   if (!frame) return frame.error();
+  sent_bytes_ += frame->size();
   const bool is_small = frame->size() <= small_reply_bytes;
   return stream_->write_all(*frame, is_small ? Deadline::passed() : deadline);
 }
@@ -96,10 +98,12 @@ Result<std::span<const std::byte>> Connection::make_frame(
 }
 
 Result<void> Connection::send_text(FrameHeader header, std::string_view text, Deadline deadline) {
+  sent_bytes_ += frame_header_size + text.size();
   return stream_->write_all(text_frame(header, text), deadline);
 }
 
 void Connection::send_text(FrameHeader header, std::string_view text) {
+  sent_bytes_ += frame_header_size + text.size();
   const auto written = stream_->try_write(text_frame(header, text));
   if (!written && written.error().code() == Code::resource_exhausted) {
     break_off(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
@@ -127,6 +131,7 @@ void Connection::close() {
 void Connection::on_bytes(std::span<const std::byte> bytes) {
   if (state_ == State::leaving || state_ == State::ended) return;
   heard_at_ = now();
+  received_bytes_ += bytes.size();
   asked_for_life_ = false;
   decoder_.feed(bytes);
   for (Frame frame;;) {

@@ -8,6 +8,7 @@
 #include <google/protobuf/message_lite.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -63,6 +64,9 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   bool broke_protocol() const { return broke_protocol_; }
   // When the bytes came whose frames are being handled.
   TimePoint heard_at() const { return heard_at_; }
+  // So far.
+  std::uint64_t received_bytes() const { return received_bytes_; }
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
   const Caller& caller() const { return handshake_.caller(); }
   net::Stream& stream() { return *stream_; }
 
@@ -101,6 +105,8 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   bool broke_protocol_ = false;
   bool asked_for_life_ = false;  // By a ping that nothing has answered yet.
   TimePoint heard_at_;
+  std::uint64_t received_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
 };
 
 }  // namespace corolane::rpc::detail

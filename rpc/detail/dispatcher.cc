@@ -23,6 +23,11 @@ std::uint64_t random_seed(std::uint64_t wanted) {
   return std::bit_cast<std::uint64_t>(bytes);
 }
 
+void count_error(Server::MethodStatistics& method, Code code) {
+  ++method.error_count;
+  ++method.error_counts[static_cast<std::size_t>(code)];
+}
+
 Deadline deadline_of(const Frame& frame, const Method& method, TimePoint arrived_at) {
   // Streams may have no end; whoever waits for one reply does so with a limit.
   if (frame.header.time == 0) {
@@ -62,7 +67,7 @@ Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& ser
   if (auto may = check_may_begin(connection, served); !may) return may;
   const auto verdict = admission_.judge(served.method->priority, connection.waiting, served.waiting,
                                         beginning_count_, deadline, arrived_at);
-  if (!verdict.is_admitted) return refusal("the server is overloaded", verdict.delay);
+  if (!verdict.is_admitted) return overload(served.method->priority, verdict.delay);
 
   Call& call = calls_.take();
   if (auto parsed = call.parse(served, frame, memory_); !parsed) {
@@ -103,6 +108,11 @@ Error Dispatcher::refusal(const std::string& why, Duration delay) {
   const Duration least = std::max<Duration>(options_.admission.retry_after, delay);
   return Error(Code::resource_exhausted, why)
       .with_retry_after(std::chrono::ceil<std::chrono::milliseconds>(least + jitter_.up_to(least)));
+}
+
+Error Dispatcher::overload(Priority priority, Duration delay) {
+  ++shed_counts_[static_cast<std::size_t>(priority)];
+  return refusal("the server is overloaded", delay);
 }
 
 void Dispatcher::wait_for_turn(Call& call) {
@@ -149,9 +159,17 @@ TimePoint Dispatcher::time_of_begin() const {
   return is_just_behind ? last_end_ : now();
 }
 
+void Dispatcher::note_queue_delay(Priority priority, Duration delay) {
+  // The clock that was saved may be older than the request.
+  const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
+  queue_delay_us_[static_cast<std::size_t>(priority)].record(
+      whole > 0 ? static_cast<std::uint64_t>(whole) : 0);
+}
+
 void Dispatcher::run(Call& call) {
   const TimePoint begun_at = time_of_begin();
   --beginning_count_;
+  note_queue_delay(call.served().method->priority, begun_at - call.arrived_at());
   admission_.note_begun(begun_at, beginning_count_ > 0);
   if (admission_.waiting_count() > 0 && beginning_count_ <= admission_.beginning_max() / 2) {
     begin_waiting(begun_at);
@@ -166,9 +184,9 @@ void Dispatcher::finish(Call& call) {
   ++method.call_count;
   --method.running_count;
   --running_count_;
-  if (call.has_failed()) ++method.error_count;
+  if (call.code()) count_error(method, *call.code());
   if (call.threw()) ++stray_exception_count_;
-  last_end_ = now();
+  last_end_ = call.ended_at() == TimePoint{} ? now() : call.ended_at();
   const auto latency =
       std::chrono::duration_cast<std::chrono::microseconds>(last_end_ - call.arrived_at());
   method.latency_us.record(static_cast<std::uint64_t>(latency.count()));
@@ -203,19 +221,21 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
   if (refuses_all_ || !verdict.is_admitted) {
     ++statistics.refused_count;
     if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
-    return refusal("the server is overloaded", verdict.delay);
+    return overload(method.priority, verdict.delay);
   }
 
   ++statistics.running_count;
   ++running_count_;
   bool threw = false;
+  Context::Facts timed = facts;
+  timed.arrived_at = arrived_at;
   // A task of its own: on a stack of the size that the method asks for, and to be cancelled.
   auto handler = coroutine::spawn(
       method.full_name,
       [&]() -> Result<void> {
         CallScope::enter(
             {.deadline = CallScope::before(facts.deadline, arrived_at), .trace = facts.trace});
-        Context context(method, request, facts);
+        Context context(method, request, timed);
         return invoke_filtered(filters_, *served, request, context, sink, threw);
       },
       {.stack_size_bytes = method.stack_size_bytes});
@@ -233,7 +253,7 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
   ++statistics.call_count;
   --statistics.running_count;
   --running_count_;
-  if (!result) ++statistics.error_count;
+  if (!result) count_error(statistics, result.error().code());
   if (threw) ++stray_exception_count_;
   const auto latency = std::chrono::duration_cast<std::chrono::microseconds>(now() - arrived_at);
   statistics.latency_us.record(static_cast<std::uint64_t>(latency.count()));
@@ -244,7 +264,14 @@ void Dispatcher::count_into(Server::Statistics& statistics) const {
   statistics.running_count = running_count_;
   statistics.stray_exception_count = stray_exception_count_;
   statistics.waiting_count = admission_.waiting_count();
-  for (const auto& served : methods_.all()) statistics.methods.push_back(served->statistics);
+  statistics.shed_counts = shed_counts_;
+  statistics.queue_delay_us.assign(queue_delay_us_.begin(), queue_delay_us_.end());
+  for (const auto& served : methods_.all()) {
+    statistics.methods.push_back(served->statistics);
+    if (served->method->server_streaming) {
+      statistics.stream_count += served->statistics.running_count;
+    }
+  }
   std::ranges::sort(statistics.methods, {}, [](const Server::MethodStatistics& method) {
     return std::string_view(method.full_name);
   });

@@ -49,10 +49,12 @@ class Dispatcher final : private Call::Owner {
   Result<void> check_may_begin(const ServerConnection& connection,
                                const ServedMethod& served) const;
   Error refusal(const std::string& why, Duration delay);
+  Error overload(Priority priority, Duration delay);
   void wait_for_turn(Call& call);
   Result<void> begin(Call& call);
   void begin_waiting(TimePoint now);
   void run(Call& call);
+  void note_queue_delay(Priority priority, Duration delay);
   TimePoint time_of_begin() const;
   void finish(Call& call);
   void gave_up(Call& call) override;
@@ -74,6 +76,9 @@ class Dispatcher final : private Call::Owner {
   std::uint64_t last_end_count_ = 0;
   std::uint64_t running_count_ = 0;
   std::uint64_t stray_exception_count_ = 0;
+  // By priority.
+  std::array<std::uint64_t, priority_count> shed_counts_{};
+  std::array<Histogram, priority_count> queue_delay_us_{};
   Admission::Share called_here_;
   CallPool calls_;
   coroutine::TaskGroup handlers_;
