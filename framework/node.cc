@@ -1,5 +1,7 @@
 #include "framework/node.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,9 @@ rpc::Server::Options rpc_options(const RpcConfig& config) {
   return {.connection_count_max = config.connections_max,
           .calls_per_connection_max = config.calls_per_connection_max};
 }
+
+// For the spans of the last calls, when those took all of the time.
+constexpr Duration last_spans_time_max = std::chrono::milliseconds(250);
 
 // What to do about a listener that was refused.
 Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
@@ -35,8 +40,12 @@ Node::Node(NodeConfig config, net::Network& network, Log log)
       created_at_(now()),
       scheduler_(coroutine::Scheduler::current()),
       log_(std::move(log)),
+      telemetry_(
+          {.node_name = config_.name, .tracing = config_.tracing, .call_log = config_.call_log},
+          network, log_),
       rpc_server_(network, rpc_options(config_.rpc)),
       admin_(network, log_) {
+  telemetry_.watch(rpc_server_);
   serve(rpc::ReflectionService(rpc_server_));
   add_node_metrics(metrics_, *this);
   add_node_pages(admin_, *this);
@@ -82,6 +91,7 @@ Result<void> Node::stop(Deadline deadline) {
   log_.info("node stops",
             {{"name", config_.name}, {"running_calls", rpc_server_.statistics().running_count}});
   auto stopped = rpc_server_.stop(deadline);
+  telemetry_.stop(std::max(deadline, Deadline::after(last_spans_time_max)));
   admin_.stop();
   if (!stopped) {
     log_.warning("running calls did not finish in time", {{"error", stopped.error().message()}});

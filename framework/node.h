@@ -23,6 +23,7 @@
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
+#include "framework/telemetry.h"
 #include "net/network.h"
 #include "rpc/server.h"
 #include "rpc/service.h"
@@ -64,12 +65,14 @@ class Node {
   const NodeEndpoints& endpoints() const { return endpoints_; }
   TimePoint created_at() const { return created_at_; }
 
-  // For services: what they log, measure and show goes through these.
+  // For services: what they log, measure, trace and show goes through these.
   Log& log() { return log_; }
   Metrics& metrics() { return metrics_; }
+  rpc::Tracer& tracer() { return telemetry_.tracer(); }
   AdminServer& admin() { return admin_; }
 
   const rpc::Server& rpc_server() const { return rpc_server_; }
+  const Telemetry& telemetry() const { return telemetry_; }
   coroutine::Scheduler& scheduler() const { return scheduler_; }
 
  private:
@@ -81,6 +84,7 @@ class Node {
   bool stopping_ = false;
   Log log_;
   Metrics metrics_;
+  Telemetry telemetry_;
   // Destroyed from the last on: nobody calls a service or reads a page of one that is gone.
   std::vector<std::unique_ptr<rpc::Service>> services_;
   rpc::Server rpc_server_;

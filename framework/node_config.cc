@@ -73,6 +73,8 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("log_level", value.log_level, "The least level that is logged.");
   section.field("stacks", value.stacks, "The stacks that coroutines run on.");
   section.field("rpc", value.rpc, "Limits against clients.");
+  section.field("tracing", value.tracing, "Spans of calls, for a collector.");
+  section.field("call_log", value.call_log, "Which calls are logged.");
 }
 
 Result<NodeEndpoints> validate(const NodeConfig& config) {
@@ -80,6 +82,9 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
   auto listen = net::parse_endpoint(config.listen);
   if (!listen) return at_key("node.listen", listen.error());
   if (auto admin = check_admin(config.admin); !admin) return at_key("node.admin", admin.error());
+  if (auto collector = check_collector(config.tracing.collector); !collector) {
+    return at_key("node.tracing.collector", collector.error());
+  }
   return NodeEndpoints{.listen = *std::move(listen), .admin = *net::parse_endpoint(config.admin)};
 }
 

@@ -10,6 +10,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/stack_pool.h"
 #include "framework/log.h"
+#include "framework/telemetry.h"
 #include "net/endpoint.h"
 
 namespace corolane::framework {
@@ -32,6 +33,8 @@ struct NodeConfig {
   LogLevel log_level = LogLevel::info;
   StacksConfig stacks;
   RpcConfig rpc;
+  TracingConfig tracing;
+  CallLogConfig call_log;
 };
 
 void describe(config::Section& section, StacksConfig& value);

@@ -6,23 +6,17 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/stack_pool.h"
+#include "framework/call_metrics.h"
 #include "framework/node.h"
 #include "framework/version.h"
-#include "rpc/server.h"
 
 namespace corolane::framework {
 namespace {
-
-// From a reply out of memory to the longest wait that a caller has patience for.
-constexpr auto call_bounds_us = std::to_array<std::uint64_t>(
-    {50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000, 500'000,
-     1'000'000, 2'500'000, 5'000'000, 10'000'000, 30'000'000, 60'000'000});
 
 // From hot caches to a page fault and a preempted thread.
 constexpr auto switch_bounds_ns = std::to_array<std::uint64_t>(
     {5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 100'000, 1'000'000});
 
-constexpr MetricBuckets call_buckets = {.bounds = call_bounds_us, .units_per_base = 1e6};
 constexpr MetricBuckets switch_buckets = {.bounds = switch_bounds_ns, .units_per_base = 1e9};
 
 void collect_node(const Node& node, MetricWriter& out) {
@@ -88,32 +82,6 @@ void collect_stacks(const coroutine::StackPool& pool, MetricWriter& out) {
               statistics.refused_count);
 }
 
-void collect_calls(const rpc::Server& server, MetricWriter& out) {
-  const auto statistics = server.statistics();
-  out.gauge("corolane_rpc_connections", "Clients that are connected.", {},
-            statistics.connection_count);
-  out.counter("corolane_rpc_connections_accepted_total", "Connections that were accepted.", {},
-              statistics.accepted_count);
-  out.counter("corolane_rpc_protocol_errors_total",
-              "Connections that were closed for what they sent.", {},
-              statistics.protocol_error_count);
-  out.counter("corolane_rpc_stray_exceptions_total", "Exceptions that escaped a handler.", {},
-              statistics.stray_exception_count);
-  for (const rpc::Server::MethodStatistics& method : statistics.methods) {
-    const std::initializer_list<MetricLabel> labels = {{"method", method.full_name}};
-    out.counter("corolane_rpc_calls_total", "Calls that have ended, well or not.", labels,
-                method.call_count);
-    out.counter("corolane_rpc_call_errors_total", "Calls that have ended with an error.", labels,
-                method.error_count);
-    out.counter("corolane_rpc_calls_refused_total", "Calls that were refused before they began.",
-                labels, method.refused_count);
-    out.gauge("corolane_rpc_calls_running", "Calls whose handler runs.", labels,
-              method.running_count);
-    out.histogram("corolane_rpc_call_seconds", "Time from a request to its reply.", labels,
-                  method.latency_us, call_buckets);
-  }
-}
-
 }  // namespace
 
 void add_node_metrics(Metrics& metrics, const Node& node) {
@@ -121,7 +89,8 @@ void add_node_metrics(Metrics& metrics, const Node& node) {
     collect_node(node, out);
     collect_coroutines(node.scheduler(), out);
     collect_stacks(node.scheduler().stacks(), out);
-    collect_calls(node.rpc_server(), out);
+    collect_server(node.rpc_server().statistics(), out);
+    node.telemetry().collect(out);
   });
 }
 

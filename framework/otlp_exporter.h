@@ -32,7 +32,7 @@ namespace corolane::framework {
 class OtlpExporter {
  public:
   struct Options {
-    net::HostPort collector;
+    net::HostPort collector = {};
     std::string path = "/v1/traces";
     std::size_t queue_count_max = 4096;
     std::size_t queue_bytes_max = 4 * 1024 * 1024;  // A thousand large spans.

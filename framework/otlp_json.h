@@ -17,8 +17,8 @@ namespace corolane::framework {
 // Whom the spans are of (https://opentelemetry.io/docs/specs/semconv/resource/).
 struct OtlpResource {
   std::string service_name;
-  std::string service_version;
-  std::string service_instance_id;
+  std::string service_version = {};
+  std::string service_instance_id = {};
 };
 
 // One span. `unix_offset` is what the clock of the spans is behind the Unix epoch.

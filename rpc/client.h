@@ -61,11 +61,11 @@ class Client {
   };
 
   struct Statistics {
-    std::uint64_t call_count = 0;     // Of unary methods; each once, however often it was tried.
-    std::uint64_t error_count = 0;    // Those that failed in the end.
+    std::uint64_t call_count = 0;   // Of unary methods; each once, however often it was tried.
+    std::uint64_t error_count = 0;  // Those that failed in the end.
     std::array<std::uint64_t, code_count> error_counts{};  // The same, by the number of the code.
-    std::uint64_t retry_count = 0;    // Attempts after the first one.
-    std::uint64_t connect_count = 0;  // Connections that were made.
+    std::uint64_t retry_count = 0;                         // Attempts after the first one.
+    std::uint64_t connect_count = 0;                       // Connections that were made.
     std::size_t pending_count = 0;
   };
 

@@ -25,7 +25,9 @@ std::string_view cut(std::string_view text, std::size_t bytes_max) {
 
 Span::Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
            std::uint64_t parent_span_id, TimePoint start)
-    : tracer_(&tracer), record_(std::make_unique<SpanRecord>()), scope_(&CallScope::current_or_new()) {
+    : tracer_(&tracer),
+      record_(std::make_unique<SpanRecord>()),
+      scope_(&CallScope::current_or_new()) {
   ++tracer_->statistics_.open_count;
   record_->context = context;
   record_->parent_span_id = parent_span_id;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,8 +38,14 @@ class SpanValue {
  public:
   using Variant = std::variant<bool, std::int64_t, double, std::string_view>;
 
-  SpanValue(std::same_as<bool> auto value) : value_(value) {}
-  SpanValue(std::integral auto value) : value_(static_cast<std::int64_t>(value)) {}
+  template <std::integral T>
+  SpanValue(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      value_ = value;
+    } else {
+      value_ = static_cast<std::int64_t>(value);
+    }
+  }
   SpanValue(std::floating_point auto value) : value_(static_cast<double>(value)) {}
   SpanValue(const std::convertible_to<std::string_view> auto& value)
       : value_(std::string_view(value)) {}

@@ -15,8 +15,8 @@ namespace corolane::rpc {
 
 struct TraceContext {
   std::array<std::byte, 16> trace_id{};  // Not all zero when there is a trace.
-  std::uint64_t span_id = 0;  // Of the span that is open now: the parent of what comes.
-  bool is_sampled = false;    // Somebody records the spans of this trace.
+  std::uint64_t span_id = 0;             // Of the span that is open now: the parent of what comes.
+  bool is_sampled = false;               // Somebody records the spans of this trace.
 
   // There is a trace at all.
   bool is_valid() const { return span_id != 0; }

@@ -20,7 +20,8 @@ std::uint64_t number_of(ConstHalf bytes) {
 }
 
 void put(std::uint64_t number, Half bytes) {
-  for (std::size_t i = bytes.size(); i-- > 0; number >>= 8) bytes[i] = static_cast<std::byte>(number);
+  for (std::size_t i = bytes.size(); i-- > 0; number >>= 8)
+    bytes[i] = static_cast<std::byte>(number);
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
       "stop_time_max: 1500ms\n"
       "log_level: debug\n"
       "stacks: {count_max: 5000}\n"
-      "rpc: {connections_max: 3, calls_per_connection_max: 4, request_size_max: 2KiB}\n");
+      "rpc: {connections_max: 3, calls_per_connection_max: 4, request_size_max: 2KiB}\n"
+      "tracing: {collector: 'otel.local:4318', sample_ratio: 0.5}\n"
+      "call_log: {errors: false, slow_after: 2s, one_in: 7, lines_per_second_max: 9}\n");
   ASSERT_TRUE(loaded) << loaded.error();
   const NodeConfig& config = loaded->value;
   EXPECT_EQ(config.name, "lobby-1");
@@ -45,6 +47,12 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
   EXPECT_EQ(config.rpc.connections_max, 3);
   EXPECT_EQ(config.rpc.calls_per_connection_max, 4);
   EXPECT_EQ(config.rpc.request_size_max, 2 * config::kibibyte);
+  EXPECT_EQ(config.tracing.collector, "otel.local:4318");
+  EXPECT_EQ(config.tracing.sample_ratio, 0.5);
+  EXPECT_FALSE(config.call_log.errors);
+  EXPECT_EQ(config.call_log.slow_after, 2s);
+  EXPECT_EQ(config.call_log.one_in, 7);
+  EXPECT_EQ(config.call_log.lines_per_second_max, 9);
 }
 
 // As a program has it: the node is one section of several.

@@ -1,0 +1,24 @@
+// The metrics of calls, those that a server serves and those that a client makes.
+#pragma once
+
+#include <string_view>
+
+#include "framework/metrics.h"
+#include "rpc/client.h"
+#include "rpc/server.h"
+
+namespace corolane::framework {
+
+// Of a whole server, by method, by code and by priority.
+void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out);
+
+// Of a client, whom `peer` tells from the others: what it calls, out of a small fixed set. For
+// services that have clients:
+//
+//   node.metrics().add([&](MetricWriter& out) {
+//     collect_client("store", store_client.statistics(), out);
+//   });
+void collect_client(std::string_view peer, const rpc::Client::Statistics& statistics,
+                    MetricWriter& out);
+
+}  // namespace corolane::framework

@@ -1,0 +1,74 @@
+// What a node tells about its calls beside its metrics: spans to a collector, and lines in the log.
+//
+// `tracing:` is off until it is told where a collector is. A node with it off still hands the trace
+// of a call on to the calls that it makes, so that it leaves no gap in the traces of others.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "config/section.h"
+#include "coroutine/base/clock.h"
+#include "coroutine/base/deadline.h"
+#include "framework/log.h"
+#include "framework/metrics.h"
+#include "framework/otlp_exporter.h"
+#include "net/network.h"
+#include "rpc/call_log.h"
+#include "rpc/server.h"
+#include "rpc/tracing.h"
+
+namespace corolane::framework {
+
+struct TracingConfig {
+  std::string collector;  // "host:port"; empty for no tracing.
+  double sample_ratio = 0.01;
+};
+
+struct CallLogConfig {
+  bool errors = true;
+  Duration slow_after = std::chrono::seconds(1);
+  std::uint64_t one_in = 0;
+  std::uint32_t lines_per_second_max = 20;
+};
+
+void describe(config::Section& section, TracingConfig& value);
+void describe(config::Section& section, CallLogConfig& value);
+
+// Checks what a load checks.
+Result<void> check_collector(const std::string& text);
+
+class Telemetry {
+ public:
+  struct Options {
+    std::string node_name;
+    TracingConfig tracing;
+    CallLogConfig call_log;
+  };
+
+  // All of them outlive it. What does not make sense in `tracing` turns it off.
+  Telemetry(const Options& options, net::Network& network, Log& log);
+
+  // Puts its filters around the calls of a server.
+  void watch(rpc::Server& server);
+  // Opens spans, and traces the calls of clients: Client::Options::filters.
+  rpc::Tracer& tracer() { return tracer_; }
+
+  // When the last call has ended: sends the spans that are left. Suspends, at most until the
+  // deadline.
+  void stop(Deadline deadline);
+
+  void collect(MetricWriter& out) const;
+
+ private:
+  void log_call(const rpc::LoggedCall& call);
+
+  Log& log_;
+  std::unique_ptr<OtlpExporter> exporter_;  // Null when nobody wants spans.
+  rpc::Tracer tracer_;
+  rpc::CallLog call_log_;
+};
+
+}  // namespace corolane::framework

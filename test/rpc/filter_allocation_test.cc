@@ -1,0 +1,91 @@
+// What the filters of production cost a call that nobody looks at: no allocation.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "rpc/call_log.h"
+#include "rpc/call_scope.h"
+#include "rpc/tracing.h"
+#include "test/rpc/echo_service.h"
+
+namespace {
+
+constinit std::uint64_t allocation_count = 0;
+
+}  // namespace
+
+// All others that count end in this one.
+void* operator new(std::size_t size) {
+  ++allocation_count;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Keeps nothing.
+class QuietService : public EchoService {
+ public:
+  Result<EchoReply> echo(const EchoRequest&, rpc::Context&) override { return EchoReply(); }
+};
+
+enum class Filters { none, of_production };
+
+// Of a call, both ends and the simulated network together, after some to warm up.
+double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
+  double per_call = -1;
+  auto task = coroutine::spawn("caller", [&] {
+    sim::SimulatedNetwork network;
+    QuietService service;
+    rpc::Tracer tracer({}, [](const rpc::SpanRecord&) {});
+    rpc::CallLog log({}, [](const rpc::LoggedCall&) {});
+    rpc::Server server(network);
+    std::vector<rpc::ClientFilter> client_filters;
+    if (filters == Filters::of_production) {
+      server.add_filter(tracer.server_filter());
+      server.add_filter(log.server_filter());
+      client_filters.push_back(tracer.client_filter());
+    }
+    check(server.add(service).has_value() && server.listen({"server", 1}).has_value(), "serves");
+    const auto client = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s),
+                                             {.filters = std::move(client_filters)});
+    check(client.has_value(), "the client connects");
+    rpc::CallScope::enter({.trace = trace});
+    const EchoRequest request;
+    const auto call = [&](int count) {
+      for (int i = 0; i < count; ++i) EXPECT_TRUE(EchoClient(**client).echo(request));
+    };
+    call(100);
+    const std::uint64_t before = allocation_count;
+    call(1000);
+    per_call = static_cast<double>(allocation_count - before) / 1000;
+  });
+  EXPECT_TRUE(task.join());
+  return per_call;
+}
+
+TEST(FilterAllocationTest, CallThatIsNotTracedAllocatesNothingForItsFilters) {
+  const double bare = allocations_per_call(Filters::none, {});
+  EXPECT_GT(bare, 0) << "the counter counts: the simulated network keeps pieces";
+  EXPECT_EQ(allocations_per_call(Filters::of_production, {}), bare);
+}
+
+TEST(FilterAllocationTest, NorDoesTheContextOfATraceThatIsNotSampled) {
+  const rpc::TraceContext trace{.trace_id = {std::byte{1}}, .span_id = 2};
+  EXPECT_EQ(allocations_per_call(Filters::of_production, trace),
+            allocations_per_call(Filters::none, {}));
+}
+
+}  // namespace
+}  // namespace corolane::test
