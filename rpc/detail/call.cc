@@ -191,7 +191,9 @@ bool Call::answer(const Result<void>& result) {
   const bool is_awaited = !cancelled_ && !is_one_way();
   // Errors of sending mean that nobody waits for it.
   if (!result) {
-    const Error error = cancelled_ ? result.error() : why_ended(result.error());
+    // Callers cancel when they give up: mostly as the deadline passes, which is why then.
+    expired_ = expired_ || (cancelled_ && deadline_.has_passed());
+    const Error error = cancelled_ && !expired_ ? result.error() : why_ended(result.error());
     code_ = error.code();
     if (is_awaited) static_cast<void>(connection_->reply_error(id_, error, deadline_));
   } else if (is_awaited && served_->method->server_streaming) {

@@ -1,0 +1,90 @@
+// The extension of a request, and the trace context in it and in a traceparent header: whatever
+// the bytes are, what is understood of them is printed and read back the same, and a frame carries
+// them unchanged, in any chunking.
+//
+// Input: cuts, and the bytes, which are taken as an extension and as a header.
+#include <string>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "rpc/detail/request_extension.h"
+#include "rpc/frame.h"
+#include "rpc/trace_context.h"
+#include "rpc/wire.pb.h"
+#include "test/fuzz/target.h"
+
+namespace corolane::fuzz {
+namespace {
+
+constexpr std::size_t payload_size_max = std::size_t{1} << 20;
+
+void check_header(std::string_view text) {
+  const auto trace = rpc::parse_traceparent(text);
+  if (!trace) return;
+  check(trace->is_valid(), "what is read is a trace");
+  const std::string printed = rpc::format_traceparent(*trace);
+  check(rpc::parse_traceparent(printed) == trace, "what is printed is read back");
+  // All but version, flags that mean nothing, and what later versions append.
+  constexpr std::size_t ids_begin = 2;
+  constexpr std::size_t ids_end = 53;
+  check(text.substr(ids_begin, ids_end - ids_begin) ==
+            std::string_view(printed).substr(ids_begin, ids_end - ids_begin),
+        "and says the same");
+}
+
+void check_extension(Bytes bytes) {
+  rpc::RequestExtension extension;
+  if (!extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  const rpc::TraceContext trace = rpc::detail::trace_of(extension);
+  if (trace.is_valid()) check_header(rpc::format_traceparent(trace));
+
+  const rpc::detail::ExtensionBytes printed(trace, extension.authorization());
+  check(trace.is_valid() || !extension.authorization().empty() || printed.view().empty(),
+        "nothing to say takes no bytes");
+  rpc::RequestExtension again;
+  check(again.ParseFromArray(printed.view().data(), static_cast<int>(printed.view().size())),
+        "what is printed can be read");
+  check(rpc::detail::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
+  check(again.authorization() == extension.authorization(), "and so is the token");
+}
+
+std::vector<std::byte> frame_with(Bytes extension) {
+  const auto size = static_cast<std::uint32_t>(extension.size());
+  std::vector<std::byte> frame(rpc::frame_header_size);
+  rpc::encode(
+      {.payload_size = size, .type = rpc::FrameType::request, .call_id = 7, .extension_size = size},
+      std::span<std::byte, rpc::frame_header_size>(frame.data(), rpc::frame_header_size));
+  frame.insert(frame.end(), extension.begin(), extension.end());
+  return frame;
+}
+
+void check_frame(Bytes extension, const std::vector<std::size_t>& cuts) {
+  const std::vector<std::byte> flow = frame_with(extension);
+  rpc::FrameDecoder decoder(payload_size_max);
+  int frame_count = 0;
+  for (const Bytes piece : cut(flow, cuts)) {
+    decoder.feed(piece);
+    rpc::Frame frame;
+    for (;;) {
+      const auto more = decoder.next(frame);
+      check(more.has_value(), "an encoded frame is one");
+      if (!*more) break;
+      ++frame_count;
+      check(std::ranges::equal(frame.extension, extension), "the extension is unchanged");
+      check(frame.message.empty(), "and nothing of it is the message");
+    }
+  }
+  check(frame_count == 1, "a frame is one frame");
+}
+
+}  // namespace
+
+void run(Input input) {
+  const auto cuts = input.take_cuts();
+  const Bytes bytes = input.rest();
+  check_header(text_of(bytes));
+  check_extension(bytes);
+  if (bytes.size() < payload_size_max) check_frame(bytes, cuts);
+}
+
+}  // namespace corolane::fuzz
