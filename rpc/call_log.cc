@@ -5,10 +5,8 @@
 
 namespace corolane::rpc {
 
-Result<void> CallLog::serve(Context& call, const Next& next) {
-  auto result = next();
+void CallLog::look_at(Context& call, const Result<void>& result) {
   if (const auto reason = reason_of(call, result)) write(*reason, call, result);
-  return result;
 }
 
 std::optional<LoggedCall::Reason> CallLog::reason_of(Context& call, const Result<void>& result) {
@@ -17,10 +15,8 @@ std::optional<LoggedCall::Reason> CallLog::reason_of(Context& call, const Result
     if (options_.errors == Errors::all) return Reason::failed;
     if (is_fault_of_server(*outcome_of(call, result))) return Reason::failed;
   }
-  if (call.returned_at() - call.arrived_at() > options_.slow_after &&
-      !call.descriptor().server_streaming) {
-    return Reason::slow;
-  }
+  const bool is_slow = took(call) > options_.slow_after;
+  if (is_slow && !call.descriptor().server_streaming) return Reason::slow;
   if (options_.one_in == 0 || ++call_count_ < options_.one_in) return std::nullopt;
   call_count_ = 0;
   return Reason::sampled;
@@ -37,7 +33,7 @@ void CallLog::write(LoggedCall::Reason reason, Context& call, const Result<void>
           .peer = call.peer(),
           .code = outcome_of(call, result),
           .error = result ? std::string_view() : std::string_view(result.error().message()),
-          .duration = call.returned_at() - call.arrived_at(),
+          .duration = took(call),
           .trace = scope == nullptr ? call.trace() : scope->trace,
           .left_out_count = left_out_count_ - told_left_out_count_});
   told_left_out_count_ = left_out_count_;

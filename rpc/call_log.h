@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/error.h"
@@ -74,7 +75,16 @@ class CallLog {
   std::uint64_t left_out_count() const { return left_out_count_; }
 
  private:
-  Result<void> serve(Context& call, const Next& next);
+  Result<void> serve(Context& call, const Next& next) {
+    auto result = next();
+    const bool is_of_interest = !result || options_.one_in > 0 || took(call) > options_.slow_after;
+    if (is_of_interest) [[unlikely]]
+      look_at(call, result);
+    return result;
+  }
+  static Duration took(Context& call) { return call.returned_at() - call.arrived_at(); }
+
+  void look_at(Context& call, const Result<void>& result);
   std::optional<LoggedCall::Reason> reason_of(Context& call, const Result<void>& result);
   void write(LoggedCall::Reason reason, Context& call, const Result<void>& result);
   bool has_line_left(TimePoint now);

@@ -1,4 +1,5 @@
-// rpc::Server on the real network, with the limits that a server has when nobody sets any.
+// rpc::Server on the real network, with the limits that a server has when nobody sets any, and with
+// the filters that a node puts around calls when it traces.
 #include <chrono>
 #include <ctime>
 
@@ -6,7 +7,9 @@
 #include "net/descriptor_limit.h"
 #include "net/event_loop.h"
 #include "net/uv_network.h"
+#include "rpc/call_log.h"
 #include "rpc/server.h"
+#include "rpc/tracing.h"
 #include "test/bench/allocation_count.h"
 #include "test/bench/echo.corolane.h"
 #include "test/bench/ours/run_in_task.h"
@@ -52,7 +55,12 @@ class EchoService final : public EchoBase {
 Result<void> serve(net::EventLoop& loop) {
   net::UvNetwork network(loop);
   EchoService service;
+  // No trace begins here, as at nearly all calls of production; those of callers would be recorded.
+  rpc::Tracer tracer({.sample_ratio = 0}, [](const rpc::SpanRecord&) {});
+  rpc::CallLog call_log({}, [](const rpc::LoggedCall&) {});
   rpc::Server server(network);
+  server.add_filter(tracer.server_filter());
+  server.add_filter(call_log.server_filter());
   if (auto added = server.add(service); !added) return added;
   const auto endpoint = server.listen({"127.0.0.1", 0});
   if (!endpoint) return endpoint.error();
