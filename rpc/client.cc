@@ -10,7 +10,7 @@
 #include "coroutine/task.h"
 #include "rpc/call_scope.h"
 #include "rpc/detail/client_impl.h"
-#include "rpc/detail/request_extension.h"
+#include "rpc/request_extension.h"
 
 namespace corolane::rpc {
 namespace {
@@ -28,7 +28,7 @@ bool is_worth_a_retry(const Error& error, const Method& method) {
 }  // namespace
 
 Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make make) {
-  const detail::ExtensionBytes extension(call.trace, call.options.authorization);
+  const ExtensionBytes extension(call.trace, call.options.authorization);
   return make(call, extension.view());
 }
 

@@ -6,8 +6,8 @@
 
 #include "coroutine/scheduler.h"
 #include "rpc/call_scope.h"
-#include "rpc/detail/request_extension.h"
 #include "rpc/detail/server_connection.h"
+#include "rpc/request_extension.h"
 #include "rpc/wire.pb.h"
 
 namespace corolane::rpc::detail {

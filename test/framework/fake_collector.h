@@ -3,7 +3,7 @@
 
 #include <deque>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "coroutine/base/check.h"
@@ -36,17 +36,8 @@ class FakeCollector {
     return true;
   }
 
-  // Of all requests that were answered well.
-  std::vector<nlohmann::json> spans() const {
-    std::vector<nlohmann::json> all;
-    for (const std::string& body : taken_) {
-      const auto request = nlohmann::json::parse(body);
-      for (const auto& span : request["resourceSpans"][0]["scopeSpans"][0]["spans"]) {
-        all.push_back(span);
-      }
-    }
-    return all;
-  }
+  // Of all requests that were answered well, each as JSON.
+  std::vector<std::string> spans() const;
 
   std::vector<net::HttpRequest> requests;
   std::vector<TimePoint> times;           // At which they came.

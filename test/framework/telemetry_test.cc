@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ namespace corolane::framework {
 namespace {
 
 using namespace std::chrono_literals;
+using nlohmann::json;
 using test::SlowClient;
 using test::wait_request;
 using testing::AllOf;
@@ -60,7 +62,7 @@ TEST_F(TelemetryTest, SpansOfCallsReachTheCollector) {
   ASSERT_TRUE(collector_.wait_for(1));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   ASSERT_EQ(collector_.spans().size(), 1u);
-  EXPECT_EQ(collector_.spans()[0]["name"], "corolane.test.Slow/Wait");
+  EXPECT_EQ(json::parse(collector_.spans()[0])["name"], "corolane.test.Slow/Wait");
   EXPECT_THAT(collector_.requests[0].body,
               HasSubstr(R"("key":"service.name","value":{"stringValue":"lobby"})"));
   EXPECT_THAT(node->metrics().text(), HasSubstr("\ncorolane_node_spans_sent_total 1\n"));

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
-#include "rpc/detail/request_extension.h"
 #include "rpc/frame.h"
+#include "rpc/request_extension.h"
 #include "rpc/trace_context.h"
 #include "rpc/wire.pb.h"
 #include "test/fuzz/target.h"
@@ -35,16 +35,16 @@ void check_header(std::string_view text) {
 void check_extension(Bytes bytes) {
   rpc::RequestExtension extension;
   if (!extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  const rpc::TraceContext trace = rpc::detail::trace_of(extension);
+  const rpc::TraceContext trace = rpc::trace_of(extension);
   if (trace.is_valid()) check_header(rpc::format_traceparent(trace));
 
-  const rpc::detail::ExtensionBytes printed(trace, extension.authorization());
+  const rpc::ExtensionBytes printed(trace, extension.authorization());
   check(trace.is_valid() || !extension.authorization().empty() || printed.view().empty(),
         "nothing to say takes no bytes");
   rpc::RequestExtension again;
   check(again.ParseFromArray(printed.view().data(), static_cast<int>(printed.view().size())),
         "what is printed can be read");
-  check(rpc::detail::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
+  check(rpc::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
   check(again.authorization() == extension.authorization(), "and so is the token");
 }
 

@@ -12,8 +12,6 @@ namespace corolane::rpc {
 
 class RequestExtension;
 
-namespace detail {
-
 // The bytes of a RequestExtension. Small ones, such as a trace alone, cost no allocation.
 class ExtensionBytes {
  public:
@@ -33,5 +31,4 @@ class ExtensionBytes {
 // Not valid when the extension names no trace, or half of one.
 TraceContext trace_of(const RequestExtension& extension);
 
-}  // namespace detail
 }  // namespace corolane::rpc

@@ -1,11 +1,11 @@
-#include "rpc/detail/request_extension.h"
+#include "rpc/request_extension.h"
 
 #include <cstdint>
 #include <span>
 
 #include "rpc/wire.pb.h"
 
-namespace corolane::rpc::detail {
+namespace corolane::rpc {
 namespace {
 
 constexpr std::uint32_t flag_sampled = 1;
@@ -58,4 +58,4 @@ TraceContext trace_of(const RequestExtension& extension) {
   return trace;
 }
 
-}  // namespace corolane::rpc::detail
+}  // namespace corolane::rpc
