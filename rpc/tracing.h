@@ -8,7 +8,8 @@
 // The first process of a trace decides whether it is sampled, by the trace id, and all others do
 // what it says: whoever looks at a trace sees all of it. A call inside a handler is a child of the
 // handler's span, also from a task that the handler has spawned (call_scope.h). A call of a trace
-// that is not sampled costs a look at its context, and nothing at all where no trace begins.
+// that is not sampled costs a look at its context, and nothing at all where no trace begins. A
+// caller from outside may say that all of its traces are sampled: what that costs is bounded.
 //
 // Attributes are those of the OpenTelemetry conventions for RPC spans
 // (https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/, version 1.37).

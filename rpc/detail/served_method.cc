@@ -10,11 +10,31 @@
 namespace corolane::rpc::detail {
 namespace {
 
-// The filters that are left, around the handler.
+Error thrown(const ServedMethod& served, const std::string& what) {
+  return Error(Code::internal, std::string(served.method->full_name) + " threw an exception" + what)
+      .with_maybe_executed();
+}
+
+template <typename Run>
+Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run) {
+  try {
+    return run();
+  } catch (const std::exception& exception) {
+    threw = true;
+    return thrown(served, std::string(": ") + exception.what());
+  } catch (...) {
+    threw = true;
+    return thrown(served, "");
+  }
+}
+
+// The filters that are left, around the handler. They see what it throws as the error that it is.
 struct Chain {
   Result<void> run(std::size_t index) {
     if (index == filters.size()) {
-      return served.method->invoke(*served.service, request, context, sink);
+      return without_exceptions(served, threw, [this] {
+        return served.method->invoke(*served.service, request, context, sink);
+      });
     }
     return filters[index](
         context,
@@ -27,12 +47,8 @@ struct Chain {
   const google::protobuf::Message& request;
   Context& context;
   ReplySink& sink;
+  bool& threw;
 };
-
-Error thrown(const ServedMethod& served, const std::string& what) {
-  return Error(Code::internal, std::string(served.method->full_name) + " threw an exception" + what)
-      .with_maybe_executed();
-}
 
 }  // namespace
 
@@ -72,17 +88,13 @@ ServedMethod* ServedMethods::find(std::string_view full_name) const {
 Result<void> invoke_filtered(std::span<const ServerFilter> filters, const ServedMethod& served,
                              const google::protobuf::Message& request, Context& context,
                              ReplySink& sink, bool& threw) {
-  try {
-    return Chain{
-        .filters = filters, .served = served, .request = request, .context = context, .sink = sink}
-        .run(0);
-  } catch (const std::exception& exception) {
-    threw = true;
-    return thrown(served, std::string(": ") + exception.what());
-  } catch (...) {
-    threw = true;
-    return thrown(served, "");
-  }
+  Chain chain{.filters = filters,
+              .served = served,
+              .request = request,
+              .context = context,
+              .sink = sink,
+              .threw = threw};
+  return without_exceptions(served, threw, [&] { return chain.run(0); });
 }
 
 }  // namespace corolane::rpc::detail

@@ -80,6 +80,16 @@ TEST_F(FilterTest, FilterSeesTheCallAndItsOutcome) {
   EXPECT_EQ(seen, "corolane.test.Echo/Fail code: 5 text: \"gone\" client: not_found");
 }
 
+TEST_F(FilterTest, FilterSeesAHandlerThatThrowsAsAnInternalError) {
+  Result<void> seen;
+  server_.add_filter([&](rpc::Context&, const rpc::Next& next) { return seen = next(); });
+  serve();
+  auto client = connect();
+  EXPECT_THAT(EchoClient(*client).explode(make_echo("bang")), fails_with(Code::internal));
+  EXPECT_THAT(seen, fails_with(Code::internal));
+  EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
+}
+
 TEST_F(FilterTest, FilterThatThrowsIsAnInternalError) {
   server_.add_filter([](rpc::Context&, const rpc::Next&) -> Result<void> {
     throw std::runtime_error("a filter with a hole");
