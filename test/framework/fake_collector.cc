@@ -1,3 +1,4 @@
+// JSON stays out of the header: it is slow to compile.
 #include "test/framework/fake_collector.h"
 
 #include <nlohmann/json.hpp>
