@@ -34,8 +34,8 @@ std::vector<Endpoint> interleave_families(const std::vector<Endpoint>& addresses
 // Attempts to connect, each a task, of which one is to succeed.
 class Race {
  public:
-  Race(Network& network, const StreamOptions& options, Deadline deadline)
-      : network_(network), options_(options), deadline_(deadline) {}
+  Race(Network& network, const std::string& name, const StreamOptions& options, Deadline deadline)
+      : network_(network), name_(name), options_(options), deadline_(deadline) {}
 
   // Suspends until one has succeeded, all have failed, or time is up; then none goes on.
   Result<std::unique_ptr<Stream>> run(const std::vector<Endpoint>& addresses) {
@@ -55,6 +55,7 @@ class Race {
   Error failure() const;
 
   Network& network_;
+  const std::string& name_;
   const StreamOptions options_;
   const Deadline deadline_;
   std::unique_ptr<Stream> winner_;
@@ -98,7 +99,7 @@ std::optional<Error> Race::wait_for_end() {
 }
 
 void Race::attempt(const Endpoint& address) {
-  auto stream = network_.connect(address, deadline_, options_);
+  auto stream = network_.connect_by_name(name_, address, deadline_, options_);
   if (!stream && stream.error().code() == Code::cancelled) {
     // By the race, which is over: where that was not won, because of the time.
     errors_.emplace_back(Code::deadline_exceeded,
@@ -126,6 +127,12 @@ Error Race::failure() const {
 
 }  // namespace
 
+Result<std::unique_ptr<Stream>> Network::connect_by_name(const std::string& /*name*/,
+                                                         const Endpoint& endpoint,
+                                                         Deadline deadline, StreamOptions options) {
+  return connect(endpoint, deadline, options);
+}
+
 Result<std::unique_ptr<UdpSocket>> Network::bind_udp(const Endpoint& endpoint, UdpOptions) {
   return Error(Code::unimplemented,
                "bind UDP " + to_string(endpoint) + ": this network has no datagrams");
@@ -136,11 +143,13 @@ Result<std::unique_ptr<Stream>> connect_to(Network& network, const HostPort& hos
   auto resolved = network.resolve(host, deadline);
   if (!resolved) return resolved.error();
   if (resolved->empty()) return Error(Code::not_found, "resolve " + host.host + ": no address");
-  if (resolved->size() == 1) return network.connect(resolved->front(), deadline, options);
+  if (resolved->size() == 1) {
+    return network.connect_by_name(host.host, resolved->front(), deadline, options);
+  }
 
   std::vector<Endpoint> addresses = interleave_families(*resolved);
   if (addresses.size() > connect_attempt_count_max) addresses.resize(connect_attempt_count_max);
-  Race race(network, options, deadline);
+  Race race(network, host.host, options, deadline);
   auto stream = race.run(addresses);
   if (!stream) return std::move(stream.error()).with_context("connect to " + host.host);
   return stream;

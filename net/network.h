@@ -58,6 +58,12 @@ class Network {
   virtual Result<std::unique_ptr<Stream>> connect(const Endpoint& endpoint, Deadline deadline,
                                                   StreamOptions options = {}) = 0;
 
+  // The same, to a host that the caller knows by `name` and whose address `endpoint` is: what TLS
+  // has the peer prove. Other networks have no use for the name.
+  virtual Result<std::unique_ptr<Stream>> connect_by_name(const std::string& name,
+                                                          const Endpoint& endpoint,
+                                                          Deadline deadline, StreamOptions options);
+
   // A socket for datagrams, as listen() for connections. Fails as that does; with unimplemented on
   // a network without them.
   virtual Result<std::unique_ptr<UdpSocket>> bind_udp(const Endpoint& endpoint,

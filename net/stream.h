@@ -111,6 +111,8 @@ class Stream {
 
   // Who the peer is by the certificate that it has shown and TLS has verified; empty without.
   virtual std::string_view peer_identity() const { return {}; }
+  // What both ends have agreed to speak inside of TLS (ALPN, RFC 7301): "h2"; empty without.
+  virtual std::string_view application_protocol() const { return {}; }
 };
 
 // Bytes of a text, for writing.

@@ -1,0 +1,24 @@
+// OpenSSL's objects as owned values, and its errors as text.
+#pragma once
+
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <string>
+
+namespace corolane::net::detail {
+
+struct OpensslDeleter {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+
+template <typename T>
+using OpensslPointer = std::unique_ptr<T, OpensslDeleter>;
+
+// Why the last call of OpenSSL failed, in its words; forgets it. `fallback` when it said nothing.
+std::string take_openssl_error(const std::string& fallback);
+
+}  // namespace corolane::net::detail
