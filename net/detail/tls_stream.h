@@ -55,6 +55,8 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
   void set_read_sink(ReadSink& sink) override;
+  void pause_reading() override;
+  void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
   Result<void> try_write(std::span<const std::byte> bytes) override;
   Result<void> flush(Deadline deadline) override;
@@ -86,6 +88,8 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   TlsSession::Step open_for_sink();
   void deliver();
   void tell_end();
+  // Has the inner stream pause while there is more than anybody asked for, and go on after that.
+  void regulate_inner();
 
   // Writing.
   Result<void> check_writable() const;
@@ -113,6 +117,8 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   coroutine::WaitQueue readable_{"TLS stream read"};  // Its slot is a Reader.
   ByteBuffer early_;                                  // Opened before anybody asked for it.
   bool read_ended_ = false;
+  bool paused_ = false;        // The sink wants nothing now.
+  bool inner_paused_ = false;  // Nor do we.
 
   ByteBuffer output_;       // Not sealed yet.
   bool finishing_ = false;  // finish_writing() was called,

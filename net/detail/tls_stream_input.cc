@@ -35,6 +35,7 @@ Result<std::size_t> TlsStream::read_some(std::span<std::byte> buffer, Deadline d
     std::memcpy(buffer.data(), early_.bytes().data(), count);
     early_.consume(count);
     if (early_.empty()) shared_->buffers.give_back(std::move(early_));
+    regulate_inner();
     return count;
   }
   if (!read_ended_) {
@@ -56,12 +57,36 @@ void TlsStream::set_read_sink(ReadSink& sink) {
   end_turn_soon();
 }
 
+void TlsStream::pause_reading() {
+  paused_ = true;
+  regulate_inner();
+}
+
+void TlsStream::resume_reading() {
+  if (!std::exchange(paused_, false) || closed_) return;
+  // The inner stream goes on once what waits here is delivered.
+  end_turn_soon();
+}
+
+void TlsStream::regulate_inner() {
+  if (state_ != State::open) return;
+  const bool has_enough = paused_ || early_.size() >= early_bytes_max;
+  if (has_enough && !inner_paused_) {
+    inner_paused_ = true;
+    inner_->pause_reading();
+  } else if (inner_paused_ && !paused_ && early_.empty()) {
+    inner_paused_ = false;
+    inner_->resume_reading();
+  }
+}
+
 void TlsStream::on_bytes(std::span<const std::byte> bytes) {
   if (state_ == State::parting || state_ == State::broken) return;
   session_.feed(bytes);
   if (state_ == State::shaking_hands) go_on_shaking_hands();
   if (state_ != State::open) return;
   open_records();
+  regulate_inner();
   // New keys that the peer asked for.
   if (state_ == State::open && !session_.sealed().empty()) send_sealed();
 }
@@ -86,7 +111,7 @@ TlsSession::Step TlsStream::open_next() {
     if (step == Step::done) readable_.notify_one();
     return step;
   }
-  if (sink_ != nullptr && early_.empty()) return open_for_sink();
+  if (sink_ != nullptr && !paused_ && early_.empty()) return open_for_sink();
   if (early_.capacity() == 0) early_ = shared_->buffers.lend();
   std::size_t count = 0;
   const Step step = session_.read(early_.room(record_bytes_max), count);
@@ -111,13 +136,16 @@ TlsSession::Step TlsStream::open_for_sink() {
 
 void TlsStream::deliver() {
   if (sink_ == nullptr) return;
+  // Only a connection that breaks is told to a sink that pauses.
+  if (paused_ && (!failure_ || !early_.empty())) return;
   if (!early_.empty()) {
     ByteBuffer early = std::move(early_);
     sink_->on_bytes(early.bytes());
     shared_->buffers.give_back(std::move(early));
-    if (sink_ == nullptr) return;
+    if (sink_ == nullptr || (paused_ && !failure_)) return;
   }
-  if (early_.empty() && read_ended_) tell_end();
+  if (early_.empty() && read_ended_) return tell_end();
+  regulate_inner();
 }
 
 void TlsStream::tell_end() {
