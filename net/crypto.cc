@@ -43,6 +43,25 @@ Digest hmac_sha256(std::string_view key, std::initializer_list<std::string_view>
   return digest;
 }
 
+std::array<std::byte, 20> sha1(std::string_view text) {
+  std::array<std::byte, 20> digest;
+  const int done =
+      EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr,
+                 EVP_sha1(), nullptr);
+  check(done == 1, "OpenSSL computes a SHA-1");
+  return digest;
+}
+
+std::string to_base64(std::span<const std::byte> bytes) {
+  // With room for the zero that OpenSSL puts behind it.
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }

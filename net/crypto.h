@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace corolane::net {
@@ -16,6 +17,12 @@ using Digest = std::array<std::byte, 32>;
 // HMAC-SHA-256 (RFC 2104, FIPS 180-4) of the parts, one after the other: they are not told apart,
 // so that must follow from what they hold.
 Digest hmac_sha256(std::string_view key, std::initializer_list<std::string_view> parts);
+
+// SHA-1 (FIPS 180-4), which keeps no secret any more: for protocols that have it in their rules.
+std::array<std::byte, 20> sha1(std::string_view text);
+
+// RFC 4648, section 4, with padding.
+std::string to_base64(std::span<const std::byte> bytes);
 
 // In a time that says nothing about where they differ.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);

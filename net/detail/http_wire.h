@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,9 @@ class HttpReader {
   std::expected<ReceivedRequest, HttpRefusal> read_request(Deadline deadline);
   // `to_head` when it answers a HEAD request: it has no body then, whatever it says.
   Result<HttpResponse> read_response(bool to_head, Deadline deadline);
+
+  // What was read behind the last message.
+  std::span<const std::byte> unread() const { return input_.bytes(); }
 
  private:
   // The templates are over Beast's parsers of requests and responses.

@@ -20,7 +20,9 @@ BUILD_PACKAGES = (
     "libdw-dev libuv1-dev libssl-dev openssl libprotobuf-dev libprotoc-dev protobuf-compiler "
     "libyaml-cpp-dev libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
 ).split()
-TEST_PACKAGES = "python3 clang-format-19 clang-tidy-19 curl prometheus gdb valgrind".split()
+TEST_PACKAGES = (
+    "python3 clang-format-19 clang-tidy-19 python3-websockets curl prometheus gdb valgrind"
+).split()
 BENCH_PACKAGES = ["libboost-fiber1.81-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
 FUZZ_PACKAGES = ["clang-19", "libclang-rt-19-dev"]
 

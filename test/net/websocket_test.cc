@@ -1,0 +1,311 @@
+// WebSockets against one another and against frames written by hand, in virtual time.
+#include "net/websocket.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "net/websocket_upgrade.h"
+#include "test/net/stream_pair.h"
+#include "test/net/websocket_frames.h"
+#include "test/sim/network.h"
+#include "test/support/matchers.h"
+
+namespace corolane::net {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+using test::soon;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class TestSink final : public MessageSink {
+ public:
+  void on_message(MessageKind kind, std::span<const std::byte> payload) override {
+    messages.push_back((kind == MessageKind::text ? "text " : "binary ") +
+                       std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+    if (when_message) when_message();
+  }
+  void on_end(const Error& reason) override {
+    EXPECT_EQ(end, "");
+    end = reason.to_string();
+  }
+
+  std::vector<std::string> messages;
+  std::string end;
+  std::function<void()> when_message;
+};
+
+// A server's WebSocket, and a peer that writes frames by hand; or two WebSockets.
+struct World {
+  explicit World(WebSocketOptions options = {}, sim::SimulatedNetwork::Options network_options = {},
+                 StreamOptions stream = {})
+      : network(network_options) {
+    auto made = make_stream_pair_at({.address = "server", .port = 1}, network, stream, stream);
+    check(made.has_value(), "the simulated network connects");
+    peer = std::move(made->client);
+    server = std::make_unique<WebSocket>(std::move(made->server), WebSocket::Role::server, options);
+  }
+
+  void make_client(const WebSocketOptions& options = {}) {
+    client = std::make_unique<WebSocket>(std::move(peer), WebSocket::Role::client, options);
+  }
+  void send(std::string_view bytes) { EXPECT_TRUE(send_text(*peer, bytes)); }
+  // All that the server has sent until it ended, or for a second.
+  std::string received() {
+    std::string all;
+    const Deadline deadline = Deadline::after(1s);
+    for (;;) {
+      auto part = read_text(*peer, deadline);
+      if (!part || part->empty()) return all;
+      all += *part;
+    }
+  }
+
+  sim::SimulatedNetwork network;
+  std::unique_ptr<Stream> peer;
+  std::unique_ptr<WebSocket> client;
+  std::unique_ptr<WebSocket> server;
+};
+
+std::string close_frame(unsigned code, const std::string& reason = {}) {
+  return std::string{static_cast<char>(code >> 8), static_cast<char>(code & 0xff)} + reason;
+}
+
+TEST(WebSocketTest, CarriesMessagesBothWays) {
+  World world;
+  world.make_client();
+  EXPECT_TRUE(world.client->write_message(MessageKind::text, "hello", soon()));
+  EXPECT_TRUE(world.client->write_message(MessageKind::binary, "", soon()));
+  auto first = world.server->read_message(soon());
+  ASSERT_TRUE(first) << first;
+  EXPECT_EQ(first->payload, "hello");
+  EXPECT_EQ(first->kind, MessageKind::text);
+  auto second = world.server->read_message(soon());
+  ASSERT_TRUE(second) << second;
+  EXPECT_EQ(second->kind, MessageKind::binary);
+  const std::string large(60'000, 'x');
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, large));
+  EXPECT_EQ(world.client->read_message(soon())->payload, large);
+}
+
+TEST(WebSocketTest, WorksSplitAtEveryByte) {
+  World world({}, {.piece_bytes_max = 1});
+  world.make_client();
+  const std::string text(300, 'y');
+  EXPECT_TRUE(world.client->write_message(MessageKind::text, text, soon()));
+  EXPECT_EQ(world.server->read_message(soon())->payload, text);
+}
+
+TEST(WebSocketTest, ASinkIsGivenEveryMessageAndTheEnd) {
+  World world;
+  TestSink sink;
+  world.send(masked_frame(0x81, "early"));
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  world.server->set_message_sink(sink);
+  EXPECT_TRUE(sink.messages.empty());
+  world.send(masked_frame(0x82, "one") + masked_frame(0x81, "two"));
+  world.send(masked_frame(0x88, close_frame(1000, "done")));
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_THAT(sink.messages, ElementsAre("text early", "binary one", "text two"));
+  EXPECT_EQ(sink.end, "unavailable: WebSocket: closed by peer with 1000: done");
+  ASSERT_TRUE(world.server->peer_close());
+  EXPECT_EQ(world.server->peer_close()->code, 1000);
+  EXPECT_EQ(world.received(), bare_frame(0x88, close_frame(1000)));
+}
+
+TEST(WebSocketTest, PingsAreAnsweredWithWhatTheySay) {
+  World world;
+  world.send(masked_frame(0x89, "are you there"));
+  world.send(masked_frame(0x8a, "unasked"));
+  EXPECT_EQ(world.received(), bare_frame(0x8a, "are you there"));
+}
+
+TEST(WebSocketTest, AnIdleReaderGetsTheMessageThatComesLater) {
+  World world;
+  auto reading = coroutine::spawn("read", [&] { return world.server->read_message(soon()); });
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  world.send(masked_frame(0x01, "lat") + masked_frame(0x80, "er"));
+  const auto message = reading.join();
+  ASSERT_TRUE(message) << message;
+  EXPECT_EQ(message->payload, "later");
+}
+
+TEST(WebSocketTest, AReaderThatGivesUpLosesNothing) {
+  World world;
+  EXPECT_THAT(world.server->read_message(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
+  world.send(masked_frame(0x81, "later"));
+  EXPECT_EQ(world.server->read_message(soon())->payload, "later");
+}
+
+TEST(WebSocketTest, ManyMessagesWaitForATaskThatIsBusy) {
+  World world({}, {}, {.output_bytes_max = 1000});
+  world.make_client();
+  auto writing = coroutine::spawn("write", [&]() -> Result<void> {
+    for (int number = 0; number < 2'000; ++number) {
+      auto sent = world.client->write_message(
+          MessageKind::text, std::to_string(number) + std::string(100, ' '), soon());
+      if (!sent) return sent;
+    }
+    return {};
+  });
+  EXPECT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_FALSE(writing.is_done());  // It is held back.
+  for (int number = 0; number < 2'000; ++number) {
+    auto message = world.server->read_message(soon());
+    ASSERT_TRUE(message) << message;
+    ASSERT_EQ(std::stoi(message->payload), number);
+  }
+  EXPECT_TRUE(writing.join());
+}
+
+TEST(WebSocketTest, ASinkMayPause) {
+  World world;
+  TestSink sink;
+  sink.when_message = [&] { world.server->pause_reading(); };
+  world.server->set_message_sink(sink);
+  world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two"));
+  world.send(masked_frame(0x88, close_frame(1000)));
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_THAT(sink.messages, ElementsAre("text one"));
+  sink.when_message = nullptr;
+  world.server->resume_reading();
+  EXPECT_EQ(sink.messages.size(), 1u);
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_THAT(sink.messages, ElementsAre("text one", "text two"));
+  EXPECT_THAT(sink.end, HasSubstr("closed by peer with 1000"));
+}
+
+TEST(WebSocketTest, ClosingTellsThePeerAndWaitsForItsAnswer) {
+  World world;
+  world.make_client();
+  TestSink sink;
+  world.server->set_message_sink(sink);
+  EXPECT_TRUE(world.client->write_message(MessageKind::text, "last", soon()));
+  world.client->close(4001, "the game is over");
+  EXPECT_THAT(world.client->write_message(MessageKind::text, "more", soon()),
+              fails_with(Code::failed_precondition));
+  const auto answer = world.client->read_message(soon());
+  ASSERT_THAT(answer, fails_with(Code::unavailable));
+  EXPECT_EQ(world.client->peer_close()->code, 4001);
+  EXPECT_THAT(sink.messages, ElementsAre("text last"));
+  EXPECT_THAT(sink.end, HasSubstr("closed by peer with 4001: the game is over"));
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_TRUE(world.server->stream().is_closed());
+  EXPECT_TRUE(world.client->stream().is_closed());
+}
+
+TEST(WebSocketTest, APeerThatDoesNotAnswerAcloseIsGivenUp) {
+  World world;
+  const TimePoint start = now();
+  world.server->close(1001, std::string(200, 'x'));
+  EXPECT_THAT(world.server->read_message(Deadline::never()), fails_with(Code::unavailable));
+  EXPECT_EQ(now() - start, 5s);
+  EXPECT_TRUE(world.server->stream().is_closed());
+  // What the reason is cut to.
+  EXPECT_EQ(world.received(), bare_frame(0x88, close_frame(1001, std::string(123, 'x'))));
+}
+
+TEST(WebSocketTest, WhatComesAfterACloseOfOursIsDropped) {
+  World world;
+  TestSink sink;
+  world.server->set_message_sink(sink);
+  EXPECT_TRUE(coroutine::sleep_for(1ms));
+  world.server->close();
+  world.send(masked_frame(0x81, "too late"));
+  world.send(masked_frame(0x88, ""));
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_TRUE(sink.messages.empty());
+  EXPECT_THAT(sink.end, HasSubstr("closed by peer with 1005"));
+}
+
+TEST(WebSocketTest, ABrokenRuleIsAnsweredWithItsCode) {
+  struct Case {
+    std::string bytes;
+    unsigned code;
+    Code error;
+  };
+  for (const auto& [bytes, code, error] : {
+           Case{bare_frame(0x81, "x"), 1002, Code::invalid_argument},
+           Case{masked_frame(0x88, "\x03"), 1002, Code::invalid_argument},
+           Case{masked_frame(0x81, "\xff"), 1007, Code::invalid_argument},
+           Case{masked_frame(0x82, std::string(1'001, 'x')), 1009, Code::resource_exhausted},
+       }) {
+    World world({.message_bytes_max = 1'000});
+    world.send(bytes);
+    EXPECT_THAT(world.server->read_message(soon()), fails_with(error)) << code;
+    const std::string answer = world.received();
+    ASSERT_GE(answer.size(), 4u);
+    EXPECT_EQ(answer[0], '\x88');
+    EXPECT_EQ(answer.substr(2, 2), close_frame(code));
+    EXPECT_TRUE(world.server->is_closed());
+  }
+}
+
+TEST(WebSocketTest, AConnectionThatEndsWithoutACloseFrameIsBroken) {
+  World world;
+  world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two"));
+  world.peer->close();
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.server->read_message(soon())->payload, "one");
+  EXPECT_EQ(world.server->read_message(soon())->payload, "two");
+  const auto end = world.server->read_message(soon());
+  ASSERT_THAT(end, fails_with(Code::unavailable));
+  EXPECT_THAT(end.error().message(), HasSubstr("ended without a close frame"));
+  EXPECT_THAT(world.server->try_write_message(MessageKind::text, "x"),
+              fails_with(Code::unavailable));
+}
+
+TEST(WebSocketTest, ASilentPeerIsAskedAndThenGivenUp) {
+  World world({.keepalive_interval = 10s, .keepalive_patience = 3s});
+  const TimePoint start = now();
+  EXPECT_THAT(world.server->read_message(Deadline::never()), fails_with(Code::unavailable));
+  EXPECT_EQ(now() - start, 13s);
+  EXPECT_EQ(world.received(), bare_frame(0x89, ""));
+}
+
+TEST(WebSocketTest, APeerThatAnswersPingsStays) {
+  World world({.keepalive_interval = 10s, .keepalive_patience = 3s});
+  world.make_client({.keepalive_interval = 1h});
+  auto reading =
+      coroutine::spawn("read", [&] { return world.client->read_message(Deadline::never()); });
+  EXPECT_THAT(world.server->read_message(Deadline::after(100s)),
+              fails_with(Code::deadline_exceeded));
+  EXPECT_FALSE(world.server->is_closed());
+  world.client->abort();
+  EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+}
+
+TEST(WebSocketTest, ATextHasToBeOne) {
+  World world;
+  EXPECT_THAT(world.server->try_write_message(MessageKind::text, "\xff"),
+              fails_with(Code::invalid_argument));
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, "\xff"));
+}
+
+TEST(WebSocketTest, PushWritersAreRefusedAboveTheMark) {
+  World world({}, {}, {.output_bytes_max = 1'000});
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, std::string(2'000, 'x')));
+  EXPECT_THAT(world.server->try_write_message(MessageKind::binary, "y"),
+              fails_with(Code::resource_exhausted));
+}
+
+TEST(WebSocketTest, ASinkMayAbort) {
+  World world;
+  TestSink sink;
+  sink.when_message = [&] { world.server->abort(); };
+  world.server->set_message_sink(sink);
+  world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two"));
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_THAT(sink.messages, ElementsAre("text one"));
+  EXPECT_EQ(sink.end, "");
+}
+
+}  // namespace
+}  // namespace corolane::net
