@@ -37,6 +37,7 @@ Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Er
 
 Node::Node(NodeConfig config, net::Network& network, Log log)
     : config_(std::move(config)),
+      network_(network),
       created_at_(now()),
       scheduler_(coroutine::Scheduler::current()),
       log_(std::move(log)),
@@ -58,6 +59,26 @@ void Node::serve(std::unique_ptr<rpc::Service> service) {
   services_.push_back(std::move(service));
 }
 
+Result<rpc::Server::ListenOptions> Node::listen_options() {
+  rpc::Server::ListenOptions options{.request_bytes_max = config_.rpc.request_size_max.count};
+  const TlsConfig& tls = config_.tls;
+  if (tls.certificate_file.empty()) return options;
+  auto context = net::TlsContext::load({.certificate_file = tls.certificate_file,
+                                        .key_file = tls.key_file,
+                                        .ca_file = tls.ca_file,
+                                        .needs_peer_certificate = tls.needs_client_certificate});
+  if (!context) return std::move(context.error()).with_context("node.tls");
+  tls_context_ = *std::move(context);
+  tls_network_ = std::make_unique<net::TlsNetwork>(network_, *tls_context_);
+  options.network = tls_network_.get();
+  return options;
+}
+
+Result<void> Node::reload_certificates() {
+  if (tls_context_ == nullptr) return {};
+  return tls_context_->reload();
+}
+
 Result<void> Node::start() {
   check(!started_, "a node starts once");
   started_ = true;
@@ -67,11 +88,13 @@ Result<void> Node::start() {
     if (auto added = rpc_server_.add(*service); !added) return added.error();
   }
 
+  auto options = listen_options();
+  if (!options) return options.error();
+
   // Clients come last: one that is served is served by a whole node.
   auto admin = admin_.listen(endpoints->admin);
   if (!admin) return listen_error("node.admin", endpoints->admin, admin.error());
-  auto listen = rpc_server_.listen(endpoints->listen,
-                                   {.request_bytes_max = config_.rpc.request_size_max.count});
+  auto listen = rpc_server_.listen(endpoints->listen, *std::move(options));
   if (!listen) {
     admin_.stop();
     return listen_error("node.listen", endpoints->listen, listen.error());
@@ -80,6 +103,7 @@ Result<void> Node::start() {
   log_.info("node serves", {{"name", config_.name},
                             {"version", version()},
                             {"listen", to_string(endpoints_.listen)},
+                            {"tls", tls_context_ != nullptr},
                             {"admin", to_string(endpoints_.admin)}});
   return {};
 }

@@ -25,6 +25,7 @@
 #include "framework/node_config.h"
 #include "framework/telemetry.h"
 #include "net/network.h"
+#include "net/tls.h"
 #include "rpc/server.h"
 #include "rpc/service.h"
 
@@ -51,8 +52,12 @@ class Node {
 
   // Listens and serves. Once. Fails with invalid_argument when the configuration makes no sense,
   // with already_exists when an address is taken or two services have the same method; nobody was
-  // served then.
+  // served then. So does a certificate that cannot be used, as net::TlsContext::load().
   Result<void> start();
+
+  // Reads the files of node.tls again, for the connections that begin from now on. Fails as
+  // net::TlsContext::reload(), and nothing has changed then. Does nothing without TLS.
+  Result<void> reload_certificates();
 
   // The graceful end. Refuses new connections and calls, and suspends until the running ones have
   // ended; at the deadline they are cancelled. The admin pages answer until the end. Fails with
@@ -76,7 +81,10 @@ class Node {
   coroutine::Scheduler& scheduler() const { return scheduler_; }
 
  private:
+  Result<rpc::Server::ListenOptions> listen_options();
+
   const NodeConfig config_;
+  net::Network& network_;
   const TimePoint created_at_;
   coroutine::Scheduler& scheduler_;
   NodeEndpoints endpoints_;
@@ -87,6 +95,8 @@ class Node {
   Telemetry telemetry_;
   // Destroyed from the last on: nobody calls a service or reads a page of one that is gone.
   std::vector<std::unique_ptr<rpc::Service>> services_;
+  std::unique_ptr<net::TlsContext> tls_context_;  // These two are null without TLS.
+  std::unique_ptr<net::TlsNetwork> tls_network_;
   rpc::Server rpc_server_;
   AdminServer admin_;
 };

@@ -60,6 +60,16 @@ void describe(config::Section& section, RpcConfig& value) {
                 config::between(config::kibibyte, 64 * config::mebibyte));
 }
 
+void describe(config::Section& section, TlsConfig& value) {
+  section.field("certificate_file", value.certificate_file,
+                "The certificate that clients are shown, PEM, with its chain; empty: no TLS.");
+  section.field("key_file", value.key_file, "Its key, PEM without a pass phrase.");
+  section.field("ca_file", value.ca_file,
+                "Who signs the certificates of clients, PEM; empty: they are not asked for one.");
+  section.field("needs_client_certificate", value.needs_client_certificate,
+                "Whether a client without a certificate is refused.");
+}
+
 void describe(config::Section& section, NodeConfig& value) {
   section.field("name", value.name, "What this node is called in logs and metrics.",
                 config::where(check_name));
@@ -75,12 +85,18 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("rpc", value.rpc, "Limits against clients.");
   section.field("tracing", value.tracing, "Spans of calls, for a collector.");
   section.field("call_log", value.call_log, "Which calls are logged.");
+  section.field("tls", value.tls, "Clients inside of TLS, from 1.2 on.");
 }
 
 Result<NodeEndpoints> validate(const NodeConfig& config) {
   if (auto name = check_name(config.name); !name) return at_key("node.name", name.error());
   auto listen = net::parse_endpoint(config.listen);
   if (!listen) return at_key("node.listen", listen.error());
+  if (config.tls.certificate_file.empty() &&
+      !(config.tls.key_file.empty() && config.tls.ca_file.empty())) {
+    return Error(Code::invalid_argument,
+                 "node.tls.certificate_file: a key or a CA is of no use without a certificate");
+  }
   if (auto admin = check_admin(config.admin); !admin) return at_key("node.admin", admin.error());
   if (auto collector = check_collector(config.tracing.collector); !collector) {
     return at_key("node.tracing.collector", collector.error());

@@ -25,6 +25,14 @@ struct RpcConfig {
   config::Bytes request_size_max = 64 * config::kibibyte;
 };
 
+// Clients come inside of TLS when there is a certificate.
+struct TlsConfig {
+  std::string certificate_file = {};
+  std::string key_file = {};
+  std::string ca_file = {};
+  bool needs_client_certificate = false;
+};
+
 struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
   std::string listen = "127.0.0.1:8460";
@@ -35,10 +43,12 @@ struct NodeConfig {
   RpcConfig rpc;
   TracingConfig tracing;
   CallLogConfig call_log;
+  TlsConfig tls;
 };
 
 void describe(config::Section& section, StacksConfig& value);
 void describe(config::Section& section, RpcConfig& value);
+void describe(config::Section& section, TlsConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
 // Where a node listens, for calls and for its operator.

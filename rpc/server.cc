@@ -90,8 +90,9 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
     if (!spawned) return spawned.error();
     destroying_ = *spawned;
   }
+  net::Network& network = options.network == nullptr ? network_ : *options.network;
   auto listener =
-      network_.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max}});
+      network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max}});
   if (!listener) return listener.error();
   Door& door =
       doors_.emplace_back(Door{.options = std::move(options), .listener = std::move(*listener)});

@@ -53,6 +53,9 @@ class Server {
     Security security = {};
     // Clients outside of the cluster: only methods with the option `public` exist for them.
     bool public_only = false;
+    // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
+    // Outlives the server.
+    net::Network* network = nullptr;
   };
 
   struct MethodStatistics {

@@ -44,7 +44,7 @@ NetRow websocket_row() {
                    .operation = "server CPU of a WebSocket message of 64 bytes that comes back",
                    .limit_name = "raw epoll without WebSocket",
                    .bar = {.ratio = 1.15}},
-          .ours = server_cost(not_there_yet("net/websocket.h"), connect),
+          .ours = server_cost(serve_our_websocket, connect),
           .limit = server_cost(serve_echo_floor, closed_loop(echo_protocol, websocket_load))};
   return {.row = std::move(row), .connect = connect};
 }

@@ -35,7 +35,8 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
       "stacks: {count_max: 5000}\n"
       "rpc: {connections_max: 3, calls_per_connection_max: 4, request_size_max: 2KiB}\n"
       "tracing: {collector: 'otel.local:4318', sample_ratio: 0.5}\n"
-      "call_log: {errors: false, slow_after: 2s, one_in: 7, lines_per_second_max: 9}\n");
+      "call_log: {errors: false, slow_after: 2s, one_in: 7, lines_per_second_max: 9}\n"
+      "tls: {certificate_file: a, key_file: b, ca_file: c, needs_client_certificate: true}\n");
   ASSERT_TRUE(loaded) << loaded.error();
   const NodeConfig& config = loaded->value;
   EXPECT_EQ(config.name, "lobby-1");
@@ -53,6 +54,10 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
   EXPECT_EQ(config.call_log.slow_after, 2s);
   EXPECT_EQ(config.call_log.one_in, 7);
   EXPECT_EQ(config.call_log.lines_per_second_max, 9);
+  EXPECT_EQ(config.tls.certificate_file, "a");
+  EXPECT_EQ(config.tls.key_file, "b");
+  EXPECT_EQ(config.tls.ca_file, "c");
+  EXPECT_TRUE(config.tls.needs_client_certificate);
 }
 
 // As a program has it: the node is one section of several.

@@ -24,9 +24,13 @@ BROKEN = "test/data/chess/broken.pgn"
 class Node:
     """A chess node on free ports."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self.process = subprocess.Popen(
-            [CHESS_NODE, "--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"],
+            [
+                CHESS_NODE,
+                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                *options,
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -166,6 +170,87 @@ class MainJobTest(unittest.TestCase):
             played = self.node.bots(*options)
             self.assertEqual(played.returncode, 2)
             self.assertTrue(played.stderr.endswith("; see bots --help\n"), played.stderr)
+
+
+class TlsTest(unittest.TestCase):
+    """The same inside of TLS, with certificates as tools/run --tls makes them."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.openssl("req", "-x509", *self.new_key("ca"), "-subj", "/CN=CA", "-out", "ca.pem")
+        self.issue("node", "IP:127.0.0.1")
+
+    def openssl(self, *words):
+        subprocess.run(
+            ["openssl", *words], cwd=self.folder, capture_output=True, check=True, timeout=60
+        )
+
+    @staticmethod
+    def new_key(name):
+        curve = ("-pkeyopt", "ec_paramgen_curve:P-256")
+        return ("-newkey", "ec", *curve, "-nodes", "-keyout", f"{name}.key")
+
+    def issue(self, name, subject):
+        with open(self.file(f"{name}.ext"), "w", encoding="ascii") as file:
+            file.write(f"subjectAltName={subject}\n")
+        self.openssl("req", *self.new_key(name), "-subj", f"/CN={name}", "-out", f"{name}.csr")
+        signed_by_ca = ("-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "1")
+        files = ("-in", f"{name}.csr", "-extfile", f"{name}.ext", "-out", f"{name}.pem")
+        self.openssl("x509", "-req", *files, *signed_by_ca)
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, *options):
+        node = Node(
+            *("--set", f"node.tls.certificate_file={self.file('node.pem')}"),
+            *("--set", f"node.tls.key_file={self.file('node.key')}"),
+            *options,
+        )
+        self.addCleanup(self.stop, node)
+        return node
+
+    def stop(self, node):
+        status, log = node.stop()
+        self.assertEqual(status, 0, log)
+
+    def test_all_real_games_end_as_expected(self):
+        played = self.start().bots(
+            *("--games", GAMES, "--expected", EXPECTED, "--tls", self.file("ca.pem"))
+        )
+        self.assertEqual((played.returncode, played.stderr), (0, ""), played.stdout)
+        self.assertIn("366/366 games ended as expected", played.stdout)
+
+    def test_bots_without_a_certificate_are_refused_where_one_is_needed(self):
+        node = self.start(
+            *("--set", f"node.tls.ca_file={self.file('ca.pem')}"),
+            *("--set", "node.tls.needs_client_certificate=true"),
+        )
+        played = node.bots("--games", BROKEN, "--tls", self.file("ca.pem"))
+        self.assertEqual(played.returncode, 1)
+        self.assertIn("the peer demands a certificate of ours", played.stderr)
+        self.issue("bots", "DNS:bots")
+        own = ("--certificate", self.file("bots.pem"), "--key", self.file("bots.key"))
+        played = node.bots("--games", BROKEN, "--tls", self.file("ca.pem"), *own)
+        self.assertIn("4/13 games played, without comparison", played.stdout)
+
+    def test_bots_trust_no_other_ca(self):
+        self.openssl("req", "-x509", *self.new_key("o"), "-subj", "/CN=CA", "-out", "other.pem")
+        played = self.start().bots("--games", BROKEN, "--tls", self.file("other.pem"))
+        self.assertEqual(played.returncode, 1)
+        self.assertIn("the peer's certificate is refused", played.stderr)
+
+    def test_files_that_are_wrong_are_named(self):
+        node = self.start()
+        for options, message in (
+            (["--tls", "nowhere.pem"], "bots: TLS CA nowhere.pem: No such file"),
+            (["--key", "a.key"], "bots: --certificate and --key go with --tls FILE"),
+        ):
+            played = node.bots(*options)
+            self.assertEqual(played.returncode, 2)
+            self.assertIn(message, played.stderr)
 
 
 class NoNodeTest(unittest.TestCase):

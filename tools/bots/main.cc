@@ -21,6 +21,7 @@
 #include "tools/bots/bot.h"
 #include "tools/bots/plan.h"
 #include "tools/bots/report.h"
+#include "tools/tls_option.h"
 
 namespace corolane::tools::bots {
 namespace {
@@ -37,6 +38,9 @@ constexpr const char* help_text =
     "  --expected FILE      how they end, CSV; without it games are played and not compared\n"
     "                       (default: expected.csv beside the default games)\n"
     "  --at-once N          games played at the same time (default 400)\n"
+    "  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM\n"
+    "  --certificate FILE   what to show a node that asks who calls, PEM\n"
+    "  --key FILE           its key, PEM\n"
     "  --help               this text\n"
     "\n"
     "Exit status: 0 when every game was played and ended as expected, 1 when one was not,\n"
@@ -55,6 +59,9 @@ constexpr std::array option_rules = {
     OptionRule{.name = "--expected", .has_value = true},
     OptionRule{.name = "--at-once", .has_value = true},
     OptionRule{.name = "--help"},
+    tls_option_rules[0],
+    tls_option_rules[1],
+    tls_option_rules[2],
 };
 
 struct Options {
@@ -63,6 +70,7 @@ struct Options {
   std::string games = default_games;
   std::string expected;  // Empty: nothing to compare with.
   std::size_t at_once = 400;
+  Arguments arguments;  // For what they say of TLS.
   bool help = false;
 };
 
@@ -96,6 +104,7 @@ Result<Options> parse_options(std::span<const char* const> words) {
     return found == arguments->options.end() ? fallback : found->second;
   };
   Options options;
+  options.arguments = *arguments;
   options.help = arguments->has("--help");
   if (arguments->has("--server")) {
     auto server = read_peer(*arguments, "--server");
@@ -161,6 +170,11 @@ std::string fetch_stats(net::Network& network, const std::optional<net::HostPort
 }
 
 int run(net::Network& network, const Options& options) {
+  auto call_network = CallNetwork::make(network, options.arguments);
+  if (!call_network) {
+    std::fprintf(stderr, "bots: %s\n", call_network.error().message().c_str());
+    return 2;
+  }
   auto plan = read_plan(options.games, options.expected);
   if (!plan) {
     std::fprintf(stderr, "bots: %s\n", plan.error().message().c_str());
@@ -169,7 +183,7 @@ int run(net::Network& network, const Options& options) {
   for (const std::string& line : plan->damaged) std::fprintf(stderr, "%s\n", line.c_str());
 
   const std::size_t worker_count = std::min(options.at_once, plan->games.size());
-  Hall hall{.network = network,
+  Hall hall{.network = call_network->network(),
             .server = options.server,
             .file = options.games,
             .start_line = StartLine(3 * worker_count),

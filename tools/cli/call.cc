@@ -9,13 +9,14 @@
 #include "net/endpoint.h"
 #include "tools/cli/dynamic_call.h"
 #include "tools/cli/on_network.h"
+#include "tools/tls_option.h"
 
 namespace corolane::tools::cli {
 namespace {
 
 constexpr std::string_view help =
     R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--timeout DURATION]
-                     [--describe | --names]
+                     [--describe | --names] [--tls FILE]
 
 Calls a method of a running node and prints its reply as JSON, a stream as one
 line of JSON for each message. Without JSON it prints what the method expects,
@@ -28,6 +29,9 @@ without a method what there is to call.
                        long as the method allows
   --describe           print what the method expects, and call nothing
   --names              print the short and the full names of all methods
+  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM
+  --certificate FILE   what to show a node that asks who calls, PEM
+  --key FILE           its key, PEM
   --help               print this, and exit
 
   corolane call 127.0.0.1:8460
@@ -40,8 +44,12 @@ Exit status: 0 answered, 1 no connection or the call failed, 2 wrong usage, an
 unknown method or a request that does not fit it.
 )";
 
-constexpr auto options = std::to_array<OptionRule>(
-    {{.name = "--timeout", .has_value = true}, {.name = "--describe"}, {.name = "--names"}});
+constexpr auto options = std::to_array<OptionRule>({{.name = "--timeout", .has_value = true},
+                                                    {.name = "--describe"},
+                                                    {.name = "--names"},
+                                                    tls_option_rules[0],
+                                                    tls_option_rules[1],
+                                                    tls_option_rules[2]});
 
 std::string read_standard_input() {
   return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
@@ -60,7 +68,8 @@ Outcome call(const Arguments& arguments, const net::HostPort& peer) {
     if (!timeout) return wrong_usage("call", "--timeout: " + timeout.error().message());
     call.timeout = *timeout;
   }
-  return run_on_network([&](net::Network& network) { return run_dynamic_call(network, call); });
+  return run_on_network(arguments,
+                        [&](net::Network& network) { return run_dynamic_call(network, call); });
 }
 
 Outcome run(const Arguments& arguments) {
@@ -75,7 +84,7 @@ Outcome run(const Arguments& arguments) {
 
   const bool is_call = words.size() == 3 && !arguments.has("--describe");
   if (is_call && !arguments.has("--names")) return call(arguments, *peer);
-  return run_on_network([&](net::Network& network) {
+  return run_on_network(arguments, [&](net::Network& network) {
     if (arguments.has("--names")) return list_method_names(network, *peer);
     return words.size() == 1 ? list_remote_methods(network, *peer)
                              : describe_remote_method(network, *peer, words[1]);

@@ -6,6 +6,7 @@
 #include "coroutine/scheduler.h"
 #include "net/event_loop.h"
 #include "net/uv_network.h"
+#include "tools/tls_option.h"
 
 namespace corolane::tools::cli {
 
@@ -17,6 +18,15 @@ Outcome run_on_network(std::move_only_function<Outcome(net::Network& network)> b
   const auto ran = scheduler.run("corolane", [&] { outcome = body(network); });
   if (!ran) return failed("corolane: " + ran.error().to_string());
   return outcome;
+}
+
+Outcome run_on_network(const Arguments& arguments,
+                       std::move_only_function<Outcome(net::Network& network)> body) {
+  return run_on_network([&](net::Network& network) -> Outcome {
+    auto call_network = CallNetwork::make(network, arguments);
+    if (!call_network) return misused("corolane: " + call_network.error().message());
+    return body(call_network->network());
+  });
 }
 
 Failure no_connection(const Error& error, std::string_view key) {

@@ -11,6 +11,9 @@ namespace corolane::tools::cli {
 
 // Runs `body` as a task with the real network, until it has ended.
 Outcome run_on_network(std::move_only_function<Outcome(net::Network& network)> body);
+// The same inside of TLS, when the arguments ask for it.
+Outcome run_on_network(const Arguments& arguments,
+                       std::move_only_function<Outcome(net::Network& network)> body);
 
 // Says why nothing came of connecting to a node, and what to do. `key` is what the address should
 // have been in the node's configuration, "node.listen".

@@ -7,6 +7,8 @@ namespace corolane::bench {
 
 // Echo of messages of 64 bytes, each in a coroutine of its own.
 Error serve_our_echo(const Seat& seat);
+// The same in binary messages of WebSockets.
+Error serve_our_websocket(const Seat& seat);
 // A fixed body by net::serve_http.
 Error serve_our_http(const Seat& seat);
 // The Echo service of echo.proto.

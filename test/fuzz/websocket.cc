@@ -1,0 +1,114 @@
+// The frames of WebSockets: the same messages, or the same close, in any chunking; within the
+// limits; and what is written anew is read as the same again.
+//
+// Input: a byte that chooses the side, cuts, and what the peer sends.
+#include "net/websocket.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "test/fuzz/target.h"
+
+namespace corolane::fuzz {
+namespace {
+
+using net::detail::encode_websocket_header;
+using net::detail::is_utf8;
+using net::detail::WebSocketDecoder;
+using net::detail::WebSocketEvent;
+using net::detail::WebSocketMask;
+using net::detail::WebSocketOpcode;
+
+// Small, so that inputs of a few hundred bytes reach them.
+constexpr WebSocketDecoder::Limits limits{.message_bytes_max = 300, .fragment_count_max = 4};
+
+struct Message {
+  WebSocketOpcode opcode;
+  std::string payload;
+
+  bool operator==(const Message&) const = default;
+};
+
+struct Decoded {
+  std::vector<Message> messages;
+  unsigned close_code = 0;  // Zero when no rule was broken.
+
+  bool operator==(const Decoded&) const = default;
+};
+
+bool is_close_code(unsigned code) { return code == 1002 || code == 1007 || code == 1009; }
+
+Decoded decode(const Pieces& pieces, bool expects_mask) {
+  Decoded decoded;
+  WebSocketDecoder decoder(expects_mask, limits);
+  for (const Bytes piece : pieces) {
+    decoder.feed(piece);
+    for (WebSocketEvent event;;) {
+      const auto whole = decoder.next(event);
+      if (!whole) {
+        decoded.close_code = whole.error().code;
+        return decoded;
+      }
+      if (!*whole) break;
+      decoded.messages.push_back({event.opcode, std::string(text_of(event.payload))});
+    }
+    check(decoder.rest().empty(), "what is not whole yet is kept by the decoder");
+  }
+  return decoded;
+}
+
+Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+void check_message(const Message& message) {
+  if (message.opcode >= WebSocketOpcode::close) {
+    check(message.payload.size() <= 125, "control frames are short");
+  } else {
+    check(message.payload.size() <= limits.message_bytes_max, "no message is above the limit");
+  }
+  check(message.opcode != WebSocketOpcode::text || is_utf8(bytes_of(message.payload)),
+        "a text is UTF-8");
+  check(message.opcode != WebSocketOpcode::continuation, "a message is whole");
+  if (message.opcode != WebSocketOpcode::close) return;
+  const auto said = net::detail::read_websocket_close(bytes_of(message.payload));
+  check(said || is_close_code(said.error().code), "a wrong close frame has a code of ours");
+}
+
+std::string encode(const Message& message, bool masks) {
+  constexpr WebSocketMask mask = {std::byte{1}, std::byte{0x80}, std::byte{0xff}, std::byte{7}};
+  std::array<std::byte, net::detail::websocket_header_bytes_max> header;
+  const std::size_t size = encode_websocket_header(message.opcode, message.payload.size(),
+                                                   masks ? &mask : nullptr, header);
+  std::string frame(text_of(std::span(header).first(size)));
+  std::string payload = message.payload;
+  if (masks) {
+    net::detail::apply_websocket_mask(bytes_of(message.payload), mask, 0,
+                                      reinterpret_cast<std::byte*>(payload.data()));
+  }
+  return frame + payload;
+}
+
+}  // namespace
+
+void run(Input input) {
+  const bool expects_mask = input.take_byte() % 2 == 1;
+  const auto cuts = input.take_cuts();
+  const Bytes flow = input.rest();
+  const Decoded whole = decode({flow}, expects_mask);
+  check(decode(cut(flow, cuts), expects_mask) == whole, "cuts change nothing");
+  check(decode(cut_at_every_byte(flow), expects_mask) == whole, "nor do cuts at every byte");
+  check(whole.close_code == 0 || is_close_code(whole.close_code), "a broken rule has its code");
+
+  std::string again;
+  for (const Message& message : whole.messages) {
+    check_message(message);
+    again += encode(message, expects_mask);
+  }
+  check(decode({bytes_of(again)}, expects_mask).messages == whole.messages,
+        "what is written anew is read as the same");
+}
+
+}  // namespace corolane::fuzz

@@ -1,0 +1,130 @@
+// Mutual TLS between the nodes of a cluster: who is served, and as whom.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "test/net/tls_world.h"
+#include "test/rpc/echo_service.h"
+#include "test/support/matchers.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+const std::string key = "a key of thirty-two random bytes";
+
+// A server inside of TLS that notes as whom its caller came.
+struct SecureWorld {
+  explicit SecureWorld(net::TlsOptions client, const rpc::Security& security,
+                       net::TlsOptions server_options = net::server_tls())
+      : tls({.server = std::move(server_options), .client = std::move(client)}),
+        server(tls.server) {
+    server.add_filter([this](rpc::Context& call, const rpc::Next& next) {
+      identity = call.peer_identity();
+      return next();
+    });
+    check(server.add(service).has_value(), "the service is new");
+    check(server.listen(tls.endpoint, {.security = security}).has_value(), "the port is free");
+  }
+
+  Result<void> call(const rpc::Security& security = {}) {
+    auto client = rpc::Client::connect(tls.client, {"server", 1}, Deadline::after(2s),
+                                       {.security = security});
+    if (!client) return client.error();
+    auto reply = EchoClient(**client).echo(make_echo("in"), {.deadline = Deadline::after(2s)});
+    if (!reply) return reply.error();
+    return {};
+  }
+
+  net::TlsWorld tls;
+  EchoService service;
+  rpc::Server server;
+  std::string identity = "nobody called";
+};
+
+net::TlsOptions of_another_ca() {
+  return net::tls_options(net::foreign_authority().issue({.dns_names = {"client-1"}}));
+}
+
+net::TlsOptions demanding_server() {
+  net::TlsOptions options = net::server_tls();
+  options.needs_peer_certificate = true;
+  return options;
+}
+
+TEST(RpcTlsTest, ANodeWithACertificateOfTheClusterIsServedByItsName) {
+  SecureWorld world(net::named_client_tls(), {.needs_peer_certificate = true});
+  const auto called = world.call();
+  EXPECT_TRUE(called) << called;
+  EXPECT_EQ(world.identity, "client-1");
+}
+
+TEST(RpcTlsTest, AClientWithoutACertificateIsRefusedByTheServerThatNeedsOne) {
+  SecureWorld world(net::client_tls(), {.needs_peer_certificate = true});
+  const auto called = world.call();
+  ASSERT_THAT(called, fails_with(Code::unauthenticated));
+  EXPECT_THAT(called.error().message(), HasSubstr("a client certificate is needed here"));
+  EXPECT_EQ(world.identity, "nobody called");
+}
+
+TEST(RpcTlsTest, AClientWithoutACertificateIsRefusedByTheContextThatNeedsOne) {
+  SecureWorld world(net::client_tls(), {}, demanding_server());
+  const auto called = world.call();
+  ASSERT_THAT(called, fails_with(Code::unauthenticated));
+  EXPECT_THAT(called.error().message(), HasSubstr("demands a certificate of ours"));
+}
+
+TEST(RpcTlsTest, AClientOfAnotherCaIsRefused) {
+  SecureWorld world(of_another_ca(), {.needs_peer_certificate = true});
+  const auto called = world.call();
+  ASSERT_THAT(called, fails_with(Code::unauthenticated));
+  EXPECT_THAT(called.error().message(), HasSubstr("refuses our certificate"));
+  EXPECT_EQ(world.identity, "nobody called");
+}
+
+TEST(RpcTlsTest, ANamelessClientIsServedWhereNoCertificateIsNeeded) {
+  SecureWorld world(net::client_tls(), {});
+  EXPECT_TRUE(world.call());
+  EXPECT_EQ(world.identity, "");
+}
+
+TEST(RpcTlsTest, ASharedKeyAndTlsGoTogether) {
+  SecureWorld world(net::named_client_tls(),
+                    {.cluster = "eu", .shared_key = key, .needs_peer_certificate = true});
+  EXPECT_TRUE(world.call({.cluster = "eu", .shared_key = key}));
+  EXPECT_EQ(world.identity, "client-1");
+  EXPECT_THAT(world.call({.cluster = "eu", .shared_key = key + "."}),
+              fails_with(Code::unauthenticated));
+}
+
+TEST(RpcTlsTest, APlainClientOfATlsServerIsTurnedAway) {
+  SecureWorld world(net::client_tls(), {});
+  auto client = rpc::Client::connect(world.tls.network, {"server", 1}, Deadline::after(2s));
+  EXPECT_FALSE(client);
+}
+
+TEST(RpcTlsTest, ManyCallsAtATimeComeBackInOneConnection) {
+  SecureWorld world(net::named_client_tls(), {.needs_peer_certificate = true});
+  auto client = rpc::Client::connect(world.tls.client, {"server", 1}, Deadline::after(2s));
+  ASSERT_TRUE(client) << client;
+  coroutine::TaskGroup callers;
+  for (int number = 0; number < 200; ++number) {
+    const auto spawned = callers.spawn("caller", [&, number]() -> Result<void> {
+      const std::string text(static_cast<std::size_t>(number) * 100, 'x');
+      auto reply = EchoClient(**client).echo(make_echo(text), {.deadline = Deadline::after(5s)});
+      if (!reply) return reply.error();
+      EXPECT_EQ(reply->text(), text);
+      return {};
+    });
+    ASSERT_TRUE(spawned);
+  }
+  EXPECT_TRUE(callers.join());
+  EXPECT_EQ((*client)->statistics().connect_count, 1u);
+}
+
+}  // namespace
+}  // namespace corolane::test

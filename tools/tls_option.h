@@ -1,0 +1,38 @@
+// How the tools talk to a node that takes its clients inside of TLS: three options, and the network
+// that follows from them.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "coroutine/base/result.h"
+#include "net/network.h"
+#include "net/tls.h"
+#include "tools/arguments.h"
+
+namespace corolane::tools {
+
+inline constexpr std::array tls_option_rules = {
+    OptionRule{.name = "--tls", .has_value = true},
+    OptionRule{.name = "--certificate", .has_value = true},
+    OptionRule{.name = "--key", .has_value = true},
+};
+
+// The network to call by.
+class CallNetwork {
+ public:
+  // `inner` outlives it. Fails with invalid_argument when options miss one another, and as
+  // net::TlsContext::load() for their files.
+  static Result<CallNetwork> make(net::Network& inner, const Arguments& arguments);
+
+  net::Network& network() { return tls_ == nullptr ? inner_ : *tls_; }
+
+ private:
+  explicit CallNetwork(net::Network& inner) : inner_(inner) {}
+
+  net::Network& inner_;
+  std::unique_ptr<net::TlsContext> context_;
+  std::unique_ptr<net::TlsNetwork> tls_;
+};
+
+}  // namespace corolane::tools
