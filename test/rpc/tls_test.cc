@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "coroutine/task_group.h"
 #include "test/net/tls_world.h"
 #include "test/rpc/echo_service.h"
 #include "test/support/matchers.h"
