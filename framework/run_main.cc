@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -57,10 +58,31 @@ void log_stray_exception(Log& log, const coroutine::StrayException& stray) {
             {{"task", stray.task_name}, {"spawned_at", site}, {"what", stray.what}});
 }
 
+// What SIGHUP asks for.
+void reload(Node& node) {
+  const auto reloaded = node.reload_certificates();
+  if (reloaded) return node.log().info("certificates reloaded", {});
+  node.log().error("certificates not reloaded; the old ones stay",
+                   {{"error", reloaded.error().message()}});
+}
+
+// Where a signal finds the node, while there is one.
+class Presence {
+ public:
+  Presence(Node*& place, Node& node) : place_(place) { place_ = &node; }
+  ~Presence() { place_ = nullptr; }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+
+ private:
+  Node*& place_;
+};
+
 // The life of the node, as a task. Returns the exit status.
 int serve_until_signal(const Program& program, net::Network& network, StopSignal& stop_signal,
-                       std::uint64_t descriptors) {
+                       std::uint64_t descriptors, Node*& present) {
   Node node(program.node_config(), network);
+  const Presence presence(present, node);
   warn_of_few_descriptors(node, descriptors);
   auto ready = program.set_up(node);
   if (ready) ready = node.start();
@@ -87,10 +109,19 @@ int serve(const Program& program) {
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = config.stacks.count_max},
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
-  StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log);
+  // Without TLS there is nothing to reload, and the signal ends the process as ever.
+  Node* present = nullptr;
+  std::function<void()> on_hangup;
+  if (!config.tls.certificate_file.empty()) {
+    on_hangup = [&present] {
+      if (present != nullptr) reload(*present);
+    };
+  }
+  StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);
   int status = exit_failed;
-  const auto ran = scheduler.run(
-      "main", [&] { status = serve_until_signal(program, network, stop_signal, descriptors); });
+  const auto ran = scheduler.run("main", [&] {
+    status = serve_until_signal(program, network, stop_signal, descriptors, present);
+  });
   if (!ran) print_error(program, ran.error());
   return status;
 }

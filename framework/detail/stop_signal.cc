@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
@@ -19,21 +20,14 @@ namespace {
 constexpr int exit_time_is_up = 0;
 constexpr int exit_second_signal = 130;
 
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  return signals;
-}
-
 // Blocks the thread until one of them has come, or the time is up: then returns nothing.
 std::optional<int> take_signal(const sigset_t& signals, Deadline deadline) {
   for (;;) {
     const Duration left = deadline.remaining();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
     const timespec time = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-    if (const int number = sigtimedwait(&signals, nullptr, &time); number > 0) return number;
+    const int number = sigtimedwait(&signals, nullptr, &time);
+    if (number > 0) return number;
     if (errno == EAGAIN) return {};
     // EINTR: a debugger, or a signal that is not ours.
   }
@@ -41,10 +35,11 @@ std::optional<int> take_signal(const sigset_t& signals, Deadline deadline) {
 
 }  // namespace
 
-StopSignal::StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log)
-    : scheduler_(scheduler), time_max_(time_max), log_(log) {
-  const sigset_t signals = stop_signals();
-  check(pthread_sigmask(SIG_BLOCK, &signals, &previous_) == 0, "these signals can be blocked");
+StopSignal::StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log,
+                       std::function<void()> on_hangup)
+    : scheduler_(scheduler), time_max_(time_max), log_(log), on_hangup_(std::move(on_hangup)) {
+  const sigset_t blocked = signals();
+  check(pthread_sigmask(SIG_BLOCK, &blocked, &previous_) == 0, "these signals can be blocked");
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -53,8 +48,8 @@ StopSignal::~StopSignal() {
   pthread_kill(thread_.native_handle(), SIGINT);
   thread_.join();
   // One that still came would end the process here, where it has just ended well.
-  const sigset_t signals = stop_signals();
-  while (take_signal(signals, Deadline::passed())) {
+  const sigset_t ours = signals();
+  while (take_signal(ours, Deadline::passed())) {
   }
   pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
@@ -64,9 +59,21 @@ Result<StopSignal::Arrival> StopSignal::wait() {
   return arrival_;
 }
 
+sigset_t StopSignal::signals() const {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  if (on_hangup_) sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
 void StopSignal::watch() {
-  const sigset_t signals = stop_signals();
-  const int first = *take_signal(signals, Deadline::never());
+  const sigset_t ours = signals();
+  int first = *take_signal(ours, Deadline::never());
+  for (; first == SIGHUP; first = *take_signal(ours, Deadline::never())) {
+    scheduler_.post([this] { on_hangup_(); });
+  }
   if (released_.load(std::memory_order_acquire)) return;
   const TimePoint time = now();
   scheduler_.post([this, first, time] {
@@ -74,7 +81,8 @@ void StopSignal::watch() {
     arrived_.set();
   });
 
-  const auto second = take_signal(signals, Deadline::at(time + time_max_));
+  auto second = take_signal(ours, Deadline::at(time + time_max_));
+  while (second == SIGHUP) second = take_signal(ours, Deadline::at(time + time_max_));
   if (released_.load(std::memory_order_acquire)) return;
   if (second) std::_Exit(exit_second_signal);
   // Should stderr be what holds the node up.

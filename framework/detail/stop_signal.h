@@ -1,15 +1,16 @@
-// SIGINT and SIGTERM, taken by a thread of their own: a process must end when it is told to, even
-// if a handler never gives its loop back.
+// SIGINT and SIGTERM, and SIGHUP where it has a meaning, taken by a thread of their own: a process
+// must end when it is told to, even if a handler never gives its loop back.
 //
 //   StopSignal stop(scheduler, 6s, log);
 //   scheduler.run("main", [&] { stop.wait(); ... });  // From the signal on, 6s are left.
 //
-// One at a time in a process: until it is destroyed both signals are blocked, in the thread that
+// One at a time in a process: until it is destroyed its signals are blocked, in the thread that
 // makes it and in all that this one starts meanwhile.
 #pragma once
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include "coroutine/base/clock.h"
@@ -31,7 +32,10 @@ class StopSignal {
   // process has `time_max` to destroy this: at its end an error is logged and the process exits
   // with 0, a second later if stderr takes no more; at a second signal it exits with 130 at once.
   // In all of these cases without destructors.
-  StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log);
+  // `on_hangup` is called on the loop's stack for each SIGHUP before the first of them; without it
+  // that one is not taken.
+  StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log,
+             std::function<void()> on_hangup = {});
   // By the same thread. Signals do what they did before; those that came meanwhile are forgotten.
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
@@ -43,10 +47,12 @@ class StopSignal {
 
  private:
   void watch();
+  sigset_t signals() const;
 
   coroutine::Scheduler& scheduler_;
   const Duration time_max_;
   Log& log_;
+  const std::function<void()> on_hangup_;
   sigset_t previous_ = {};  // What was blocked before.
   Arrival arrival_ = {};
   coroutine::Event arrived_{"signal"};

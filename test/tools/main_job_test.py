@@ -236,6 +236,23 @@ class TlsTest(unittest.TestCase):
         played = node.bots("--games", BROKEN, "--tls", self.file("ca.pem"), *own)
         self.assertIn("4/13 games played, without comparison", played.stdout)
 
+    def test_a_hangup_reloads_the_certificate_or_says_why_not(self):
+        node = self.start()
+        self.issue("node", "DNS:elsewhere")
+        node.process.send_signal(signal.SIGHUP)
+        self.assertIn("certificates reloaded", self.log_line(node, "reloaded"))
+        played = node.bots("--games", BROKEN, "--tls", self.file("ca.pem"))
+        self.assertIn('it is for "elsewhere", not for "127.0.0.1"', played.stderr)
+        os.remove(self.file("node.key"))
+        node.process.send_signal(signal.SIGHUP)
+        self.assertIn("node.key: No such file", self.log_line(node, "not reloaded"))
+
+    def log_line(self, node, text):
+        for line in node.process.stderr:
+            if text in line:
+                return line
+        return "the log has ended"
+
     def test_bots_trust_no_other_ca(self):
         self.openssl("req", "-x509", *self.new_key("o"), "-subj", "/CN=CA", "-out", "other.pem")
         played = self.start().bots("--games", BROKEN, "--tls", self.file("other.pem"))
