@@ -1,3 +1,4 @@
+// The one file of the tests that sees OpenSSL.
 #include "test/support/certificates.h"
 
 #include <openssl/ec.h>
