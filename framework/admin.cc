@@ -1,25 +1,17 @@
 #include "framework/admin.h"
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/task_group.h"
 
 namespace corolane::framework {
 namespace {
 
-using namespace std::chrono_literals;
-
 // Pages build texts of any size, and HTTP has deep frames; there are few of these tasks. An
 // operator has to see the pages above all when the load has taken every stack.
-constexpr coroutine::TaskOptions connection_task = {
-    .stack_size_bytes = 256 * 1024, .purpose = coroutine::StackPool::Purpose::control};
-
-// How soon to look again when there is no room for another connection.
-constexpr auto accept_pause = 100ms;
+constexpr coroutine::TaskOptions page_task = {.stack_size_bytes = 256 * 1024,
+                                              .purpose = coroutine::StackPool::Purpose::control};
 
 }  // namespace
 
@@ -31,7 +23,9 @@ Result<void> require_loopback(const net::Endpoint& endpoint) {
                    "them on 127.0.0.1 or [::1] and come from elsewhere through a tunnel");
 }
 
-AdminServer::AdminServer(net::Network& network, Log& log) : network_(network), log_(log) {
+AdminServer::AdminServer(net::Network& network)
+    : server_(network, [this](const net::HttpRequest& request) { return answer(request); },
+              {.connection_count_max = connection_count_max, .task = page_task}) {
   page("/", "this list",
        [this](const net::HttpRequest&) { return net::HttpResponse{.body = list_of_pages()}; });
 }
@@ -44,44 +38,14 @@ void AdminServer::page(std::string path, std::string summary, net::HttpHandler h
 }
 
 Result<net::Endpoint> AdminServer::listen(const net::Endpoint& endpoint) {
-  check(acceptor_.is_done(), "an admin server listens once");
+  check(!listens_, "an admin server listens once");
   if (auto allowed = require_loopback(endpoint); !allowed) return allowed.error();
-  auto listener = network_.listen(endpoint);
-  if (!listener) return listener.error();
-  net::Endpoint local = (*listener)->local_endpoint();
-  acceptor_ =
-      coroutine::spawn("admin listener", [this, owned = std::move(*listener)] { serve(*owned); });
-  if (acceptor_.is_done()) return acceptor_.join().error();  // No stack for it.
+  auto local = server_.listen(endpoint);
+  listens_ = local.has_value();
   return local;
 }
 
-void AdminServer::stop() { acceptor_ = {}; }
-
-void AdminServer::serve(net::Listener& listener) {
-  coroutine::TaskGroup connections;
-  for (;;) {
-    if (connections.size() >= connection_count_max) {
-      if (!coroutine::sleep_for(accept_pause)) return;
-      continue;
-    }
-    auto stream = listener.accept(Deadline::never());
-    if (!stream) {
-      if (stream.error().code() != Code::resource_exhausted) return;
-      log_.warning("admin listener cannot accept", {{"error", stream.error().message()}});
-      if (!coroutine::sleep_for(accept_pause)) return;
-      continue;
-    }
-    auto spawned = connections.spawn(
-        "admin connection",
-        [this, owned = std::move(*stream)] {
-          const auto served = net::serve_http(
-              *owned, [this](const net::HttpRequest& request) { return answer(request); });
-          if (!served) log_.debug("admin connection", {{"error", served.error().message()}});
-        },
-        connection_task);
-    if (!spawned) log_.warning("admin connection refused", {{"error", spawned.error().message()}});
-  }
-}
+void AdminServer::stop() { static_cast<void>(server_.stop(Deadline::passed())); }
 
 net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
   if (request.method != "GET" && request.method != "HEAD") {

@@ -1,6 +1,6 @@
 // The operator's own door to a node: pages over HTTP, on a listener apart from the service's.
 //
-//   AdminServer admin(network, log);
+//   AdminServer admin(network);
 //   admin.page("/health", "whether the node serves", [&](const net::HttpRequest&) { ... });
 //   if (auto endpoint = admin.listen({"127.0.0.1", 8461}); !endpoint) return endpoint.error();
 //
@@ -15,9 +15,7 @@
 #include <string_view>
 
 #include "coroutine/base/result.h"
-#include "coroutine/task.h"
-#include "framework/log.h"
-#include "net/http.h"
+#include "net/http_server.h"
 #include "net/network.h"
 
 namespace corolane::framework {
@@ -30,8 +28,8 @@ class AdminServer {
   // More wait in the kernel's backlog: a browser, some scripts and Prometheus are a handful.
   static constexpr std::size_t connection_count_max = 64;
 
-  // Both outlive the server. There is one page from the start, "/": the list of all.
-  AdminServer(net::Network& network, Log& log);
+  // `network` outlives the server. There is one page from the start, "/": the list of all.
+  explicit AdminServer(net::Network& network);
   ~AdminServer() { stop(); }
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
@@ -55,16 +53,13 @@ class AdminServer {
     net::HttpHandler handler;
   };
 
-  // The task that owns the listener and, in a group, a task for each connection.
-  void serve(net::Listener& listener);
   net::HttpResponse answer(const net::HttpRequest& request) const;
   const Page* find(std::string_view path) const;
   std::string list_of_pages() const;
 
-  net::Network& network_;
-  Log& log_;
   std::map<std::string, Page, std::less<>> pages_;
-  coroutine::Task<void> acceptor_;
+  net::HttpServer server_;
+  bool listens_ = false;
 };
 
 }  // namespace corolane::framework

@@ -45,7 +45,7 @@ Node::Node(NodeConfig config, net::Network& network, Log log)
           {.node_name = config_.name, .tracing = config_.tracing, .call_log = config_.call_log},
           network, log_),
       rpc_server_(network, rpc_options(config_.rpc)),
-      admin_(network, log_) {
+      admin_(network) {
   telemetry_.watch(rpc_server_);
   serve(rpc::ReflectionService(rpc_server_));
   add_node_metrics(metrics_, *this);

@@ -31,13 +31,8 @@ bool may_pass(unsigned status) {
 
 // Of Retry-After, which may name a date instead; then our own delay has to do.
 std::chrono::milliseconds retry_after_of(const net::HttpResponse& response) {
-  const auto header = std::ranges::find_if(response.headers, [](const auto& entry) {
-    return std::ranges::equal(entry.first, std::string_view("retry-after"), {},
-                              [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  });
-  if (header == response.headers.end()) return {};
   std::uint32_t seconds = 0;
-  const std::string& text = header->second;
+  const std::string_view text = response.headers.find("Retry-After");
   const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return {};
   return std::chrono::seconds(seconds);

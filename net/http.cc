@@ -1,7 +1,5 @@
 #include "net/http.h"
 
-#include "net/detail/http_wire.h"
-
 namespace corolane::net {
 
 std::string_view HttpRequest::path() const {
@@ -22,11 +20,6 @@ std::string_view HttpRequest::query(std::string_view key) const {
   return {};
 }
 
-std::string_view HttpRequest::header(std::string_view name) const {
-  for (const auto& [known_name, value] : headers) {
-    if (detail::is_same_name(known_name, name)) return value;
-  }
-  return {};
-}
+std::string_view HttpRequest::header(std::string_view name) const { return headers.find(name); }
 
 }  // namespace corolane::net

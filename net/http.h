@@ -1,7 +1,6 @@
-// HTTP/1.1 over a linear Stream, for servers and clients.
+// HTTP/1.1: what servers (http_server.h) and clients have in common, and a client of few words.
 //
-// Each connection is served by one task that reads as straight-line code; Boost.Beast parses,
-// hidden in one file. Bounds are in HttpOptions.
+// Boost.Beast parses, hidden in detail/. Bounds are in HttpOptions.
 #pragma once
 
 #include <chrono>
@@ -9,11 +8,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "net/http_headers.h"
 #include "net/network.h"
 #include "net/stream.h"
 
@@ -30,13 +28,15 @@ struct HttpOptions {
   std::chrono::milliseconds response_time_max = std::chrono::seconds(60);
 };
 
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
-
 struct HttpRequest {
   std::string method = "GET";  // As sent.
   std::string target = "/";    // "/stats?format=json": path and query as sent.
   std::string body = {};
   HttpHeaders headers = {};
+  // Of one that a server has read: who sent it, "10.1.0.7:52310", and who that is by the
+  // certificate that TLS has verified.
+  std::string_view peer = {};
+  std::string_view peer_identity = {};
 
   std::string_view path() const;                         // "/stats".
   std::string_view query(std::string_view key) const;    // "json" for "format"; "" when missing.
@@ -53,14 +53,6 @@ struct HttpResponse {
 };
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
-
-// Serves requests of one connection, one after the other (keep-alive), until the peer ends it or
-// is idle for too long. Suspends; on success the kernel has all responses, and the stream may be
-// closed. A request that is no HTTP gets a 400, one above the limits a 408, 413 or 431; then, as
-// when the connection breaks or the task is cancelled, an Error says why the serving ended. An
-// exception of the handler is a 500.
-Result<void> serve_http(Stream& stream, const HttpHandler& handler,
-                        const HttpOptions& options = {});
 
 // Sends one request on a new connection and reads the response. Suspends. Statuses of 400 and
 // more are a response, not an Error. Fails with invalid_argument when the request cannot be

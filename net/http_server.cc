@@ -1,70 +1,245 @@
-// serve_http(): the server's side of a connection.
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <utility>
+#include "net/http_server.h"
 
+#include <array>
+#include <ctime>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "coroutine/event.h"
+#include "coroutine/task_group.h"
+#include "net/detail/http_connection.h"
 #include "net/detail/http_wire.h"
-#include "net/http.h"
 
 namespace corolane::net {
 namespace {
 
-// How long a peer that is still sending is listened to, after its request was refused.
-constexpr auto linger_time_max = std::chrono::seconds(2);
+using namespace std::chrono_literals;
+using detail::HttpConnection;
+using detail::HttpExchange;
 
-HttpResponse respond(const HttpHandler& handler, const HttpRequest& request) {
-  try {
-    return handler(request);
-  } catch (...) {
-    return detail::bare_response(500);
+// How soon to look again when the process has no descriptor for another connection.
+constexpr Duration accept_pause = 10ms;
+// How long the end of a connection may take to send what is queued, while stopping.
+constexpr Duration flush_time_max = 500ms;
+
+// As many as a busy server has at a time, not as many as it once had; and none of those that a rare
+// large message has made large.
+constexpr std::size_t idle_exchange_count_max = 1024;
+constexpr std::size_t idle_body_bytes_max = 64 * 1024;
+
+// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7), made once a second.
+class DateText {
+ public:
+  std::string_view at(TimePoint present) {
+    if (!text_.empty() && present < next_) return text_;
+    next_ = present + 1s;
+    const std::time_t seconds = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 32> text;
+    text_.assign(text.data(),
+                 std::strftime(text.data(), text.size(), "%a, %d %b %Y %T GMT", &parts));
+    return text_;
   }
-}
 
-// A socket that is closed with bytes unread resets the connection, and the peer would lose the
-// response that told it to stop.
-void linger(Stream& stream) {
-  const Deadline deadline = Deadline::after(linger_time_max);
-  stream.finish_writing();
-  std::array<std::byte, 4096> ignored;
-  for (;;) {
-    const auto count = stream.read_some(ignored, deadline);
-    if (!count || *count == 0) return;
-  }
-}
-
-void refuse(Stream& stream, unsigned status, Deadline deadline) {
-  const std::string text = detail::to_text(detail::bare_response(status), false, false);
-  if (!stream.write_all(bytes_of(text), deadline)) return;
-  if (!stream.flush(deadline)) return;
-  linger(stream);
-}
+ private:
+  std::string text_;
+  TimePoint next_;
+};
 
 }  // namespace
 
-Result<void> serve_http(Stream& stream, const HttpHandler& handler, const HttpOptions& options) {
-  detail::HttpReader reader(stream, options);
-  for (bool keep_alive = true; keep_alive;) {
-    auto begun = reader.wait_for_message(Deadline::after(options.idle_time_max));
-    if (!begun && begun.error().code() == Code::deadline_exceeded) break;
-    if (!begun) return begun.error();
-    if (!*begun) break;
+class HttpServer::Impl final : private HttpConnection::Host {
+ public:
+  Impl(Network& network, HttpFiller filler, const Options& options)
+      : network_(network), filler_(std::move(filler)), options_(options) {}
 
-    auto received = reader.read_request(Deadline::after(options.request_time_max));
-    if (!received) {
-      auto& [status, error] = received.error();
-      if (status != 0) refuse(stream, status, Deadline::after(options.response_time_max));
-      return std::move(error);
-    }
+  Result<Endpoint> listen(const Endpoint& endpoint);
+  Result<void> stop(Deadline deadline);
+  Statistics statistics() const;
 
-    const HttpRequest& request = received->request;
-    keep_alive = received->keep_alive;
-    const std::string text =
-        detail::to_text(respond(handler, request), request.method == "HEAD", keep_alive);
-    const Deadline deadline = Deadline::after(options.response_time_max);
-    if (auto written = stream.write_all(bytes_of(text), deadline); !written) return written;
+ private:
+  void accept_all(Listener& listener);
+  void admit(std::unique_ptr<Stream> stream);
+  void destroy_ended_connections();
+  std::vector<HttpConnection*> open_connections() const;
+
+  std::unique_ptr<HttpExchange> take_exchange() override;
+  void give_back(std::unique_ptr<HttpExchange> exchange) override;
+  Result<coroutine::TaskRef> begin_serving(HttpConnection& connection) override;
+  void answer(const HttpRequest& request, HttpResponse& response) override;
+  void request_read() override { ++statistics_.request_count; }
+  void request_refused() override { ++statistics_.refused_count; }
+  std::string_view date() override {
+    return options_.sends_date ? date_.at(now()) : std::string_view();
   }
-  return stream.flush(Deadline::after(options.response_time_max));
+  void ended(HttpConnection& connection) override;
+
+  Network& network_;
+  const HttpFiller filler_;
+  const Options options_;
+  Statistics statistics_;
+  DateText date_;
+  bool stopping_ = false;
+  std::uint64_t last_id_ = 0;
+  std::vector<std::unique_ptr<HttpExchange>> idle_exchanges_;
+  std::list<std::unique_ptr<Listener>> listeners_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<HttpConnection>> connections_;
+  // Streams may not be destroyed by what they call, so ended connections wait here for a task.
+  std::vector<std::unique_ptr<HttpConnection>> ended_;
+  coroutine::Event some_ended_{"end of an http connection"};
+  coroutine::Event room_{"room for an http connection"};
+  coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
+  coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
+  coroutine::TaskGroup serving_;
+};
+
+Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint) {
+  if (!destroying_) {
+    auto spawned = housekeeping_.spawn(
+        "http connections", [this] { destroy_ended_connections(); }, options_.task);
+    if (!spawned) return spawned.error();
+    destroying_ = *spawned;
+  }
+  auto listener = network_.listen(endpoint);
+  if (!listener) return listener.error();
+  listeners_.push_back(std::move(*listener));
+  Listener& kept = *listeners_.back();
+  auto spawned =
+      housekeeping_.spawn("http accept", [this, &kept] { accept_all(kept); }, options_.task);
+  if (!spawned) {
+    listeners_.pop_back();
+    return spawned.error();
+  }
+  return kept.local_endpoint();
 }
+
+void HttpServer::Impl::accept_all(Listener& listener) {
+  while (!stopping_) {
+    if (connections_.size() >= options_.connection_count_max) {
+      if (!room_.wait(Deadline::never())) return;
+      continue;
+    }
+    auto stream = listener.accept(Deadline::never());
+    if (stream) {
+      admit(std::move(*stream));
+    } else if (stopping_ || !coroutine::sleep_for(accept_pause)) {
+      return;
+    }
+    // Whatever else it was may pass: when out of descriptors, others will end.
+  }
+}
+
+void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {
+  ++statistics_.accepted_count;
+  const std::uint64_t id = ++last_id_;
+  auto owned = std::make_unique<HttpConnection>(static_cast<HttpConnection::Host&>(*this), options_,
+                                                id, std::move(stream));
+  HttpConnection& connection = *owned;
+  connections_.emplace(id, std::move(owned));
+  connection.start();
+}
+
+void HttpServer::Impl::destroy_ended_connections() {
+  while (some_ended_.wait(Deadline::never())) {
+    some_ended_.reset();
+    ended_.clear();
+  }
+}
+
+std::vector<HttpConnection*> HttpServer::Impl::open_connections() const {
+  std::vector<HttpConnection*> open;
+  open.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) open.push_back(connection.get());
+  return open;
+}
+
+Result<void> HttpServer::Impl::stop(Deadline deadline) {
+  stopping_ = true;
+  for (const auto& listener : listeners_) listener->close();
+  for (HttpConnection* const connection : open_connections()) connection->leave();
+  auto drained = serving_.join(deadline);
+  if (!drained) {
+    for (HttpConnection* const connection : open_connections()) {
+      if (connection->is_serving()) connection->close();
+    }
+    serving_.cancel_and_join();
+  }
+  // What ends meanwhile leaves the map; it is destroyed below.
+  housekeeping_.cancel_and_join();
+  const Deadline flushed = Deadline::after(flush_time_max);
+  for (HttpConnection* const connection : open_connections()) {
+    if (drained) static_cast<void>(connection->stream().flush(flushed));
+  }
+  for (HttpConnection* const connection : open_connections()) connection->close();
+  ended_.clear();
+  listeners_.clear();
+  idle_exchanges_.clear();
+  return drained;
+}
+
+HttpServer::Statistics HttpServer::Impl::statistics() const {
+  Statistics statistics = statistics_;
+  statistics.connection_count = connections_.size();
+  statistics.serving_count = serving_.size();
+  return statistics;
+}
+
+std::unique_ptr<HttpExchange> HttpServer::Impl::take_exchange() {
+  if (idle_exchanges_.empty()) return std::make_unique<HttpExchange>();
+  auto exchange = std::move(idle_exchanges_.back());
+  idle_exchanges_.pop_back();
+  return exchange;
+}
+
+void HttpServer::Impl::give_back(std::unique_ptr<HttpExchange> exchange) {
+  const bool is_large = exchange->request.body.capacity() > idle_body_bytes_max ||
+                        exchange->response.body.capacity() > idle_body_bytes_max;
+  if (is_large || idle_exchanges_.size() == idle_exchange_count_max) return;
+  idle_exchanges_.push_back(std::move(exchange));
+}
+
+Result<coroutine::TaskRef> HttpServer::Impl::begin_serving(HttpConnection& connection) {
+  ++statistics_.request_count;
+  return serving_.spawn("http", [&connection] { connection.serve(); }, options_.task);
+}
+
+void HttpServer::Impl::answer(const HttpRequest& request, HttpResponse& response) {
+  try {
+    filler_(request, response);
+  } catch (...) {
+    response = detail::bare_response(500);
+  }
+}
+
+void HttpServer::Impl::ended(HttpConnection& connection) {
+  const auto found = connections_.find(connection.id());
+  ended_.push_back(std::move(found->second));
+  connections_.erase(found);
+  some_ended_.set();
+  room_.pulse();
+}
+
+HttpServer::HttpServer(Network& network, HttpHandler handler, const Options& options)
+    : HttpServer(network,
+                 HttpFiller([handler = std::move(handler)](const HttpRequest& request,
+                                                           HttpResponse& response) {
+                   response = handler(request);
+                 }),
+                 options) {}
+
+HttpServer::HttpServer(Network& network, HttpFiller filler, const Options& options)
+    : impl_(std::make_unique<Impl>(network, std::move(filler), options)) {}
+
+HttpServer::~HttpServer() { static_cast<void>(impl_->stop(Deadline::passed())); }
+
+Result<Endpoint> HttpServer::listen(const Endpoint& endpoint) { return impl_->listen(endpoint); }
+
+Result<void> HttpServer::stop(Deadline deadline) { return impl_->stop(deadline); }
+
+HttpServer::Statistics HttpServer::statistics() const { return impl_->statistics(); }
 
 }  // namespace corolane::net

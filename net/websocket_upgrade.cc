@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "net/crypto.h"
+#include "net/detail/byte_buffer.h"
+#include "net/detail/http_request_parser.h"
 #include "net/detail/http_wire.h"
 
 namespace corolane::net {
@@ -17,6 +19,8 @@ constexpr std::string_view key_suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 constexpr std::size_t key_size = 24;
 // Of a server's response.
 constexpr std::size_t response_bytes_max = 8 * 1024;
+// Room for what one read may bring.
+constexpr std::size_t read_bytes = 4096;
 
 std::string accept_of(std::string_view key) {
   return to_base64(sha1(std::string(key).append(key_suffix)));
@@ -32,7 +36,7 @@ std::string_view trimmed(std::string_view text) {
 std::vector<std::string_view> list_of(const HttpHeaders& headers, std::string_view name) {
   std::vector<std::string_view> all;
   for (const auto& [known_name, value] : headers) {
-    if (!detail::is_same_name(known_name, name)) continue;
+    if (!is_same_name(known_name, name)) continue;
     for (std::string_view rest = value; !rest.empty();) {
       const std::size_t comma = rest.find(',');
       const std::string_view part = trimmed(rest.substr(0, comma));
@@ -45,7 +49,7 @@ std::vector<std::string_view> list_of(const HttpHeaders& headers, std::string_vi
 
 bool has_token(const HttpHeaders& headers, std::string_view name, std::string_view token) {
   return std::ranges::any_of(list_of(headers, name), [&](std::string_view part) {
-    return detail::is_same_name(part, token);
+    return is_same_name(part, token);
   });
 }
 
@@ -101,6 +105,19 @@ std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
   return answer;
 }
 
+namespace {
+
+// The response after which nothing more is said. Suspends until the kernel has it.
+Result<void> send_last(Stream& stream, const HttpResponse& response, Deadline deadline) {
+  std::string text;
+  if (detail::append_head(text, response, {})) text += response.body;
+  if (auto sent = stream.write_all(bytes_of(text), deadline); !sent) return sent;
+  stream.finish_writing();
+  return stream.flush(deadline);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
                                                     const HttpRequest& request, Deadline deadline,
                                                     const WebSocketUpgradeOptions& options,
@@ -108,10 +125,7 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stre
   const auto answer = answer_websocket(request, options);
   if (!answer) {
     const HttpResponse& refused = answer.error();
-    const std::string text = detail::to_text(refused, false, false);
-    if (auto sent = stream->write_all(bytes_of(text), deadline); !sent) return sent.error();
-    stream->finish_writing();
-    static_cast<void>(stream->flush(deadline));
+    if (auto sent = send_last(*stream, refused, deadline); !sent) return sent.error();
     constexpr unsigned forbidden = 403;
     return Error(refused.status == forbidden ? Code::permission_denied : Code::invalid_argument,
                  "WebSocket: refused with " + std::to_string(refused.status) + ": " +
@@ -125,22 +139,29 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stre
 Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
                                                     Deadline deadline,
                                                     const WebSocketUpgradeOptions& options) {
-  detail::HttpReader reader(*stream, options.http);
-  auto begun = reader.wait_for_message(deadline);
-  if (!begun) return begun.error();
-  if (!*begun) return Error(Code::unavailable, "WebSocket: the peer asked for nothing");
-  auto received = reader.read_request(deadline);
-  if (!received) {
-    if (const unsigned status = received.error().status; status != 0) {
-      const std::string text = detail::to_text(detail::bare_response(status), false, false);
-      static_cast<void>(stream->write_all(bytes_of(text), deadline));
-      stream->finish_writing();
-      static_cast<void>(stream->flush(deadline));
+  using State = detail::HttpRequestParser::State;
+  HttpRequest request;
+  detail::HttpRequestParser parser;
+  parser.begin(options.http, request);
+  detail::ByteBuffer input;
+  bool has_begun = false;
+  while (parser.state() == State::needs_more) {
+    auto count = stream->read_some(input.room(read_bytes), deadline);
+    if (!count) return count.error();
+    if (*count == 0) {
+      return Error(Code::unavailable, has_begun ? "WebSocket: the peer ended inside of its request"
+                                                : "WebSocket: the peer asked for nothing");
     }
-    return std::move(received.error().error);
+    has_begun = true;
+    input.commit(*count);
+    input.consume(parser.put(input.bytes()));
   }
-  // The reader keeps what it has read; the stream may go.
-  return accept_websocket(std::move(stream), received->request, deadline, options, reader.unread());
+  if (parser.state() == State::is_refused) {
+    const HttpResponse refused = detail::bare_response(parser.refusal());
+    static_cast<void>(send_last(*stream, refused, deadline));
+    return Error(Code::invalid_argument, "WebSocket: the request is refused with " + refused.body);
+  }
+  return accept_websocket(std::move(stream), request, deadline, options, input.bytes());
 }
 
 namespace {
@@ -173,7 +194,7 @@ Result<ResponseHead> parse_head(std::string_view text) {
     const std::string_view line = rest.substr(0, end);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return wrong_answer("a header without a colon");
-    head.headers.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+    head.headers.add(line.substr(0, colon), trimmed(line.substr(colon + 1)));
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 2);
   }
   return head;
@@ -197,12 +218,6 @@ Result<ResponseHead> read_head(Stream& stream, Deadline deadline, std::string& e
   }
 }
 
-std::string_view value_of(const HttpHeaders& headers, std::string_view name) {
-  const auto found = std::ranges::find_if(
-      headers, [&](const auto& header) { return detail::is_same_name(header.first, name); });
-  return found == headers.end() ? std::string_view{} : std::string_view(found->second);
-}
-
 // Section 4.1, what a client has to check.
 Result<void> check_head(const ResponseHead& head, std::string_view key,
                         const std::vector<std::string>& protocols) {
@@ -214,13 +229,13 @@ Result<void> check_head(const ResponseHead& head, std::string_view key,
       !has_token(head.headers, "Connection", "upgrade")) {
     return wrong_answer("101, but not to a WebSocket");
   }
-  if (value_of(head.headers, "Sec-WebSocket-Accept") != accept_of(key)) {
+  if (head.headers.find("Sec-WebSocket-Accept") != accept_of(key)) {
     return wrong_answer("another key than ours (Sec-WebSocket-Accept)");
   }
-  if (!value_of(head.headers, "Sec-WebSocket-Extensions").empty()) {
+  if (!head.headers.find("Sec-WebSocket-Extensions").empty()) {
     return wrong_answer("an extension that was not asked for");
   }
-  const std::string_view protocol = value_of(head.headers, "Sec-WebSocket-Protocol");
+  const std::string_view protocol = head.headers.find("Sec-WebSocket-Protocol");
   if (!protocol.empty() && std::ranges::find(protocols, protocol) == protocols.end()) {
     return wrong_answer("the protocol \"" + std::string(protocol) + "\", which was not offered");
   }
@@ -235,13 +250,13 @@ bool is_line(std::string_view text) {
 Result<std::string> make_request(const HostPort& host, std::string_view target,
                                  std::string_view key, const WebSocketUpgradeOptions& options) {
   HttpHeaders headers = options.headers;
-  headers.emplace_back("Sec-WebSocket-Key", key);
-  headers.emplace_back("Sec-WebSocket-Version", version);
+  headers.add("Sec-WebSocket-Key", key);
+  headers.add("Sec-WebSocket-Version", version);
   std::string offered;
   for (const std::string& protocol : options.protocols) {
     offered.append(offered.empty() ? "" : ", ").append(protocol);
   }
-  if (!offered.empty()) headers.emplace_back("Sec-WebSocket-Protocol", offered);
+  if (!offered.empty()) headers.add("Sec-WebSocket-Protocol", offered);
 
   std::string text = "GET " + std::string(target) + " HTTP/1.1\r\nHost: " +
                      to_string(Endpoint{.address = host.host, .port = host.port}) +

@@ -14,7 +14,6 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
-#include "framework/log.h"
 #include "test/framework/pages.h"
 #include "test/sim/network.h"
 
@@ -43,9 +42,7 @@ class AdminTest : public testing::Test {
   }
 
   sim::SimulatedNetwork network_;
-  std::vector<std::string> lines_;
-  Log log_{LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }};
-  AdminServer admin_{network_, log_};
+  AdminServer admin_{network_};
 };
 
 TEST_F(AdminTest, ServesEachPageAtItsPath) {

@@ -2,27 +2,25 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "coroutine/base/check.h"
 #include "coroutine/event.h"
 #include "coroutine/task.h"
-#include "coroutine/task_group.h"
 #include "net/http.h"
+#include "net/http_server.h"
 #include "net/network.h"
 
 namespace corolane::test {
 
 class FakeCollector {
  public:
-  FakeCollector(net::Network& network, const net::Endpoint& endpoint) {
-    auto listener = network.listen(endpoint);
-    check(listener.has_value(), "the collector listens");
-    listener_ = std::move(*listener);
-    local_ = listener_->local_endpoint();
-    check(tasks_.spawn("collector", [this] { accept_all(); }).has_value(), "it has a stack");
+  FakeCollector(net::Network& network, const net::Endpoint& endpoint)
+      : server_(network, [this](const net::HttpRequest& request) { return answer(request); }) {
+    auto listens = server_.listen(endpoint);
+    check(listens.has_value(), "the collector listens");
+    local_ = *listens;
   }
 
   const net::Endpoint& endpoint() const { return local_; }
@@ -45,21 +43,6 @@ class FakeCollector {
   Duration delay{};                       // Before each answer.
 
  private:
-  void accept_all() {
-    for (;;) {
-      auto stream = listener_->accept(Deadline::never());
-      if (!stream) return;
-      const auto spawned =
-          tasks_.spawn("collector connection",
-                       [this, owned = std::move(*stream)] {
-                         static_cast<void>(net::serve_http(
-                             *owned, [this](const auto& request) { return answer(request); }));
-                       },
-                       {.stack_size_bytes = 256 * 1024});
-      check(spawned.has_value(), "a connection has a stack");
-    }
-  }
-
   net::HttpResponse answer(const net::HttpRequest& request) {
     requests.push_back(request);
     times.push_back(now());
@@ -74,11 +57,10 @@ class FakeCollector {
     return response;
   }
 
-  std::unique_ptr<net::Listener> listener_;
   net::Endpoint local_;
   std::vector<std::string> taken_;
   coroutine::Event came_{"a request to the collector"};
-  coroutine::TaskGroup tasks_;
+  net::HttpServer server_;
 };
 
 }  // namespace corolane::test

@@ -1,4 +1,6 @@
-// serve_http() as peers see it who send whatever they like.
+// HttpServer as peers see it who send whatever they like, in virtual time.
+#include "net/http_server.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,9 +14,12 @@
 #include <vector>
 
 #include "coroutine/event.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
-#include "net/http.h"
+#include "coroutine/task_group.h"
+#include "coroutine/virtual_time.h"
 #include "test/net/stream_pair.h"
+#include "test/sim/network.h"
 #include "test/support/matchers.h"
 #include "test/support/real_loop.h"
 
@@ -43,42 +48,40 @@ HttpResponse echo(const HttpRequest& request) {
   return response;
 }
 
-// Serves one connection with echo() and gives its peer's end to the test; what serve_http()
-// returned is in `served` afterwards.
-void with_server(RealLoop& real, const HttpOptions& options, Result<void>& served,
-                 const std::function<void(Stream&)>& test) {
-  auto pair = make_stream_pair(real.network);
-  ASSERT_TRUE(pair) << pair;
-  auto server = coroutine::spawn("server", [&] {
-    auto result = serve_http(*pair->server, echo, options);
-    pair->server.reset();
-    return result;
-  });
-  test(*pair->client);
-  pair->client->close();
-  served = server.join(soon());
+HttpServer::Options with_limits(const HttpOptions& limits) {
+  return {.limits = limits, .sends_date = false};
 }
 
-void with_server(const HttpOptions& options, const std::function<void(Stream&)>& test) {
-  run_on_real_loop([&](RealLoop& real) {
-    Result<void> served;
-    with_server(real, options, served, test);
-  });
-}
+// A server of echo() and a connection to it.
+struct Served {
+  explicit Served(const HttpOptions& limits = {}, std::size_t piece_bytes_max = 64 * 1024)
+      : Served(with_limits(limits), piece_bytes_max) {}
+  explicit Served(const HttpServer::Options& options, std::size_t piece_bytes_max = 64 * 1024,
+                  const HttpHandler& handler = echo)
+      : network({.piece_bytes_max = piece_bytes_max}), server(network, handler, options) {
+    const auto listens = server.listen({"server", 0});
+    EXPECT_TRUE(listens) << listens;
+    endpoint = *listens;
+    client = connect();
+  }
+  std::unique_ptr<Stream> connect() {
+    auto connected = network.connect(endpoint, soon());
+    EXPECT_TRUE(connected) << connected;
+    return std::move(*connected);
+  }
 
-// The answer to `request` on a connection that ends with it.
+  sim::SimulatedNetwork network;
+  HttpServer server;
+  Endpoint endpoint;
+  std::unique_ptr<Stream> client;
+};
+
+// What `request` is answered with on a connection that ends with it.
 std::string answer_to(std::string_view request, const HttpOptions& options = {},
-                      Result<void>* served = nullptr) {
-  std::string answer;
-  run_on_real_loop([&](RealLoop& real) {
-    Result<void> result;
-    with_server(real, options, result, [&](Stream& client) {
-      EXPECT_TRUE(client.try_write(bytes_of(request)));
-      answer = read_all(client).value_or("no answer");
-    });
-    if (served != nullptr) *served = result;
-  });
-  return answer;
+                      std::size_t piece_bytes_max = 64 * 1024) {
+  Served served(options, piece_bytes_max);
+  EXPECT_TRUE(served.client->try_write(bytes_of(request)));
+  return read_all(*served.client).value_or("no answer");
 }
 
 constexpr std::string_view hello_response =
@@ -91,19 +94,19 @@ constexpr std::string_view hello_response =
     "GET /hello?a []";
 
 TEST(HttpServerTest, AnswersAGet) {
-  with_server({}, [](Stream& client) {
-    EXPECT_TRUE(send_text(client, "GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n"));
-    EXPECT_EQ(read_exactly(client, hello_response.size()).value_or(""), hello_response);
-  });
+  Served served;
+  Stream& client = *served.client;
+  EXPECT_TRUE(send_text(client, "GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n"));
+  EXPECT_EQ(read_exactly(client, hello_response.size()).value_or(""), hello_response);
 }
 
 TEST(HttpServerTest, AnswersRequestsOfOneConnectionOneAfterTheOther) {
-  with_server({}, [](Stream& client) {
-    for (int round = 0; round < 3; ++round) {
-      EXPECT_TRUE(send_text(client, "GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n"));
-      EXPECT_EQ(read_exactly(client, hello_response.size()).value_or(""), hello_response);
-    }
-  });
+  Served served;
+  Stream& client = *served.client;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(send_text(client, "GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n"));
+    EXPECT_EQ(read_exactly(client, hello_response.size()).value_or(""), hello_response);
+  }
 }
 
 TEST(HttpServerTest, AnswersPipelinedRequestsInOrder) {
@@ -121,12 +124,12 @@ TEST(HttpServerTest, AnswersPipelinedRequestsInOrder) {
 }
 
 TEST(HttpServerTest, ReadsARequestThatComesByteByByte) {
-  with_server({}, [](Stream& client) {
-    for (const char byte : std::string_view("GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n")) {
-      EXPECT_TRUE(send_text(client, {&byte, 1}));
-    }
-    EXPECT_EQ(read_exactly(client, hello_response.size()).value_or(""), hello_response);
-  });
+  Served served;
+  Stream& client = *served.client;
+  for (const char byte : std::string_view("GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n")) {
+    EXPECT_TRUE(send_text(client, {&byte, 1}));
+  }
+  EXPECT_EQ(read_exactly(client, hello_response.size()).value_or(""), hello_response);
 }
 
 TEST(HttpServerTest, ReadsALargeBody) {
@@ -137,14 +140,14 @@ TEST(HttpServerTest, ReadsALargeBody) {
 }
 
 TEST(HttpServerTest, InvitesABodyThatWaitsForIt) {
-  with_server({}, [](Stream& client) {
-    EXPECT_TRUE(send_text(client,
-                          "POST / HTTP/1.1\r\nExpect: 100-continue\r\n"
-                          "Content-Length: 2\r\nConnection: close\r\n\r\n"));
-    EXPECT_EQ(read_exactly(client, 25).value_or(""), "HTTP/1.1 100 Continue\r\n\r\n");
-    EXPECT_TRUE(send_text(client, "ok"));
-    EXPECT_THAT(read_all(client).value_or(""), EndsWith("POST / [ok]"));
-  });
+  Served served;
+  Stream& client = *served.client;
+  EXPECT_TRUE(send_text(client,
+                        "POST / HTTP/1.1\r\nExpect: 100-continue\r\n"
+                        "Content-Length: 2\r\nConnection: close\r\n\r\n"));
+  EXPECT_EQ(read_exactly(client, 25).value_or(""), "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_TRUE(send_text(client, "ok"));
+  EXPECT_THAT(read_all(client).value_or(""), EndsWith("POST / [ok]"));
 }
 
 TEST(HttpServerTest, HeadIsAnsweredWithoutABody) {
@@ -159,10 +162,8 @@ TEST(HttpServerTest, AStatusWithoutBodyHasNone) {
 }
 
 TEST(HttpServerTest, OldPeersGetOneAnswerAndTheEnd) {
-  Result<void> served;
-  const std::string answer = answer_to("GET / HTTP/1.0\r\n\r\n", {}, &served);
+  const std::string answer = answer_to("GET / HTTP/1.0\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
-  EXPECT_TRUE(served) << served;
 }
 
 TEST(HttpServerTest, AnExceptionOfTheHandlerIsA500AndKeptSecret) {
@@ -187,14 +188,19 @@ TEST(HttpServerTest, AStatusThatIsNoneOfHttpIsA500) {
 
 TEST(HttpServerTest, GarbageIsA400AndTheEnd) {
   for (const char* garbage :
-       {"\x16\x03\x01 this is TLS\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
-        "GET / HTTP/1.1\r\nno colon\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+       {"\x16\x03\x01 this is TLS\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"}) {
-    Result<void> served;
-    const std::string answer = answer_to(garbage, {}, &served);
+    const std::string answer = answer_to(garbage);
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 Bad Request\r\n")) << garbage;
     EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
-    EXPECT_THAT(served, fails_with(Code::invalid_argument));
+  }
+}
+
+TEST(HttpServerTest, AnotherVersionOfHttpIsA505) {
+  for (const char* version : {"2.0", "9.9", "0.9"}) {
+    const std::string answer = answer_to("GET / HTTP/" + std::string(version) + "\r\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 505 HTTP Version Not Supported\r\n"));
   }
 }
 
@@ -208,10 +214,8 @@ TEST(HttpServerTest, AnOversizedHeaderIsA431) {
       "GET / HTTP/1.1\r\nX-Endless: " + whole,
   };
   for (const std::string& request : requests) {
-    Result<void> served;
-    EXPECT_THAT(answer_to(request, {.header_bytes_max = 1000}, &served),
+    EXPECT_THAT(answer_to(request, {.header_bytes_max = 1000}),
                 StartsWith("HTTP/1.1 431 Request Header Fields Too Large\r\n"));
-    EXPECT_THAT(served, fails_with(Code::resource_exhausted));
   }
 }
 
@@ -231,22 +235,19 @@ TEST(HttpServerTest, AnOversizedBodyIsA413) {
           "x\r\n",
   };
   for (const std::string& request : requests) {
-    Result<void> served;
-    EXPECT_THAT(answer_to(request, {.body_bytes_max = 100}, &served),
+    EXPECT_THAT(answer_to(request, {.body_bytes_max = 100}),
                 StartsWith("HTTP/1.1 413 Payload Too Large\r\n"));
-    EXPECT_THAT(served, fails_with(Code::resource_exhausted));
   }
 }
 
 TEST(HttpServerTest, APeerThatGoesOnSendingStillReadsItsRefusal) {
-  with_server({.body_bytes_max = 100}, [](Stream& client) {
-    const std::string body(300'000, 'x');
-    EXPECT_TRUE(send_text(client, "POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n"));
-    EXPECT_TRUE(send_text(client, body));
-    client.finish_writing();
-    EXPECT_THAT(read_all(client).value_or("lost"),
-                StartsWith("HTTP/1.1 413 Payload Too Large\r\n"));
-  });
+  Served served(HttpOptions{.body_bytes_max = 100});
+  Stream& client = *served.client;
+  const std::string body(300'000, 'x');
+  EXPECT_TRUE(send_text(client, "POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n"));
+  EXPECT_TRUE(send_text(client, body));
+  client.finish_writing();
+  EXPECT_THAT(read_all(client).value_or("lost"), StartsWith("HTTP/1.1 413 Payload Too Large\r\n"));
 }
 
 TEST(HttpServerTest, AnEndlessLineBetweenChunksIsRefused) {
@@ -259,54 +260,184 @@ TEST(HttpServerTest, ASlowRequestIsCutOffByItsLimit) {
   const HttpOptions options{.request_time_max = 5ms};
   for (const char* part :
        {"G", "GET / HTTP/1.1\r\nHost:", "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf"}) {
-    Result<void> served;
-    EXPECT_THAT(answer_to(part, options, &served), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
-    EXPECT_THAT(served, fails_with(Code::deadline_exceeded));
+    EXPECT_THAT(answer_to(part, options), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
   }
 }
 
 TEST(HttpServerTest, AnIdlePeerIsLetGo) {
-  Result<void> served = Error(Code::unknown, "not served");
-  EXPECT_EQ(answer_to("", {.idle_time_max = 1ms}, &served), "");
-  EXPECT_TRUE(served) << served;
+  const TimePoint start = now();
+  EXPECT_EQ(answer_to("", {.idle_time_max = 5s}), "");
+  EXPECT_GE(now() - start, 5s);
 }
 
-TEST(HttpServerTest, APeerThatLeavesInTheMiddleIsAnError) {
-  run_on_real_loop([](RealLoop& real) {
-    Result<void> served;
-    with_server(real, {}, served, [](Stream& client) {
-      EXPECT_TRUE(send_text(client, "GET / HT"));
-      client.finish_writing();
-      EXPECT_EQ(read_all(client).value_or(""), "");
-    });
-    EXPECT_THAT(served, fails_with(Code::unavailable));
+TEST(HttpServerTest, APeerThatLeavesInTheMiddleIsForgotten) {
+  for (const char* part : {"", "GET / HT", "GET / HTTP/1.1\r\n\r\nGET"}) {
+    Served served;
+    EXPECT_TRUE(served.client->try_write(bytes_of(part)));
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    EXPECT_EQ(served.server.statistics().connection_count, 1u);
+    served.client->close();
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    EXPECT_EQ(served.server.statistics().connection_count, 0u) << part;
+  }
+}
+
+TEST(HttpServerTest, AnIdleConnectionHasNoTask) {
+  Served served;
+  EXPECT_TRUE(send_text(*served.client, "GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\nGET /ha"));
+  EXPECT_EQ(read_exactly(*served.client, hello_response.size()).value_or(""), hello_response);
+  EXPECT_EQ(served.server.statistics().connection_count, 1u);
+  EXPECT_EQ(served.server.statistics().serving_count, 0u);
+}
+
+TEST(HttpServerTest, APeerThatFinishesSendingIsAnsweredToTheEnd) {
+  Served served;
+  EXPECT_TRUE(served.client->try_write(
+      bytes_of("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\nPOST /3 HTTP/1.1\r\nContent-Le")));
+  served.client->finish_writing();
+  const std::string answers = read_all(*served.client).value_or("");
+  EXPECT_THAT(answers, HasSubstr("GET /1 []"));
+  EXPECT_THAT(answers, EndsWith("GET /2 []"));
+}
+
+// A handler that takes a minute, unless it is cancelled.
+struct Slow {
+  HttpHandler handler() {
+    return [this](const HttpRequest&) {
+      ++begun_count;
+      if (!coroutine::sleep_for(60s)) ++cancelled_count;
+      return HttpResponse{.body = "at last"};
+    };
+  }
+  int begun_count = 0;
+  int cancelled_count = 0;
+};
+
+TEST(HttpServerTest, APeerThatGoesAwayCancelsItsRequest) {
+  Slow slow;
+  Served served(with_limits({}), 1024, slow.handler());
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_EQ(slow.begun_count, 1);
+  EXPECT_EQ(slow.cancelled_count, 0);
+  served.client->close();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_EQ(slow.cancelled_count, 1);
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  EXPECT_EQ(served.server.statistics().connection_count, 0u);
+}
+
+TEST(HttpServerTest, WhoSendsTooFarAheadIsCutOffBehindItsAnswers) {
+  Slow slow;
+  HttpServer::Options options = with_limits({});
+  options.pipelined_bytes_max = 100;
+  Served served(options, 1024, slow.handler());
+  std::string requests;
+  for (int i = 0; i < 20; ++i) requests += "GET / HTTP/1.1\r\n\r\n";
+  EXPECT_TRUE(served.client->try_write(bytes_of(requests)));
+  EXPECT_THAT(read_text(*served.client, Deadline::after(2min)).value_or(""),
+              HasSubstr("Connection: close\r\n"));
+  EXPECT_EQ(read_all(*served.client).value_or("lost"), "");
+  EXPECT_EQ(slow.begun_count, 1);
+}
+
+TEST(HttpServerTest, MoreConnectionsThanItTakesWaitForTheirTurn) {
+  HttpServer::Options options = with_limits({});
+  options.connection_count_max = 1;
+  Served served(options);
+  const auto late = served.connect();
+  EXPECT_TRUE(late->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  EXPECT_THAT(read_text(*late, Deadline::after(1s)), fails_with(Code::deadline_exceeded));
+  served.client->close();
+  EXPECT_THAT(read_text(*late).value_or(""), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST(HttpServerTest, StoppingLetsRequestsFinish) {
+  Slow slow;
+  Served served(with_limits({}), 1024, slow.handler());
+  const auto idle = served.connect();
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  auto answer =
+      coroutine::spawn("reader", [&] { return read_text(*served.client, Deadline::after(2min)); });
+  EXPECT_TRUE(served.server.stop(Deadline::after(2min)));
+  EXPECT_EQ(read_all(*idle).value_or("lost"), "");
+  const auto text = answer.join();
+  EXPECT_THAT(text.value_or(""), HasSubstr("Connection: close\r\n"));
+  EXPECT_THAT(text.value_or(""), EndsWith("at last"));
+  EXPECT_EQ(served.server.statistics().connection_count, 0u);
+}
+
+TEST(HttpServerTest, StoppingEndsRequestsAtItsDeadline) {
+  Slow slow;
+  Served served(with_limits({}), 1024, slow.handler());
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const TimePoint start = now();
+  EXPECT_THAT(served.server.stop(Deadline::after(2s)), fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(now() - start, 2s);
+  EXPECT_EQ(slow.cancelled_count, 1);
+}
+
+TEST(HttpServerTest, WithoutAStackForItARequestIsRefused) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler full(time, {.stacks = {.stack_count_max = 32, .control_count = 4}});
+  const auto ran = full.run("main", [] {
+    Served served;
+    coroutine::TaskGroup load;
+    while (load.spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); })) continue;
+    EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+    const std::string answer = read_all(*served.client).value_or("");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+    EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
+    load.cancel_and_join();
   });
+  EXPECT_TRUE(ran) << ran;
 }
 
-TEST(HttpServerTest, APeerThatLeavesBetweenRequestsIsFine) {
-  Result<void> served = Error(Code::unknown, "not served");
-  run_on_real_loop([&](RealLoop& real) { with_server(real, {}, served, [](Stream&) {}); });
-  EXPECT_TRUE(served) << served;
+TEST(HttpServerTest, TwoEndsOfOneBodyAreRefused) {
+  for (const char* fields :
+       {"Content-Length: 3\r\nTransfer-Encoding: chunked", "Content-Length: 3\r\nContent-Length: 4",
+        "Transfer-Encoding: chunked\r\nContent-Length: 3", "Content-Length : 3",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"}) {
+    const std::string request = "POST / HTTP/1.1\r\n" + std::string(fields) + "\r\n\r\n0\r\n\r\n";
+    EXPECT_THAT(answer_to(request), StartsWith("HTTP/1.1 400 ")) << fields;
+  }
+  EXPECT_THAT(answer_to("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 400 "));
+  for (const char* coding : {"gzip", "gzip, chunked", "chunked, gzip", "xchunked"}) {
+    const std::string request =
+        "POST / HTTP/1.1\r\nTransfer-Encoding: " + std::string(coding) + "\r\n\r\n0\r\n\r\n";
+    EXPECT_THAT(answer_to(request), StartsWith("HTTP/1.1 501 ")) << coding;
+  }
 }
 
-TEST(HttpServerTest, ServingEndsByCancellation) {
-  run_on_real_loop([](RealLoop& real) {
-    auto pair = make_stream_pair(real.network);
-    ASSERT_TRUE(pair) << pair;
-    auto server = coroutine::spawn("server", [&] { return serve_http(*pair->server, echo); });
-    EXPECT_TRUE(send_text(*pair->client, "GET /hello?a HTTP/1.1\r\nHost: test\r\n\r\n"));
-    EXPECT_EQ(read_exactly(*pair->client, hello_response.size()).value_or(""), hello_response);
-    server.cancel();
-    EXPECT_THAT(server.join(soon()), fails_with(Code::cancelled));
+TEST(HttpServerTest, FieldsBehindABodyAreNotRead) {
+  Served served(with_limits({}), 1024, [](const HttpRequest& request) {
+    return HttpResponse{.body = "[" + std::string(request.header("authorization")) + "]"};
   });
+  EXPECT_TRUE(served.client->try_write(
+      bytes_of("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+               "1\r\nx\r\n0\r\nAuthorization: Bearer forged\r\n\r\n")));
+  EXPECT_THAT(read_all(*served.client).value_or(""), EndsWith("[]"));
+}
+
+TEST(HttpServerTest, SaysWhatDayItIs) {
+  HttpServer::Options options;
+  Served served(options);
+  EXPECT_TRUE(send_text(*served.client, "GET / HTTP/1.0\r\n\r\n"));
+  EXPECT_THAT(read_all(*served.client).value_or(""),
+              testing::ContainsRegex("\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} 20[0-9]{2} "
+                                     "[0-9:]{8} GMT\r\n"));
 }
 
 TEST(HttpServerTest, CurlUnderstandsIt) {
   if (std::system("curl --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "curl is missing";
   run_on_real_loop([](RealLoop& real) {
-    auto listener = real.network.listen(loopback);
-    ASSERT_TRUE(listener) << listener;
-    const std::string url = "http://" + to_string((*listener)->local_endpoint());
+    HttpServer server(real.network, echo);
+    const auto endpoint = server.listen(loopback);
+    ASSERT_TRUE(endpoint) << endpoint;
+    const std::string url = "http://" + to_string(*endpoint);
     std::string printed;
     coroutine::Event done;
     std::thread curl([&] {
@@ -320,16 +451,11 @@ TEST(HttpServerTest, CurlUnderstandsIt) {
       pclose(pipe);
       real.scheduler.post([&] { done.set(); });
     });
-    auto server = coroutine::spawn("server", [&]() -> Result<void> {
-      auto stream = (*listener)->accept(soon());
-      if (!stream) return stream.error();
-      return serve_http(**stream, echo);
-    });
     EXPECT_TRUE(done.wait(soon()));
     curl.join();
     EXPECT_THAT(printed, StartsWith("POST /one [0123456789]HTTP/1.1 200 OK\r\n"));
     EXPECT_THAT(printed, EndsWith("GET /two []"));
-    EXPECT_TRUE(server.join(soon())) << "both requests came on one connection";
+    EXPECT_EQ(server.statistics().accepted_count, 1u) << "both requests came on one connection";
   });
 }
 

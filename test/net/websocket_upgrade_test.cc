@@ -40,9 +40,11 @@ HttpRequest good_request() {
 }
 
 void set_header(HttpRequest& request, const std::string& name, const std::string& value) {
-  for (auto& [known_name, known_value] : request.headers) {
-    if (known_name == name) known_value = value;
+  HttpHeaders changed;
+  for (const auto& [known_name, known_value] : request.headers) {
+    changed.add(known_name, known_name == name ? value : known_value);
   }
+  request.headers = changed;
 }
 
 TEST(WebSocketUpgradeTest, TheExampleOfTheStandardIsAnswered) {
@@ -55,7 +57,7 @@ TEST(WebSocketUpgradeTest, TheExampleOfTheStandardIsAnswered) {
 
 TEST(WebSocketUpgradeTest, TheServersPreferenceOfProtocolsDecides) {
   HttpRequest request = good_request();
-  request.headers.emplace_back("Sec-WebSocket-Protocol", "json, chess");
+  request.headers.add("Sec-WebSocket-Protocol", "json, chess");
   const auto answer = answer_websocket(request, {.protocols = {"chess", "json"}});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->protocol, "chess");
@@ -79,7 +81,7 @@ TEST(WebSocketUpgradeTest, WrongRequestsAreRefusedWithWhatIsWrong) {
   set_header(request, "Sec-WebSocket-Key", "short");
   EXPECT_EQ(status_of(request), 400u);
   request = good_request();
-  request.headers.emplace_back("Origin", "https://evil.example");
+  request.headers.add("Origin", "https://evil.example");
   EXPECT_EQ(status_of(request), 101u);
   EXPECT_EQ(status_of(request, {.origins = {"https://game.example"}}), 403u);
   EXPECT_EQ(status_of(good_request(), {.origins = {"https://game.example"}}), 101u);

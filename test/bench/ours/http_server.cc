@@ -1,7 +1,8 @@
-// net::serve_http with a task for each connection, as the admin endpoint has it.
-#include "coroutine/task_group.h"
+// net::HttpServer with a handler that does nothing but copy.
+#include "net/http_server.h"
+
+#include "coroutine/task.h"
 #include "net/descriptor_limit.h"
-#include "net/http.h"
 #include "net/uv_network.h"
 #include "test/bench/allocation_count.h"
 #include "test/bench/network/http_text.h"
@@ -13,22 +14,17 @@ namespace {
 
 Result<void> serve(net::EventLoop& loop) {
   net::UvNetwork network(loop);
-  auto listener = network.listen({"127.0.0.1", 0});
-  if (!listener) return listener.error();
-  Seat::announce((*listener)->local_endpoint().port);
   const std::string body = http_json_body();
-  const net::HttpHandler handler = [&](const net::HttpRequest&) {
-    return net::HttpResponse{.content_type = "application/json", .body = body};
-  };
-  coroutine::TaskGroup connections;
-  for (;;) {
-    auto stream = (*listener)->accept(Deadline::never());
-    if (!stream) return stream.error();
-    const auto spawned = connections.spawn("http", [&handler, stream = std::move(*stream)] {
-      return net::serve_http(*stream, handler);
-    });
-    if (!spawned) return spawned.error();
-  }
+  net::HttpServer server(network,
+                         net::HttpFiller([&](const net::HttpRequest&, net::HttpResponse& response) {
+                           response.content_type = "application/json";
+                           response.body = body;
+                         }),
+                         {});
+  const auto endpoint = server.listen({"127.0.0.1", 0});
+  if (!endpoint) return endpoint.error();
+  Seat::announce(endpoint->port);
+  return coroutine::sleep_until(Deadline::never());
 }
 
 }  // namespace
@@ -37,7 +33,8 @@ Error serve_our_http(const Seat& seat) {
   count_allocations_in(seat.allocation_count);
   net::raise_descriptor_limit();
   net::EventLoop loop;
-  return run_in_task_on(loop, {}, [&] { return serve(loop); }).error();
+  const Result<void> served = run_in_task_on(loop, {}, [&] { return serve(loop); });
+  return served ? Error(Code::internal, "woke from an endless sleep") : served.error();
 }
 
 }  // namespace corolane::bench

@@ -9,7 +9,7 @@ namespace corolane::bench {
 Error serve_our_echo(const Seat& seat);
 // The same in binary messages of WebSockets.
 Error serve_our_websocket(const Seat& seat);
-// A fixed body by net::serve_http.
+// A fixed body by net::HttpServer.
 Error serve_our_http(const Seat& seat);
 // The Echo service of echo.proto.
 Error serve_our_rpc(const Seat& seat);

@@ -1,0 +1,223 @@
+#include "net/detail/http_connection.h"
+
+#include <chrono>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "net/detail/http_wire.h"
+
+namespace corolane::net::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a peer that is still sending is listened to after the last answer: a socket that is
+// closed with bytes unread resets the connection, and the peer would lose that answer.
+constexpr Duration linger_time_max = 2s;
+
+// What the kernel takes at once from a connection without arrears.
+constexpr std::size_t small_body_bytes = 16 * 1024;
+
+coroutine::TimerWheel& timers() { return coroutine::Scheduler::current().timers(); }
+
+void reset(HttpResponse& response) {
+  response.status = 200;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body.clear();
+  response.headers.clear();
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(Host& host, const HttpServer::Options& options, std::uint64_t id,
+                               std::unique_ptr<Stream> stream)
+    : Timer([](Timer& timer) { static_cast<HttpConnection&>(timer).on_time(); }),
+      host_(host),
+      options_(options),
+      id_(id),
+      stream_(std::move(stream)),
+      peer_(to_string(stream_->peer_endpoint())) {}
+
+void HttpConnection::start() {
+  wait_for_request();
+  stream_->set_read_sink(*this);
+}
+
+// --- on the loop's stack
+
+void HttpConnection::on_bytes(std::span<const std::byte> bytes) {
+  if (state_ == State::serving) return keep(bytes);
+  if (state_ != State::reading) return;
+  if (input_.empty()) {
+    const std::size_t taken = read(bytes);
+    if (state_ == State::reading || state_ == State::serving) keep(bytes.subspan(taken));
+  } else {
+    input_.append(bytes);
+    read_kept();
+  }
+  after_reading();
+}
+
+void HttpConnection::on_end(const Error&) {
+  peer_ended_ = true;
+  if (state_ != State::serving) return end();
+  task_.cancel();
+}
+
+void HttpConnection::on_time() {
+  const bool is_too_slow = state_ == State::reading && exchange_ != nullptr;
+  return is_too_slow ? refuse(408) : end();
+}
+
+void HttpConnection::keep(std::span<const std::byte> bytes) {
+  // Nobody can be told to wait: whoever sends so much ahead is not read any further.
+  if (input_.size() + bytes.size() > options_.pipelined_bytes_max) is_leaving_ = true;
+  if (!is_leaving_) input_.append(bytes);
+}
+
+std::size_t HttpConnection::read(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return 0;
+  const bool is_new = exchange_ == nullptr;
+  if (is_new) {
+    exchange_ = host_.take_exchange();
+    exchange_->parser.begin(options_.limits, exchange_->request);
+  }
+  const std::size_t taken = exchange_->parser.put(bytes);
+  if (is_new && exchange_->parser.state() == HttpRequestParser::State::needs_more) {
+    timers().arm(*this, Deadline::after(options_.limits.request_time_max));
+  }
+  return taken;
+}
+
+// True when a whole request is there.
+bool HttpConnection::read_kept() {
+  input_.consume(read(input_.bytes()));
+  return exchange_ != nullptr && exchange_->parser.state() == HttpRequestParser::State::is_done;
+}
+
+void HttpConnection::after_reading() {
+  switch (exchange_->parser.state()) {
+    case HttpRequestParser::State::needs_more:
+      if (exchange_->parser.take_expectation()) write("HTTP/1.1 100 Continue\r\n\r\n");
+      return;
+    case HttpRequestParser::State::is_refused:
+      return refuse(exchange_->parser.refusal());
+    case HttpRequestParser::State::is_done:
+      return begin_serving();
+  }
+}
+
+void HttpConnection::begin_serving() {
+  Timer::cancel();
+  auto task = host_.begin_serving(*this);
+  if (!task) return refuse(503);
+  task_ = *task;
+  has_task_ = true;
+  state_ = State::serving;
+}
+
+void HttpConnection::wait_for_request() {
+  if (input_.capacity() > 0) input_ = {};
+  state_ = State::reading;
+  timers().arm(*this, Deadline::after(options_.limits.idle_time_max));
+}
+
+void HttpConnection::refuse(unsigned status) {
+  host_.request_refused();
+  HttpResponse response = bare_response(status);
+  if (status == 503) response.headers.add("Retry-After", "1");
+  std::string text;
+  append_head(text, response, {.date = host_.date()});
+  write(text.append(response.body));
+  finish_writing();
+}
+
+void HttpConnection::write(std::string_view text) {
+  if (!stream_->try_write(bytes_of(text))) write_failed_ = true;
+}
+
+void HttpConnection::finish_writing() {
+  if (exchange_ != nullptr) host_.give_back(std::move(exchange_));
+  input_ = {};
+  state_ = State::closing;
+  if (write_failed_ || stream_->is_closed()) return end();
+  stream_->finish_writing();
+  timers().arm(*this, Deadline::after(linger_time_max));
+}
+
+void HttpConnection::leave() {
+  is_leaving_ = true;
+  if (state_ == State::reading && exchange_ == nullptr) finish_writing();
+}
+
+void HttpConnection::close() {
+  if (has_task_) task_.cancel();
+  end();
+}
+
+void HttpConnection::end() {
+  if (state_ == State::ended) return;
+  state_ = State::ended;
+  Timer::cancel();
+  stream_->close();
+  if (!has_task_) host_.ended(*this);
+}
+
+// --- in the task of the connection
+
+void HttpConnection::serve() {
+  bool goes_on = true;
+  while (goes_on && state_ == State::serving) {
+    const bool is_last = !answer();
+    if (state_ != State::serving) break;
+    if (is_last) {
+      // The last answer may be long, and its peer slow.
+      static_cast<void>(stream_->flush(Deadline::after(options_.limits.response_time_max)));
+      if (state_ == State::serving) finish_writing();
+      break;
+    }
+    host_.give_back(std::move(exchange_));
+    goes_on = read_kept();
+    if (goes_on) host_.request_read();
+  }
+  has_task_ = false;
+  task_ = {};
+  if (state_ == State::ended) return host_.ended(*this);
+  if (state_ != State::serving) return;
+  if (peer_ended_) return finish_writing();
+  if (exchange_ == nullptr) return wait_for_request();
+  state_ = State::reading;
+  after_reading();
+}
+
+// False when nothing may follow.
+bool HttpConnection::answer() {
+  HttpExchange& exchange = *exchange_;
+  exchange.request.peer = peer_;
+  exchange.request.peer_identity = stream_->peer_identity();
+  reset(exchange.response);
+  host_.answer(exchange.request, exchange.response);
+  if (!is_sendable(exchange.response)) exchange.response = bare_response(500);
+
+  const bool keep_alive = exchange.parser.keeps_alive() && !is_leaving_;
+  exchange.head.clear();
+  const bool has_body = append_head(exchange.head, exchange.response,
+                                    {.to_head = exchange.request.method == "HEAD",
+                                     .keep_alive = keep_alive,
+                                     .date = host_.date()});
+  const Deadline deadline = Deadline::after(options_.limits.response_time_max);
+  auto written = stream_->write_all(bytes_of(exchange.head), deadline);
+  if (written && has_body) {
+    written = stream_->write_all(bytes_of(exchange.response.body), deadline);
+  }
+  // An idle connection is closed when its peer has finished: the kernel has all answers by then,
+  // the small ones at the end of this turn.
+  if (written && exchange.response.body.size() > small_body_bytes) {
+    written = stream_->flush(deadline);
+  }
+  if (!written && written.error().code() != Code::cancelled) write_failed_ = true;
+  return keep_alive && !write_failed_;
+}
+
+}  // namespace corolane::net::detail
