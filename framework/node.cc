@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "coroutine/base/check.h"
+#include "coroutine/task.h"
 #include "framework/admin_pages.h"
 #include "framework/node_metrics.h"
 #include "framework/version.h"
@@ -21,6 +22,11 @@ rpc::Server::Options rpc_options(const RpcConfig& config) {
 
 // For the spans of the last calls, when those took all of the time.
 constexpr Duration last_spans_time_max = std::chrono::milliseconds(250);
+
+net::HttpServer::Options http_options(const RpcConfig& config) {
+  return {.limits = {.body_bytes_max = config.request_size_max.count},
+          .connection_count_max = config.connections_max};
+}
 
 // What to do about a listener that was refused.
 Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
@@ -45,6 +51,8 @@ Node::Node(NodeConfig config, net::Network& network, Log log)
           {.node_name = config_.name, .tracing = config_.tracing, .call_log = config_.call_log},
           network, log_),
       rpc_server_(network, rpc_options(config_.rpc)),
+      http_face_(rpc_server_),
+      http_server_(network, http_face_.handler(), http_options(config_.rpc)),
       admin_(network) {
   telemetry_.watch(rpc_server_);
   serve(rpc::ReflectionService(rpc_server_));
@@ -100,12 +108,31 @@ Result<void> Node::start() {
     return listen_error("node.listen", endpoints->listen, listen.error());
   }
   endpoints_ = {.listen = *std::move(listen), .admin = *std::move(admin)};
+  if (endpoints->http) {
+    auto http = http_server_.listen(*endpoints->http);
+    if (!http) {
+      static_cast<void>(rpc_server_.stop(Deadline::passed()));
+      admin_.stop();
+      return listen_error("node.http", *endpoints->http, http.error());
+    }
+    endpoints_.http = *std::move(http);
+  }
   log_.info("node serves", {{"name", config_.name},
                             {"version", version()},
                             {"listen", to_string(endpoints_.listen)},
                             {"tls", tls_context_ != nullptr},
-                            {"admin", to_string(endpoints_.admin)}});
+                            {"admin", to_string(endpoints_.admin)},
+                            {"http", endpoints_.http ? to_string(*endpoints_.http) : "off"}});
   return {};
+}
+
+// Both at the same time: each waits for its clients to leave.
+Result<void> Node::stop_serving(Deadline deadline) {
+  auto http = coroutine::spawn("stop http", [&] { return http_server_.stop(deadline); },
+                               {.purpose = coroutine::StackPool::Purpose::control});
+  auto stopped = rpc_server_.stop(deadline);
+  auto http_stopped = http.join();
+  return stopped ? http_stopped : stopped;
 }
 
 Result<void> Node::stop(Deadline deadline) {
@@ -114,7 +141,7 @@ Result<void> Node::stop(Deadline deadline) {
   const TimePoint start = now();
   log_.info("node stops",
             {{"name", config_.name}, {"running_calls", rpc_server_.statistics().running_count}});
-  auto stopped = rpc_server_.stop(deadline);
+  auto stopped = stop_serving(deadline);
   telemetry_.stop(std::max(deadline, Deadline::after(last_spans_time_max)));
   admin_.stop();
   if (!stopped) {

@@ -24,8 +24,10 @@
 #include "framework/metrics.h"
 #include "framework/node_config.h"
 #include "framework/telemetry.h"
+#include "net/http_server.h"
 #include "net/network.h"
 #include "net/tls.h"
+#include "rpc/http_face.h"
 #include "rpc/server.h"
 #include "rpc/service.h"
 
@@ -82,6 +84,7 @@ class Node {
 
  private:
   Result<rpc::Server::ListenOptions> listen_options();
+  Result<void> stop_serving(Deadline deadline);
 
   const NodeConfig config_;
   net::Network& network_;
@@ -98,6 +101,8 @@ class Node {
   std::unique_ptr<net::TlsContext> tls_context_;  // These two are null without TLS.
   std::unique_ptr<net::TlsNetwork> tls_network_;
   rpc::Server rpc_server_;
+  rpc::HttpFace http_face_;
+  net::HttpServer http_server_;  // Listens only if the configuration says where.
   AdminServer admin_;
 };
 

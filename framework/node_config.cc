@@ -37,6 +37,11 @@ Result<void> check_admin(const std::string& text) {
   return require_loopback(*endpoint);
 }
 
+// Where nothing need listen.
+Result<void> check_http(const std::string& text) {
+  return text.empty() ? Result<void>() : check_listen(text);
+}
+
 // The error with the key whose value it is about.
 Error at_key(std::string_view key, const Error& error) {
   return Error(error.code(), std::string(key) + ": " + error.message());
@@ -77,6 +82,10 @@ void describe(config::Section& section, NodeConfig& value) {
                 config::where(check_listen));
   section.field("admin", value.admin, "Where the admin pages are; a loopback address.",
                 config::where(check_admin));
+  section.field("http", value.http,
+                "Where the services answer HTTP, JSON by the Connect protocol, as address:port;"
+                " empty for nowhere.",
+                config::where(check_http));
   section.field("stop_time_max", value.stop_time_max,
                 "How long running calls may take to finish when the node stops.",
                 config::at_most(1h));
@@ -101,7 +110,11 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
   if (auto collector = check_collector(config.tracing.collector); !collector) {
     return at_key("node.tracing.collector", collector.error());
   }
-  return NodeEndpoints{.listen = *std::move(listen), .admin = *net::parse_endpoint(config.admin)};
+  if (auto http = check_http(config.http); !http) return at_key("node.http", http.error());
+  NodeEndpoints endpoints{.listen = *std::move(listen),
+                          .admin = *net::parse_endpoint(config.admin)};
+  if (!config.http.empty()) endpoints.http = *net::parse_endpoint(config.http);
+  return endpoints;
 }
 
 }  // namespace corolane::framework

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "config/section.h"
@@ -37,6 +38,7 @@ struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
   std::string listen = "127.0.0.1:8460";
   std::string admin = "127.0.0.1:8461";
+  std::string http;  // Empty: the services are not served by HTTP.
   Duration stop_time_max = std::chrono::seconds(5);
   LogLevel log_level = LogLevel::info;
   StacksConfig stacks;
@@ -51,13 +53,14 @@ void describe(config::Section& section, RpcConfig& value);
 void describe(config::Section& section, TlsConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
-// Where a node listens, for calls and for its operator.
+// Where a node listens, for calls, for its operator, and for calls by HTTP.
 struct NodeEndpoints {
   net::Endpoint listen;
   net::Endpoint admin;
+  std::optional<net::Endpoint> http = {};
 };
 
-// Checks what a load checks, for a struct that a program filled in, and reads the two addresses.
+// Checks what a load checks, for a struct that a program filled in, and reads the addresses.
 // Fails with invalid_argument whose message names the key of the first wrong value.
 Result<NodeEndpoints> validate(const NodeConfig& config);
 

@@ -1,0 +1,22 @@
+// Errors as the Connect protocol has them (https://connectrpc.com/docs/protocol#error-codes).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "coroutine/base/error.h"
+#include "net/http.h"
+
+namespace corolane::rpc::detail {
+
+// 404 for not_found.
+unsigned http_status_of(Code code);
+
+// {"code":"not_found","message":"no game 17"}
+void append_connect_error(std::string& json, const Error& error);
+
+// Answers with the error under the status of its code, and with Retry-After when it says when.
+void answer_with(const Error& error, net::HttpResponse& response);
+void answer_with(const Error& error, unsigned status, net::HttpResponse& response);
+
+}  // namespace corolane::rpc::detail

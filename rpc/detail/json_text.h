@@ -1,0 +1,24 @@
+// What JSON writes as text although protobuf has it as something else.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <string_view>
+
+namespace corolane::rpc::detail {
+
+// RFC 4648, 4, with padding.
+void append_base64(std::string& text, std::string_view bytes);
+// Either alphabet of RFC 4648, with padding or without; false when it is neither.
+bool read_base64(std::string_view text, std::string& bytes);
+
+// In quotes. The text is UTF-8.
+void append_json_string(std::string& json, std::string_view text);
+
+// google.protobuf.Timestamp, Duration and FieldMask: "2026-11-21T12:00:00Z", "1.5s", "a.b,cD".
+// False when the message, or the text, is none of that kind.
+bool append_well_known_text(std::string& text, const google::protobuf::Message& message);
+bool read_well_known_text(std::string_view text, google::protobuf::Message& message);
+
+}  // namespace corolane::rpc::detail

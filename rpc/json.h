@@ -1,0 +1,91 @@
+// Messages as JSON and back, by the mapping of proto3
+// (https://protobuf.dev/programming-guides/json/): names in camelCase, 64-bit integers as strings,
+// enums by name, bytes in base64, and the well-known types as people write them.
+//
+//   JsonReader reader;
+//   if (auto read = reader.read(R"({"game":"7","ply":3})", request); !read) return read.error();
+//   JsonWriter writer;
+//   std::string text;
+//   if (auto written = writer.write(reply, text); !written) return written.error();
+//
+// Strict where the mapping is: a value of the wrong type or out of range is an error that names its
+// place, `player.items[3].count: expects an int32, not "many"`. Fields that a message does not have
+// are ignored, as servers of the Connect protocol do, so that newer clients may call older servers.
+// google.protobuf.Any is not supported.
+//
+// Neither recurses nor suspends, and both keep their memory: in the steady state they allocate only
+// what the message needs. Each belongs to one thread.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/result.h"
+
+namespace corolane::rpc {
+
+// Objects, arrays and maps inside of each other, as protobuf's own limit.
+inline constexpr std::size_t json_depth_max = 100;
+
+class JsonReader {
+ public:
+  JsonReader();
+  ~JsonReader();
+  JsonReader(const JsonReader&) = delete;
+  JsonReader& operator=(const JsonReader&) = delete;
+
+  // Reads `json`, the whole of it, into `message`, which is empty before. Fails with
+  // invalid_argument; the message holds a part of it then.
+  Result<void> read(std::string_view json, google::protobuf::Message& message);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+  std::size_t last_size_ = 0;
+};
+
+class JsonWriter {
+ public:
+  // Appends `message` to `json`. Fails with invalid_argument when JSON cannot carry it: text that
+  // is no UTF-8, a time out of range, an Any, too deep a nesting; what was appended is no JSON
+  // then.
+  Result<void> write(const google::protobuf::Message& message, std::string& json);
+
+ private:
+  // What is open: an object, an array or a map, and how far it is written.
+  struct Frame {
+    enum class Kind { object, list, map };
+
+    Kind kind;
+    const google::protobuf::Message* message;
+    const google::protobuf::FieldDescriptor* field;  // Of a list or a map.
+    int next = 0;
+    bool is_first = true;
+  };
+
+  // Each false when it failed.
+  bool step(std::string& json);
+  bool step_object(Frame& top, std::string& json);
+  bool step_list(Frame& top, std::string& json);
+  bool step_map(Frame& top, std::string& json);
+  bool open(const Frame& frame, std::string& json);
+  bool close(char bracket, std::string& json);
+  bool write_message(const google::protobuf::Message& message, std::string& json);
+  bool write_value(const google::protobuf::Message& value, std::string& json);
+  // `index` of a repeated field, -1 otherwise.
+  bool write_scalar(const google::protobuf::Message& message,
+                    const google::protobuf::FieldDescriptor& field, int index, std::string& json);
+  bool write_text(std::string_view text, std::string& json);
+  bool fail(std::string why);
+
+  std::vector<Frame> frames_;
+  std::string scratch_;
+  std::string why_;
+};
+
+}  // namespace corolane::rpc
