@@ -44,9 +44,10 @@ void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
 }
 
 void print_serving(const Program& program, const Node& node) {
-  std::printf("%s node \"%s\" serves on %s, admin http://%s/\n", program.name(),
-              node.config().name.c_str(), to_string(node.endpoints().listen).c_str(),
-              to_string(node.endpoints().admin).c_str());
+  const auto& [listen, admin, http] = node.endpoints();
+  std::printf("%s node \"%s\" serves on %s, admin http://%s/%s%s\n", program.name(),
+              node.config().name.c_str(), to_string(listen).c_str(), to_string(admin).c_str(),
+              http ? ", http://" : "", http ? (to_string(*http) + "/").c_str() : "");
   std::fflush(stdout);
 }
 

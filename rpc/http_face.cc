@@ -133,11 +133,16 @@ Result<void> check_identity(std::string_view encoding) {
 // Takes the reply into the body of the response.
 class HttpReply final : public ReplySink {
  public:
-  HttpReply(JsonWriter& writer, Codec codec, std::string& body)
-      : writer_(writer), codec_(codec), body_(body) {}
+  HttpReply(JsonWriter& writer, Codec codec, std::size_t bytes_max, std::string& body)
+      : writer_(writer), codec_(codec), bytes_max_(bytes_max), body_(body) {}
 
  private:
   Result<void> reply(const pb::Message& message) override {
+    if (message.ByteSizeLong() > bytes_max_) {
+      return Error(Code::resource_exhausted,
+                   "the reply is larger than " + std::to_string(bytes_max_) + " bytes")
+          .with_maybe_executed();
+    }
     if (codec_ == Codec::json) {
       auto written = writer_.write(message, body_);
       if (written) return written;
@@ -152,6 +157,7 @@ class HttpReply final : public ReplySink {
 
   JsonWriter& writer_;
   const Codec codec_;
+  const std::size_t bytes_max_;
   std::string& body_;
 };
 
@@ -350,7 +356,7 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
     called = Error(Code::resource_exhausted, "the server has no room for requests of this size")
                  .with_retry_after(std::chrono::seconds(1));
   } else if (called) {
-    HttpReply reply(writer_, question.codec, response.body);
+    HttpReply reply(writer_, question.codec, options_.reply_bytes_max, response.body);
     called = server_.call(method, *message, facts, reply);
     if (called && method.one_way && question.codec == Codec::json) response.body = "{}";
     budget_.give_back(taken);

@@ -32,6 +32,8 @@ class HttpFace {
     bool public_only = false;
     // What requests may take, decoded, until they are served.
     std::size_t decoded_bytes_max = std::size_t{64} << 20;
+    // Of one message in binary form. HTTP has no limit; who waits for an answer has.
+    std::size_t reply_bytes_max = std::size_t{16} << 20;
   };
 
   explicit HttpFace(Server& server) : HttpFace(server, Options{}) {}
