@@ -2,9 +2,9 @@
 // the other end reads as it was meant.
 //
 // Input: a byte that chooses the side (see run()), cuts, a flow of requests or a response.
-#include "net/http.h"
-
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +12,12 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/virtual_time.h"
+#include "net/http_server.h"
 #include "test/fuzz/scripted_network.h"
 #include "test/fuzz/target.h"
+#include "test/sim/network.h"
 
 namespace corolane::fuzz {
 namespace {
@@ -29,23 +33,47 @@ constexpr net::HttpOptions wide_limits{};
 
 struct Served {
   std::vector<HttpRequest> requests;
-  std::string answers;
-  std::size_t sure_bytes = 0;  // Of the answers, without the last one and what may follow it.
-  Result<void> end;
+  std::string answers;  // But "100 Continue", which only those get who wait for it.
+  bool is_refused = false;
 };
 
+constexpr std::string_view invitation = "HTTP/1.1 100 Continue\r\n\r\n";
+
+// All that the server says until it closes. Suspends.
+std::string read_all(net::Stream& stream) {
+  std::string all;
+  std::array<std::byte, 4096> buffer;
+  for (;;) {
+    const auto count = stream.read_some(buffer, Deadline::after(std::chrono::hours(1)));
+    check(count.has_value(), "a server ends a connection whose peer has finished");
+    if (*count == 0) return all;
+    all += text_of(std::span(buffer).first(*count));
+  }
+}
+
+// Suspends.
 Served serve(const Pieces& pieces, const net::HttpHandler& handler,
              const net::HttpOptions& options) {
   Served served;
-  ScriptedStream stream(pieces, served.answers);
-  served.end = net::serve_http(
-      stream,
+  sim::SimulatedNetwork network;
+  net::HttpServer server(
+      network,
       [&](const HttpRequest& request) {
         served.requests.push_back(request);
-        served.sure_bytes = served.answers.size();
+        served.requests.back().peer = {};
         return handler(request);
       },
-      options);
+      {.limits = options, .pipelined_bytes_max = std::size_t{1} << 20, .sends_date = false});
+  check(server.listen({"server", 1}).has_value(), "the server listens");
+  const auto stream = network.connect({"server", 1}, Deadline::never());
+  check(stream.has_value(), "the peer can connect");
+  for (const Bytes piece : pieces) check((*stream)->try_write(piece).has_value(), "and speak");
+  (*stream)->finish_writing();
+  served.answers = read_all(**stream);
+  served.is_refused = server.statistics().refused_count > 0;
+  for (std::size_t at; (at = served.answers.find(invitation)) != std::string::npos;) {
+    served.answers.erase(at, invitation.size());
+  }
   return served;
 }
 
@@ -54,34 +82,39 @@ HttpResponse echo(const HttpRequest& request) {
 }
 
 // What follows from the rest of a message and is left out or added on the way.
-bool is_derived(const std::pair<std::string, std::string>& header) {
+bool is_derived(std::string_view given) {
   constexpr std::string_view derived[] = {"connection", "content-length", "content-type", "host",
                                           "transfer-encoding"};
-  std::string name = header.first;
+  std::string name(given);
   std::ranges::transform(name, name.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   return std::ranges::find(derived, name) != std::end(derived);
 }
 
-HttpHeaders own_headers(HttpHeaders headers) {
-  std::erase_if(headers, is_derived);
-  return headers;
+HttpHeaders own_headers(const HttpHeaders& headers) {
+  HttpHeaders own;
+  for (const auto& [name, value] : headers) {
+    if (!is_derived(name)) own.add(name, value);
+  }
+  return own;
 }
 
 bool is_same(const HttpRequest& a, const HttpRequest& b) {
   return a.method == b.method && a.target == b.target && a.body == b.body && a.headers == b.headers;
 }
 
-// Of what is no HTTP it may differ when that is noticed, and so which refusal answers it: the
-// parser looks at an unfinished header only when it comes first.
+// Of what is no HTTP it may differ when that is noticed, and so which refusal answers it, if any
+// does before its peer has finished: the parser looks at an unfinished header only when it comes
+// first.
+std::string_view sure_answers(const Served& served) {
+  const std::string_view answers = served.answers;
+  return served.is_refused ? answers.substr(0, answers.rfind("HTTP/1.1 ")) : answers;
+}
+
 bool is_same(const Served& a, const Served& b) {
-  if (!std::ranges::equal(a.requests, b.requests,
-                          [](const auto& x, const auto& y) { return is_same(x, y); })) {
-    return false;
-  }
-  if (a.end.has_value() != b.end.has_value()) return false;
-  if (a.end) return a.answers == b.answers;
-  return a.answers.substr(0, a.sure_bytes) == b.answers.substr(0, b.sure_bytes);
+  return std::ranges::equal(a.requests, b.requests,
+                            [](const auto& x, const auto& y) { return is_same(x, y); }) &&
+         sure_answers(a) == sure_answers(b);
 }
 
 bool is_same(const HttpResponse& a, const HttpResponse& b) {
@@ -106,7 +139,7 @@ void check_sent_again(const HttpRequest& request) {
   static_cast<void>(fetch({}, request, wide_limits, &sent));
   if (sent.empty()) return;  // HTTP cannot carry it, says the client.
   const Served again = serve({bytes_of(sent)}, echo, wide_limits);
-  check(again.end.has_value() && again.requests.size() == 1, "what our client sends is a request");
+  check(!again.is_refused && again.requests.size() == 1, "what our client sends is a request");
   const HttpRequest& read = again.requests.front();
   check(read.method == request.method && read.target == request.target && read.body == request.body,
         "the same one");
@@ -152,19 +185,27 @@ void run_client(Bytes flow, std::span<const std::size_t> cuts, const HttpRequest
   check(is_same(*again, meant), "as it was meant");
 }
 
+void run_side(std::uint8_t side, Bytes flow, std::span<const std::size_t> cuts) {
+  switch (side % 3) {
+    case 0:
+      return run_server(flow, cuts);
+    case 1:
+      return run_client(flow, cuts, {.method = "GET", .target = "/"});
+    default:
+      return run_client(flow, cuts, {.method = "HEAD", .target = "/"});
+  }
+}
+
 }  // namespace
 
 void run(Input input) {
+  // One for all inputs: to make one costs more than most of them.
+  static coroutine::VirtualTime time;
+  static coroutine::Scheduler scheduler(time);
   const std::uint8_t side = input.take_byte();
   const auto cuts = input.take_cuts();
-  switch (side % 3) {
-    case 0:
-      return run_server(input.rest(), cuts);
-    case 1:
-      return run_client(input.rest(), cuts, {.method = "GET", .target = "/"});
-    default:
-      return run_client(input.rest(), cuts, {.method = "HEAD", .target = "/"});
-  }
+  const auto ran = scheduler.run("fuzz", [&] { run_side(side, input.rest(), cuts); });
+  check(ran.has_value(), "the task runs");
 }
 
 }  // namespace corolane::fuzz

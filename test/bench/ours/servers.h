@@ -11,6 +11,8 @@ Error serve_our_echo(const Seat& seat);
 Error serve_our_websocket(const Seat& seat);
 // A fixed body by net::HttpServer.
 Error serve_our_http(const Seat& seat);
+// The Echo service of echo.proto by HTTP.
+Error serve_our_http_calls(const Seat& seat);
 // The Echo service of echo.proto.
 Error serve_our_rpc(const Seat& seat);
 

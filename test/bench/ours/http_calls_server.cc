@@ -1,0 +1,55 @@
+// rpc::HttpFace on the real network, with the limits that a server has when nobody sets any.
+#include "coroutine/task.h"
+#include "net/descriptor_limit.h"
+#include "net/event_loop.h"
+#include "net/http_server.h"
+#include "net/uv_network.h"
+#include "rpc/http_face.h"
+#include "rpc/server.h"
+#include "test/bench/allocation_count.h"
+#include "test/bench/echo.corolane.h"
+#include "test/bench/ours/run_in_task.h"
+#include "test/bench/ours/servers.h"
+
+namespace corolane::bench {
+namespace {
+
+class EchoService final : public EchoBase {
+ public:
+  Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
+    EchoReply reply;
+    reply.set_payload(request.payload());
+    return reply;
+  }
+  Result<EchoReply> park(const EchoRequest& request, rpc::Context& context) override {
+    return echo(request, context);
+  }
+  Result<EchoReply> burn(const EchoRequest& request, rpc::Context& context) override {
+    return echo(request, context);
+  }
+};
+
+Result<void> serve(net::EventLoop& loop) {
+  net::UvNetwork network(loop);
+  EchoService service;
+  rpc::Server server(network);
+  if (auto added = server.add(service); !added) return added;
+  rpc::HttpFace face(server);
+  net::HttpServer http(network, face.handler(), {});
+  const auto endpoint = http.listen({"127.0.0.1", 0});
+  if (!endpoint) return endpoint.error();
+  Seat::announce(endpoint->port);
+  return coroutine::sleep_until(Deadline::never());
+}
+
+}  // namespace
+
+Error serve_our_http_calls(const Seat& seat) {
+  count_allocations_in(seat.allocation_count);
+  net::raise_descriptor_limit();
+  net::EventLoop loop;
+  const Result<void> served = run_in_task_on(loop, {}, [&] { return serve(loop); });
+  return served ? Error(Code::internal, "woke from an endless sleep") : served.error();
+}
+
+}  // namespace corolane::bench
