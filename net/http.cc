@@ -1,10 +1,13 @@
 #include "net/http.h"
 
+#include <algorithm>
+
 namespace corolane::net {
 
 std::string_view HttpRequest::path() const {
   const std::string_view whole = target;
-  return whole.substr(0, whole.find_first_of("?#"));
+  const auto end = std::ranges::find_if(whole, [](char c) { return c == '?' || c == '#'; });
+  return {whole.begin(), end};
 }
 
 std::string_view HttpRequest::query(std::string_view key) const {

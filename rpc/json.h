@@ -13,8 +13,9 @@
 // are ignored, as servers of the Connect protocol do, so that newer clients may call older servers.
 // google.protobuf.Any is not supported.
 //
-// Neither recurses nor suspends, and both keep their memory: in the steady state they allocate only
-// what the message needs. Each belongs to one thread.
+// Neither recurses nor suspends, and both keep their memory: in the steady state writing allocates
+// nothing but the text's own growth, and reading what the message needs, twice for a long string,
+// which protobuf's reflection copies. Each belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -141,9 +141,10 @@ bool read_mask(std::string_view text, pb::Message& mask) {
 }  // namespace
 
 void append_base64(std::string& text, std::string_view bytes) {
-  std::size_t at = text.size();
-  text.resize(at + (bytes.size() + 2) / 3 * 4, '=');
-  const auto put = [&](std::uint32_t bits) { text[at++] = base64_letters[bits & 63]; };
+  const std::size_t begin = text.size();
+  text.resize(begin + (bytes.size() + 2) / 3 * 4, '=');
+  char* out = text.data() + begin;
+  const auto put = [&](std::uint32_t bits) { *out++ = base64_letters[bits & 63]; };
   std::size_t i = 0;
   for (; i + 3 <= bytes.size(); i += 3) {
     const std::uint32_t three =
@@ -165,19 +166,29 @@ bool read_base64(std::string_view text, std::string& bytes) {
   if (text.size() % 4 == 0 && text.ends_with('=')) text.remove_suffix(text.ends_with("==") ? 2 : 1);
   if (text.size() % 4 == 1) return false;
   bytes.resize(text.size() * 3 / 4);
-  std::size_t at = 0;
-  std::uint32_t bits = 0;
-  int bit_count = 0;
-  for (const char letter : text) {
-    const std::uint8_t value = base64_values[static_cast<unsigned char>(letter)];
-    if (value == no_letter) return false;
-    bits = bits << 6 | value;
-    bit_count += 6;
-    if (bit_count < 8) continue;
-    bit_count -= 8;
-    bytes[at++] = static_cast<char>(bits >> bit_count);
+  char* out = bytes.data();
+  std::uint32_t seen = 0;  // A bit that only no_letter has shows up here.
+  const auto value = [&](std::size_t index) {
+    const std::uint32_t bits = base64_values[static_cast<unsigned char>(text[index])];
+    seen |= bits;
+    return bits;
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= text.size(); i += 4) {
+    const std::uint32_t bits =
+        value(i) << 18 | value(i + 1) << 12 | value(i + 2) << 6 | value(i + 3);
+    *out++ = static_cast<char>(bits >> 16);
+    *out++ = static_cast<char>(bits >> 8);
+    *out++ = static_cast<char>(bits);
   }
-  return true;
+  if (i < text.size()) {
+    const bool has_three = i + 3 == text.size();
+    const std::uint32_t bits =
+        value(i) << 18 | value(i + 1) << 12 | (has_three ? value(i + 2) << 6 : 0);
+    *out++ = static_cast<char>(bits >> 16);
+    if (has_three) *out++ = static_cast<char>(bits >> 8);
+  }
+  return (seen & 0x80) == 0;
 }
 
 void append_json_string(std::string& json, std::string_view text) {
