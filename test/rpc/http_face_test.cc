@@ -12,7 +12,7 @@
 #include "coroutine/task.h"
 #include "net/http.h"
 #include "test/rpc/echo_service.h"
-#include "test/rpc/mirror.corolane.h"
+#include "test/rpc/mirror_service.h"
 #include "test/support/matchers.h"
 
 namespace corolane::test {
@@ -21,12 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
-
-class MirrorService : public MirrorBase {
- public:
-  Result<Everything> reflect(const Everything& request, rpc::Context&) override { return request; }
-  Result<Everything> show(const Everything& request, rpc::Context&) override { return request; }
-};
 
 class HttpFaceTest : public testing::Test {
  protected:
