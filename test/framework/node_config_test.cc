@@ -72,7 +72,7 @@ void describe(config::Section& section, WholeConfig& value) {
 TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
   const auto loaded = config::load_text<WholeConfig>(
       "node:\n  name: my node\n  listen: nowhere\n\n  admin: 0.0.0.0:8461\n"
-      "  stop_time_max: 2h\n",
+      "  stop_time_max: 2h\n  http: everywhere\n",
       "node.yaml", {.settings = {"node.listen=nowhere"}});
   ASSERT_FALSE(loaded);
   const std::string& message = loaded.error().message();
@@ -80,6 +80,7 @@ TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
   EXPECT_THAT(message, HasSubstr("--set node.listen: "));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.admin: 0.0.0.0:8461 is no loopback"));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:6: node.stop_time_max: "));
+  EXPECT_THAT(message, HasSubstr("\nnode.yaml:7: node.http: "));
 }
 
 TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {

@@ -137,6 +137,48 @@ TEST_F(NodeTest, AnAddressInUseNamesTheKeyToChange) {
                                          ": address in use; another node? change node.admin");
 }
 
+TEST_F(NodeTest, ServesTheSameServicesByHttpWhenItIsToldWhere) {
+  EXPECT_FALSE(make_serving()->endpoints().http);
+
+  NodeConfig with_http = config();
+  with_http.http = "127.0.0.1:0";
+  auto node = make(with_http);
+  node->serve(SlowService());
+  ASSERT_TRUE(node->start());
+  ASSERT_TRUE(node->endpoints().http);
+  const net::Endpoint http = *node->endpoints().http;
+  EXPECT_THAT(lines_, Contains(HasSubstr("http=" + to_string(http))));
+  EXPECT_THAT(fetch(network_, http, "/").body, HasSubstr("POST /corolane.test.Slow/Wait"));
+
+  // A call that runs finishes while the node stops.
+  auto call = coroutine::spawn("call", [&] {
+    return net::fetch_http(network_, {http.address, http.port},
+                           {.method = "POST",
+                            .target = "/corolane.test.Slow/Wait",
+                            .body = R"({"milliseconds":1000})",
+                            .headers = {{"Content-Type", "application/json"}}},
+                           Deadline::after(10s));
+  });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const TimePoint stop_start = now();
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  EXPECT_GE(now() - stop_start, 850ms);
+  const auto response = call.join();
+  ASSERT_TRUE(response) << response;
+  EXPECT_EQ(response->status, 200U) << response->body;
+}
+
+TEST_F(NodeTest, AnHttpAddressInUseIsNamed) {
+  auto first = make_serving();
+  NodeConfig same = config();
+  same.http = to_string(first->endpoints().listen);
+  auto second = make(same);
+  const auto started = second->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().message(),
+            "cannot listen on " + same.http + ": address in use; another node? change node.http");
+}
+
 TEST_F(NodeTest, AConfigurationThatMakesNoSenseDoesNotStart) {
   NodeConfig wrong = config();
   wrong.admin = "0.0.0.0:0";
