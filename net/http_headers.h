@@ -26,7 +26,7 @@ class HttpHeaders {
   using Header = std::pair<std::string_view, std::string_view>;
   class Iterator;
   using value_type = Header;
-  using const_iterator = Iterator;
+  using const_iterator = Iterator;  // NOLINT(readability-identifier-naming): std has it so.
 
   HttpHeaders() = default;
   HttpHeaders(std::initializer_list<Header> headers) {

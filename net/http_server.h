@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
@@ -55,7 +56,8 @@ class HttpServer {
     std::uint64_t serving_count = 0;  // Connections with a request that is being answered.
   };
 
-  HttpServer(Network& network, HttpHandler handler) : HttpServer(network, handler, Options{}) {}
+  HttpServer(Network& network, HttpHandler handler)
+      : HttpServer(network, std::move(handler), Options{}) {}
   // `network` outlives the server. An exception of the handler is a 500.
   HttpServer(Network& network, HttpHandler handler, const Options& options);
   HttpServer(Network& network, HttpFiller filler, const Options& options);

@@ -33,7 +33,7 @@ constexpr net::HttpOptions wide_limits{};
 
 struct Served {
   std::vector<HttpRequest> requests;
-  std::string answers;  // But "100 Continue", which only those get who wait for it.
+  std::string answers;
   bool is_refused = false;
 };
 
@@ -71,9 +71,6 @@ Served serve(const Pieces& pieces, const net::HttpHandler& handler,
   (*stream)->finish_writing();
   served.answers = read_all(**stream);
   served.is_refused = server.statistics().refused_count > 0;
-  for (std::size_t at; (at = served.answers.find(invitation)) != std::string::npos;) {
-    served.answers.erase(at, invitation.size());
-  }
   return served;
 }
 
@@ -106,8 +103,12 @@ bool is_same(const HttpRequest& a, const HttpRequest& b) {
 // Of what is no HTTP it may differ when that is noticed, and so which refusal answers it, if any
 // does before its peer has finished: the parser looks at an unfinished header only when it comes
 // first.
-std::string_view sure_answers(const Served& served) {
-  const std::string_view answers = served.answers;
+// "100 Continue" is only for those whose body has not come yet.
+std::string sure_answers(const Served& served) {
+  std::string answers = served.answers;
+  for (std::size_t at; (at = answers.find(invitation)) != std::string::npos;) {
+    answers.erase(at, invitation.size());
+  }
   return served.is_refused ? answers.substr(0, answers.rfind("HTTP/1.1 ")) : answers;
 }
 
