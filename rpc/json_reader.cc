@@ -26,7 +26,7 @@ class Events {
  public:
   using Ch = char;
 
-  explicit Events(JsonBuilder& builder) : builder_(builder) {}
+  Events(JsonBuilder& builder, bool has_escapes) : builder_(builder), has_escapes_(has_escapes) {}
 
   // NOLINTBEGIN(readability-identifier-naming)
   bool Null() { return builder_.scalar({.kind = JsonScalar::Kind::null}); }
@@ -37,10 +37,13 @@ class Events {
     return builder_.scalar({.kind = JsonScalar::Kind::number, .text = {text, size}});
   }
   bool String(const char* text, Size size, bool) {
-    return builder_.scalar({.kind = JsonScalar::Kind::string, .text = {text, size}});
+    return is_text({text, size}) &&
+           builder_.scalar({.kind = JsonScalar::Kind::string, .text = {text, size}});
   }
   bool StartObject() { return builder_.start_object(); }
-  bool Key(const char* text, Size size, bool) { return builder_.key({text, size}); }
+  bool Key(const char* text, Size size, bool) {
+    return is_text({text, size}) && builder_.key({text, size});
+  }
   bool EndObject(Size) { return builder_.end_object(); }
   bool StartArray() { return builder_.start_array(); }
   bool EndArray(Size) { return builder_.end_array(); }
@@ -53,7 +56,16 @@ class Events {
   // NOLINTEND(readability-identifier-naming)
 
  private:
+  // RapidJSON takes the second half of a surrogate pair without the first one.
+  bool is_text(std::string_view text) {
+    return !has_escapes_ ||
+           google::protobuf::internal::IsStructurallyValidUTF8(text.data(),
+                                                               static_cast<int>(text.size())) ||
+           builder_.refuse("half of a surrogate pair is no text");
+  }
+
   JsonBuilder& builder_;
+  const bool has_escapes_;
 };
 
 // In place: strings are unescaped where they lie, and not copied. That they are UTF-8 is looked at
@@ -92,7 +104,7 @@ Result<void> JsonReader::read(std::string_view json, google::protobuf::Message& 
     return Error(Code::invalid_argument, "this is no JSON: it is not UTF-8");
   }
   impl_->builder.begin(message);
-  Events events(impl_->builder);
+  Events events(impl_->builder, json.find("\\u") != std::string_view::npos);
   impl_->text.assign(json).append(padding_bytes, '\0');
   rapidjson::InsituStringStream text(impl_->text.data());
   const rapidjson::ParseResult parsed = impl_->parser.Parse<flags>(text, events);

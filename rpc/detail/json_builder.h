@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace corolane::rpc::detail {
@@ -32,6 +33,9 @@ class JsonBuilder {
   bool end_object() { return end(); }
   bool start_array();
   bool end_array() { return end(); }
+
+  // What the parser has found is not to be used.
+  bool refuse(std::string why) { return fail(std::move(why)); }
 
   // "player.items[3].count: expects an int32, not \"many\"".
   std::string why() const;

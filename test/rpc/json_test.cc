@@ -171,6 +171,8 @@ TEST(JsonTest, ARefusalNamesThePlace) {
       {R"({"chosenNumber":1,"chosenText":"x"})",
        "chosenText: another field of the oneof choice is there already"},
       {R"({"child":{},"child":{}})", "child: is there twice"},
+      {R"({"aString":"\udd39"})", "half of a surrogate pair is no text"},
+      {R"({"by\udd39":1})", "half of a surrogate pair is no text"},
       {"[]", "expects a corolane.test.Everything, not an array"},
       {"null", "expects an object, not null"},
       {"", "this is no JSON, at byte 0: The document is empty."},
