@@ -66,16 +66,16 @@ class JsonBuilder {
   bool open_object(google::protobuf::Message& message);
   bool open_array(google::protobuf::Message& message);
   // A new message at that place.
-  google::protobuf::Message* make_message(const Place& place);
-  bool may_set(const Place& place);
-  bool set(const Place& place, const JsonScalar& value);
+  google::protobuf::Message* make_message(const Place& at);
+  bool may_set(const Place& at);
+  bool set(const Place& at, const JsonScalar& value);
   bool set_message(google::protobuf::Message& message, const JsonScalar& value);
   bool set_value(google::protobuf::Message& message, const JsonScalar& value);
   bool set_key(google::protobuf::Message& entry, std::string_view text);
-  bool set_enum(const Place& place, const JsonScalar& value);
-  bool set_text(const Place& place, const JsonScalar& value);
+  bool set_enum(const Place& at, const JsonScalar& value);
+  bool set_text(const Place& at, const JsonScalar& value);
   template <typename Number>
-  bool set_number(const Place& place, const JsonScalar& value, const char* expected);
+  bool set_number(const Place& at, const JsonScalar& value, const char* expected);
   const google::protobuf::FieldDescriptor* find_field(Frame& frame, std::string_view name);
   void value_done();
   bool expects(std::string_view what, const JsonScalar& value);

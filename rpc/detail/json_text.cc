@@ -102,11 +102,11 @@ bool append_camel_case(std::string& text, std::string_view path) {
     if (is_upper(path[i])) return false;
     if (path[i] != '_') {
       text += path[i];
-    } else if (++i < path.size() && is_lower(path[i])) {
-      text += static_cast<char>(path[i] - 'a' + 'A');
-    } else {
-      return false;
+      continue;
     }
+    ++i;
+    if (i == path.size() || !is_lower(path[i])) return false;
+    text += static_cast<char>(path[i] - 'a' + 'A');
   }
   return true;
 }
