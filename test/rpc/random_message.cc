@@ -1,3 +1,4 @@
+// Field by field through reflection; the well-known types as their fields have to be.
 #include "test/rpc/random_message.h"
 
 #include <google/protobuf/descriptor.h>

@@ -132,7 +132,8 @@ class ConnectClientTest(ServedTest):
     def test_the_client_of_the_connect_project_understands_it(self):
         install_client(self)
         descriptors = NODE_FOLDER / "descriptors.bin"
-        subprocess.run([PROTOC, f"-I{ROOT}", "--include_imports", f"--descriptor_set_out={descriptors}",
+        subprocess.run([PROTOC, f"-I{ROOT}", "--include_imports",
+                        f"--descriptor_set_out={descriptors}",
                         "test/rpc/echo.proto", "test/rpc/mirror.proto"], cwd=ROOT, check=True)
         # Beside node_modules, where node looks for what it imports.
         shutil.copy(HERE / "call_services.mjs", NODE_FOLDER)
