@@ -52,7 +52,6 @@ Node::Node(NodeConfig config, net::Network& network, Log log)
           network, log_),
       rpc_server_(network, rpc_options(config_.rpc)),
       http_face_(rpc_server_),
-      http_server_(network, http_face_.handler(), http_options(config_.rpc)),
       admin_(network) {
   telemetry_.watch(rpc_server_);
   serve(rpc::ReflectionService(rpc_server_));
@@ -78,8 +77,12 @@ Result<rpc::Server::ListenOptions> Node::listen_options() {
   if (!context) return std::move(context.error()).with_context("node.tls");
   tls_context_ = *std::move(context);
   tls_network_ = std::make_unique<net::TlsNetwork>(network_, *tls_context_);
-  options.network = tls_network_.get();
+  options.network = &clients_network();
   return options;
+}
+
+net::Network& Node::clients_network() {
+  return tls_network_ == nullptr ? network_ : *tls_network_;
 }
 
 Result<void> Node::reload_certificates() {
@@ -109,7 +112,9 @@ Result<void> Node::start() {
   }
   endpoints_ = {.listen = *std::move(listen), .admin = *std::move(admin)};
   if (endpoints->http) {
-    auto http = http_server_.listen(*endpoints->http);
+    http_server_ = std::make_unique<net::HttpServer>(
+        clients_network(), http_face_.handler(), http_options(config_.rpc));
+    auto http = http_server_->listen(*endpoints->http);
     if (!http) {
       static_cast<void>(rpc_server_.stop(Deadline::passed()));
       admin_.stop();
@@ -128,7 +133,8 @@ Result<void> Node::start() {
 
 // Both at the same time: each waits for its clients to leave.
 Result<void> Node::stop_serving(Deadline deadline) {
-  auto http = coroutine::spawn("stop http", [&] { return http_server_.stop(deadline); },
+  if (http_server_ == nullptr) return rpc_server_.stop(deadline);
+  auto http = coroutine::spawn("stop http", [&] { return http_server_->stop(deadline); },
                                {.purpose = coroutine::StackPool::Purpose::control});
   auto stopped = rpc_server_.stop(deadline);
   auto http_stopped = http.join();

@@ -84,6 +84,8 @@ class Node {
 
  private:
   Result<rpc::Server::ListenOptions> listen_options();
+  // The one by which clients come: inside of TLS when the node has a certificate.
+  net::Network& clients_network();
   Result<void> stop_serving(Deadline deadline);
 
   const NodeConfig config_;
@@ -102,7 +104,7 @@ class Node {
   std::unique_ptr<net::TlsNetwork> tls_network_;
   rpc::Server rpc_server_;
   rpc::HttpFace http_face_;
-  net::HttpServer http_server_;  // Listens only if the configuration says where.
+  std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
   AdminServer admin_;
 };
 
