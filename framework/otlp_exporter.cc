@@ -107,6 +107,11 @@ void OtlpExporter::deliver(const Batch& batch) {
   sending_count_ = batch.size();
   for (int failed_count = 1;; ++failed_count) {
     const Verdict verdict = send(body);
+    if (!verdict.outcome && coroutine::is_cancelled()) {
+      // The exporter has given up, which says nothing about the collector.
+      statistics_.unreachable_count += batch.size();
+      break;
+    }
     tell(verdict.outcome);
     if (verdict.outcome) {
       const std::uint64_t rejected = std::min<std::uint64_t>(verdict.rejected_count, batch.size());

@@ -60,8 +60,8 @@ class OtlpExporterTest : public testing::Test {
 
   sim::SimulatedNetwork network_;
   FakeCollector collector_{network_, {"collector", 4318}};
-  std::unique_ptr<OtlpExporter> exporter_;
   std::vector<std::string> changes_;
+  std::unique_ptr<OtlpExporter> exporter_;
 };
 
 TEST_F(OtlpExporterTest, SpanArrivesAsTheSpecificationSays) {
@@ -243,6 +243,7 @@ TEST_F(OtlpExporterTest, StopEndsAtItsDeadlineWhateverTheCollectorDoes) {
   EXPECT_EQ(now() - start, 300ms);
   EXPECT_EQ(exporter_->statistics().unreachable_count, 3u);
   EXPECT_EQ(exporter_->statistics().queued_count, 0u);
+  EXPECT_TRUE(changes_.empty());
   exporter_->take(make_span());
   EXPECT_EQ(exporter_->statistics().overflow_count, 1u);
 }
