@@ -81,9 +81,7 @@ Result<rpc::Server::ListenOptions> Node::listen_options() {
   return options;
 }
 
-net::Network& Node::clients_network() {
-  return tls_network_ == nullptr ? network_ : *tls_network_;
-}
+net::Network& Node::clients_network() { return tls_network_ == nullptr ? network_ : *tls_network_; }
 
 Result<void> Node::reload_certificates() {
   if (tls_context_ == nullptr) return {};
@@ -112,8 +110,8 @@ Result<void> Node::start() {
   }
   endpoints_ = {.listen = *std::move(listen), .admin = *std::move(admin)};
   if (endpoints->http) {
-    http_server_ = std::make_unique<net::HttpServer>(
-        clients_network(), http_face_.handler(), http_options(config_.rpc));
+    http_server_ = std::make_unique<net::HttpServer>(clients_network(), http_face_.handler(),
+                                                     http_options(config_.rpc));
     auto http = http_server_->listen(*endpoints->http);
     if (!http) {
       static_cast<void>(rpc_server_.stop(Deadline::passed()));

@@ -48,9 +48,8 @@ std::vector<std::string_view> list_of(const HttpHeaders& headers, std::string_vi
 }
 
 bool has_token(const HttpHeaders& headers, std::string_view name, std::string_view token) {
-  return std::ranges::any_of(list_of(headers, name), [&](std::string_view part) {
-    return is_same_name(part, token);
-  });
+  return std::ranges::any_of(list_of(headers, name),
+                             [&](std::string_view part) { return is_same_name(part, token); });
 }
 
 std::unexpected<HttpResponse> refusal(unsigned status, std::string body, HttpHeaders headers = {}) {

@@ -7,9 +7,10 @@
 namespace corolane::rpc {
 
 struct AdmissionOptions {
-  // What a call may wait for its turn while others always wait before it: a tenth of a game's tick
-  // of 50 ms.
-  std::chrono::milliseconds delay_target{5};
+  // What a call may wait for its turn while others always wait before it: half of a game's tick of
+  // 50 ms. Much less, and players of whom each waits for one reply at a time would look like
+  // overload as soon as they are some hundreds.
+  std::chrono::milliseconds delay_target{25};
   // What it may wait in a burst, after which the queue is empty again: what people notice.
   std::chrono::milliseconds delay_max{100};
   // How long a queue must stand to be no burst.

@@ -64,7 +64,7 @@ class AdmissionTest : public testing::Test {
   }
 
   TimePoint time_ = TimePoint() + 1h;
-  AdmissionOptions options_;
+  AdmissionOptions options_{.delay_target = 5ms};
   Admission admission_{options_};
   Admission::Share connection_;
   Admission::Share method_;

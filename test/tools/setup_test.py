@@ -18,7 +18,7 @@ REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 BUILD_PACKAGES = (
     "cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-context1.81-dev "
     "libdw-dev libuv1-dev libssl-dev openssl libprotobuf-dev libprotoc-dev protobuf-compiler "
-    "libyaml-cpp-dev libspdlog-dev nlohmann-json3-dev libgtest-dev libgmock-dev"
+    "libyaml-cpp-dev libspdlog-dev nlohmann-json3-dev rapidjson-dev libgtest-dev libgmock-dev"
 ).split()
 TEST_PACKAGES = (
     "python3 clang-format-19 clang-tidy-19 python3-websockets curl prometheus gdb valgrind"

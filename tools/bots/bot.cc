@@ -135,15 +135,29 @@ class Bot {
     request.set_game(name());
     request.set_ply(static_cast<std::uint32_t>(ply));
     ++hall_.tally.call_count;
-    auto reply = chess_->wait_move(request, {Deadline::after(opponent_patience)});
+    auto reply =
+        admitted([&] { return chess_->wait_move(request, {Deadline::after(opponent_patience)}); });
     if (!reply) return reply.error();
     return {};
+  }
+
+  // A player who is told that the server has too much to do comes back when it says so.
+  template <typename F>
+  static auto admitted(F call) -> decltype(call()) {
+    const Deadline end = patience();
+    for (;;) {
+      auto result = call();
+      const bool is_refused = !result && result.error().code() == Code::resource_exhausted &&
+                              result.error().retry_after() > 0ms;
+      if (!is_refused || end.has_passed()) return result;
+      if (auto slept = coroutine::sleep_for(result.error().retry_after()); !slept) return result;
+    }
   }
 
   template <typename F>
   auto timed(F call) -> decltype(call()) {
     const TimePoint start = now();
-    auto result = call();
+    auto result = admitted(call);
     const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(now() - start);
     hall_.tally.call_us.record(static_cast<std::uint64_t>(elapsed.count()));
     ++hall_.tally.call_count;

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t half_open_process_count = 2;
 constexpr std::size_t half_open_per_process = 10'000;
 constexpr std::size_t never_reading_count = 1'000;
-// Until the sockets of those that never read have taken nothing for so long: a server needs its time
+// Until the sockets of those that never read have taken nothing for so long: a server needs time
 // for what they sent so far.
 constexpr auto stuck_time = 1s;
 // Whatever happens: a server may close them one by one as they come back.
