@@ -84,7 +84,7 @@ class TlsNetwork final : public Network {
     // A handshake is three messages: who takes longer is not there, or keeps places from others.
     std::chrono::milliseconds handshake_time_max = std::chrono::seconds(5);
     // Of one listener: handshakes under way, and streams that wait for accept(). Further peers wait
-    // in the backlog. Each costs some 50 KiB.
+    // in the backlog. Each holds the buffers of a session.
     std::size_t handshake_count_max = 1024;
   };
 

@@ -42,7 +42,9 @@ ServiceLines lines_of(const Service& service, bool public_only) {
   for (const Method& method : service.methods()) {
     if (public_only && !method.is_public) continue;
     const std::string short_name = std::string(method.full_name).substr(name.size() + 1);
-    MethodLine line{.method = &method, .comment = comment_of(service, name + "." + short_name)};
+    std::string symbol = name;
+    symbol.append(".").append(short_name);
+    MethodLine line{.method = &method, .comment = comment_of(service, symbol)};
     const auto* const found =
         descriptor == nullptr ? nullptr : descriptor->FindMethodByName(short_name);
     if (found != nullptr) {

@@ -286,7 +286,7 @@ asyncio.run(main())
     const auto port = static_cast<std::uint16_t>(std::atoi(server.read_line().c_str()));
     auto socket = connect_websocket(real.network, {"127.0.0.1", port}, "/", soon());
     ASSERT_TRUE(socket) << socket;
-    for (const std::size_t size : {0, 1, 125, 126, 60'000}) {
+    for (const std::size_t size : {0u, 1u, 125u, 126u, 60'000u}) {
       const std::string text(size, 'y');
       EXPECT_TRUE((*socket)->write_message(MessageKind::text, text, soon()));
       auto answer = (*socket)->read_message(soon());

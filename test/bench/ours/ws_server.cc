@@ -1,7 +1,7 @@
 // WebSockets with a sink; every message is a task that answers it.
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -30,7 +30,7 @@ class EchoSocket final : public net::MessageSink {
   void on_message(net::MessageKind kind, std::span<const std::byte> payload) override {
     std::array<std::byte, echo_bytes> message;
     if (payload.size() != message.size()) return socket_->close(close_too_big);
-    std::ranges::copy(payload, message.begin());
+    std::memcpy(message.data(), payload.data(), message.size());
     if (!handlers_.spawn(
             "echo", [this, kind, message] { return socket_->try_write_message(kind, message); })) {
       socket_->abort();

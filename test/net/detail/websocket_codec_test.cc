@@ -71,7 +71,8 @@ TEST(WebSocketCodecTest, TheExamplesOfTheStandardAreRead) {
 }
 
 TEST(WebSocketCodecTest, MaskedFramesOfEveryLengthAreUnmasked) {
-  for (const std::size_t size : {0, 1, 7, 8, 9, 125, 126, 127, 1000, 65'535, 65'536, 99'999}) {
+  for (const std::size_t size :
+       {0u, 1u, 7u, 8u, 9u, 125u, 126u, 127u, 1000u, 65'535u, 65'536u, 99'999u}) {
     std::string payload(size, '\0');
     for (std::size_t at = 0; at < size; ++at) payload[at] = static_cast<char>('a' + at % 26);
     const std::string frame = masked_frame(0x82, payload);
