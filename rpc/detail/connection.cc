@@ -33,10 +33,15 @@ std::span<std::byte> begin_frame(const FrameHeader& header) {
   return std::span(buffer).first(size);
 }
 
+// An empty text may be at no address, from which memcpy() would not take even nothing.
+void put_behind_header(std::span<std::byte> frame, std::string_view text) {
+  if (!text.empty()) std::memcpy(frame.data() + frame_header_size, text.data(), text.size());
+}
+
 std::span<const std::byte> text_frame(FrameHeader header, std::string_view text) {
   header.payload_size = static_cast<std::uint32_t>(text.size());
   const std::span<std::byte> bytes = begin_frame(header);
-  std::memcpy(bytes.data() + frame_header_size, text.data(), text.size());
+  put_behind_header(bytes, text);
   return bytes;
 }
 
@@ -91,7 +96,7 @@ Result<std::span<const std::byte>> Connection::make_frame(
   header.payload_size = static_cast<std::uint32_t>(size);
   header.extension_size = static_cast<std::uint32_t>(extension.size());
   const std::span<std::byte> bytes = begin_frame(header);
-  std::memcpy(bytes.data() + frame_header_size, extension.data(), extension.size());
+  put_behind_header(bytes, extension);
   message.SerializeWithCachedSizesToArray(
       reinterpret_cast<std::uint8_t*>(bytes.data() + frame_header_size + extension.size()));
   return bytes;
