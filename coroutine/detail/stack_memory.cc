@@ -11,6 +11,7 @@
 #include <string>
 
 #include "coroutine/base/check.h"
+#include "coroutine/detail/sanitizer.h"
 #include "coroutine/detail/valgrind.h"
 
 namespace corolane::coroutine::detail {
@@ -95,7 +96,13 @@ Result<std::byte*> StackMemory::reserve(std::size_t size_bytes) const {
   return static_cast<std::byte*>(memory);
 }
 
-void StackMemory::give_up(std::span<std::byte> memory) { munmap(memory.data(), memory.size()); }
+void StackMemory::give_up(std::span<std::byte> memory) {
+#if defined(COROLANE_ASAN)
+  // What the kernel maps here next has nothing of the frames that were.
+  __asan_unpoison_memory_region(memory.data(), memory.size());
+#endif
+  munmap(memory.data(), memory.size());
+}
 
 bool StackMemory::install_guards(StackTops tops, const StackSlot& slot) const {
   const Ranges guards(tops, [&](std::byte* top) {

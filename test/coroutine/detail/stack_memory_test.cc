@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/detail/sanitizer.h"
 #include "test/support/matchers.h"
 
 namespace corolane::coroutine::detail {
@@ -139,6 +140,18 @@ TEST(StackMemoryLimitTest, AddressSpaceThatIsNotThereIsExhausted) {
   const StackMemory memory(StackGuard::automatic);
   EXPECT_THAT(memory.reserve(std::size_t{1} << 62), fails_with(Code::resource_exhausted));
 }
+
+#if defined(COROLANE_ASAN)
+TEST(StackMemoryLimitTest, WhatIsGivenUpKeepsNoMarksOfFrames) {
+  constexpr std::size_t size_bytes = 1024 * 1024;
+  const StackMemory memory(StackGuard::automatic);
+  auto begin = memory.reserve(size_bytes);
+  ASSERT_TRUE(begin) << begin;
+  __asan_poison_memory_region(*begin + size_bytes / 2, 64);
+  StackMemory::give_up({*begin, size_bytes});
+  EXPECT_EQ(__asan_address_is_poisoned(*begin + size_bytes / 2), 0);
+}
+#endif
 
 TEST(StackMemoryLimitTest, TwoMappingsPerGuardStayBelowWhatAProcessMayHave) {
   std::ifstream file("/proc/sys/vm/max_map_count");
