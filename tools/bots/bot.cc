@@ -145,12 +145,13 @@ class Bot {
   template <typename F>
   static auto admitted(F call) -> decltype(call()) {
     const Deadline end = patience();
-    for (;;) {
+    for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 2s)) {
       auto result = call();
       const bool is_refused = !result && result.error().code() == Code::resource_exhausted &&
                               result.error().retry_after() > 0ms;
       if (!is_refused || end.has_passed()) return result;
-      if (auto slept = coroutine::sleep_for(result.error().retry_after()); !slept) return result;
+      const Duration asked = result.error().retry_after();
+      if (auto slept = coroutine::sleep_for(std::max(asked, pause)); !slept) return result;
     }
   }
 
