@@ -77,12 +77,6 @@ std::vector<NetRow> our_rows() {
 
 }  // namespace
 
-Serve not_there_yet(const char* what) {
-  return [=](const Seat&) {
-    return Error(Code::unimplemented, std::string(what) + " is not part of the tree yet");
-  };
-}
-
 Result<std::vector<Row>> net_rows(const std::vector<ProgramPeer>& programs) {
   std::vector<Row> rows;
   std::map<std::string, Connect> loads;

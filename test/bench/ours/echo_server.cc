@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "net/descriptor_limit.h"
 #include "net/uv_network.h"
-#include "test/bench/allocation_count.h"
 #include "test/bench/network/protocol.h"
-#include "test/bench/ours/run_in_task.h"
+#include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"
 
 namespace corolane::bench {
@@ -64,11 +62,6 @@ Result<void> serve(net::EventLoop& loop) {
 
 }  // namespace
 
-Error serve_our_echo(const Seat& seat) {
-  count_allocations_in(seat.allocation_count);
-  net::raise_descriptor_limit();
-  net::EventLoop loop;
-  return run_in_task_on(loop, {}, [&] { return serve(loop); }).error();
-}
+Error serve_our_echo(const Seat& seat) { return serve_in_task(seat, serve); }
 
 }  // namespace corolane::bench

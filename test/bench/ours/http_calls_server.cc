@@ -1,14 +1,12 @@
 // rpc::HttpFace on the real network, with the limits that a server has when nobody sets any.
 #include "coroutine/task.h"
-#include "net/descriptor_limit.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
 #include "net/uv_network.h"
 #include "rpc/http_face.h"
 #include "rpc/server.h"
-#include "test/bench/allocation_count.h"
 #include "test/bench/echo.corolane.h"
-#include "test/bench/ours/run_in_task.h"
+#include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"
 
 namespace corolane::bench {
@@ -44,12 +42,6 @@ Result<void> serve(net::EventLoop& loop) {
 
 }  // namespace
 
-Error serve_our_http_calls(const Seat& seat) {
-  count_allocations_in(seat.allocation_count);
-  net::raise_descriptor_limit();
-  net::EventLoop loop;
-  const Result<void> served = run_in_task_on(loop, {}, [&] { return serve(loop); });
-  return served ? Error(Code::internal, "woke from an endless sleep") : served.error();
-}
+Error serve_our_http_calls(const Seat& seat) { return serve_in_task(seat, serve); }
 
 }  // namespace corolane::bench

@@ -4,15 +4,13 @@
 #include <ctime>
 
 #include "coroutine/task.h"
-#include "net/descriptor_limit.h"
 #include "net/event_loop.h"
 #include "net/uv_network.h"
 #include "rpc/call_log.h"
 #include "rpc/server.h"
 #include "rpc/tracing.h"
-#include "test/bench/allocation_count.h"
 #include "test/bench/echo.corolane.h"
-#include "test/bench/ours/run_in_task.h"
+#include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"
 
 namespace corolane::bench {
@@ -70,12 +68,6 @@ Result<void> serve(net::EventLoop& loop) {
 
 }  // namespace
 
-Error serve_our_rpc(const Seat& seat) {
-  count_allocations_in(seat.allocation_count);
-  net::raise_descriptor_limit();
-  net::EventLoop loop;
-  const Result<void> served = run_in_task_on(loop, {}, [&] { return serve(loop); });
-  return served ? Error(Code::internal, "woke from an endless sleep") : served.error();
-}
+Error serve_our_rpc(const Seat& seat) { return serve_in_task(seat, serve); }
 
 }  // namespace corolane::bench

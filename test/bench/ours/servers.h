@@ -16,7 +16,4 @@ Error serve_our_http_calls(const Seat& seat);
 // The Echo service of echo.proto.
 Error serve_our_rpc(const Seat& seat);
 
-// What a row says as long as the tree has nothing to measure for it.
-Serve not_there_yet(const char* what);
-
 }  // namespace corolane::bench
