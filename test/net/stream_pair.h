@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,6 +47,15 @@ inline Result<StreamPair> make_stream_pair(Network& network, StreamOptions clien
 inline std::string flood() {
   std::string text;
   text.resize(20'000'000, 'x');
+  return text;
+}
+
+// A text that shows when a piece of it is lost, doubled or moved.
+inline std::string numbered_text(std::size_t size) {
+  std::string text(size, '.');
+  for (std::uint64_t at = 0; at + sizeof(at) <= size; at += sizeof(at)) {
+    std::memcpy(text.data() + at, &at, sizeof(at));
+  }
   return text;
 }
 
