@@ -5,6 +5,7 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include <bit>
 #include <memory>
 
 #include "coroutine/base/check.h"
@@ -70,6 +71,12 @@ void fill_with_random_bytes(std::span<std::byte> bytes) {
   const int filled =
       RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   check(filled == 1, "the system has random numbers");
+}
+
+std::uint64_t random_number() {
+  std::array<std::byte, sizeof(std::uint64_t)> bytes;
+  fill_with_random_bytes(bytes);
+  return std::bit_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace corolane::net

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -29,5 +30,6 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 
 // Bytes that nobody can guess, from the system.
 void fill_with_random_bytes(std::span<std::byte> bytes);
+std::uint64_t random_number();
 
 }  // namespace corolane::net

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <span>
@@ -14,13 +13,6 @@
 
 namespace corolane::rpc {
 namespace {
-
-std::uint64_t random_seed(std::uint64_t wanted) {
-  if (wanted != 0) return wanted;
-  std::array<std::byte, 8> bytes;
-  net::fill_with_random_bytes(bytes);
-  return std::bit_cast<std::uint64_t>(bytes);
-}
 
 std::uint64_t bound_of(double ratio) {
   if (!(ratio > 0)) return 0;
@@ -66,7 +58,7 @@ Tracer::Tracer(const Options& options, Sink sink)
     : options_(options),
       sink_(std::move(sink)),
       root_bound_(bound_of(options.sample_ratio)),
-      random_(random_seed(options.random_seed)) {}
+      random_(options.random_seed != 0 ? options.random_seed : net::random_number()) {}
 
 std::uint64_t Tracer::any_id() {
   for (;;) {

@@ -1,7 +1,6 @@
 // How a client comes by its connections: one at a time, made anew when it is lost, by a task that
 // lives as long as there is something to connect for.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -12,13 +11,6 @@
 
 namespace corolane::rpc {
 namespace {
-
-std::uint64_t seed_of(const Client::Options& options) {
-  if (options.random_seed != 0) return options.random_seed;
-  std::array<std::byte, 8> bytes;
-  net::fill_with_random_bytes(bytes);
-  return std::bit_cast<std::uint64_t>(bytes);
-}
 
 std::string random_caller_id() {
   std::string id(16, '\0');
@@ -46,7 +38,7 @@ Client::Impl::Impl(net::Network& network, net::HostPort peer, Options options)
       peer_(std::move(peer)),
       peer_name_(to_string(net::Endpoint{.address = peer_.host, .port = peer_.port})),
       options_(std::move(options)),
-      jitter_(seed_of(options_)),
+      jitter_(options_.random_seed != 0 ? options_.random_seed : net::random_number()),
       caller_id_(random_caller_id()),
       disconnected_at_(now()) {}
 

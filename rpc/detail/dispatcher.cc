@@ -16,13 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::uint64_t random_seed(std::uint64_t wanted) {
-  if (wanted != 0) return wanted;
-  std::array<std::byte, 8> bytes;
-  net::fill_with_random_bytes(bytes);
-  return std::bit_cast<std::uint64_t>(bytes);
-}
-
 void count_error(Server::MethodStatistics& method, Code code) {
   ++method.error_count;
   ++method.error_counts[static_cast<std::size_t>(code)];
@@ -42,7 +35,7 @@ Dispatcher::Dispatcher(const Server::Options& options)
     : options_(options),
       admission_(options.admission),
       memory_(options.decoded_bytes_max),
-      jitter_(random_seed(options.random_seed)),
+      jitter_(options.random_seed != 0 ? options.random_seed : net::random_number()),
       calls_(*this) {}
 
 void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
