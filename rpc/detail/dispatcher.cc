@@ -173,19 +173,22 @@ void Dispatcher::run(Call& call) {
 }
 
 void Dispatcher::finish(Call& call) {
-  Server::MethodStatistics& method = call.served().statistics;
-  ++method.call_count;
-  --method.running_count;
-  --running_count_;
-  if (call.code()) count_error(method, *call.code());
-  if (call.threw()) ++stray_exception_count_;
   last_end_ = call.ended_at() == TimePoint{} ? now() : call.ended_at();
-  const auto latency =
-      std::chrono::duration_cast<std::chrono::microseconds>(last_end_ - call.arrived_at());
-  method.latency_us.record(static_cast<std::uint64_t>(latency.count()));
+  count_end(call.served().statistics, call.code(), call.threw(), last_end_ - call.arrived_at());
   ServerConnection& connection = call.connection();
   connection.remove(call);
   calls_.give_back(call);
+}
+
+void Dispatcher::count_end(Server::MethodStatistics& method, std::optional<Code> error, bool threw,
+                           Duration latency) {
+  ++method.call_count;
+  --method.running_count;
+  --running_count_;
+  if (error) count_error(method, *error);
+  if (threw) ++stray_exception_count_;
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(latency);
+  method.latency_us.record(static_cast<std::uint64_t>(microseconds.count()));
 }
 
 // It has no task, so it waits; or it never came so far.
@@ -243,13 +246,8 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
                    .with_maybe_executed();
     }
   }
-  ++statistics.call_count;
-  --statistics.running_count;
-  --running_count_;
-  if (!result) count_error(statistics, result.error().code());
-  if (threw) ++stray_exception_count_;
-  const auto latency = std::chrono::duration_cast<std::chrono::microseconds>(now() - arrived_at);
-  statistics.latency_us.record(static_cast<std::uint64_t>(latency.count()));
+  const auto code = result ? std::nullopt : std::optional(result.error().code());
+  count_end(statistics, code, threw, now() - arrived_at);
   return result;
 }
 
