@@ -66,15 +66,11 @@ void EventLoop::Impl::end_turn() {
 
 void EventLoop::Impl::after_handler() {
   auto& scheduler = coroutine::Scheduler::current();
-  if (scheduler.ready_count() < ready_count_max || !tasks_may_run) return;
+  if (scheduler.ready_count() < ready_count_max) return;
+  if (first_run_at && scheduler.turn_time() - *first_run_at >= run_time_max) return;
   scheduler.run_ready_tasks();
+  if (!first_run_at) first_run_at = scheduler.turn_time();
   end_turn();
-  const TimePoint begun_at = scheduler.turn_time();
-  if (first_run_turn != turn_count) {
-    first_run_turn = turn_count;
-    first_run_at = begun_at;
-  }
-  tasks_may_run = begun_at - first_run_at < run_time_max;
 }
 
 bool EventLoop::Impl::fall_asleep() {
@@ -115,7 +111,7 @@ bool EventLoop::wait(Deadline deadline) {
   impl.end_turn();
   ++impl.turn_count;
   impl.read_share.end_turn();
-  impl.tasks_may_run = true;
+  impl.first_run_at.reset();
   const bool only_looks =
       impl.keep_awake || deadline == Deadline::passed() || deadline <= Deadline::at(now());
   if (only_looks || !impl.fall_asleep()) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
@@ -48,10 +49,8 @@ struct EventLoop::Impl {
 
   // How often it polled: what one turn may do only once, compares it.
   std::uint64_t turn_count = 1;
-  // Whether tasks may still run before this poll is over, and when the first of them did so.
-  bool tasks_may_run = true;
-  std::uint64_t first_run_turn = 0;
-  TimePoint first_run_at{};
+  // When tasks first ran inside of this poll, if they did.
+  std::optional<TimePoint> first_run_at;
   // What is open and belongs to somebody; owners count it up and down.
   std::size_t open_count = 0;
   // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again
