@@ -51,20 +51,29 @@ class TaskLocal {
   // Gives the running task that value, and returns where it lies from then on.
   template <typename U = T>
   T& set(U&& value) const {
-    detail::TaskControl* const task = detail::TaskAccess::running_or_null();
-    check(task != nullptr,
-          "only a task has task-local values; the loop and stackless coroutines have none");
-    detail::TaskLocals& locals = task->begin_locals();
+    Locals& locals = own_locals();
     if (T* const present = find(locals)) return *present = std::forward<U>(value);
     return locals.add<Node>(this, type, std::forward<U>(value)).value;
+  }
+  // The same with a T{}, made in its place, to be filled there.
+  T& set_new() const {
+    Locals& locals = own_locals();
+    if (T* const present = find(locals)) return *present = T{};
+    return locals.add<Node>(this, type).value;
   }
 
  private:
   using Locals = detail::TaskLocals;
   struct Node : Locals::Node {
-    T value;
+    T value = {};
   };
 
+  static Locals& own_locals() {
+    detail::TaskControl* const task = detail::TaskAccess::running_or_null();
+    check(task != nullptr,
+          "only a task has task-local values; the loop and stackless coroutines have none");
+    return task->begin_locals();
+  }
   T* find(const Locals& locals) const {
     Locals::Node* const node = locals.find(this);
     return node == nullptr ? nullptr : &static_cast<Node*>(node)->value;

@@ -19,11 +19,17 @@ constinit TaskLocal<CallScope, Inheritance::copy> call_scope;
 
 const CallScope* CallScope::current() { return call_scope.get(); }
 
-CallScope& CallScope::enter(const CallScope& scope) { return call_scope.set(scope); }
+CallScope& CallScope::enter(const CallScope& scope) {
+  CallScope& entered = call_scope.set_new();
+  // One by one: a copy of the whole would wait for what the caller has only just put together.
+  entered.deadline = scope.deadline;
+  if (scope.trace.is_valid()) entered.trace = scope.trace;
+  return entered;
+}
 
 CallScope& CallScope::current_or_new() {
   CallScope* const scope = call_scope.get();
-  return scope != nullptr ? *scope : call_scope.set(CallScope{});
+  return scope != nullptr ? *scope : call_scope.set_new();
 }
 
 Deadline CallScope::before(Deadline handler_deadline, TimePoint now) {

@@ -53,6 +53,16 @@ TEST(TaskLocalTest, SetAgainItIsReplacedInItsPlace) {
   });
 }
 
+TEST(TaskLocalTest, ANewOneIsAsIfNothingHadBeenSet) {
+  in_task([] {
+    EXPECT_EQ(number.set_new(), 0);
+    const int* const place = &number.set(1);
+    EXPECT_EQ(&number.set_new(), place);
+    EXPECT_EQ(*place, 0);
+    EXPECT_EQ(text.set_new(), "");
+  });
+}
+
 TEST(TaskLocalTest, EachTaskHasItsOwn) {
   in_task([] {
     number.set(1);
