@@ -18,29 +18,33 @@ class BufferPool {
   // What a buffer that is lent has room for at least.
   static constexpr std::size_t buffer_bytes_min = 16 * 1024;
 
-  BufferPool() { idle_.reserve(idle_count_max); }
+  // What it keeps: a buffer for each of a thousand connections that are all answered in one turn.
+  static constexpr std::size_t idle_bytes_max = 16 * 1024 * 1024;
+
+  BufferPool() { idle_.reserve(idle_bytes_max / buffer_bytes_min); }
 
   ByteBuffer lend() {
     if (idle_.empty()) return ByteBuffer(buffer_bytes_min);
     ByteBuffer buffer = std::move(idle_.back());
     idle_.pop_back();
+    idle_bytes_ -= buffer.capacity();
     return buffer;
   }
 
   // Takes any buffer, whatever it holds; frees it when it is large or enough are idle.
   void give_back(ByteBuffer buffer) {
     if (buffer.capacity() < buffer_bytes_min || buffer.capacity() > kept_bytes_max) return;
-    if (idle_.size() == idle_count_max) return;
+    if (idle_bytes_ + buffer.capacity() > idle_bytes_max) return;
+    idle_bytes_ += buffer.capacity();
     buffer.clear();
     idle_.push_back(std::move(buffer));
   }
 
  private:
-  // 16 MiB per loop at the most.
-  static constexpr std::size_t idle_count_max = 64;
   static constexpr std::size_t kept_bytes_max = 256 * 1024;
 
   std::vector<ByteBuffer> idle_;
+  std::size_t idle_bytes_ = 0;
 };
 
 }  // namespace corolane::net::detail

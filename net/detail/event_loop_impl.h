@@ -34,7 +34,7 @@ struct EventLoop::Impl {
   void end_turn();
 
   // After each handler of a poll: lets the tasks run that it made ready, once they are many, and
-  // sends what they wrote.
+  // now and then sends what they wrote.
   void after_handler();
 
   // False when a wake() came before: the loop must not sleep then.
@@ -51,6 +51,7 @@ struct EventLoop::Impl {
   std::uint64_t turn_count = 1;
   // When tasks first ran inside of this poll, if they did.
   std::optional<TimePoint> first_run_at;
+  TimePoint sent_at{};  // What they wrote; at first, when they began to.
   // What is open and belongs to somebody; owners count it up and down.
   std::size_t open_count = 0;
   // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again

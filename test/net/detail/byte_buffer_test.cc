@@ -52,6 +52,20 @@ TEST(ByteBufferTest, ConsumedRoomIsUsedAgainBeforeItGrows) {
   EXPECT_EQ(text_of(buffer), "78");
 }
 
+TEST(ByteBufferTest, OnlyItsOwnRoomIsWhereBytesNeedNoCopy) {
+  ByteBuffer buffer(8);
+  buffer.append(bytes_of("123"));
+  const auto room = buffer.room(5);
+  EXPECT_TRUE(buffer.has_room_at(room));
+  EXPECT_TRUE(buffer.has_room_at(room.first(2)));
+  EXPECT_FALSE(buffer.has_room_at(room.subspan(1)));
+  EXPECT_FALSE(buffer.has_room_at(buffer.bytes()));
+  const std::string longer(6, 'x');
+  EXPECT_FALSE(buffer.has_room_at({room.data(), longer.size()}));
+  buffer.commit(2);
+  EXPECT_FALSE(buffer.has_room_at(room));
+}
+
 TEST(ByteBufferTest, AMovedFromBufferIsEmptyAndUsable) {
   ByteBuffer buffer;
   buffer.append(bytes_of("gone"));
@@ -80,6 +94,22 @@ TEST(BufferPoolTest, BuffersThatGrewLargeAreNotKept) {
   large.room(1024 * 1024);
   pool.give_back(std::move(large));
   EXPECT_EQ(pool.lend().capacity(), BufferPool::buffer_bytes_min);
+}
+
+TEST(BufferPoolTest, NoMoreIsKeptThanItsBound) {
+  BufferPool pool;
+  for (std::size_t given = 0; given < 2 * BufferPool::idle_bytes_max;) {
+    ByteBuffer buffer(BufferPool::buffer_bytes_min * 4);
+    given += buffer.capacity();
+    pool.give_back(std::move(buffer));
+  }
+  std::size_t kept = 0;
+  for (;;) {
+    const ByteBuffer buffer = pool.lend();
+    if (buffer.capacity() == BufferPool::buffer_bytes_min) break;  // A new one.
+    kept += buffer.capacity();
+  }
+  EXPECT_EQ(kept, BufferPool::idle_bytes_max);
 }
 
 }  // namespace
