@@ -42,6 +42,7 @@ struct SocketHandle {
   static void on_written(uv_write_t* request, int status);
 
   SocketStream* owner;
+  ssize_t received = 0;  // What on_room_wanted() has read, for on_read().
   // One handle, as libuv's functions want to see it.
   union {
     uv_handle_t handle;

@@ -1,6 +1,9 @@
 // The reading half of SocketStream: into the hands of the task that waits, through the loop's
 // buffer to the sink, or, while neither is there, a little ahead of both.
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +23,14 @@ static_assert(early_bytes_max <= BufferPool::buffer_bytes_min);
 // What a sink is given at once: some dozens of requests, which find all that they need in the cache
 // if they are served before the next dozens are parsed.
 constexpr std::size_t sink_bytes_max = 8 * 1024;
+
+// How many bytes, 0 when none is there, or what libuv would tell a reader.
+ssize_t receive(int descriptor, std::span<std::byte> room) {
+  const ssize_t count = ::recv(descriptor, room.data(), room.size(), 0);
+  if (count > 0) return count;
+  if (count == 0) return UV_EOF;
+  return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
 
 }  // namespace
 
@@ -87,17 +98,22 @@ void SocketStream::start_reading() {
         "a stream that is open can be read");
 }
 
+// libuv is about to read(). recv() is cheaper, so it is called here, and libuv given no room: then
+// it does not read, and on_read() comes at once.
 void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/,
                                   uv_buf_t* buffer) {
-  const auto room = static_cast<SocketHandle*>(handle->data)->owner->place_to_read();
-  *buffer = uv_buf_init(reinterpret_cast<char*>(room.data()), static_cast<unsigned>(room.size()));
+  auto& self = *static_cast<SocketHandle*>(handle->data);
+  const auto room = self.owner->place_to_read();
+  self.received = room.empty() ? 0 : receive(self.descriptor(), room);
+  *buffer = uv_buf_init(nullptr, 0);
 }
 
 // Lives until libuv has closed the handle, which it does later: so it can tell, as nobody else,
 // that the stream was destroyed by its sink or by a task that ran meanwhile.
-void SocketHandle::on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* /*buffer*/) {
+void SocketHandle::on_read(uv_stream_t* stream, ssize_t /*count*/, const uv_buf_t* /*buffer*/) {
   const SocketHandle& self = *static_cast<SocketHandle*>(stream->data);
   if (self.owner == nullptr) return;
+  const ssize_t count = self.received;
   EventLoop::Impl& loop = self.owner->loop_;
   if (count <= 0 || !self.owner->reads_for_sink()) {
     self.owner->on_read(count);
@@ -120,7 +136,7 @@ std::span<std::byte> SocketStream::place_to_read() {
   return early_.room(early_bytes_max - early_.size());
 }
 
-// Empty, so that libuv leaves it at that, when the sink has had its share of this turn: a peer that
+// Empty when the sink has had its share of this turn: a peer that
 // floods one connection does not keep the others waiting.
 std::span<std::byte> SocketStream::place_to_read_for_sink() {
   if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
@@ -129,7 +145,6 @@ std::span<std::byte> SocketStream::place_to_read_for_sink() {
 
 // Comes right after place_to_read(), so that the bytes lie where it said.
 void SocketStream::on_read(ssize_t signed_count) {
-  if (signed_count == UV_ENOBUFS) return;  // There was no place.
   if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
   const auto count = static_cast<std::size_t>(signed_count);
   if (!readable_.empty()) {
@@ -154,6 +169,7 @@ void SocketStream::give_to_sink(std::span<const std::byte> bytes) {
 
 void SocketStream::on_read_end(int status) {
   if (early_.empty()) loop_.buffers.give_back(std::move(early_));
+  stop_reading();
   if (status != UV_EOF) return break_off(uv_error(status, name()));
   read_ended_ = true;
   readable_.notify_all();

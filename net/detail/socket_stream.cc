@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 SocketStream::SocketStream(EventLoop::Impl& loop, Transport transport, const StreamOptions& options)
     : Timer([](Timer& timer) { static_cast<SocketStream&>(timer).check_stall(); }),
       loop_(loop),
-      options_(options),
-      socket_(new SocketHandle(loop, *this, transport)) {
+      socket_(new SocketHandle(loop, *this, transport)),
+      options_(options) {
   ++loop_.open_count;
 }
 
