@@ -91,6 +91,11 @@ class Stream {
   // resource_exhausted above the high-water mark, with unavailable when the connection is gone.
   virtual Result<void> try_write(std::span<const std::byte> bytes) = 0;
 
+  // Room for `size` bytes, for those who make what they write: once it is filled, all of it is
+  // given to write_all() or try_write() before anything else is done with this thread's streams.
+  // Saves a copy where the room is the output itself.
+  virtual std::span<std::byte> room_to_write(std::size_t size);
+
   // Suspends until all output is handed to the kernel, which may still find the peer gone: only an
   // answer tells that it has it. Fails with unavailable when the connection is gone, with
   // deadline_exceeded or cancelled.

@@ -25,14 +25,15 @@ class Context {
     TimePoint arrived_at{};
   };
 
-  // What `facts` name outlives it.
+  // All of them outlive it, and what `facts` name does as well.
   Context(const Method& method, const google::protobuf::Message& request, const Facts& facts)
-      : method_(&method), request_(&request), facts_(facts) {}
+      : method_(&method), request_(&request), facts_(&facts) {}
+  Context(const Method& method, const google::protobuf::Message& request, Facts&& facts) = delete;
 
   // Until when the caller waits: hand it down to every wait. When it passes, or when the caller
   // gives up or vanishes, the handler's task is cancelled. Calls to other services end some time
   // before it by themselves (call_scope.h).
-  Deadline deadline() const { return facts_.deadline; }
+  Deadline deadline() const { return facts_->deadline; }
 
   // "package.Service/Method".
   std::string_view method() const;
@@ -40,17 +41,17 @@ class Context {
   const google::protobuf::Message& request() const { return *request_; }
 
   // "10.1.0.7:52310".
-  std::string_view peer() const { return facts_.peer; }
+  std::string_view peer() const { return facts_->peer; }
   // By its TLS certificate; empty without.
-  std::string_view peer_identity() const { return facts_.peer_identity; }
+  std::string_view peer_identity() const { return facts_->peer_identity; }
   // The token that the caller has sent along; empty without. Nobody has checked it but filters.
-  std::string_view authorization() const { return facts_.authorization; }
+  std::string_view authorization() const { return facts_->authorization; }
   // The trace of which this call is a part; not valid when there is none.
-  const TraceContext& trace() const { return facts_.trace; }
+  const TraceContext& trace() const { return facts_->trace; }
 
   // When the request was read; and when the handler had returned, for filters that ask behind
   // next(): the clock is read once, whoever asks, and the server counts with the same time.
-  TimePoint arrived_at() const { return facts_.arrived_at; }
+  TimePoint arrived_at() const { return facts_->arrived_at; }
   TimePoint returned_at() {
     if (returned_at_ == TimePoint{}) returned_at_ = now();
     return returned_at_;
@@ -66,7 +67,7 @@ class Context {
  private:
   const Method* method_;
   const google::protobuf::Message* request_;
-  Facts facts_;
+  const Facts* facts_;
   TimePoint returned_at_{};
   const Principal* principal_ = nullptr;
 };

@@ -41,26 +41,26 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
   put(out, 28, header.extension_size);
 }
 
-Result<FrameHeader> decode(std::span<const std::byte, frame_header_size> bytes) {
+Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header) {
   const auto type = get<std::uint8_t>(bytes, 4);
   if (type < static_cast<std::uint8_t>(FrameType::hello) ||
       type > static_cast<std::uint8_t>(FrameType::go_away)) {
     return Error(Code::invalid_argument, "no corolane frame: its type is " + std::to_string(type));
   }
-  FrameHeader header{.payload_size = get<std::uint32_t>(bytes, 0),
-                     .type = static_cast<FrameType>(type),
-                     .code = get<std::uint8_t>(bytes, 5),
-                     .maybe_executed = (get<std::uint8_t>(bytes, 6) & flag_maybe_executed) != 0,
-                     .call_id = get<std::uint64_t>(bytes, 8),
-                     .method_id = get<std::uint64_t>(bytes, 16),
-                     .time = get<std::uint32_t>(bytes, 24),
-                     .extension_size = get<std::uint32_t>(bytes, 28)};
+  header = {.payload_size = get<std::uint32_t>(bytes, 0),
+            .type = static_cast<FrameType>(type),
+            .code = get<std::uint8_t>(bytes, 5),
+            .maybe_executed = (get<std::uint8_t>(bytes, 6) & flag_maybe_executed) != 0,
+            .call_id = get<std::uint64_t>(bytes, 8),
+            .method_id = get<std::uint64_t>(bytes, 16),
+            .time = get<std::uint32_t>(bytes, 24),
+            .extension_size = get<std::uint32_t>(bytes, 28)};
   if (header.extension_size > header.payload_size) {
     return Error(Code::invalid_argument,
                  "no corolane frame: an extension of " + std::to_string(header.extension_size) +
                      " bytes in a payload of " + std::to_string(header.payload_size));
   }
-  return header;
+  return {};
 }
 
 void FrameDecoder::feed(std::span<const std::byte> bytes) {
@@ -86,14 +86,15 @@ Result<bool> FrameDecoder::next(Frame& frame) {
   const bool in_pieces = !partial_.empty() || input_.size() < frame_header_size;
   if (in_pieces && !complete_to(frame_header_size)) return false;
   const std::byte* const begin = in_pieces ? partial_.data() : input_.data();
-  auto header = decode(std::span<const std::byte, frame_header_size>(begin, frame_header_size));
-  if (!header) return header.error();
-  if (header->payload_size > payload_size_max_) {
-    return Error(Code::resource_exhausted, "a frame of " + std::to_string(header->payload_size) +
+  FrameHeader& header = frame.header;
+  const std::span<const std::byte, frame_header_size> header_bytes(begin, frame_header_size);
+  if (auto decoded = decode(header_bytes, header); !decoded) return decoded.error();
+  if (header.payload_size > payload_size_max_) {
+    return Error(Code::resource_exhausted, "a frame of " + std::to_string(header.payload_size) +
                                                " bytes is above the limit of " +
                                                std::to_string(payload_size_max_));
   }
-  const std::size_t frame_size = frame_header_size + header->payload_size;
+  const std::size_t frame_size = frame_header_size + header.payload_size;
   if (in_pieces || input_.size() < frame_size) {
     if (!complete_to(frame_size)) return false;
     partial_done_ = true;
@@ -102,9 +103,8 @@ Result<bool> FrameDecoder::next(Frame& frame) {
       (partial_done_ ? std::span<const std::byte>(partial_) : input_.first(frame_size))
           .subspan(frame_header_size);
   if (!partial_done_) input_ = input_.subspan(frame_size);
-  frame = {.header = *header,
-           .extension = payload.first(header->extension_size),
-           .message = payload.subspan(header->extension_size)};
+  frame.extension = payload.first(header.extension_size);
+  frame.message = payload.subspan(header.extension_size);
   return true;
 }
 

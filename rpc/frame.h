@@ -77,7 +77,7 @@ inline constexpr std::size_t kept_buffer_bytes = 64 * 1024;
 void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out);
 
 // Fails with invalid_argument when type, code or sizes make no sense.
-Result<FrameHeader> decode(std::span<const std::byte, frame_header_size> bytes);
+Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header);
 
 // What methods are called on the wire: the 64-bit FNV-1a hash of "package.Service/Method"
 // (draft-eastlake-fnv). A server refuses two methods with the same hash.

@@ -33,6 +33,10 @@ class ByteBuffer {
     return {memory_.get() + end_, count};
   }
   void commit(std::size_t count) { end_ += count; }
+  // Whether `bytes` lie where room() said, and only need to be committed.
+  bool has_room_at(std::span<const std::byte> bytes) const {
+    return bytes.data() == memory_.get() + end_ && bytes.size() <= capacity_ - end_;
+  }
 
   void append(std::span<const std::byte> bytes) {
     if (bytes.empty()) return;

@@ -48,6 +48,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
   Result<void> try_write(std::span<const std::byte> bytes) override;
+  std::span<std::byte> room_to_write(std::size_t size) override;
   Result<void> flush(Deadline deadline) override;
   void finish_writing() override;
   void close() override;
@@ -105,34 +106,35 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   // What the peer is known to have, over all the stream's life.
   std::int64_t acknowledged_count() const;
 
+  // Ordered by how often they are touched: an idle connection has none of it in the cache when a
+  // message comes, and each line counts.
   EventLoop::Impl& loop_;
-  const StreamOptions options_;
   SocketHandle* socket_;  // Null once it is released.
-  Endpoint peer_;
-  Endpoint local_;
-  std::optional<Error> failure_;  // Closed, broken, or at least of no use for writing.
-  bool closed_ = false;           // By close(): the sink is to hear no more.
-  CallCount calls_;
-  coroutine::WaitQueue connected_{"connect"};
-  int connect_status_ = 0;
-
   ReadSink* sink_ = nullptr;
-  coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
-  ByteBuffer early_;                              // Read before anybody asked for it.
+  std::optional<Error> failure_;  // Closed, broken, or at least of no use for writing.
+  std::uint64_t read_turn_ = 0;   // In which the sink was given something.
+  bool closed_ = false;           // By close(): the sink is to hear no more.
   bool reading_ = false;
-  bool paused_ = false;          // By pause_reading().
-  std::uint64_t read_turn_ = 0;  // In which the sink was given something.
+  bool paused_ = false;  // By pause_reading().
   bool read_ended_ = false;
-
-  ByteBuffer output_;                 // Behind what the socket is sending already.
-  std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
-  std::int64_t acknowledged_at_check_ = 0;
-  int stalled_check_count_ = 0;
+  bool sending_ = false;                          // libuv waits until the peer takes more.
+  bool finishing_ = false;                        // finish_writing() was called,
+  bool finished_ = false;                         // and the peer will be told after the output.
+  ByteBuffer output_;                             // Behind what the socket is sending already.
+  std::uint64_t appended_count_ = 0;              // Bytes, over all its life.
+  ByteBuffer early_;                              // Read before anybody asked for it.
+  coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
   coroutine::WaitQueue writable_{"room for output"};
   coroutine::WaitQueue flushed_{"stream flush"};
-  bool sending_ = false;    // libuv waits until the peer takes more.
-  bool finishing_ = false;  // finish_writing() was called,
-  bool finished_ = false;   // and the peer will be told after the output.
+  const StreamOptions options_;
+  CallCount calls_;
+
+  std::int64_t acknowledged_at_check_ = 0;
+  int stalled_check_count_ = 0;
+  int connect_status_ = 0;
+  coroutine::WaitQueue connected_{"connect"};
+  Endpoint peer_;
+  Endpoint local_;
 };
 
 }  // namespace corolane::net::detail

@@ -21,16 +21,11 @@ constexpr std::size_t small_reply_bytes = 4 * 1024;
 // How long a peer may take to read why it is closed.
 constexpr Duration leave_time_max = 1s;
 
-// The bytes of one frame, in a buffer that the thread's next frame reuses.
-std::span<std::byte> begin_frame(const FrameHeader& header) {
-  thread_local std::vector<std::byte> buffer;
-  const std::size_t size = frame_header_size + header.payload_size;
-  if (size <= kept_buffer_bytes && buffer.size() > kept_buffer_bytes) {
-    std::vector<std::byte>().swap(buffer);
-  }
-  if (buffer.size() < size) buffer.resize(size);
-  encode(header, std::span<std::byte, frame_header_size>(buffer.data(), frame_header_size));
-  return std::span(buffer).first(size);
+// A frame where `stream` wants it, with its header.
+std::span<std::byte> begin_frame(net::Stream& stream, const FrameHeader& header) {
+  const std::span<std::byte> frame = stream.room_to_write(frame_header_size + header.payload_size);
+  encode(header, frame.first<frame_header_size>());
+  return frame;
 }
 
 // An empty text may be at no address, from which memcpy() would not take even nothing.
@@ -38,9 +33,10 @@ void put_behind_header(std::span<std::byte> frame, std::string_view text) {
   if (!text.empty()) std::memcpy(frame.data() + frame_header_size, text.data(), text.size());
 }
 
-std::span<const std::byte> text_frame(FrameHeader header, std::string_view text) {
+std::span<const std::byte> text_frame(net::Stream& stream, FrameHeader&& header,
+                                      std::string_view text) {
   header.payload_size = static_cast<std::uint32_t>(text.size());
-  const std::span<std::byte> bytes = begin_frame(header);
+  const std::span<std::byte> bytes = begin_frame(stream, header);
   put_behind_header(bytes, text);
   return bytes;
 }
@@ -67,18 +63,18 @@ void Connection::start() {
   stream_->set_read_sink(*this);
 }
 
-Result<void> Connection::send(FrameHeader header, const google::protobuf::MessageLite& message,
+Result<void> Connection::send(FrameHeader&& header, const google::protobuf::MessageLite& message,
                               Deadline deadline, std::string_view extension) {
-  auto frame = make_frame(header, message, extension);
+  auto frame = make_frame(std::move(header), message, extension);
   if (!frame) return frame.error();
   sent_bytes_ += frame->size();
   return stream_->write_all(*frame, deadline);
 }
 
-Result<void> Connection::send_reply(FrameHeader header,
+Result<void> Connection::send_reply(FrameHeader&& header,
                                     const google::protobuf::MessageLite& message,
                                     Deadline deadline) {
-  auto frame = make_frame(header, message, "");
+  auto frame = make_frame(std::move(header), message, "");
   if (!frame) return frame.error();
   sent_bytes_ += frame->size();
   const bool is_small = frame->size() <= small_reply_bytes;
@@ -86,7 +82,8 @@ Result<void> Connection::send_reply(FrameHeader header,
 }
 
 Result<std::span<const std::byte>> Connection::make_frame(
-    FrameHeader header, const google::protobuf::MessageLite& message, std::string_view extension) {
+    FrameHeader&& header, const google::protobuf::MessageLite& message,
+    std::string_view extension) {
   const std::size_t size = message.ByteSizeLong() + extension.size();
   // Both sides refuse far less: this keeps the sum within its 32 bits.
   if (size > (std::size_t{1} << 30)) {
@@ -95,21 +92,21 @@ Result<std::span<const std::byte>> Connection::make_frame(
   }
   header.payload_size = static_cast<std::uint32_t>(size);
   header.extension_size = static_cast<std::uint32_t>(extension.size());
-  const std::span<std::byte> bytes = begin_frame(header);
+  const std::span<std::byte> bytes = begin_frame(*stream_, header);
   put_behind_header(bytes, extension);
   message.SerializeWithCachedSizesToArray(
       reinterpret_cast<std::uint8_t*>(bytes.data() + frame_header_size + extension.size()));
   return bytes;
 }
 
-Result<void> Connection::send_text(FrameHeader header, std::string_view text, Deadline deadline) {
+Result<void> Connection::send_text(FrameHeader&& header, std::string_view text, Deadline deadline) {
   sent_bytes_ += frame_header_size + text.size();
-  return stream_->write_all(text_frame(header, text), deadline);
+  return stream_->write_all(text_frame(*stream_, std::move(header), text), deadline);
 }
 
-void Connection::send_text(FrameHeader header, std::string_view text) {
+void Connection::send_text(FrameHeader&& header, std::string_view text) {
   sent_bytes_ += frame_header_size + text.size();
-  const auto written = stream_->try_write(text_frame(header, text));
+  const auto written = stream_->try_write(text_frame(*stream_, std::move(header), text));
   if (!written && written.error().code() == Code::resource_exhausted) {
     break_off(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
   }

@@ -40,17 +40,17 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // Sends a frame with a message, and an extension before it. Suspends while the peer takes
   // nothing; needs a task. Fails as net::Stream::write_all() does, or with resource_exhausted and
   // nothing sent when the message is above 1 GiB.
-  Result<void> send(FrameHeader header, const google::protobuf::MessageLite& message,
+  Result<void> send(FrameHeader&& header, const google::protobuf::MessageLite& message,
                     Deadline deadline, std::string_view extension = {});
   // The same for the one reply of a call, with which its handler ends: suspends only for a large
   // one. Of a small one a deadline_exceeded says that it waits for the peer, and no more.
-  Result<void> send_reply(FrameHeader header, const google::protobuf::MessageLite& message,
+  Result<void> send_reply(FrameHeader&& header, const google::protobuf::MessageLite& message,
                           Deadline deadline);
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.
-  Result<void> send_text(FrameHeader header, std::string_view text, Deadline deadline);
+  Result<void> send_text(FrameHeader&& header, std::string_view text, Deadline deadline);
   // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
   // closed.
-  void send_text(FrameHeader header, std::string_view text);
+  void send_text(FrameHeader&& header, std::string_view text);
 
   // Ends it: on_lost() at once; unless that calls close(), as a client's does, the peer is told
   // why, and closed once it has read that, at the latest after a second.
@@ -87,10 +87,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
-  // In memory that the next frame of this thread reuses.
-  static Result<std::span<const std::byte>> make_frame(FrameHeader header,
-                                                       const google::protobuf::MessageLite& message,
-                                                       std::string_view extension);
+  // In room of the stream, to be written at once.
+  Result<std::span<const std::byte>> make_frame(FrameHeader&& header,
+                                                const google::protobuf::MessageLite& message,
+                                                std::string_view extension);
   Result<void> handle(const Frame& frame);
   Result<void> handle_first(const Frame& frame);
   void on_time();

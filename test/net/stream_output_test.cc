@@ -34,6 +34,42 @@ TEST(StreamOutputTest, OutputOfOneTurnLeavesInOneWrite) {
   });
 }
 
+// As those do who make what they write.
+void put(std::span<std::byte> room, std::string_view text) {
+  ASSERT_EQ(room.size(), text.size());
+  std::ranges::copy(bytes_of(text), room.begin());
+}
+
+TEST(StreamOutputTest, WhatIsMadeInItsRoomLeavesInOrderWithTheRest) {
+  run_on_real_loop([](RealLoop& real) {
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    Stream& client = *pair->client;
+    std::string expected;
+    for (int round = 0; round < 2'000; ++round) {
+      const std::string made = "made " + std::to_string(round) + ", ";
+      const std::string copied = "copied " + std::to_string(round) + ", ";
+      const auto room = client.room_to_write(made.size());
+      put(room, made);
+      EXPECT_TRUE(round % 2 == 0 ? client.try_write(room) : client.write_all(room, soon()));
+      EXPECT_TRUE(client.try_write(bytes_of(copied)));
+      expected += made + copied;
+    }
+    EXPECT_EQ(read_exactly(*pair->server, expected.size()).value_or(""), expected);
+  });
+}
+
+TEST(StreamOutputTest, RoomIsThereForAStreamThatIsGone) {
+  run_on_real_loop([](RealLoop& real) {
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    pair->client->close();
+    const auto room = pair->client->room_to_write(100'000);
+    put(room, std::string(100'000, 'x'));
+    EXPECT_THAT(pair->client->try_write(room), fails_with(Code::unavailable));
+  });
+}
+
 TEST(StreamOutputTest, WritersAboveTheHighWaterMarkWaitUntilThePeerReads) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network, {.output_bytes_max = 1000});

@@ -57,7 +57,8 @@ class ReflectionTest : public testing::Test {
   Server server_{network_};
   const Method method_{.full_name = "test", .id = 1, .timeout = {}, .stack_size_bytes = 0};
   const ListServicesRequest request_;
-  Context context_{method_, request_, {}};
+  const Context::Facts facts_;
+  Context context_{method_, request_, facts_};
 };
 
 TEST_F(ReflectionTest, ServicesAreListedByNameWithTheirMethodsAndTypes) {

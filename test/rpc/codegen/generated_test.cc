@@ -118,7 +118,8 @@ WriteNoteRequest write_request(const std::string& text) {
 class GeneratedTest : public testing::Test {
  protected:
   Result<void> invoke(const rpc::Method& method, const google::protobuf::Message& request) {
-    rpc::Context context(method, request, {});
+    const rpc::Context::Facts facts;
+    rpc::Context context(method, request, facts);
     return method.invoke(notebook_, request, context, kept_);
   }
 

@@ -1,0 +1,20 @@
+#include "net/stream.h"
+
+#include <vector>
+
+namespace corolane::net {
+namespace {
+
+// What the room of a thread's streams keeps for the next message; more is given back.
+constexpr std::size_t kept_bytes = 64 * 1024;
+
+}  // namespace
+
+std::span<std::byte> Stream::room_to_write(std::size_t size) {
+  thread_local std::vector<std::byte> room;
+  if (size <= kept_bytes && room.size() > kept_bytes) std::vector<std::byte>().swap(room);
+  if (room.size() < size) room.resize(size);
+  return std::span(room).first(size);
+}
+
+}  // namespace corolane::net
