@@ -25,8 +25,13 @@ namespace {
 // notice: the number of switches in it follows their cost to stay between these.
 constexpr Duration turn_min = std::chrono::microseconds(50);
 constexpr Duration turn_max = std::chrono::microseconds(200);
-constexpr std::uint32_t turn_budget_min = 16;
 constexpr std::uint32_t turn_budget_max = 4096;
+// Long ones are fewer, but not below this: a poll, and what it sends to as many peers as have been
+// answered or refused meanwhile, would cost a tenth of a busy thread.
+constexpr std::uint32_t turn_budget_few = 32;
+// Only where so few take so long are they fewer still.
+constexpr Duration turn_long = std::chrono::milliseconds(8);
+constexpr std::uint32_t turn_budget_min = 4;
 
 constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
 
@@ -254,8 +259,12 @@ void Scheduler::run_next_strand() {
 }
 
 void Scheduler::adapt_turn_budget(Duration turn) {
-  if (turn < turn_min) turn_budget_ = std::min(turn_budget_ * 2, turn_budget_max);
-  if (turn > turn_max) turn_budget_ = std::max(turn_budget_ / 2, turn_budget_min);
+  const bool is_few = turn_budget_ <= turn_budget_few;
+  if (turn < turn_min || (turn_budget_ < turn_budget_few && turn < turn_long / 4)) {
+    turn_budget_ = std::min(turn_budget_ * 2, turn_budget_max);
+  } else if (turn > (is_few ? turn_long : turn_max)) {
+    turn_budget_ = std::max(turn_budget_ / 2, is_few ? turn_budget_min : turn_budget_few);
+  }
 }
 
 void Scheduler::report_deadlock() const {

@@ -88,24 +88,48 @@ TEST(SchedulerTest, TasksHandOverToOneAnotherWithoutTheLoop) {
   EXPECT_LT(scheduler.statistics().turn_count, 20u);
 }
 
-// A millisecond later at each look.
+// Some time later at each look, of which a turn takes one.
 class HurryingTime final : public EventSource {
  public:
-  TimePoint now() const override { return time_ += 1ms; }
+  explicit HurryingTime(Duration first_step) : step(first_step) {}
+  TimePoint now() const override { return time_ += step; }
   bool wait(Deadline) override { return true; }
   void wake() override {}
+
+  Duration step;
 
  private:
   mutable TimePoint time_;
 };
 
+void yield_often(int count) {
+  for (int turn = 0; turn < count; ++turn) EXPECT_TRUE(yield());
+}
+
 TEST(SchedulerTest, TheLoopLooksOftenWhenItsTurnsTakeLong) {
-  HurryingTime time;
+  HurryingTime time(1ms);
   Scheduler scheduler(time);
-  EXPECT_TRUE(scheduler.run("main", [] {
-    for (int turn = 0; turn < 10'000; ++turn) EXPECT_TRUE(yield());
+  EXPECT_TRUE(scheduler.run("main", [] { yield_often(10'000); }));
+  EXPECT_GT(scheduler.statistics().turn_count, 10'000u / 40);
+  EXPECT_LT(scheduler.statistics().turn_count, 10'000u / 30);
+}
+
+TEST(SchedulerTest, FewSwitchesThatTakeVeryLongAreFewerStillUntilTheyDoNot) {
+  HurryingTime time(10ms);
+  Scheduler scheduler(time);
+  const auto turn_count = [&] { return scheduler.statistics().turn_count; };
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    yield_often(10'000);
+    EXPECT_GT(turn_count(), 10'000u / 5);
+    time.step = 1ms;
+    std::uint64_t before = turn_count();
+    yield_often(10'000);
+    EXPECT_LT(turn_count() - before, 10'000u / 30);
+    time.step = 1us;
+    before = turn_count();
+    yield_often(10'000);
+    EXPECT_LT(turn_count() - before, 20u);
   }));
-  EXPECT_GT(scheduler.statistics().turn_count, 10'000u / 32);
 }
 
 // A source that, when the scheduler waits, makes tasks ready in two batches and lets the first run.
@@ -167,7 +191,7 @@ struct EndlessWork {
 };
 
 TEST(SchedulerTest, WorkThatAlwaysPostsItselfKeepsNobodyFromTimers) {
-  HurryingTime time;
+  HurryingTime time(1ms);
   Scheduler scheduler(time);
   EndlessWork work;
   EXPECT_TRUE(scheduler.run("main", [&] {
