@@ -33,6 +33,10 @@ constexpr std::uint32_t turn_budget_few = 32;
 constexpr Duration turn_long = std::chrono::milliseconds(8);
 constexpr std::uint32_t turn_budget_min = 4;
 
+// Ten thousand connections that came together may run into their timeout together. After so long
+// their timers leave the turn to others, and go on in the next one.
+constexpr Duration firing_max = std::chrono::microseconds(25);
+
 constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_cycles) {
@@ -195,7 +199,10 @@ Scheduler::Statistics Scheduler::statistics() const {
 void Scheduler::turn() {
   ++statistics_.turn_count;
   run_posted();
-  timers_.advance(turn_time_);
+  timers_.collect_due(turn_time_);
+  for (std::size_t count = 1; timers_.fire_due(count); count *= 2) {
+    if (source_.now() - turn_time_ > firing_max) break;
+  }
   run_ready();
 }
 

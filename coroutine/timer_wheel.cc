@@ -17,9 +17,18 @@ TimerWheel::TimerWheel(TimePoint start) : tick_(tick_of(start)) {}
 
 TimerWheel::~TimerWheel() { check(armed_count_ == 0, "no timer outlives its wheel"); }
 
-void TimerWheel::advance(TimePoint time) {
+bool TimerWheel::fire_due(std::size_t count_max) {
+  for (std::size_t count = 0; count < count_max && !due_.empty(); ++count) {
+    Timer& timer = due_.pop_front();
+    timer.wheel_ = nullptr;
+    --armed_count_;
+    timer.callback_(timer);
+  }
+  return !due_.empty();
+}
+
+void TimerWheel::collect_due(TimePoint time) {
   const std::uint64_t target = tick_of(time);
-  Slot due;
   for (std::uint64_t tick = next_tick(); tick <= target; tick = next_tick()) {
     tick_ = tick;
     cascade(tick);
@@ -27,21 +36,16 @@ void TimerWheel::advance(TimePoint time) {
     slot.for_each([&](Timer& timer) {
       if (timer.time_ > time) return;
       timer.unlink();
-      due.push_back(timer);
+      due_.push_back(timer);
     });
     if (!slot.empty()) break;  // The rest of the present slot is not due yet.
     occupied_[0] &= ~(std::uint64_t{1} << (tick % slot_count));
   }
   tick_ = std::max(tick_, target);
-  while (!due.empty()) {
-    Timer& timer = due.pop_front();
-    timer.wheel_ = nullptr;
-    --armed_count_;
-    timer.callback_(timer);
-  }
 }
 
 Deadline TimerWheel::next() const {
+  if (!due_.empty()) return Deadline::passed();
   const std::uint64_t tick = next_tick();
   if (tick == no_tick) return Deadline::never();
   const Slot& slot = slots_[0][tick % slot_count];

@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/detail/list.h"
@@ -60,8 +61,16 @@ class TimerWheel {
   void arm(Timer& timer, Deadline deadline);
 
   // Fires every timer that is due at `time`, each disarmed before its callback, which may arm and
-  // cancel any timer. `time` never falls.
-  void advance(TimePoint time);
+  // cancel any timer: one that it arms fires at the next advance() at the earliest. `time` never
+  // falls.
+  void advance(TimePoint time) {
+    collect_due(time);
+    fire_due(std::numeric_limits<std::size_t>::max());
+  }
+  // The same in pieces: finds what is due, behind what was found before; and fires the first
+  // `count_max` of it. True when there is more.
+  void collect_due(TimePoint time);
+  bool fire_due(std::size_t count_max);
 
   // When advance() should be called next: never later than the earliest timer.
   Deadline next() const;
@@ -87,7 +96,8 @@ class TimerWheel {
   // The first tick at which a slot that has timers begins; the largest value when there is none.
   std::uint64_t next_tick() const;
 
-  std::uint64_t tick_;  // Everything before it has fired.
+  std::uint64_t tick_;  // Everything before it has fired, or is due.
+  Slot due_;
   std::size_t armed_count_ = 0;
   // A bit per slot that may have timers: cleared when somebody looks, so that cancelling does not
   // have to know the slot.

@@ -132,6 +132,26 @@ TEST(SchedulerTest, FewSwitchesThatTakeVeryLongAreFewerStillUntilTheyDoNot) {
   }));
 }
 
+TEST(SchedulerTest, ManyTimersThatAreDueTogetherFireOverSeveralTurns) {
+  HurryingTime time(30us);
+  Scheduler scheduler(time);
+  std::uint64_t first_turn = 0;
+  std::uint64_t last_turn = 0;
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    TaskGroup group;
+    const Deadline together = Deadline::after(100ms);
+    for (int count = 0; count < 1'000; ++count) {
+      EXPECT_TRUE(group.spawn("sleeper", [&] {
+        EXPECT_TRUE(sleep_until(together));
+        last_turn = scheduler.statistics().turn_count;
+        if (first_turn == 0) first_turn = last_turn;
+      }));
+    }
+    EXPECT_TRUE(group.join());
+  }));
+  EXPECT_GT(last_turn - first_turn, 1'000u / 50);
+}
+
 // A source that, when the scheduler waits, makes tasks ready in two batches and lets the first run.
 class BatchingTime final : public VirtualTime {
  public:

@@ -115,6 +115,25 @@ TEST_F(TimerWheelTest, ACallbackMayArmItsOwnTimerAgain) {
   EXPECT_EQ(wheel_.armed_count(), 0u);
 }
 
+TEST_F(TimerWheelTest, WhatIsDueMayFireInPieces) {
+  Alarm third(rung_, 3);
+  for (Alarm* const alarm : {&first_, &second_, &third}) {
+    wheel_.arm(*alarm, Deadline::at(start + 1s));
+  }
+  wheel_.collect_due(start + 1s);
+  EXPECT_TRUE(wheel_.fire_due(1));
+  EXPECT_EQ(rung_, Order({1}));
+  EXPECT_EQ(wheel_.armed_count(), 2u);
+  EXPECT_EQ(wheel_.next(), Deadline::passed());
+  wheel_.arm(first_, Deadline::at(start + 1s));  // Behind them, at the next advance.
+  second_.cancel();
+  EXPECT_FALSE(wheel_.fire_due(2));
+  EXPECT_EQ(rung_, Order({1, 3}));
+  wheel_.advance(start + 2s);
+  EXPECT_EQ(rung_, Order({1, 3, 1}));
+  EXPECT_TRUE(wheel_.next().is_never());
+}
+
 TEST_F(TimerWheelTest, ACallbackMayCancelATimerThatIsDueWithIt) {
   first_.then = [&] { second_.cancel(); };
   wheel_.arm(first_, Deadline::at(start + 1s));
