@@ -17,6 +17,10 @@
 namespace corolane::net::detail {
 namespace {
 
+// A new connection costs as much as some dozens of small requests: so few at a time keep those that
+// are there from waiting for a flood of others.
+constexpr int accepted_per_turn_max = 4;
+
 // accept() reports what happened to a connection in the backlog: its trouble, not the listener's.
 bool is_of_connection(int error) {
   switch (error) {
@@ -99,10 +103,18 @@ Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
   // A full backlog starves nobody: the tasks that are ready come first.
   if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(action());
   while (descriptor_ >= 0) {
+    if (std::exchange(accept_turn_, loop_.turn_count) != loop_.turn_count) accepted_in_turn_ = 0;
+    if (accepted_in_turn_ == accepted_per_turn_max) {
+      if (auto waited = wait_for_connection(deadline); !waited) {
+        return std::move(waited.error()).with_context(action());
+      }
+      continue;
+    }
     SocketAddress peer;
     const int accepted =
         ::accept4(descriptor_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (accepted >= 0) {
+      ++accepted_in_turn_;
       const auto transport =
           is_unix(local_) ? SocketStream::Transport::unix_socket : SocketStream::Transport::tcp;
       auto stream = std::make_unique<SocketStream>(loop_, transport, stream_options_);
@@ -114,21 +126,22 @@ Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
     const int error = errno;
     if (is_of_connection(error)) continue;
     if (error != EAGAIN) return uv_error(-error, action());
-    start_watching();
-    if (auto waited = connections_.wait_or_fail(deadline); !waited) {
+    if (auto waited = wait_for_connection(deadline); !waited) {
       return std::move(waited.error()).with_context(action());
     }
   }
   return Error(Code::unavailable, action() + ": closed");
 }
 
-void SocketListener::start_watching() {
-  if (watching_) return;
-  watching_ = true;
-  uv_poll_start(&watch_->handle, UV_READABLE, [](uv_poll_t* handle, int, int) {
-    auto* const owner = static_cast<Watch*>(handle->data)->owner;
-    if (owner != nullptr) owner->on_connection();
-  });
+// Until the next turn of the loop in which there is one.
+Result<void> SocketListener::wait_for_connection(Deadline deadline) {
+  if (!std::exchange(watching_, true)) {
+    uv_poll_start(&watch_->handle, UV_READABLE, [](uv_poll_t* handle, int, int) {
+      auto* const owner = static_cast<Watch*>(handle->data)->owner;
+      if (owner != nullptr) owner->on_connection();
+    });
+  }
+  return connections_.wait_or_fail(deadline);
 }
 
 void SocketListener::on_connection() {

@@ -5,6 +5,7 @@
 // says when to look (uv_poll).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +38,7 @@ class SocketListener final : public Listener {
 
   Result<void> bind_and_listen(const SocketAddress& address, int backlog);
   Result<void> set_options(const std::string& action);
-  void start_watching();
+  Result<void> wait_for_connection(Deadline deadline);
   void on_connection();
 
   EventLoop::Impl& loop_;
@@ -47,6 +48,8 @@ class SocketListener final : public Listener {
   std::optional<SocketFile> file_;  // Of a Unix socket that has a path.
   Watch* watch_ = nullptr;
   bool watching_ = false;
+  std::uint64_t accept_turn_ = 0;  // Of the loop, in which it has accepted
+  int accepted_in_turn_ = 0;       // so many.
   CallCount calls_;
   coroutine::WaitQueue connections_{"accept"};
 };
