@@ -1,6 +1,7 @@
 // The abusers are processes of their own, because the limit of descriptors is one of a process.
 #include "test/bench/network/abuse.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -24,6 +25,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t half_open_process_count = 2;
 constexpr std::size_t half_open_per_process = 10'000;
 constexpr std::size_t never_reading_count = 1'000;
+constexpr int send_buffer_bytes = 64 * 1024;
 // Until the sockets of those that never read have taken nothing for so long: a server needs time
 // for what they sent so far.
 constexpr auto stuck_time = 1s;
@@ -79,7 +81,12 @@ int never_read(std::uint16_t port) {
   append_rpc_hello(hello);
   while (talkers.size() < never_reading_count) {
     auto socket = connect_to_loopback(port, 4);
-    if (!socket || !write_now(socket->number(), hello)) return EXIT_FAILURE;
+    if (!socket) return EXIT_FAILURE;
+    // Its kernel is the server's as well: with megabytes in each of these buffers it is out of
+    // memory for sockets, and drops what anybody sends.
+    const int bytes = send_buffer_bytes;
+    setsockopt(socket->number(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (!write_now(socket->number(), hello)) return EXIT_FAILURE;
     talkers.push_back({.socket = std::move(*socket), .sent_count = 0});
   }
   const Clock::time_point start = Clock::now();
