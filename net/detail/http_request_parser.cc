@@ -24,6 +24,8 @@ class Parser final : public http::basic_parser<true> {
   // Its coding of the body is none that we know.
   bool has_unknown_coding() const { return has_unknown_coding_; }
   bool has_old_coding() const { return has_coding_ && is_old_; }
+  // None at all, or two that could be told apart by two readers (RFC 9112, 3.2).
+  bool has_wrong_host() const { return host_count_ > 1 || (host_count_ == 0 && !is_old_); }
   bool expects_continue = false;
 
  private:
@@ -45,6 +47,8 @@ class Parser final : public http::basic_parser<true> {
       has_unknown_coding_ = has_unknown_coding_ || !is_same_name(view(value), "chunked");
     } else if (field == http::field::expect) {
       expects_continue = is_same_name(view(value), "100-continue");
+    } else if (field == http::field::host) {
+      ++host_count_;
     }
     request_.headers.add(view(name), view(value));
   }
@@ -66,6 +70,7 @@ class Parser final : public http::basic_parser<true> {
 
   HttpRequest& request_;
   bool is_old_ = false;
+  int host_count_ = 0;
   bool has_coding_ = false;
   bool has_unknown_coding_ = false;
 };
@@ -132,6 +137,7 @@ bool HttpRequestParser::advance(std::span<const std::byte>& bytes) {
   // Where a body ends that is coded in a way unknown to HTTP/1.1 or to its peer, two readers may
   // disagree, and one of them take its end for the next request (RFC 9112, 6.1 and 6.3).
   if (parser.is_header_done() && parser.has_old_coding()) refuse(400);
+  if (parser.is_header_done() && parser.has_wrong_host()) refuse(400);
   if (parser.is_header_done() && parser.has_unknown_coding()) refuse(501);
   if (state_ == State::needs_more && parser.is_done()) {
     state_ = State::is_done;

@@ -111,10 +111,11 @@ TEST(HttpServerTest, AnswersRequestsOfOneConnectionOneAfterTheOther) {
 
 TEST(HttpServerTest, AnswersPipelinedRequestsInOrder) {
   const std::string answer = answer_to(
-      "GET /1 HTTP/1.1\r\n\r\n"
-      "POST /2 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"
-      "POST /3 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n"
-      "GET /4 HTTP/1.1\r\nConnection: close\r\n\r\n");
+      "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"
+      "POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"
+      "POST /3 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n"
+      "GET /4 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   const auto first = answer.find("GET /1 []");
   const auto second = answer.find("POST /2 [abc]");
   const auto third = answer.find("POST /3 [def]");
@@ -134,8 +135,9 @@ TEST(HttpServerTest, ReadsARequestThatComesByteByByte) {
 
 TEST(HttpServerTest, ReadsALargeBody) {
   const std::string body(1024 * 1024, 'b');
-  const std::string answer = answer_to("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: " +
-                                       std::to_string(body.size()) + "\r\n\r\n" + body);
+  const std::string answer =
+      answer_to("POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
   EXPECT_TRUE(answer.ends_with("POST / [" + body + "]"));
 }
 
@@ -143,7 +145,7 @@ TEST(HttpServerTest, InvitesABodyThatWaitsForIt) {
   Served served;
   Stream& client = *served.client;
   EXPECT_TRUE(send_text(client,
-                        "POST / HTTP/1.1\r\nExpect: 100-continue\r\n"
+                        "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
                         "Content-Length: 2\r\nConnection: close\r\n\r\n"));
   EXPECT_EQ(read_exactly(client, 25).value_or(""), "HTTP/1.1 100 Continue\r\n\r\n");
   EXPECT_TRUE(send_text(client, "ok"));
@@ -151,13 +153,15 @@ TEST(HttpServerTest, InvitesABodyThatWaitsForIt) {
 }
 
 TEST(HttpServerTest, HeadIsAnsweredWithoutABody) {
-  const std::string answer = answer_to("HEAD /hello HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string answer =
+      answer_to("HEAD /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Content-Length: 14\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
 }
 
 TEST(HttpServerTest, AStatusWithoutBodyHasNone) {
-  const std::string answer = answer_to("GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string answer =
+      answer_to("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(answer, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
 }
 
@@ -167,13 +171,15 @@ TEST(HttpServerTest, OldPeersGetOneAnswerAndTheEnd) {
 }
 
 TEST(HttpServerTest, AnExceptionOfTheHandlerIsA500AndKeptSecret) {
-  const std::string answer = answer_to("GET /throw HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string answer =
+      answer_to("GET /throw HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n"));
   EXPECT_THAT(answer, Not(HasSubstr("secret")));
 }
 
 TEST(HttpServerTest, AHandlerCannotBreakOutOfAHeader) {
-  const std::string answer = answer_to("GET /split HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string answer =
+      answer_to("GET /split HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n"));
   EXPECT_THAT(answer, Not(HasSubstr("evil")));
 }
@@ -181,16 +187,17 @@ TEST(HttpServerTest, AHandlerCannotBreakOutOfAHeader) {
 TEST(HttpServerTest, AStatusThatIsNoneOfHttpIsA500) {
   for (const char* const status : {"0", "5", "99", "1000"}) {
     const std::string answer = answer_to(std::string("GET /status?is=") + status +
-                                         " HTTP/1.1\r\nConnection: close\r\n\r\n");
+                                         " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n")) << status;
   }
 }
 
 TEST(HttpServerTest, GarbageIsA400AndTheEnd) {
   for (const char* garbage :
-       {"\x16\x03\x01 this is TLS\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"}) {
+       {"\x16\x03\x01 this is TLS\r\n\r\n", "GET\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"}) {
     const std::string answer = answer_to(garbage);
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 Bad Request\r\n")) << garbage;
     EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
@@ -208,10 +215,10 @@ TEST(HttpServerTest, AnOversizedHeaderIsA431) {
   const std::string whole(1000, 'x');
   const std::string half(500, 'x');
   const std::vector<std::string> requests = {
-      "GET /" + whole + " HTTP/1.1\r\n\r\n",
-      "GET / HTTP/1.1\r\nX-Long: " + whole + "\r\n\r\n",
-      "GET /" + half + " HTTP/1.1\r\nX-Long: " + half + "\r\n\r\n",
-      "GET / HTTP/1.1\r\nX-Endless: " + whole,
+      "GET /" + whole + " HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: h\r\nX-Long: " + whole + "\r\n\r\n",
+      "GET /" + half + " HTTP/1.1\r\nHost: h\r\nX-Long: " + half + "\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: h\r\nX-Endless: " + whole,
   };
   for (const std::string& request : requests) {
     EXPECT_THAT(answer_to(request, {.header_bytes_max = 1000}),
@@ -220,7 +227,7 @@ TEST(HttpServerTest, AnOversizedHeaderIsA431) {
 }
 
 TEST(HttpServerTest, AHeaderAtItsLimitIsFine) {
-  const std::string begin = "GET / HTTP/1.1\r\nConnection: close\r\nX-Long: ";
+  const std::string begin = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Long: ";
   const std::string request = begin + std::string(1000 - begin.size() - 4, 'x') + "\r\n\r\n";
   ASSERT_EQ(request.size(), 1000u);
   EXPECT_THAT(answer_to(request, {.header_bytes_max = 1000}), StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -229,10 +236,10 @@ TEST(HttpServerTest, AHeaderAtItsLimitIsFine) {
 TEST(HttpServerTest, AnOversizedBodyIsA413) {
   const std::string chunk(50, 'x');
   const std::vector<std::string> requests = {
-      "POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n",
-      "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 101\r\n\r\n",
-      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n" + chunk + "\r\n33\r\n" + chunk +
-          "x\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 101\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 101\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n" + chunk +
+          "\r\n33\r\n" + chunk + "x\r\n",
   };
   for (const std::string& request : requests) {
     EXPECT_THAT(answer_to(request, {.body_bytes_max = 100}),
@@ -244,22 +251,22 @@ TEST(HttpServerTest, APeerThatGoesOnSendingStillReadsItsRefusal) {
   Served served(HttpOptions{.body_bytes_max = 100});
   Stream& client = *served.client;
   const std::string body(300'000, 'x');
-  EXPECT_TRUE(send_text(client, "POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n"));
+  EXPECT_TRUE(send_text(client, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n"));
   EXPECT_TRUE(send_text(client, body));
   client.finish_writing();
   EXPECT_THAT(read_all(client).value_or("lost"), StartsWith("HTTP/1.1 413 Payload Too Large\r\n"));
 }
 
 TEST(HttpServerTest, AnEndlessLineBetweenChunksIsRefused) {
-  const std::string request =
-      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(20'000, 'x');
+  const std::string request = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;" +
+                              std::string(20'000, 'x');
   EXPECT_THAT(answer_to(request), StartsWith("HTTP/1.1 4"));
 }
 
 TEST(HttpServerTest, ASlowRequestIsCutOffByItsLimit) {
   const HttpOptions options{.request_time_max = 5ms};
-  for (const char* part :
-       {"G", "GET / HTTP/1.1\r\nHost:", "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf"}) {
+  for (const char* part : {"G", "GET / HTTP/1.1\r\nHost: h\r\nHost:",
+                           "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf"}) {
     EXPECT_THAT(answer_to(part, options), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
   }
 }
@@ -271,7 +278,7 @@ TEST(HttpServerTest, AnIdlePeerIsLetGo) {
 }
 
 TEST(HttpServerTest, APeerThatLeavesInTheMiddleIsForgotten) {
-  for (const char* part : {"", "GET / HT", "GET / HTTP/1.1\r\n\r\nGET"}) {
+  for (const char* part : {"", "GET / HT", "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET"}) {
     Served served;
     EXPECT_TRUE(served.client->try_write(bytes_of(part)));
     ASSERT_TRUE(coroutine::sleep_for(1s));
@@ -293,7 +300,8 @@ TEST(HttpServerTest, AnIdleConnectionHasNoTask) {
 TEST(HttpServerTest, APeerThatFinishesSendingIsAnsweredToTheEnd) {
   Served served;
   EXPECT_TRUE(served.client->try_write(
-      bytes_of("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\nPOST /3 HTTP/1.1\r\nContent-Le")));
+      bytes_of("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\nPOST /3 "
+               "HTTP/1.1\r\nHost: h\r\nContent-Le")));
   served.client->finish_writing();
   const std::string answers = read_all(*served.client).value_or("");
   EXPECT_THAT(answers, HasSubstr("GET /1 []"));
@@ -316,7 +324,7 @@ struct Slow {
 TEST(HttpServerTest, APeerThatGoesAwayCancelsItsRequest) {
   Slow slow;
   Served served(with_limits({}), 1024, slow.handler());
-  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_EQ(slow.begun_count, 1);
   EXPECT_EQ(slow.cancelled_count, 0);
@@ -333,7 +341,7 @@ TEST(HttpServerTest, WhoSendsTooFarAheadIsCutOffBehindItsAnswers) {
   options.pipelined_bytes_max = 100;
   Served served(options, 1024, slow.handler());
   std::string requests;
-  for (int i = 0; i < 20; ++i) requests += "GET / HTTP/1.1\r\n\r\n";
+  for (int i = 0; i < 20; ++i) requests += "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
   EXPECT_TRUE(served.client->try_write(bytes_of(requests)));
   EXPECT_THAT(read_text(*served.client, Deadline::after(2min)).value_or(""),
               HasSubstr("Connection: close\r\n"));
@@ -346,7 +354,7 @@ TEST(HttpServerTest, MoreConnectionsThanItTakesWaitForTheirTurn) {
   options.connection_count_max = 1;
   Served served(options);
   const auto late = served.connect();
-  EXPECT_TRUE(late->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  EXPECT_TRUE(late->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
   EXPECT_THAT(read_text(*late, Deadline::after(1s)), fails_with(Code::deadline_exceeded));
   served.client->close();
   EXPECT_THAT(read_text(*late).value_or(""), StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -356,7 +364,7 @@ TEST(HttpServerTest, StoppingLetsRequestsFinish) {
   Slow slow;
   Served served(with_limits({}), 1024, slow.handler());
   const auto idle = served.connect();
-  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
   ASSERT_TRUE(coroutine::sleep_for(1s));
   auto answer =
       coroutine::spawn("reader", [&] { return read_text(*served.client, Deadline::after(2min)); });
@@ -371,7 +379,7 @@ TEST(HttpServerTest, StoppingLetsRequestsFinish) {
 TEST(HttpServerTest, StoppingEndsRequestsAtItsDeadline) {
   Slow slow;
   Served served(with_limits({}), 1024, slow.handler());
-  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
   ASSERT_TRUE(coroutine::sleep_for(1s));
   const TimePoint start = now();
   EXPECT_THAT(served.server.stop(Deadline::after(2s)), fails_with(Code::deadline_exceeded));
@@ -386,7 +394,7 @@ TEST(HttpServerTest, WithoutAStackForItARequestIsRefused) {
     Served served;
     coroutine::TaskGroup load;
     while (load.spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); })) continue;
-    EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\n\r\n")));
+    EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
     const std::string answer = read_all(*served.client).value_or("");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
     EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
@@ -400,25 +408,38 @@ TEST(HttpServerTest, TwoEndsOfOneBodyAreRefused) {
        {"Content-Length: 3\r\nTransfer-Encoding: chunked", "Content-Length: 3\r\nContent-Length: 4",
         "Transfer-Encoding: chunked\r\nContent-Length: 3", "Content-Length : 3",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"}) {
-    const std::string request = "POST / HTTP/1.1\r\n" + std::string(fields) + "\r\n\r\n0\r\n\r\n";
+    const std::string request =
+        "POST / HTTP/1.1\r\nHost: h\r\n" + std::string(fields) + "\r\n\r\n0\r\n\r\n";
     EXPECT_THAT(answer_to(request), StartsWith("HTTP/1.1 400 ")) << fields;
   }
   EXPECT_THAT(answer_to("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
               StartsWith("HTTP/1.1 400 "));
   for (const char* coding : {"gzip", "gzip, chunked", "chunked, gzip", "xchunked"}) {
     const std::string request =
-        "POST / HTTP/1.1\r\nTransfer-Encoding: " + std::string(coding) + "\r\n\r\n0\r\n\r\n";
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: " + std::string(coding) +
+        "\r\n\r\n0\r\n\r\n";
     EXPECT_THAT(answer_to(request), StartsWith("HTTP/1.1 501 ")) << coding;
   }
+}
+
+TEST(HttpServerTest, ARequestNamesOneHost) {
+  for (const char* fields : {"", "Host: one\r\nHost: two\r\n", "Host: one\r\nhost: one\r\n"}) {
+    EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nConnection: close\r\n" + std::string(fields) + "\r\n"),
+                StartsWith("HTTP/1.1 400 "))
+        << fields;
+  }
+  EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer_to("GET / HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST(HttpServerTest, FieldsBehindABodyAreNotRead) {
   Served served(with_limits({}), 1024, [](const HttpRequest& request) {
     return HttpResponse{.body = "[" + std::string(request.header("authorization")) + "]"};
   });
-  EXPECT_TRUE(served.client->try_write(
-      bytes_of("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-               "1\r\nx\r\n0\r\nAuthorization: Bearer forged\r\n\r\n")));
+  EXPECT_TRUE(served.client->try_write(bytes_of(
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+      "1\r\nx\r\n0\r\nAuthorization: Bearer forged\r\n\r\n")));
   EXPECT_THAT(read_all(*served.client).value_or(""), EndsWith("[]"));
 }
 

@@ -281,7 +281,7 @@ TEST(TlsNetworkTest, GarbageInsteadOfAHelloIsTurnedAway) {
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
   for (const char* const garbage :
-       {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff....", "SSH-2.0-"}) {
+       {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "\x16\x03\x01\xff\xff....", "SSH-2.0-"}) {
     auto stream = world.network.connect(world.endpoint, soon());
     ASSERT_TRUE(stream);
     EXPECT_TRUE(send_text(**stream, garbage));
