@@ -33,7 +33,7 @@ void put_behind_header(std::span<std::byte> frame, std::string_view text) {
   if (!text.empty()) std::memcpy(frame.data() + frame_header_size, text.data(), text.size());
 }
 
-std::span<const std::byte> text_frame(net::Stream& stream, FrameHeader&& header,
+std::span<const std::byte> text_frame(net::Stream& stream, FrameHeader& header,
                                       std::string_view text) {
   header.payload_size = static_cast<std::uint32_t>(text.size());
   const std::span<std::byte> bytes = begin_frame(stream, header);
@@ -65,7 +65,7 @@ void Connection::start() {
 
 Result<void> Connection::send(FrameHeader&& header, const google::protobuf::MessageLite& message,
                               Deadline deadline, std::string_view extension) {
-  auto frame = make_frame(std::move(header), message, extension);
+  auto frame = make_frame(header, message, extension);
   if (!frame) return frame.error();
   sent_bytes_ += frame->size();
   return stream_->write_all(*frame, deadline);
@@ -74,7 +74,7 @@ Result<void> Connection::send(FrameHeader&& header, const google::protobuf::Mess
 Result<void> Connection::send_reply(FrameHeader&& header,
                                     const google::protobuf::MessageLite& message,
                                     Deadline deadline) {
-  auto frame = make_frame(std::move(header), message, "");
+  auto frame = make_frame(header, message, "");
   if (!frame) return frame.error();
   sent_bytes_ += frame->size();
   const bool is_small = frame->size() <= small_reply_bytes;
@@ -82,8 +82,7 @@ Result<void> Connection::send_reply(FrameHeader&& header,
 }
 
 Result<std::span<const std::byte>> Connection::make_frame(
-    FrameHeader&& header, const google::protobuf::MessageLite& message,
-    std::string_view extension) {
+    FrameHeader& header, const google::protobuf::MessageLite& message, std::string_view extension) {
   const std::size_t size = message.ByteSizeLong() + extension.size();
   // Both sides refuse far less: this keeps the sum within its 32 bits.
   if (size > (std::size_t{1} << 30)) {
@@ -101,12 +100,12 @@ Result<std::span<const std::byte>> Connection::make_frame(
 
 Result<void> Connection::send_text(FrameHeader&& header, std::string_view text, Deadline deadline) {
   sent_bytes_ += frame_header_size + text.size();
-  return stream_->write_all(text_frame(*stream_, std::move(header), text), deadline);
+  return stream_->write_all(text_frame(*stream_, header, text), deadline);
 }
 
 void Connection::send_text(FrameHeader&& header, std::string_view text) {
   sent_bytes_ += frame_header_size + text.size();
-  const auto written = stream_->try_write(text_frame(*stream_, std::move(header), text));
+  const auto written = stream_->try_write(text_frame(*stream_, header, text));
   if (!written && written.error().code() == Code::resource_exhausted) {
     break_off(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
   }

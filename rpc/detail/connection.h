@@ -87,8 +87,8 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
-  // In room of the stream, to be written at once.
-  Result<std::span<const std::byte>> make_frame(FrameHeader&& header,
+  // In room of the stream, to be written at once; sets the sizes in `header`.
+  Result<std::span<const std::byte>> make_frame(FrameHeader& header,
                                                 const google::protobuf::MessageLite& message,
                                                 std::string_view extension);
   Result<void> handle(const Frame& frame);
