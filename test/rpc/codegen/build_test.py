@@ -225,7 +225,7 @@ class MisuseTest(unittest.TestCase):
                 "endfunction()\n"
                 "add_library(corolane_taken INTERFACE)\n" + text
             )
-            status, output = in_project(folder, "cmake", "-S", ".", "-B", "build")
+            status, output = in_project(folder, "cmake", "-G", "Ninja", "-S", ".", "-B", "build")
             return status, " ".join(output.replace(str(Path(folder).resolve()), "DIR").split())
 
     def assert_told(self, call, message, files={}):
