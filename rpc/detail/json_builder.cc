@@ -338,6 +338,8 @@ bool JsonBuilder::set_enum(const Place& at, const JsonScalar& value) {
   } else if (value.kind != Kind::number || !read_json_number(value.text, number)) {
     return expects("a name of " + at.field->enum_type()->full_name(), value);
   }
+  // It is written as null whatever it is.
+  if (number != 0 && is_null_value(*at.field)) return expects("null", value);
   const pb::Reflection& reflection = *at.message->GetReflection();
   at.is_element ? reflection.AddEnumValue(at.message, at.field, number)
                 : reflection.SetEnumValue(at.message, at.field, number);

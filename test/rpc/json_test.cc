@@ -126,6 +126,13 @@ TEST(JsonTest, NullIsWhatIsNotThere) {
   EXPECT_EQ(refusal(R"({"int32s":[1,null]})"), "int32s[1]: null has no place here");
 }
 
+TEST(JsonTest, NullValueHasNoOtherValueThanNull) {
+  for (const char* json : {R"({"chosenNull":0})", R"({"chosenNull":"NULL_VALUE"})"}) {
+    EXPECT_EQ(read(json)->choice_case(), Everything::kChosenNull) << json;
+  }
+  EXPECT_EQ(refusal(R"({"chosenNull":9})"), "chosenNull: expects null, not 9");
+}
+
 TEST(JsonTest, UnknownFieldsAreIgnoredWithAllThatIsInThem) {
   const auto message =
       read(R"({"new":{"a":[1,{"b":null}],"c":"d"},"anInt32":1,"newer":[[],{}],"newest":3})");
