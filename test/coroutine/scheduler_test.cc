@@ -152,6 +152,34 @@ TEST(SchedulerTest, ManyTimersThatAreDueTogetherFireOverSeveralTurns) {
   EXPECT_GT(last_turn - first_turn, 1'000u / 50);
 }
 
+TEST(SchedulerTest, TimersHaveTheirShareOfTurnsThatTakeLong) {
+  HurryingTime time(1us);
+  Scheduler scheduler(time);
+  std::uint64_t turn_count = 0;
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    TaskGroup group;
+    const Deadline together = Deadline::after(100ms);
+    int left_count = 1'000;
+    for (int count = left_count; count > 0; --count) {
+      EXPECT_TRUE(group.spawn("sleeper", [&] {
+        EXPECT_TRUE(sleep_until(together));
+        --left_count;
+      }));
+    }
+    EXPECT_TRUE(sleep_until(Deadline::at(together.time() - 1ms)));
+    turn_count = scheduler.statistics().turn_count;
+    // As a handler that computes for long; each timer now seems to take a while as well.
+    time.step = 100us;
+    while (left_count > 0) {
+      for (int look = 0; look < 320; ++look) static_cast<void>(time.now());
+      EXPECT_TRUE(yield());
+    }
+    turn_count = scheduler.statistics().turn_count - turn_count;
+    EXPECT_TRUE(group.join());
+  }));
+  EXPECT_LT(turn_count, 1'000u / 20);
+}
+
 // A source that, when the scheduler waits, makes tasks ready in two batches and lets the first run.
 class BatchingTime final : public VirtualTime {
  public:
