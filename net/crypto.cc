@@ -73,7 +73,8 @@ void fill_with_random_bytes(std::span<std::byte> bytes) {
   check(filled == 1, "the system has random numbers");
 }
 
-std::uint64_t random_number() {
+std::uint64_t seed_or_random(std::uint64_t seed) {
+  if (seed != 0) return seed;
   std::array<std::byte, sizeof(std::uint64_t)> bytes;
   fill_with_random_bytes(bytes);
   return std::bit_cast<std::uint64_t>(bytes);

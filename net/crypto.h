@@ -30,6 +30,7 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 
 // Bytes that nobody can guess, from the system.
 void fill_with_random_bytes(std::span<std::byte> bytes);
-std::uint64_t random_number();
+// The seed, or one that nobody can guess when it is 0.
+std::uint64_t seed_or_random(std::uint64_t seed);
 
 }  // namespace corolane::net

@@ -58,7 +58,7 @@ Tracer::Tracer(const Options& options, Sink sink)
     : options_(options),
       sink_(std::move(sink)),
       root_bound_(bound_of(options.sample_ratio)),
-      random_(options.random_seed != 0 ? options.random_seed : net::random_number()) {}
+      random_(net::seed_or_random(options.random_seed)) {}
 
 std::uint64_t Tracer::any_id() {
   for (;;) {

@@ -38,7 +38,7 @@ Client::Impl::Impl(net::Network& network, net::HostPort peer, Options options)
       peer_(std::move(peer)),
       peer_name_(to_string(net::Endpoint{.address = peer_.host, .port = peer_.port})),
       options_(std::move(options)),
-      jitter_(options_.random_seed != 0 ? options_.random_seed : net::random_number()),
+      jitter_(net::seed_or_random(options_.random_seed)),
       caller_id_(random_caller_id()),
       disconnected_at_(now()) {}
 

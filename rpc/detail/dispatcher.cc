@@ -35,7 +35,7 @@ Dispatcher::Dispatcher(const Server::Options& options)
     : options_(options),
       admission_(options.admission),
       memory_(options.decoded_bytes_max),
-      jitter_(options.random_seed != 0 ? options.random_seed : net::random_number()),
+      jitter_(net::seed_or_random(options.random_seed)),
       calls_(*this) {}
 
 void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
