@@ -33,19 +33,13 @@ constexpr std::uint32_t turn_budget_few = 32;
 constexpr Duration turn_long = std::chrono::milliseconds(8);
 constexpr std::uint32_t turn_budget_min = 4;
 
-// Ten thousand connections that came together may run into their timeout together. After so long
-// their timers leave the turn to others, and go on in the next one;
+// Ten thousand connections that came together may run into their timeout together. Their timers and
+// what these wake leave the turn to others after so long, and go on in the next one;
 constexpr Duration firing_max = std::chrono::microseconds(25);
-// but behind long turns, which are few, for this part of what the turn took.
+// but behind a long turn they take this part of what it took.
 constexpr int firing_part = 4;
-
-// True when more are due.
-bool fire_until(TimePoint end, TimerWheel& timers, const EventSource& source) {
-  for (std::size_t count = 1; timers.fire_due(count); count *= 2) {
-    if (source.now() > end) return true;
-  }
-  return false;
-}
+// As many as fire before what they wake runs, at first.
+constexpr std::size_t firing_count = 8;
 
 constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
 
@@ -205,16 +199,27 @@ Scheduler::Statistics Scheduler::statistics() const {
   return statistics;
 }
 
-// What others sent, what became due, what is ready.
+// What others sent, what is ready, what became due.
 void Scheduler::turn() {
   ++statistics_.turn_count;
   run_posted();
-  timers_.collect_due(turn_time_);
-  const bool is_more_due = fire_until(turn_time_ + firing_max, timers_, source_);
   run_ready();
-  if (!is_more_due) return;
-  const TimePoint time = source_.now();
-  fire_until(time + (time - turn_time_) / firing_part, timers_, source_);
+  timers_.collect_due(turn_time_);
+  // Others are still ready: what timers wake comes behind them, and is not to outrun them.
+  if (!ready_.empty()) {
+    timers_.fire_due(turn_budget_);
+    return;
+  }
+  std::size_t count = firing_count;
+  bool is_more_due = timers_.fire_due(count);
+  const TimePoint start = is_more_due ? source_.now() : turn_time_;
+  const TimePoint end = start + std::max(firing_max, (start - turn_time_) / firing_part);
+  run_ready();
+  while (is_more_due && ready_.empty() && source_.now() <= end) {
+    count *= 2;
+    is_more_due = timers_.fire_due(count);
+    run_ready();
+  }
 }
 
 void Scheduler::wait_outside() {
