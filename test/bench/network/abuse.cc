@@ -16,6 +16,7 @@
 #include "test/bench/network/server_cost.h"
 #include "test/bench/network/socket.h"
 #include "test/bench/process.h"
+#include "test/bench/statistics.h"
 
 namespace corolane::bench {
 namespace {
@@ -35,6 +36,15 @@ constexpr auto filling_time_max = 15s;
 constexpr double moderate_calls_per_second = 5'000;
 constexpr std::size_t moderate_client_count = 10;
 constexpr std::chrono::milliseconds patience = 1s;
+// What is measured is how the server lives with the abusers: neither their arrival, which keeps
+// both cores busy, nor the end of those that said no hello, five seconds after it: their side of
+// these connections is on the server's core as well, and its timers keep it for a millisecond at a
+// time.
+constexpr std::chrono::milliseconds settling_time = 1500ms;
+// What is measured is the median of so many windows, each a quarter of the usual effort: a virtual
+// machine that loses its core for some milliseconds has spoiled the 99th percentile of that window,
+// but not of most of them.
+constexpr int window_count = 8;
 
 // Says that the abuse has begun, and goes on with it until killed.
 [[noreturn]] void stay() {
@@ -132,6 +142,30 @@ Result<std::vector<Process>> begin(Abuse abuse, std::uint16_t port) {
   return abusers;
 }
 
+Result<Measurement> latency_of(OpenLoop& clients) {
+  const auto time = effort() / 4;
+  std::vector<double> p50s_us;
+  std::vector<double> p99s_us;
+  std::uint64_t good_count = 0;
+  for (int window = 0; window < window_count; ++window) {
+    auto outcome = clients.run(moderate_calls_per_second, time);
+    if (!outcome) return outcome.error();
+    // Who got no answer waited in vain until the deadline.
+    for (std::uint64_t count = outcome->answered_count(); count < outcome->sent_count; ++count) {
+      outcome->latency_ns.record(std::chrono::nanoseconds(patience).count());
+    }
+    p50s_us.push_back(static_cast<double>(outcome->latency_ns.quantile(0.5)) / 1e3);
+    p99s_us.push_back(static_cast<double>(outcome->latency_ns.quantile(0.99)) / 1e3);
+    good_count += outcome->good_count;
+  }
+  const double seconds = std::chrono::duration<double>(time * window_count).count();
+  const double p99_us = median_of(p99s_us);
+  return Measurement{.value = p99_us,
+                     .traffic = Traffic{.ops_per_second = static_cast<double>(good_count) / seconds,
+                                        .p50_us = median_of(p50s_us),
+                                        .p99_us = p99_us}};
+}
+
 }  // namespace
 
 Measure latency_under(Abuse abuse, Serve serve) {
@@ -147,21 +181,9 @@ Measure latency_under(Abuse abuse, Serve serve) {
     if (!warm) return warm.error();
     const auto abusers = begin(abuse, server->port());
     if (!abusers) return abusers.error();
-    auto outcome = (*clients)->run(moderate_calls_per_second, effort());
-    if (!outcome) return outcome.error();
-    // Who got no answer waited in vain until the deadline.
-    for (std::uint64_t count = outcome->answered_count(); count < outcome->sent_count; ++count) {
-      outcome->latency_ns.record(std::chrono::nanoseconds(patience).count());
-    }
-    const auto microseconds = [&](double share) {
-      return static_cast<double>(outcome->latency_ns.quantile(share)) / 1e3;
-    };
-    const double rate =
-        static_cast<double>(outcome->good_count) / std::chrono::duration<double>(effort()).count();
-    return Measurement{
-        .value = microseconds(0.99),
-        .traffic = Traffic{
-            .ops_per_second = rate, .p50_us = microseconds(0.5), .p99_us = microseconds(0.99)}};
+    const auto settled = (*clients)->run(moderate_calls_per_second, settling_time);
+    if (!settled) return settled.error();
+    return latency_of(**clients);
   };
 }
 

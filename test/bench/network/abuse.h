@@ -20,7 +20,8 @@ enum class Abuse : std::uint8_t {
 };
 
 // The 99th percentile, in microseconds, of a moderate load of calls of Echo while the abusers are
-// there: connected, and stuck with what they send.
+// there: connected, and stuck with what they send. The median over windows of a fraction of a
+// second.
 Measure latency_under(Abuse abuse, Serve serve);
 
 }  // namespace corolane::bench

@@ -2,7 +2,6 @@
 #include "test/bench/network/flow.h"
 
 #include <algorithm>
-#include <ctime>
 
 namespace corolane::bench {
 namespace {
@@ -39,17 +38,6 @@ Result<void> Epoll::change(int descriptor, std::uint32_t events, std::uint64_t t
 std::span<const epoll_event> Epoll::wait(int milliseconds) {
   const int count = epoll_wait(descriptor_.number(), events_.data(),
                                static_cast<int>(events_.size()), milliseconds);
-  return std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
-}
-
-std::span<const epoll_event> Epoll::wait_until(std::chrono::steady_clock::time_point time) {
-  const std::chrono::nanoseconds left =
-      std::max(std::chrono::nanoseconds(time - std::chrono::steady_clock::now()),
-               std::chrono::nanoseconds(0));
-  const timespec timeout{.tv_sec = left / std::chrono::seconds(1),
-                         .tv_nsec = (left % std::chrono::seconds(1)).count()};
-  const int count = epoll_pwait2(descriptor_.number(), events_.data(),
-                                 static_cast<int>(events_.size()), &timeout, nullptr);
   return std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
 }
 

@@ -4,7 +4,6 @@
 #include <sys/epoll.h>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,8 +25,6 @@ class Epoll {
 
   // Blocks until something is ready, at most so many milliseconds; -1 is for ever.
   std::span<const epoll_event> wait(int milliseconds = -1);
-  // The same until then, to the microsecond or so.
-  std::span<const epoll_event> wait_until(std::chrono::steady_clock::time_point time);
 
  private:
   explicit Epoll(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
