@@ -20,14 +20,15 @@ constinit std::uint64_t allocation_count = 0;
 
 }  // namespace
 
-// All others that count end in this one.
-void* operator new(std::size_t size) {
+// All others that count end in this one. Neither is inlined: where one of them alone is, what it
+// calls seems not to fit the other.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocation_count;
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace corolane::test {
 namespace {

@@ -276,6 +276,21 @@ class ClangTidyTest(TidyTest):
         self.assert_content()
         self.assert_finds("net/tcp.h:3: invalid case style for function 'portOf'", "--clang-tidy")
 
+    def test_only_the_folders_that_are_named_are_read(self):
+        for folder in ("net", "rpc"):
+            self.write(f"{folder}/port.cc", SOURCE + "int portOf() { return 80; }\n")
+        self.write_build("net/port.cc", "rpc/port.cc")
+        process = self.run_tidy("--clang-tidy", "rpc")
+        self.assertIn("rpc/port.cc:2: invalid case style", process.stdout)
+        self.assertNotIn("net/port.cc", process.stdout)
+
+    def test_a_folder_of_which_nothing_is_compiled_is_refused(self):
+        self.write("net/port.cc", SOURCE)
+        self.write_build("net/port.cc")
+        process = self.run_tidy("--clang-tidy", "nte")
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("compiles nothing of the folder nte", process.stderr)
+
     def test_names_of_our_style_are_fine(self):
         text = (
             "#include <memory>\n\n"

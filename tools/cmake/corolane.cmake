@@ -38,6 +38,17 @@ function(corolane_module name)
     PRIVATE ${arg_WRAPS})
 endfunction()
 
+# Half of what a test costs is to compile it: what is tested is optimised and described in full, the
+# assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump. And
+# where the sanitizers look at each of them, not for what crashes anyway.
+add_library(corolane_test_options INTERFACE)
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  target_compile_options(corolane_test_options INTERFACE -O1 -foptimize-sibling-calls -g1)
+elseif(COROLANE_SANITIZE STREQUAL "address,undefined")
+  target_compile_options(corolane_test_options INTERFACE
+    -fno-sanitize=alignment,null,object-size,vptr)
+endif()
+
 # corolane_test(NAME SOURCES file... USES module...)
 #
 # An executable NAME_test from test files, run by ctest under the name NAME. Its main runs all
@@ -47,6 +58,6 @@ function(corolane_test name)
   add_executable(${name}_test ${arg_SOURCES})
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
-    ${arg_USES} corolane_compile_options corolane_test_support)
+    ${arg_USES} corolane_compile_options corolane_test_support corolane_test_options)
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
