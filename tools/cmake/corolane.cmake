@@ -39,8 +39,8 @@ function(corolane_module name)
 endfunction()
 
 # Half of what a test costs is to compile it: what is tested is optimised and described in full, the
-# assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump. And
-# where the sanitizers look at each of them, not for what crashes anyway.
+# assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump.
+# And where the sanitizers look at each of them, not for what crashes anyway.
 add_library(corolane_test_options INTERFACE)
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(corolane_test_options INTERFACE -O1 -foptimize-sibling-calls -g1)
