@@ -96,7 +96,7 @@ TEST(TaskLocalTest, ThereIsRoomForMoreThanTheControlBlockHolds) {
   };
   static TaskLocal<Line> aligned;
   in_task([] {
-    const Line& line = aligned.set_new();  // GCC 12 misaligns temporaries under ASan, bug 110027.
+    const Line& line = aligned.set({});
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&line) % 64, 0u);
     for (std::size_t i = 0; i < many.size(); ++i) many[i].set(std::string(100, 'a' + char(i)));
     for (std::size_t i = 0; i < many.size(); ++i) {
