@@ -5,8 +5,6 @@
 
 #include <array>
 #include <chrono>
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -25,7 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr TaskOptions small_stack = {.stack_size_bytes = StackPool::stack_size_bytes_min};
@@ -86,189 +83,6 @@ TEST(SchedulerTest, TasksHandOverToOneAnotherWithoutTheLoop) {
   // Each task starts once and goes on after each yield; main starts, and goes on after a join.
   EXPECT_EQ(scheduler.statistics().switch_count, 2u * (1 + turn_count) + 2);
   EXPECT_LT(scheduler.statistics().turn_count, 20u);
-}
-
-// Some time later at each look, of which a turn takes one.
-class HurryingTime final : public EventSource {
- public:
-  explicit HurryingTime(Duration first_step) : step(first_step) {}
-  TimePoint now() const override { return time_ += step; }
-  bool wait(Deadline) override { return true; }
-  void wake() override {}
-
-  Duration step;
-
- private:
-  mutable TimePoint time_;
-};
-
-void yield_often(int count) {
-  for (int turn = 0; turn < count; ++turn) EXPECT_TRUE(yield());
-}
-
-TEST(SchedulerTest, TheLoopLooksOftenWhenItsTurnsTakeLong) {
-  HurryingTime time(1ms);
-  Scheduler scheduler(time);
-  EXPECT_TRUE(scheduler.run("main", [] { yield_often(10'000); }));
-  EXPECT_GT(scheduler.statistics().turn_count, 10'000u / 40);
-  EXPECT_LT(scheduler.statistics().turn_count, 10'000u / 30);
-}
-
-TEST(SchedulerTest, FewSwitchesThatTakeVeryLongAreFewerStillUntilTheyDoNot) {
-  HurryingTime time(10ms);
-  Scheduler scheduler(time);
-  const auto turn_count = [&] { return scheduler.statistics().turn_count; };
-  EXPECT_TRUE(scheduler.run("main", [&] {
-    yield_often(10'000);
-    EXPECT_GT(turn_count(), 10'000u / 5);
-    time.step = 1ms;
-    std::uint64_t before = turn_count();
-    yield_often(10'000);
-    EXPECT_LT(turn_count() - before, 10'000u / 30);
-    time.step = 1us;
-    before = turn_count();
-    yield_often(10'000);
-    EXPECT_LT(turn_count() - before, 20u);
-  }));
-}
-
-TEST(SchedulerTest, ManyTimersThatAreDueTogetherFireOverSeveralTurns) {
-  HurryingTime time(30us);
-  Scheduler scheduler(time);
-  std::uint64_t first_turn = 0;
-  std::uint64_t last_turn = 0;
-  EXPECT_TRUE(scheduler.run("main", [&] {
-    TaskGroup group;
-    const Deadline together = Deadline::after(100ms);
-    for (int count = 0; count < 1'000; ++count) {
-      EXPECT_TRUE(group.spawn("sleeper", [&] {
-        EXPECT_TRUE(sleep_until(together));
-        last_turn = scheduler.statistics().turn_count;
-        if (first_turn == 0) first_turn = last_turn;
-      }));
-    }
-    EXPECT_TRUE(group.join());
-  }));
-  EXPECT_GT(last_turn - first_turn, 1'000u / 50);
-}
-
-TEST(SchedulerTest, WhatTimersWakeLeavesTheTurnToOthersAsWell) {
-  HurryingTime time(1us);
-  Scheduler scheduler(time);
-  std::uint64_t first_turn = 0;
-  std::uint64_t last_turn = 0;
-  EXPECT_TRUE(scheduler.run("main", [&] {
-    TaskGroup group;
-    const Deadline together = Deadline::after(100ms);
-    for (int count = 0; count < 1'000; ++count) {
-      EXPECT_TRUE(group.spawn("sleeper", [&] {
-        EXPECT_TRUE(sleep_until(together));
-        last_turn = scheduler.statistics().turn_count;
-        if (first_turn == 0) first_turn = last_turn;
-        // As one that closes a connection.
-        for (int look = 0; look < 20; ++look) static_cast<void>(time.now());
-      }));
-    }
-    EXPECT_TRUE(group.join());
-  }));
-  EXPECT_GT(last_turn - first_turn, 1'000u / 10);
-}
-
-TEST(SchedulerTest, TimersHaveTheirShareOfTurnsThatTakeLong) {
-  HurryingTime time(1us);
-  Scheduler scheduler(time);
-  std::uint64_t turn_count = 0;
-  EXPECT_TRUE(scheduler.run("main", [&] {
-    TaskGroup group;
-    const Deadline together = Deadline::after(100ms);
-    int left_count = 1'000;
-    for (int count = left_count; count > 0; --count) {
-      EXPECT_TRUE(group.spawn("sleeper", [&] {
-        EXPECT_TRUE(sleep_until(together));
-        --left_count;
-      }));
-    }
-    EXPECT_TRUE(sleep_until(Deadline::at(together.time() - 1ms)));
-    turn_count = scheduler.statistics().turn_count;
-    // As a handler that computes for long; each timer now seems to take a while as well.
-    time.step = 100us;
-    while (left_count > 0) {
-      for (int look = 0; look < 320; ++look) static_cast<void>(time.now());
-      EXPECT_TRUE(yield());
-    }
-    turn_count = scheduler.statistics().turn_count - turn_count;
-    EXPECT_TRUE(group.join());
-  }));
-  EXPECT_LT(turn_count, 1'000u / 10);
-}
-
-// A source that, when the scheduler waits, makes tasks ready in two batches and lets the first run.
-class BatchingTime final : public VirtualTime {
- public:
-  explicit BatchingTime(std::function<void(int batch)> make_ready)
-      : make_ready_(std::move(make_ready)) {}
-
-  bool wait(Deadline deadline) override {
-    for (int batch = 0; batch < 2; ++batch) {
-      make_ready_(batch);
-      Scheduler::current().run_ready_tasks();
-      EXPECT_EQ(Scheduler::current().ready_count(), 0u);
-    }
-    return VirtualTime::wait(deadline);
-  }
-
- private:
-  std::function<void(int)> make_ready_;
-};
-
-TEST(SchedulerTest, ASourceMayLetReadyTasksRunWhileItIsWaitedFor) {
-  std::vector<std::string> order;
-  TaskGroup tasks;
-  BatchingTime time([&](int batch) {
-    order.push_back("made ready " + std::to_string(batch));
-    EXPECT_TRUE(
-        tasks.spawn("batch", [&order, batch] { order.push_back("ran " + std::to_string(batch)); }));
-  });
-  Scheduler scheduler(time);
-  ASSERT_TRUE(scheduler.run("main", [&] {
-    EXPECT_TRUE(sleep_for(1ms));
-    EXPECT_TRUE(tasks.join());
-  }));
-  EXPECT_THAT(std::vector(order.begin(), order.begin() + 4),
-              ElementsAre("made ready 0", "ran 0", "made ready 1", "ran 1"));
-}
-
-TEST(SchedulerTest, ATaskThatAlwaysYieldsKeepsNobodyFromTimersOrPosts) {
-  bool posted_ran = false;
-  Event due;
-  struct Due : Timer {
-    explicit Due(Event& event)
-        : Timer([](Timer& timer) { static_cast<Due&>(timer).due.set(); }), due(event) {}
-    Event& due;
-  };
-  Due timer(due);
-  Scheduler::current().timers().arm(timer, Deadline::passed());
-  Scheduler::current().post([&] { posted_ran = true; });
-  while (!due.is_set() || !posted_ran) EXPECT_TRUE(yield());
-}
-
-// Posts itself again at each turn, until it is told to end.
-struct EndlessWork {
-  void run() {
-    if (!ended) Scheduler::current().post([this] { run(); });
-  }
-  bool ended = false;
-};
-
-TEST(SchedulerTest, WorkThatAlwaysPostsItselfKeepsNobodyFromTimers) {
-  HurryingTime time(1ms);
-  Scheduler scheduler(time);
-  EndlessWork work;
-  EXPECT_TRUE(scheduler.run("main", [&] {
-    work.run();
-    EXPECT_TRUE(sleep_for(1s));
-    work.ended = true;
-  }));
 }
 
 TEST(SchedulerTest, WorkPostedByThreadsRunsOnTheLoopInTheOrderOfEach) {
