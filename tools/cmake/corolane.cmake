@@ -22,6 +22,9 @@ if(COROLANE_SANITIZE)
   target_compile_options(corolane_compile_options INTERFACE
     -fsanitize=${COROLANE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(corolane_compile_options INTERFACE -fsanitize=${COROLANE_SANITIZE})
+  # What the sanitizers add confuses that warning (GCC's manual); release has it.
+  target_compile_options(corolane_compile_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 
 # corolane_module(NAME SOURCES file... [USES module...] [WRAPS third-party-target...])
@@ -42,9 +45,10 @@ endfunction()
 # assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump.
 # And where the sanitizers look at each of them, not for what crashes anyway.
 add_library(corolane_test_options INTERFACE)
-if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-  target_compile_options(corolane_test_options INTERFACE -O1 -foptimize-sibling-calls -g1)
-elseif(COROLANE_SANITIZE STREQUAL "address,undefined")
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR COROLANE_SANITIZE)
+  target_compile_options(corolane_test_options INTERFACE -Og -foptimize-sibling-calls -g1)
+endif()
+if(COROLANE_SANITIZE STREQUAL "address,undefined")
   target_compile_options(corolane_test_options INTERFACE
     -fno-sanitize=alignment,null,object-size,vptr)
 endif()
