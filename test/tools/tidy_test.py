@@ -30,9 +30,9 @@ class TidyTest(unittest.TestCase):
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text)
 
-    def write_build(self, *sources):
+    def write_build(self, *sources, compiler="c++"):
         """A build tree that compiles those sources."""
-        command = "ccache c++ -std=c++23 -Wall -Werror -I. -c {0} -o {0}.o"
+        command = f"ccache {compiler} -std=c++23 -Wall -Werror -I. -c {{0}} -o {{0}}.o"
         entries = [
             {"directory": str(self.root), "command": command.format(path), "file": path}
             for path in sources
@@ -239,6 +239,14 @@ class HeadersTest(TidyTest):
         self.write("net/answer.cc", "// An answer.\nusing Answer = int;\n")
         self.write_build("net/answer.cc")
         self.assert_finds("net/answer.h:1: does not compile alone: 'Answer' does not name a type")
+
+    @unittest.skipUnless(shutil.which("clang++-19"), "clang++-19 is not installed")
+    def test_a_generated_header_that_clang_misses_is_to_be_built(self):
+        self.write("net/answer.h", HEADER + '#include "net/reply.pb.h"\n')
+        self.write("net/answer.cc", '#include "net/answer.h"\n')
+        self.write_build("net/answer.cc", compiler="clang++-19")
+        missing = "'net/reply.pb.h' file not found"
+        self.assert_finds(f"net/answer.h:1: does not compile alone: {missing}; build the tree")
 
     def test_an_unchanged_header_is_compiled_again_when_what_it_includes_changes(self):
         self.write("net/answer.h", HEADER + "using Answer = int;\n")
