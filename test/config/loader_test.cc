@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "config/detail/source_node.h"
 #include "test/config/sample_config.h"
 #include "test/support/sanitizers.h"
+#include "test/support/temporary_folder.h"
 
 namespace corolane::config {
 namespace {
@@ -183,21 +183,14 @@ TEST(LoaderTest, OriginsKnowWhatIsNoDefault) {
 
 class LoadFileTest : public testing::Test {
  protected:
-  LoadFileTest() {
-    std::string name = testing::TempDir() + "config_loader_test_XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-  ~LoadFileTest() override { std::filesystem::remove_all(directory_); }
-
   // Writes a file and returns its path.
   std::string file_with(std::string_view text) const {
-    const std::string path = directory_ + "/node.yaml";
+    const std::string path = folder_.path() / "node.yaml";
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
 
-  std::string directory_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(LoadFileTest, AFileIsLoaded) {
@@ -214,14 +207,15 @@ TEST_F(LoadFileTest, ErrorsNameTheFileAsItWasGiven) {
 }
 
 TEST_F(LoadFileTest, AMissingFileIsAnError) {
-  const std::string path = directory_ + "/none.yaml";
+  const std::string path = folder_.path() / "none.yaml";
   EXPECT_EQ(load_file<NodeConfig>(path).error(),
             Error(Code::invalid_argument, path + ": cannot be read: No such file or directory"));
 }
 
 TEST_F(LoadFileTest, ADirectoryIsAnError) {
-  EXPECT_EQ(load_file<NodeConfig>(directory_).error(),
-            Error(Code::invalid_argument, directory_ + ": cannot be read: Is a directory"));
+  const std::string path = folder_.path();
+  EXPECT_EQ(load_file<NodeConfig>(path).error(),
+            Error(Code::invalid_argument, path + ": cannot be read: Is a directory"));
 }
 
 TEST_F(LoadFileTest, AnEndlessFileIsAnError) {

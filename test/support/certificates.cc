@@ -8,11 +8,10 @@
 #include <openssl/x509v3.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "coroutine/base/check.h"
+#include "test/support/temporary_folder.h"
 
 namespace corolane::test {
 namespace {
@@ -86,7 +85,7 @@ Certificate make_certificate(const CertificateRequest& request, EVP_PKEY* key, l
 }  // namespace
 
 struct CertificateAuthority::Impl {
-  std::filesystem::path folder;
+  TemporaryFolder folder;
   Key key = make_key();
   Certificate certificate;
   long last_number = 1;
@@ -94,9 +93,6 @@ struct CertificateAuthority::Impl {
 
 CertificateAuthority::CertificateAuthority(const std::string& name)
     : impl_(std::make_unique<Impl>()) {
-  std::string folder = std::filesystem::temp_directory_path() / "corolane-test-XXXXXX";
-  check(::mkdtemp(folder.data()) != nullptr, "a test may make a folder");
-  impl_->folder = folder;
   impl_->certificate = make_certificate({.common_name = name}, impl_->key.get(), 1);
   X509* const certificate = impl_->certificate.get();
   X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
@@ -106,15 +102,12 @@ CertificateAuthority::CertificateAuthority(const std::string& name)
   write_certificate(file(), certificate);
 }
 
-CertificateAuthority::~CertificateAuthority() {
-  std::error_code ignored;
-  std::filesystem::remove_all(impl_->folder, ignored);
-}
+CertificateAuthority::~CertificateAuthority() = default;
 
-std::string CertificateAuthority::file() const { return impl_->folder / "ca.pem"; }
+std::string CertificateAuthority::file() const { return impl_->folder.path() / "ca.pem"; }
 
 CertificateFiles CertificateAuthority::issue(const CertificateRequest& request) {
-  const std::string stem = impl_->folder / std::to_string(impl_->last_number + 1);
+  const std::string stem = impl_->folder.path() / std::to_string(impl_->last_number + 1);
   CertificateFiles files{.certificate_file = stem + ".pem", .key_file = stem + ".key"};
   issue_into(files, request);
   return files;
@@ -131,7 +124,7 @@ void CertificateAuthority::issue_into(const CertificateFiles& files,
 }
 
 std::string CertificateAuthority::write(const std::string& name, const std::string& content) const {
-  const std::string path = impl_->folder / name;
+  const std::string path = impl_->folder.path() / name;
   std::ofstream(path) << content;
   return path;
 }

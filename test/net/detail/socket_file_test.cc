@@ -18,6 +18,7 @@
 #include "test/net/stream_pair.h"
 #include "test/support/matchers.h"
 #include "test/support/real_loop.h"
+#include "test/support/temporary_folder.h"
 
 namespace corolane::net {
 namespace {
@@ -27,19 +28,15 @@ using test::fails_with;
 using test::RealLoop;
 using test::run_on_real_loop;
 using test::soon;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 
-// A folder of the test's own.
+// Sockets in a folder of the test's own.
 class UnixSocketTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "corolane-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+  std::string path(std::string_view name = "a.sock") const {
+    return (folder_.path() / name).string();
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(std::string_view name = "a.sock") const { return (folder_ / name).string(); }
   Endpoint endpoint(std::string_view name = "a.sock") const {
     return {.address = "unix:" + path(name)};
   }
@@ -54,7 +51,7 @@ class UnixSocketTest : public testing::Test {
     dead.listen(1);
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(UnixSocketTest, PeersTalkThroughAPath) {
@@ -248,7 +245,7 @@ TEST_F(UnixSocketTest, AFolderThatIsNotThereIsNotFound) {
 
 TEST_F(UnixSocketTest, AFolderThatStaysLockedIsUnavailable) {
   run_on_real_loop([&](RealLoop& real) {
-    const RawSocket lock(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY));
+    const RawSocket lock(::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
     ASSERT_EQ(::flock(lock.descriptor(), LOCK_EX), 0);
     EXPECT_THAT(real.network.listen(endpoint()), fails_with(Code::unavailable));
     EXPECT_FALSE(exists(path()));
