@@ -444,4 +444,16 @@ void detail::TaskControl::cancel() {
   if (wait != nullptr) wait->end(Wake::cancelled);
 }
 
+void detail::TaskControl::cancel_part() {
+  check(flags < 256 - cancelled_part_unit, "so many parts of a task are not cancelled at once");
+  if (flags == 0) ++scheduler.flagged_count_;
+  flags = static_cast<std::uint8_t>(flags + cancelled_part_unit);
+  if (wait != nullptr) wait->end(Wake::cancelled);
+}
+
+void detail::TaskControl::end_cancelled_part() {
+  flags = static_cast<std::uint8_t>(flags - cancelled_part_unit);
+  if (flags == 0) --scheduler.flagged_count_;
+}
+
 }  // namespace corolane::coroutine

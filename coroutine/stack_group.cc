@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "coroutine/base/text.h"
@@ -15,71 +15,88 @@
 namespace corolane::coroutine {
 namespace {
 
-using Key = const TaskInfo*;
-
-struct Hash {
-  std::size_t operator()(Key task) const {
-    std::size_t hash = std::hash<std::string_view>{}(task->waiting_for);
-    for (const std::uintptr_t address : task->trace.return_addresses) {
-      hash = (hash ^ address) * 0x9e3779b97f4a7c15u;
-    }
-    return hash;
+std::size_t hash_of(const StackTrace& trace, const StackGroup& group) {
+  std::size_t hash = std::hash<std::string_view>{}(group.waiting_for);
+  for (const std::uintptr_t address : trace.return_addresses) {
+    hash = (hash ^ address) * 0x9e3779b97f4a7c15u;
   }
-};
-
-struct Equal {
-  bool operator()(Key left, Key right) const {
-    return left->state == right->state && left->waiting_for == right->waiting_for &&
-           left->trace == right->trace;
-  }
-};
-
-// Of the group that the task belongs to; makes it if there is none.
-std::size_t group_of(std::vector<StackGroup>& groups, const TaskInfo& task,
-                     std::vector<SourceFrame> frames) {
-  const auto found = std::ranges::find_if(groups, [&](const StackGroup& group) {
-    return group.state == task.state && group.waiting_for == task.waiting_for &&
-           group.frames == frames;
-  });
-  const auto index = static_cast<std::size_t>(found - groups.begin());
-  if (found == groups.end()) {
-    groups.push_back({.frames = std::move(frames),
-                      .state = task.state,
-                      .waiting_for = task.waiting_for,
-                      .names = {}});
-  }
-  return index;
+  return hash;
 }
 
-void add(StackGroup& group, const TaskInfo& task) {
-  ++group.count;
-  if (group.count == 1 || task.in_state > group.longest) {
-    group.longest = task.in_state;
-    group.longest_id = task.id;
+bool wait_alike(const StackGroup& left, const StackGroup& right) {
+  return left.state == right.state && left.waiting_for == right.waiting_for;
+}
+
+void merge(StackGroup& group, const StackGroup& more) {
+  if (more.longest > group.longest) {
+    group.longest = more.longest;
+    group.longest_task = more.longest_task;
   }
-  if (std::ranges::find(group.names, task.name) != group.names.end()) return;
-  if (group.names.size() < StackGroup::name_count_max) {
-    group.names.push_back(task.name);
-  } else {
-    group.has_more_names = true;
+  group.count += more.count;
+  group.has_more_names = group.has_more_names || more.has_more_names;
+  for (const std::string& name : more.names) {
+    if (std::ranges::find(group.names, name) != group.names.end()) continue;
+    if (group.names.size() < StackGroup::name_count_max) {
+      group.names.push_back(name);
+    } else {
+      group.has_more_names = true;
+    }
   }
 }
 
 }  // namespace
 
-std::vector<StackGroup> group_by_stack(const std::vector<TaskInfo>& tasks, Symbols& symbols) {
-  std::vector<StackGroup> groups;
-  // Of very many tasks few traces are different: only those are named.
-  std::unordered_map<Key, std::size_t, Hash, Equal> group_of_trace;
-  for (const TaskInfo& task : tasks) {
-    const auto [place, is_new] = group_of_trace.try_emplace(&task);
-    if (is_new) place->second = group_of(groups, task, symbols.frames(task.trace));
-    add(groups[place->second], task);
-  }
-  std::ranges::sort(groups, std::greater{}, [](const StackGroup& group) {
-    return std::tuple(group.count, group.longest, group.longest_id);
+void StackGroups::add(const TaskInfo& task) {
+  add(task.trace, {.frames = {},
+                   .state = task.state,
+                   .waiting_for = task.waiting_for,
+                   .count = 1,
+                   .names = {task.name},
+                   .longest_task = task.address(),
+                   .longest = task.in_state});
+}
+
+void StackGroups::add(const StackGroups& others) {
+  for (const Traced& other : others.groups_) add(other.trace, other.group);
+}
+
+void StackGroups::add(const StackTrace& trace, const StackGroup& group) {
+  task_count_ += group.count;
+  const std::size_t hash = hash_of(trace, group);
+  const auto [begin, end] = by_hash_.equal_range(hash);
+  const auto found = std::find_if(begin, end, [&](const auto& entry) {
+    const Traced& known = groups_[entry.second];
+    return wait_alike(known.group, group) && known.trace == trace;
   });
-  return groups;
+  if (found != end) return merge(groups_[found->second].group, group);
+  by_hash_.emplace(hash, groups_.size());
+  groups_.push_back({.trace = trace, .group = group});
+}
+
+std::vector<StackGroup> StackGroups::named(Symbols& symbols) const {
+  std::vector<StackGroup> named;
+  for (const Traced& traced : groups_) {
+    auto frames = symbols.frames(traced.trace);
+    const auto equal = std::ranges::find_if(named, [&](const StackGroup& group) {
+      return wait_alike(group, traced.group) && group.frames == frames;
+    });
+    if (equal != named.end()) {
+      merge(*equal, traced.group);
+      continue;
+    }
+    named.push_back(traced.group);
+    named.back().frames = std::move(frames);
+  }
+  std::ranges::sort(named, std::greater{}, [](const StackGroup& group) {
+    return std::tuple(group.count, group.longest, group.longest_task);
+  });
+  return named;
+}
+
+std::vector<StackGroup> group_by_stack(const std::vector<TaskInfo>& tasks, Symbols& symbols) {
+  StackGroups groups;
+  for (const TaskInfo& task : tasks) groups.add(task);
+  return groups.named(symbols);
 }
 
 std::string to_text(const std::vector<StackGroup>& groups) {
@@ -90,9 +107,9 @@ std::string to_text(const std::vector<StackGroup>& groups) {
     if (!group.waiting_for.empty()) text.append(", waits for ").append(group.waiting_for);
     std::array<char, 64> longest;
     const double seconds = std::chrono::duration<double>(group.longest).count();
-    std::snprintf(longest.data(), longest.size(), ", for up to %.3f s (task %zu): ", seconds,
-                  static_cast<std::size_t>(group.longest_id));
+    std::snprintf(longest.data(), longest.size(), ", for up to %.3f s", seconds);
     text.append(longest.data());
+    text.append(" (task ").append(to_string(group.longest_task)).append("): ");
     for (const std::string& name : group.names) {
       if (&name != &group.names.front()) text.append(", ");
       text.append(quote(name));

@@ -1,8 +1,10 @@
 // What introspection tells of a task.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -15,6 +17,19 @@ namespace corolane::coroutine {
 
 // Unique within its scheduler, rising with each spawn.
 using TaskId = std::uint64_t;
+
+// A task among those of several schedulers, as the shards of a node are: "17" for people, and
+// "1.17" when its scheduler is not number 0.
+struct TaskAddress {
+  std::uint32_t scheduler = 0;
+  TaskId id = 0;
+
+  friend auto operator<=>(const TaskAddress&, const TaskAddress&) = default;
+};
+
+std::string to_string(const TaskAddress& address);
+// What to_string() has written; nothing when it is anything else.
+std::optional<TaskAddress> parse_task_address(std::string_view text);
 
 enum class TaskState : std::uint8_t {
   ready,  // Waits for its turn.
@@ -36,6 +51,10 @@ struct TaskInfo {
   std::source_location site;  // Where it was spawned.
   Duration cpu{};             // Consumed: see Scheduler::Options::cpu_sample_interval.
   StackTrace trace = {};      // Where it is now; empty unless asked for.
+  // Whoever shows those of several schedulers together says which one's it is.
+  std::uint32_t scheduler = 0;
+
+  TaskAddress address() const { return {.scheduler = scheduler, .id = id}; }
 };
 
 struct TasksOptions {

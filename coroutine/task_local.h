@@ -79,7 +79,13 @@ class TaskLocal {
     return node == nullptr ? nullptr : &static_cast<Node*>(node)->value;
   }
 
-  static void destroy(Locals::Node& node) { static_cast<Node&>(node).~Node(); }
+  static constexpr auto destroy() -> decltype(Locals::Type::destroy) {
+    if constexpr (std::is_trivially_destructible_v<T>) {
+      return nullptr;
+    } else {
+      return [](Locals::Node& node) { static_cast<Node&>(node).~Node(); };
+    }
+  }
   static constexpr auto copy() -> decltype(Locals::Type::copy) {
     if constexpr (inheritance == Inheritance::copy) {
       return [](const Locals::Node& node, Locals& to) {
@@ -90,7 +96,7 @@ class TaskLocal {
     }
   }
 
-  static constexpr Locals::Type type = {.destroy = &destroy, .copy = copy()};
+  static constexpr Locals::Type type = {.destroy = destroy(), .copy = copy()};
 };
 
 }  // namespace corolane::coroutine

@@ -1,5 +1,5 @@
-// The admin pages that every node has: /health, /metrics, /stats, /sites, /tasks and those below
-// it.
+// The admin pages that every node has: /health, /metrics, /stats, /objects, /sites, /tasks and
+// those below it. They show all of its shards.
 #pragma once
 
 #include "framework/admin.h"

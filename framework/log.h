@@ -66,6 +66,9 @@ class Log {
   Log(Log&& other) noexcept;
   Log& operator=(Log&& other) noexcept;
 
+  // Whether lines of that level are written: for those that are costly to put together.
+  bool writes(LogLevel level) const { return level_ <= level; }
+
   // For the one who looks for a bug.
   void debug(std::string_view message, Fields fields = {}) {
     if (level_ <= LogLevel::debug) write(LogLevel::debug, message, fields);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -71,20 +72,36 @@ void append_sample(std::string& out, std::string_view name, std::string_view suf
   out.append(" ").append(number_text(value)).append("\n");
 }
 
+// `values`: how many there were up to each bound and in all, and their sum.
+void append_histogram(std::string& out, std::string_view name, const std::string& labels,
+                      const std::vector<double>& bounds, const std::vector<double>& values) {
+  const auto append_bucket = [&](std::string_view bound, double count) {
+    std::string series_labels = labels;
+    if (!series_labels.empty()) series_labels += ',';
+    series_labels.append("le=\"").append(bound).append("\"");
+    append_sample(out, name, "_bucket", series_labels, count);
+  };
+  for (std::size_t i = 0; i < bounds.size(); ++i) append_bucket(number_text(bounds[i]), values[i]);
+  const double count = values[bounds.size()];
+  append_bucket("+Inf", count);
+  append_sample(out, name, "_sum", labels, values.back());
+  append_sample(out, name, "_count", labels, count);
+}
+
 }  // namespace
 
 void MetricWriter::counter(std::string_view name, std::string_view help, Labels labels,
                            MetricValue value) {
   require(name.ends_with("_total"), name, "the name of a counter ends in _total");
-  const std::string key = labels_text(labels);
-  append_sample(series(name, help, "counter", key), name, "", key, value.number());
+  add_series(name, {.help = std::string(help), .type = "counter"}, labels_text(labels),
+             {value.number()});
 }
 
 void MetricWriter::gauge(std::string_view name, std::string_view help, Labels labels,
                          MetricValue value) {
   require(!name.ends_with("_total"), name, "only the name of a counter ends in _total");
-  const std::string key = labels_text(labels);
-  append_sample(series(name, help, "gauge", key), name, "", key, value.number());
+  add_series(name, {.help = std::string(help), .type = "gauge"}, labels_text(labels),
+             {value.number()});
 }
 
 void MetricWriter::histogram(std::string_view name, std::string_view help, Labels labels,
@@ -93,52 +110,73 @@ void MetricWriter::histogram(std::string_view name, std::string_view help, Label
   const bool rising =
       std::ranges::adjacent_find(buckets.bounds, std::greater_equal{}) == buckets.bounds.end();
   require(rising, name, "the bounds of a histogram rise");
-  const std::string key = labels_text(labels);
-  std::string& lines = series(name, help, "histogram", key);
-  const auto append_bucket = [&](std::string_view bound, std::uint64_t count) {
-    std::string series_labels = key;
-    if (!series_labels.empty()) series_labels += ',';
-    series_labels.append("le=\"").append(bound).append("\"");
-    append_sample(lines, name, "_bucket", series_labels, static_cast<double>(count));
-  };
+  Kind kind{.help = std::string(help), .type = "histogram"};
+  Values counts;
   for (const std::uint64_t bound : buckets.bounds) {
-    append_bucket(number_text(static_cast<double>(bound) / buckets.units_per_base),
-                  values.count_up_to(bound));
+    kind.bounds.push_back(static_cast<double>(bound) / buckets.units_per_base);
+    counts.push_back(static_cast<double>(values.count_up_to(bound)));
   }
-  append_bucket("+Inf", values.count());
-  append_sample(lines, name, "_sum", key,
-                static_cast<double>(values.sum()) / buckets.units_per_base);
-  append_sample(lines, name, "_count", key, static_cast<double>(values.count()));
+  counts.push_back(static_cast<double>(values.count()));
+  counts.push_back(static_cast<double>(values.sum()) / buckets.units_per_base);
+  add_series(name, kind, labels_text(labels), std::move(counts));
 }
 
-std::string& MetricWriter::series(std::string_view name, std::string_view help,
-                                  std::string_view type, const std::string& labels) {
+// The one of that name; when there is none, one without series.
+MetricWriter::Family& MetricWriter::family(std::string_view name, const Kind& kind) {
   auto found = families_.find(name);
   if (found == families_.end()) {
     require(is_name(name), name, "the name of a metric is lower_case");
-    require(help.ends_with('.'), name, "the help of a metric is a sentence");
-    found = families_.emplace(name, Family{std::string(help), type, {}}).first;
+    require(kind.help.ends_with('.'), name, "the help of a metric is a sentence");
+    found = families_.emplace(name, Family{.kind = kind}).first;
   }
-  Family& family = found->second;
-  require(family.help == help && family.type == type, name, "a metric has one help and one type");
-  const auto [place, is_new] = family.series.emplace(labels, "");
+  const Kind& known = found->second.kind;
+  require(known.help == kind.help && known.type == kind.type, name,
+          "a metric has one help and one type");
+  require(known.bounds == kind.bounds, name, "a histogram has one set of bounds");
+  return found->second;
+}
+
+void MetricWriter::add_series(std::string_view name, const Kind& kind, std::string labels,
+                              Values values) {
+  auto& series = family(name, kind).series;
+  const bool is_new = series.emplace(std::move(labels), std::move(values)).second;
   require(is_new, name, "a series has one value in a scrape");
-  return place->second;
+}
+
+void MetricWriter::add(const MetricWriter& other) {
+  for (const auto& [name, theirs] : other.families_) {
+    auto& ours = family(name, theirs.kind).series;
+    for (const auto& [labels, values] : theirs.series) {
+      const auto [place, is_new] = ours.emplace(labels, values);
+      if (is_new) continue;
+      std::ranges::transform(place->second, values, place->second.begin(), std::plus{});
+    }
+  }
 }
 
 std::string MetricWriter::text() const {
   std::string text;
   for (const auto& [name, family] : families_) {
-    text.append("# HELP ").append(name).append(" ").append(escaped(family.help, false));
-    text.append("\n# TYPE ").append(name).append(" ").append(family.type).append("\n");
-    for (const auto& [labels, lines] : family.series) text.append(lines);
+    text.append("# HELP ").append(name).append(" ").append(escaped(family.kind.help, false));
+    text.append("\n# TYPE ").append(name).append(" ").append(family.kind.type).append("\n");
+    for (const auto& [labels, values] : family.series) {
+      if (family.kind.type == "histogram") {
+        append_histogram(text, name, labels, family.kind.bounds, values);
+      } else {
+        append_sample(text, name, "", labels, values.front());
+      }
+    }
   }
   return text;
 }
 
+void Metrics::collect(MetricWriter& out) const {
+  for (const Collector& collect : collectors_) collect(out);
+}
+
 std::string Metrics::text() const {
   MetricWriter out;
-  for (const Collector& collect : collectors_) collect(out);
+  collect(out);
   return out.text();
 }
 

@@ -9,7 +9,11 @@
 //
 // Names are corolane_<module>_<noun>_<unit>[_total] in base units (seconds, bytes); counters end
 // in _total, nothing else does. Label values come from a small fixed set: each one is a series
-// that Prometheus keeps for weeks. All of it belongs to one scheduler's thread.
+// that Prometheus keeps for weeks.
+//
+// Each shard of a node has its Metrics, which belongs to its thread; /metrics adds them up. So what
+// a shard has a share of is given to the one of each shard, and what the node has once, such as a
+// version, to the one of the first shard alone.
 #pragma once
 
 #include <chrono>
@@ -54,8 +58,8 @@ struct MetricBuckets {
   double units_per_base;                  // 1e6 when the histogram counts microseconds.
 };
 
-// Collects the samples of one scrape. Breaking a rule of naming, giving a family two helps or
-// types, or a series two values is a bug: check() ends the process.
+// Collects the samples of one scrape. Breaking a rule of naming, giving a family two helps, types
+// or sets of bounds, or a series two values is a bug: check() ends the process.
 class MetricWriter {
  public:
   using Labels = std::initializer_list<MetricLabel>;
@@ -67,18 +71,29 @@ class MetricWriter {
   void histogram(std::string_view name, std::string_view help, Labels labels,
                  const Histogram& values, const MetricBuckets& buckets);
 
+  // Adds what another shard has written: a series that both have is the sum of the two.
+  void add(const MetricWriter& other);
+
   // Families by name, each with HELP and TYPE once and its series by labels.
   std::string text() const;
 
  private:
-  struct Family {
+  // One, or of a histogram how many there were up to each of its bounds and in all, and their sum.
+  using Values = std::vector<double>;
+
+  // What is said of a family once.
+  struct Kind {
     std::string help;
     std::string_view type;
-    std::map<std::string, std::string, std::less<>> series;  // Lines by the text of the labels.
+    std::vector<double> bounds = {};  // Of a histogram, in base units.
+  };
+  struct Family {
+    Kind kind;
+    std::map<std::string, Values, std::less<>> series = {};  // By the text of the labels.
   };
 
-  std::string& series(std::string_view name, std::string_view help, std::string_view type,
-                      const std::string& labels);
+  Family& family(std::string_view name, const Kind& kind);
+  void add_series(std::string_view name, const Kind& kind, std::string labels, Values values);
 
   std::map<std::string, Family, std::less<>> families_;
 };
@@ -91,7 +106,8 @@ class Metrics {
   // lives as long as there are scrapes.
   void add(Collector collector) { collectors_.push_back(std::move(collector)); }
 
-  // One scrape. Never suspends.
+  // One scrape of this shard; that of a node is metrics_text(). Never suspends.
+  void collect(MetricWriter& out) const;
   std::string text() const;
 
   // The Content-Type of text().

@@ -1,18 +1,26 @@
-// One process's share of a game server: what serves calls, and what an operator needs beside it.
+// One process's share of a game server: what serves calls and hosts objects, and what an operator
+// needs beside it.
 //
 //   Node node(config, network);
-//   node.serve(std::make_unique<ChessService>(chess_config));
+//   node.serve([&](Shard& shard) { return std::make_unique<Lobby>(shard.router(), config); });
+//   node.host<Player>();
 //   if (auto started = node.start(); !started) return started.error();
 //   ...
 //   node.stop(Deadline::after(5s));
 //
-// A node owns all it needs and finds the rest through its constructor; there are no globals, so
-// that many nodes fit into one test. It lives inside a task of a scheduler, and all of it belongs
-// to that scheduler's thread.
+// A node has a shard (shard.h) for each core: the first one on the thread that makes the node, the
+// others on threads of their own, which start() begins and stop() ends. It owns all it needs and
+// finds the rest through its constructor; there are no globals, so that many nodes fit into one
+// test. It lives inside a task of a scheduler, and all of it belongs to that scheduler's thread.
 #pragma once
 
 #include <concepts>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,49 +28,98 @@
 #include "coroutine/base/result.h"
 #include "coroutine/scheduler.h"
 #include "framework/admin.h"
+#include "framework/cluster.h"
+#include "framework/directory.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
+#include "framework/object.h"
+#include "framework/ownership.h"
+#include "framework/shard.h"
+#include "framework/store.h"
 #include "framework/telemetry.h"
 #include "net/http_server.h"
 #include "net/network.h"
-#include "net/tls.h"
 #include "rpc/http_face.h"
 #include "rpc/server.h"
 #include "rpc/service.h"
 
 namespace corolane::framework {
 
+namespace detail {
+class FenceWatchdog;
+class NodeTenants;
+class ShardSet;
+}  // namespace detail
+
 class Node {
  public:
+  // What a simulation has instead of what the configuration says.
+  struct Parts {
+    std::shared_ptr<Store> store = nullptr;  // Of all shards.
+    std::shared_ptr<Directory> directory = nullptr;
+    // Simulation has a clock of its own; only a real one has a watchdog.
+    Fence::Clock clock = boot_time;
+    WallClock wall_clock = {};
+    Cluster::Options cluster = {};
+  };
+
   // `network` outlives the node. Logs to stderr.
   Node(const NodeConfig& config, net::Network& network)
       : Node(config, network, Log(config.log_level)) {}
-  Node(NodeConfig config, net::Network& network, Log log);
+  Node(NodeConfig config, net::Network& network, Log log)
+      : Node(std::move(config), network, std::move(log), Parts{}) {}
+  Node(NodeConfig config, net::Network& network, Log log, Parts parts);
   // Stops at once unless it was stopped: cancels what runs and suspends until it has ended.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Serves `service` from start() on; owns it from now on. One is there from the beginning:
-  // rpc::ReflectionService, which tells callers of the others.
+  // Serves, from start() on, what `make` makes for each shard, on its thread: a std::unique_ptr of
+  // a service. One is there from the beginning: rpc::ReflectionService.
+  template <std::invocable<Shard&> F>
+  void serve(F make) {
+    make_services_.push_back(
+        [make = std::move(make)](Shard& shard) mutable { shard.serve(make(shard)); });
+  }
+  // The same for a node with one shard.
+  void serve(std::unique_ptr<rpc::Service> service);
   template <std::derived_from<rpc::Service> S>
   void serve(S service) {
     serve(std::make_unique<S>(std::move(service)));
   }
-  void serve(std::unique_ptr<rpc::Service> service);
 
-  // Listens and serves. Once. Fails with invalid_argument when the configuration makes no sense,
-  // with already_exists when an address is taken or two services have the same method; nobody was
-  // served then. So does a certificate that cannot be used, as net::TlsContext::load().
+  // Hosts objects of class O from start() on, on nodes that `placement` names.
+  template <std::derived_from<ObjectBase> O>
+    requires std::default_initializable<O>
+  void host(const Placement& placement = {}) {
+    host<O>([](Shard&) { return std::make_unique<O>(); }, placement);
+  }
+  // The same by a function of a shard that makes one, on its thread.
+  template <std::derived_from<ObjectBase> O, typename F>
+    requires std::convertible_to<std::invoke_result_t<F&, Shard&>, std::unique_ptr<O>>
+  void host(F make, const Placement& placement = {}) {
+    objects_.push_back(
+        {.type = O::object_type(),
+         .make = [make = std::move(make)](Shard& shard) mutable -> std::unique_ptr<ObjectBase> {
+           return make(shard);
+         },
+         .placement = placement});
+  }
+
+  // Joins the cluster, listens and serves. Once. Fails with invalid_argument when the configuration
+  // makes no sense, with already_exists when an address is taken or two services have the same
+  // method; nobody was served then. So does a certificate that cannot be used, as
+  // net::TlsContext::load(); a store and a directory that are away.
   Result<void> start();
 
   // Reads the files of node.tls again, for the connections that begin from now on. Fails as
   // net::TlsContext::reload(), and nothing has changed then. Does nothing without TLS.
   Result<void> reload_certificates();
 
-  // The graceful end. Refuses new connections and calls, and suspends until the running ones have
-  // ended; at the deadline they are cancelled. The admin pages answer until the end. Fails with
+  // The graceful end. Hands its objects over to other nodes, if there are some; then refuses new
+  // connections and calls, and suspends until the running ones have ended; at the deadline they are
+  // cancelled. Stores what is not stored. The admin pages answer until the end. Fails with
   // deadline_exceeded when calls had to be cancelled. Once.
   Result<void> stop(Deadline deadline);
 
@@ -74,38 +131,67 @@ class Node {
 
   // For services: what they log, measure, trace and show goes through these.
   Log& log() { return log_; }
-  Metrics& metrics() { return metrics_; }
-  rpc::Tracer& tracer() { return telemetry_.tracer(); }
-  AdminServer& admin() { return admin_; }
+  // Of the first shard.
+  Metrics& metrics() { return shard_->metrics(); }
+  rpc::Tracer& tracer() { return shard_->tracer(); }
+  Router& router() { return shard_->router(); }
+  AdminServer& admin() { return *admin_; }
 
-  const rpc::Server& rpc_server() const { return rpc_server_; }
-  const Telemetry& telemetry() const { return telemetry_; }
-  coroutine::Scheduler& scheduler() const { return scheduler_; }
+  // The first one.
+  const Shard& shard() const { return *shard_; }
+  const rpc::Server& rpc_server() const { return shard_->rpc_server(); }
+  const Telemetry& telemetry() const { return shard_->telemetry(); }
+  coroutine::Scheduler& scheduler() const { return shard_->scheduler(); }
+
+  std::size_t shard_count() const;
+  // Runs `work` in a task of each shard, at the same time on their threads; suspends until all have
+  // ended, and returns the first error. From start() on.
+  Result<void> on_each_shard(const std::function<Result<void>(Shard& shard)>& work);
+  // Null until start().
+  const Cluster* cluster() const { return cluster_.get(); }
+  const Fence& fence() const { return fence_; }
 
  private:
-  Result<rpc::Server::ListenOptions> listen_options();
-  // The one by which clients come: inside of TLS when the node has a certificate.
-  net::Network& clients_network();
+  Result<void> read_shared_key();
+  Result<void> open_stores();
+  Result<void> open_shards();
+  Result<void> join_cluster();
+  Result<void> listen_for_clients(const NodeEndpoints& endpoints);
+  Result<void> listen_for_nodes(Shard& shard, net::Endpoint& bound);
+  Result<void> listen_on_shards(const net::Endpoint& endpoint);
+  Member member() const;
+  bool is_alone() const {
+    return config_.cluster.directory == DirectoryKind::local && !parts_.directory;
+  }
+  Result<void> drain(Deadline deadline);
   Result<void> stop_serving(Deadline deadline);
+  void close_all(Deadline deadline);
 
   const NodeConfig config_;
   net::Network& network_;
+  const Parts parts_;
   const TimePoint created_at_;
-  coroutine::Scheduler& scheduler_;
   NodeEndpoints endpoints_;
   bool started_ = false;
   bool stopping_ = false;
   Log log_;
-  Metrics metrics_;
-  Telemetry telemetry_;
-  // Destroyed from the last on: nobody calls a service or reads a page of one that is gone.
-  std::vector<std::unique_ptr<rpc::Service>> services_;
-  std::unique_ptr<net::TlsContext> tls_context_;  // These two are null without TLS.
-  std::unique_ptr<net::TlsNetwork> tls_network_;
-  rpc::Server rpc_server_;
+  Fence fence_;
+  std::map<Placement, std::unique_ptr<Ownership>> ownerships_;
+  std::vector<HostedObjects> objects_;
+  std::string shared_key_;  // Of the cluster; read by start().
+  std::vector<std::function<void(Shard&)>> make_services_;
+  bool has_single_services_ = false;
+  std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
+  // Destroyed from the last on: nobody calls what is gone.
+  std::unique_ptr<Shard> shard_;  // The first one.
+  std::unique_ptr<detail::ShardSet> shards_;
+  std::shared_ptr<Directory> directory_;
+  std::unique_ptr<detail::NodeTenants> tenants_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null where nobody waits for us to be silent.
   rpc::HttpFace http_face_;
   std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
-  AdminServer admin_;
+  std::unique_ptr<AdminServer> admin_;
 };
 
 }  // namespace corolane::framework

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "framework/admin.h"
@@ -42,6 +43,16 @@ Result<void> check_http(const std::string& text) {
   return text.empty() ? Result<void>() : check_listen(text);
 }
 
+Result<void> check_server(const std::string& text) {
+  auto host = net::parse_host_port(text);
+  if (!host) return host.error();
+  return {};
+}
+
+Result<void> check_label(const std::string& text) {
+  return text.empty() ? Result<void>() : check_name(text);
+}
+
 // The error with the key whose value it is about.
 Error at_key(std::string_view key, const Error& error) {
   return Error(error.code(), std::string(key) + ": " + error.message());
@@ -75,6 +86,62 @@ void describe(config::Section& section, TlsConfig& value) {
                 "Whether a client without a certificate is refused.");
 }
 
+void describe(config::Section& section, ObjectsConfig& value) {
+  section.field("mailbox_max", value.mailbox_max,
+                "Calls of one object that may run and wait at once.", config::at_least(1));
+  section.field("idle_time_max", value.idle_time_max,
+                "How long an object that nobody calls stays in memory.", config::at_least(1s));
+  section.field("memory_max", value.memory_max,
+                "Memory of all objects, about; above it those that are idle go earlier.",
+                config::at_least(config::mebibyte));
+}
+
+void describe(config::Section& section, StoreConfig& value) {
+  section.field("kind", value.kind,
+                "memory forgets all at the end; sqlite is a file of this machine; redis is for "
+                "several nodes.");
+  section.field("file", value.file, "The file of sqlite; it is made when there is none.");
+  section.field("server", value.server, "Where redis is, as host:port.",
+                config::where(check_server));
+  section.field("user", value.user, "Who we are to redis; empty for its default user.");
+  section.field("password", value.password, "Our password there; empty for none.");
+  section.field("database", value.database, "The number of the database of redis.",
+                config::at_most(65'535));
+}
+
+void describe(config::Section& section, ClusterConfig& value) {
+  section.field("name", value.name,
+                "The cluster: what it has in etcd and redis begins with this name.",
+                config::where(check_name));
+  section.field("directory", value.directory,
+                "Who knows the nodes: local is for one that is alone, etcd for several.");
+  section.field("servers", value.servers, "Where etcd is, as host:port each.",
+                config::where(check_server));
+  section.field("user", value.user, "Who we are to etcd; empty for nobody.");
+  section.field("password", value.password, "Our password there.");
+  section.field("ca_file", value.ca_file,
+                "Who signs the certificate of etcd, PEM; empty: without TLS.");
+  section.field(
+      "listen", value.listen,
+      "Where other nodes call the first shard, the next ones behind it; port 0 takes any.",
+      config::where(check_listen));
+  section.field("advertise", value.advertise,
+                "The host by which other nodes reach this one; empty: as in `listen`.");
+  section.field("shared_key_file", value.shared_key_file,
+                "A file with a key that all nodes of the cluster have; empty: anybody may call.");
+  section.field("weight", value.weight, "The share of this node, beside those of the others.",
+                config::between(1, 10'000));
+  section.field("zone", value.zone, "Where it is, for types that ask for it.",
+                config::where(check_label));
+  section.field("roles", value.roles, "What it is for, for types that ask for it.",
+                config::where(check_name));
+}
+
+std::size_t NodeConfig::shard_count() const {
+  if (shards != 0) return shards;
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
 void describe(config::Section& section, NodeConfig& value) {
   section.field("name", value.name, "What this node is called in logs and metrics.",
                 config::where(check_name));
@@ -95,6 +162,12 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("tracing", value.tracing, "Spans of calls, for a collector.");
   section.field("call_log", value.call_log, "Which calls are logged.");
   section.field("tls", value.tls, "Clients inside of TLS, from 1.2 on.");
+  section.field("shards", value.shards,
+                "Threads, each with connections and objects of its own; 0: one for each core.",
+                config::at_most(256));
+  section.field("objects", value.objects, "The objects that live here.");
+  section.field("store", value.store, "Where objects are kept.");
+  section.field("cluster", value.cluster, "The other nodes.");
 }
 
 Result<NodeEndpoints> validate(const NodeConfig& config) {
@@ -111,6 +184,12 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
     return at_key("node.tracing.collector", collector.error());
   }
   if (auto http = check_http(config.http); !http) return at_key("node.http", http.error());
+  if (config.cluster.directory != DirectoryKind::local && config.store.kind != StoreKind::redis) {
+    return Error(Code::invalid_argument,
+                 "node.store.kind: the nodes of a cluster need a store that all of them see, or "
+                 "what one has written another one would not find: take redis, or "
+                 "node.cluster.directory: local for a node that is alone");
+  }
   NodeEndpoints endpoints{.listen = *std::move(listen),
                           .admin = *net::parse_endpoint(config.admin)};
   if (!config.http.empty()) endpoints.http = *net::parse_endpoint(config.http);

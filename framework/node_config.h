@@ -1,11 +1,15 @@
 // What an operator may set of a node: the section `node` of the configuration.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "config/choice.h"
 #include "config/section.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
@@ -34,6 +38,51 @@ struct TlsConfig {
   bool needs_client_certificate = false;
 };
 
+struct ObjectsConfig {
+  std::uint32_t mailbox_max = 1'024;
+  Duration idle_time_max = std::chrono::minutes(5);
+  config::Bytes memory_max = 1024 * config::mebibyte;
+};
+
+enum class StoreKind : std::uint8_t { memory, sqlite, redis };
+
+constexpr auto choices(StoreKind) {
+  return std::to_array<config::Choice<StoreKind>>(
+      {{"memory", StoreKind::memory}, {"sqlite", StoreKind::sqlite}, {"redis", StoreKind::redis}});
+}
+
+struct StoreConfig {
+  StoreKind kind = StoreKind::sqlite;
+  std::string file = "objects.db";        // Of sqlite.
+  std::string server = "127.0.0.1:6379";  // Of redis, as the rest.
+  std::string user = {};
+  std::string password = {};
+  std::uint32_t database = 0;
+};
+
+enum class DirectoryKind : std::uint8_t { local, etcd };
+
+constexpr auto choices(DirectoryKind) {
+  return std::to_array<config::Choice<DirectoryKind>>(
+      {{"local", DirectoryKind::local}, {"etcd", DirectoryKind::etcd}});
+}
+
+struct ClusterConfig {
+  std::string name = "corolane";  // Nodes and stores of another name are another cluster's.
+  DirectoryKind directory = DirectoryKind::local;
+  std::vector<std::string> servers = {"127.0.0.1:2379"};  // Of etcd, as the next three.
+  std::string user = {};
+  std::string password = {};
+  std::string ca_file = {};
+  // Where other nodes call the first shard; the next ones have the ports behind it.
+  std::string listen = "127.0.0.1:0";
+  std::string advertise = {};  // The host by which they reach it; empty: that of `listen`.
+  std::string shared_key_file = {};
+  std::uint32_t weight = 100;
+  std::string zone = {};
+  std::vector<std::string> roles = {};
+};
+
 struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
   std::string listen = "127.0.0.1:8460";
@@ -46,11 +95,20 @@ struct NodeConfig {
   TracingConfig tracing;
   CallLogConfig call_log;
   TlsConfig tls;
+  std::uint32_t shards = 0;  // 0: one for each core.
+  ObjectsConfig objects;
+  StoreConfig store;
+  ClusterConfig cluster;
+
+  std::size_t shard_count() const;
 };
 
 void describe(config::Section& section, StacksConfig& value);
 void describe(config::Section& section, RpcConfig& value);
 void describe(config::Section& section, TlsConfig& value);
+void describe(config::Section& section, ObjectsConfig& value);
+void describe(config::Section& section, StoreConfig& value);
+void describe(config::Section& section, ClusterConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
 // Where a node listens, for calls, for its operator, and for calls by HTTP.
@@ -58,6 +116,8 @@ struct NodeEndpoints {
   net::Endpoint listen;
   net::Endpoint admin;
   std::optional<net::Endpoint> http = {};
+  // Where other nodes call its shards, by number; of a node that is alone none.
+  std::vector<net::Endpoint> cluster = {};
 };
 
 // Checks what a load checks, for a struct that a program filled in, and reads the addresses.

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 
+#include "coroutine/mutex.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/task_group.h"
 #include "framework/detail/command_line.h"
 #include "framework/detail/stop_signal.h"
 #include "framework/version.h"
@@ -44,10 +47,12 @@ void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
 }
 
 void print_serving(const Program& program, const Node& node) {
-  const auto& [listen, admin, http] = node.endpoints();
+  const NodeEndpoints& endpoints = node.endpoints();
+  const auto& http = endpoints.http;
   std::printf("%s node \"%s\" serves on %s, admin http://%s/%s%s\n", program.name(),
-              node.config().name.c_str(), to_string(listen).c_str(), to_string(admin).c_str(),
-              http ? ", http://" : "", http ? (to_string(*http) + "/").c_str() : "");
+              node.config().name.c_str(), to_string(endpoints.listen).c_str(),
+              to_string(endpoints.admin).c_str(), http ? ", http://" : "",
+              http ? (to_string(*http) + "/").c_str() : "");
   std::fflush(stdout);
 }
 
@@ -67,21 +72,33 @@ void reload(Node& node) {
                    {{"error", reloaded.error().message()}});
 }
 
-// Where a signal finds the node, while there is one.
+// Where a signal finds the node, while there is one: on the loop's stack.
 class Presence {
  public:
-  Presence(Node*& place, Node& node) : place_(place) { place_ = &node; }
+  Presence(Presence*& place, Node& node) : place_(place), node_(node) { place_ = this; }
   ~Presence() { place_ = nullptr; }
   Presence(const Presence&) = delete;
   Presence& operator=(const Presence&) = delete;
 
+  // In a task, one after the other: all shards have a part in it.
+  void reload_soon() {
+    auto spawned = reloads_.spawn("reload certificates", [this] {
+      const std::scoped_lock lock(one_at_a_time_);
+      reload(node_);
+    });
+    if (!spawned) node_.log().error("not reloaded", {{"error", spawned.error().message()}});
+  }
+
  private:
-  Node*& place_;
+  Presence*& place_;
+  Node& node_;
+  coroutine::Mutex one_at_a_time_;
+  coroutine::TaskGroup reloads_;
 };
 
 // The life of the node, as a task. Returns the exit status.
 int serve_until_signal(const Program& program, net::Network& network, StopSignal& stop_signal,
-                       std::uint64_t descriptors, Node*& present) {
+                       std::uint64_t descriptors, Presence*& present) {
   Node node(program.node_config(), network);
   const Presence presence(present, node);
   warn_of_few_descriptors(node, descriptors);
@@ -108,14 +125,14 @@ int serve(const Program& program) {
   const NodeConfig& config = program.node_config();
   Log log(config.log_level);
   coroutine::Scheduler scheduler(
-      loop, {.stacks = {.stack_count_max = config.stacks.count_max},
+      loop, {.stacks = {.stack_count_max = config.stacks.count_max / config.shard_count()},
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
   // Without TLS there is nothing to reload, and the signal ends the process as ever.
-  Node* present = nullptr;
+  Presence* present = nullptr;
   std::function<void()> on_hangup;
   if (!config.tls.certificate_file.empty()) {
     on_hangup = [&present] {
-      if (present != nullptr) reload(*present);
+      if (present != nullptr) present->reload_soon();
     };
   }
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);

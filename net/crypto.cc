@@ -5,6 +5,7 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 
@@ -61,6 +62,22 @@ std::string to_base64(std::span<const std::byte> bytes) {
                                    static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(size));
   return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::size_t letter_count = std::min(text.find_first_not_of(letters), text.size());
+  const std::string_view padding = text.substr(letter_count);
+  // OpenSSL alone would take blanks around it, too.
+  if (text.size() % 4 != 0 || (!padding.empty() && padding != "=" && padding != "==")) return {};
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
+  if (size < 0) return {};
+  bytes.resize(static_cast<std::size_t>(size) - padding.size());
+  return bytes;
 }
 
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) {

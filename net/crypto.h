@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ std::array<std::byte, 20> sha1(std::string_view text);
 
 // RFC 4648, section 4, with padding.
 std::string to_base64(std::span<const std::byte> bytes);
+// What to_base64() has made of it; nothing when it is no such text.
+std::optional<std::string> from_base64(std::string_view text);
 
 // In a time that says nothing about where they differ.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);

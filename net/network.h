@@ -22,6 +22,9 @@ namespace corolane::net {
 struct ListenOptions {
   int backlog = 1024;         // Connections that the kernel holds until accept() takes them.
   StreamOptions stream = {};  // Of every accepted stream.
+  // Other listeners that say the same may have the TCP port, too: the kernel spreads connections
+  // over them (SO_REUSEPORT). Also those of another process, unnoticed.
+  bool shares_port = false;
 };
 
 // Accepts connections. Destroying it closes the socket, with no task inside its calls; accepted

@@ -11,8 +11,8 @@ namespace corolane::net {
 
 Result<std::unique_ptr<Listener>> UvNetwork::listen(const Endpoint& endpoint,
                                                     ListenOptions options) {
-  auto listener = std::make_unique<detail::SocketListener>(loop_.impl(), options.stream);
-  if (auto listening = listener->listen(endpoint, options.backlog); !listening) {
+  auto listener = std::make_unique<detail::SocketListener>(loop_.impl(), options);
+  if (auto listening = listener->listen(endpoint); !listening) {
     return listening.error();
   }
   return listener;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "coroutine/base/deadline.h"
+#include "rpc/object_target.h"
 
 namespace corolane::rpc {
 
@@ -20,6 +21,12 @@ struct CallOptions {
 
   // Who calls, for the filters of the server: a token of theirs. Valid during the call.
   std::string_view authorization = {};
+
+  // Of an object: the same one again takes effect once, and is replied the same, as long as the
+  // object remembers it (framework/object.h). So it is tried again where it may have been executed.
+  RequestId request_id = {};
+  // Set by framework::Router, which makes such calls; null for calls of services.
+  const ObjectTarget* object = nullptr;
 };
 
 }  // namespace corolane::rpc

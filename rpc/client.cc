@@ -28,7 +28,7 @@ bool is_worth_a_retry(const Error& error, const Method& method) {
 }  // namespace
 
 Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make make) {
-  const ExtensionBytes extension(call.trace, call.options.authorization);
+  const ExtensionBytes extension(call.trace, call.options.authorization, call.options.object);
   return make(call, extension.view());
 }
 

@@ -7,6 +7,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
+#include "rpc/object_target.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
@@ -23,6 +24,7 @@ class Context {
     std::string_view authorization = {};
     TraceContext trace = {};
     TimePoint arrived_at{};
+    const ObjectTarget* object = nullptr;
   };
 
   // All of them outlive it, and what `facts` name does as well.
@@ -48,6 +50,9 @@ class Context {
   std::string_view authorization() const { return facts_->authorization; }
   // The trace of which this call is a part; not valid when there is none.
   const TraceContext& trace() const { return facts_->trace; }
+
+  // The object that is called; null when the caller has named none.
+  const ObjectTarget* object() const { return facts_->object; }
 
   // When the request was read; and when the handler had returned, for filters that ask behind
   // next(): the clock is read once, whoever asks, and the server counts with the same time.

@@ -10,7 +10,8 @@
 //       16    8  method id of a request
 //       24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
 //                reply: retry after, in milliseconds; window: bytes
-//       28    4  extension size; of a request, a RequestExtension (wire.proto)
+//       28    4  extension size; of a request, a RequestExtension (wire.proto); of a reply with
+//                a code, the detail of the error
 //
 // All numbers are little-endian. The message is a protobuf, or the text of an error. The first
 // frame in each direction is a hello: its call id holds hello_magic, its method id the version, its

@@ -19,6 +19,7 @@
 #include "rpc/detail/json_text.h"
 #include "rpc/detail/memory_budget.h"
 #include "rpc/json.h"
+#include "rpc/object_target.h"
 
 namespace corolane::rpc {
 namespace {
@@ -76,11 +77,11 @@ std::optional<Codec> codec_of(std::string_view type) {
   return std::nullopt;
 }
 
-// "%20" and "+" of a query. False when it is cut off.
-bool read_percents(std::string_view text, std::string& decoded) {
+// "%20"; `plus` is what a "+" stands for, a blank in a query. False when it is cut off.
+bool read_percents(std::string_view text, char plus, std::string& decoded) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
-      decoded += text[i] == '+' ? ' ' : text[i];
+      decoded += text[i] == '+' ? plus : text[i];
       continue;
     }
     std::uint8_t byte = 0;
@@ -118,6 +119,18 @@ Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& meth
   return Deadline::after(std::chrono::milliseconds(count));
 }
 
+// The id of the object that is called; empty when there is none.
+Result<std::string> object_id_of(const net::HttpRequest& request) {
+  const std::string_view text = request.header("Corolane-Object");
+  std::string id;
+  if (!read_percents(text, '+', id)) {
+    return Error(
+        Code::invalid_argument,
+        "Corolane-Object is percent-encoded, with %25 for a %, not \"" + std::string(text) + "\"");
+  }
+  return id;
+}
+
 std::string_view bearer_token(std::string_view authorization) {
   constexpr std::string_view scheme = "Bearer ";
   if (!net::is_same_name(authorization.substr(0, scheme.size()), scheme)) return {};
@@ -137,7 +150,7 @@ class HttpReply final : public ReplySink {
       : writer_(writer), codec_(codec), bytes_max_(bytes_max), body_(body) {}
 
  private:
-  Result<void> reply(const pb::Message& message) override {
+  Result<void> reply(pb::Message& message) override {
     if (message.ByteSizeLong() > bytes_max_) {
       return Error(Code::resource_exhausted,
                    "the reply is larger than " + std::to_string(bytes_max_) + " bytes")
@@ -293,7 +306,7 @@ Result<HttpFace::Impl::Question> HttpFace::Impl::question_of_get(const net::Http
                  "encoding is json or proto, not \"" + std::string(encoding) + "\"");
   }
   got_.clear();
-  bool is_read = read_percents(request.query("message"), got_);
+  bool is_read = read_percents(request.query("message"), ' ', got_);
   if (is_read && request.query("base64") == "1") {
     std::string bytes;
     is_read = detail::read_base64(got_, bytes);
@@ -338,6 +351,9 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   }
   const auto deadline = deadline_of(request, method);
   if (!deadline) return deadline.error();
+  const auto object_id = object_id_of(request);
+  if (!object_id) return object_id.error();
+  const ObjectTarget object{.id = *object_id};
   Context::Facts facts{.deadline = *deadline,
                        .peer = request.peer,
                        .peer_identity = request.peer_identity,
@@ -345,9 +361,10 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   if (const std::string_view parent = request.header("traceparent"); !parent.empty()) {
     facts.trace = parse_traceparent(parent).value_or(TraceContext{});
   }
+  if (!object.id.empty()) facts.object = &object;
 
   auto memory = take_memory();
-  pb::Message* const message = method.new_request(memory->arena());
+  pb::Message* const message = method.new_request(&memory->arena());
   Result<void> called = read(question, *message);
   const std::size_t taken = question.message.size() > small_request_bytes
                                 ? memory->spilled_bytes() + question.message.size()

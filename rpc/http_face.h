@@ -14,6 +14,9 @@
 // server's; the bearer token and the trace of the header go along. A client that goes away cancels
 // its call. `GET /` lists what there is: as text, as HTML to browsers, as JSON with ?format=json.
 //
+// Which object is called, where a service has objects, says the header `Corolane-Object: ID`, with
+// percent-encoding ("%25") for a percent sign and for what stands in no header.
+//
 // All of it belongs to one scheduler's thread.
 #pragma once
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "rpc/detail/object_options.h"
+
 namespace corolane::rpc {
 namespace {
 
@@ -37,6 +39,8 @@ MethodEntry describe_method(const Method& method, const pb::ServiceDescriptor* s
   entry.set_one_way(method.one_way);
   entry.set_idempotent(method.idempotent);
   entry.set_public_(method.is_public);
+  entry.set_durable(method.durable);
+  entry.set_read_only(method.read_only);
   entry.set_priority(priority_text(method.priority));
   if (service == nullptr) return entry;
   const std::string name = entry.full_name().substr(entry.full_name().find('/') + 1);
@@ -52,6 +56,7 @@ ServiceEntry describe_service(const Service& service) {
   entry.set_name(service.service_name());
   const auto* descriptor =
       pb::DescriptorPool::generated_pool()->FindServiceByName(service.service_name());
+  entry.set_object_state(detail::object_state_of(descriptor));
   for (const Method& method : service.methods()) {
     *entry.add_methods() = describe_method(method, descriptor);
   }

@@ -24,19 +24,44 @@ void put(std::uint64_t number, Half bytes) {
     bytes[i] = static_cast<std::byte>(number);
 }
 
+void put(const TraceContext& trace, RequestExtension& out) {
+  const std::span id(trace.trace_id);
+  const bool is_valid = trace.is_valid();
+  out.set_trace_id_high(is_valid ? number_of(id.first<8>()) : 0);
+  out.set_trace_id_low(is_valid ? number_of(id.last<8>()) : 0);
+  out.set_parent_span_id(is_valid ? trace.span_id : 0);
+  out.set_trace_flags(is_valid && trace.is_sampled ? flag_sampled : 0);
+}
+
+void put(const ObjectTarget& target, WireObject& out) {
+  out.Clear();
+  out.set_id(target.id.data(), target.id.size());
+  out.set_node_epoch(target.node_epoch);
+  out.set_partition_epoch(target.partition_epoch);
+  if (target.request_id) {
+    out.set_request_caller(target.request_id.caller.data(), target.request_id.caller.size());
+    out.set_request_sequence(target.request_id.sequence);
+  }
+  for (const ObjectCall& call : target.chain) {
+    WireObjectCall& added = *out.add_chain();
+    added.set_method(call.method.data(), call.method.size());
+    added.set_id(call.id.data(), call.id.size());
+  }
+}
+
 }  // namespace
 
-ExtensionBytes::ExtensionBytes(const TraceContext& trace, std::string_view authorization) {
-  if (!trace.is_valid() && authorization.empty()) return;
-  RequestExtension extension;
-  if (trace.is_valid()) {
-    const std::span id(trace.trace_id);
-    extension.set_trace_id_high(number_of(id.first<8>()));
-    extension.set_trace_id_low(number_of(id.last<8>()));
-    extension.set_parent_span_id(trace.span_id);
-    extension.set_trace_flags(trace.is_sampled ? flag_sampled : 0);
-  }
-  if (!authorization.empty()) extension.set_authorization(std::string(authorization));
+ExtensionBytes::ExtensionBytes(const TraceContext& trace, std::string_view authorization,
+                               const ObjectTarget* object) {
+  if (!trace.is_valid() && authorization.empty() && object == nullptr) return;
+  // Clear() would free the object of one that has had it: so those with one are made of their own,
+  // field by field, and keep the room of it.
+  static thread_local RequestExtension without_object;
+  static thread_local RequestExtension with_object;
+  RequestExtension& extension = object == nullptr ? without_object : with_object;
+  put(trace, extension);
+  extension.set_authorization(authorization.data(), authorization.size());
+  if (object != nullptr) put(*object, *extension.mutable_object());
   const std::size_t size = extension.ByteSizeLong();
   if (size > small_.size()) {
     large_ = extension.SerializeAsString();
@@ -56,6 +81,22 @@ TraceContext trace_of(const RequestExtension& extension) {
   trace.span_id = extension.parent_span_id();
   trace.is_sampled = (extension.trace_flags() & flag_sampled) != 0;
   return trace;
+}
+
+ReceivedTarget::ReceivedTarget(const RequestExtension& extension)
+    : has_target_(extension.has_object()) {
+  if (!has_target_) return;
+  const WireObject& object = extension.object();
+  chain_.reserve(static_cast<std::size_t>(object.chain_size()));
+  for (const WireObjectCall& call : object.chain()) {
+    chain_.push_back({.method = call.method(), .id = call.id()});
+  }
+  target_ = {
+      .id = object.id(),
+      .node_epoch = object.node_epoch(),
+      .partition_epoch = object.partition_epoch(),
+      .request_id = {.caller = object.request_caller(), .sequence = object.request_sequence()},
+      .chain = chain_};
 }
 
 }  // namespace corolane::rpc

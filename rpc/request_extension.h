@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "rpc/object_target.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
@@ -15,7 +17,9 @@ class RequestExtension;
 // The bytes of a RequestExtension. Small ones, such as a trace alone, cost no allocation.
 class ExtensionBytes {
  public:
-  ExtensionBytes(const TraceContext& trace, std::string_view authorization);
+  // `object` may be null.
+  ExtensionBytes(const TraceContext& trace, std::string_view authorization,
+                 const ObjectTarget* object);
   ExtensionBytes(const ExtensionBytes&) = delete;
   ExtensionBytes& operator=(const ExtensionBytes&) = delete;
 
@@ -23,12 +27,28 @@ class ExtensionBytes {
   std::string_view view() const { return view_; }
 
  private:
-  std::array<char, 64> small_;
+  std::array<char, 128> small_;
   std::string large_;
   std::string_view view_;
 };
 
 // Not valid when the extension names no trace, or half of one.
 TraceContext trace_of(const RequestExtension& extension);
+
+// The object that a request is for, in views of its extension.
+class ReceivedTarget {
+ public:
+  explicit ReceivedTarget(const RequestExtension& extension);
+  ReceivedTarget(const ReceivedTarget&) = delete;
+  ReceivedTarget& operator=(const ReceivedTarget&) = delete;
+
+  // Null when the request is for none.
+  const ObjectTarget* get() const { return has_target_ ? &target_ : nullptr; }
+
+ private:
+  bool has_target_;
+  std::vector<ObjectCall> chain_;
+  ObjectTarget target_;
+};
 
 }  // namespace corolane::rpc

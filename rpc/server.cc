@@ -92,7 +92,8 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
   }
   net::Network& network = options.network == nullptr ? network_ : *options.network;
   auto listener =
-      network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max}});
+      network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max},
+                                .shares_port = options.shares_port});
   if (!listener) return listener.error();
   Door& door =
       doors_.emplace_back(Door{.options = std::move(options), .listener = std::move(*listener)});
@@ -121,6 +122,9 @@ void Server::Impl::admit(const Door& door, std::unique_ptr<net::Stream> stream) 
   ++statistics_.accepted_count;
   const std::uint64_t id = ++last_connection_id_;
   const Security& security = door.options.security;
+  const std::size_t calls_max = door.options.calls_per_connection_max != 0
+                                    ? door.options.calls_per_connection_max
+                                    : options_.calls_per_connection_max;
   auto owned = std::make_unique<detail::ServerConnection>(
       static_cast<detail::ServerConnection::Host&>(*this), id, std::move(stream),
       Handshake(Handshake::Role::server, security, {}),
@@ -128,7 +132,8 @@ void Server::Impl::admit(const Door& door, std::unique_ptr<net::Stream> stream) 
                                  .handshake_time_max = options_.hello_time_max,
                                  .keepalive = options_.keepalive},
       detail::ServerConnection::Rules{.needs_peer_certificate = security.needs_peer_certificate,
-                                      .serves_public_methods_only = door.options.public_only});
+                                      .serves_public_methods_only = door.options.public_only,
+                                      .call_count_max = calls_max});
   detail::ServerConnection& connection = *owned;
   connections_.emplace(id, std::move(owned));
   connection.start();

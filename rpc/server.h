@@ -51,11 +51,15 @@ class Server {
   struct ListenOptions {
     std::size_t request_bytes_max = 64 * 1024;  // What a client may send in one message.
     Security security = {};
+    // Of one client at the same time; 0: as Options has it.
+    std::size_t calls_per_connection_max = 0;
     // Clients outside of the cluster: only methods with the option `public` exist for them.
     bool public_only = false;
     // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
     // Outlives the server.
     net::Network* network = nullptr;
+    // Servers on other threads have the same port: net::ListenOptions.
+    bool shares_port = false;
   };
 
   struct MethodStatistics {

@@ -31,9 +31,10 @@ inline constexpr std::size_t priority_count = 4;
 // Takes what a handler answers and sends it at once.
 class ReplySink {
  public:
-  // The one reply of a unary call. Suspends while the caller takes nothing. Fails with
-  // resource_exhausted when the reply is too large for a frame; nothing was sent then.
-  virtual Result<void> reply(const google::protobuf::Message& message) = 0;
+  // The one reply of a unary call, whose content may be taken. Suspends while the caller takes
+  // nothing. Fails with resource_exhausted when the reply is too large for a frame; nothing was
+  // sent then.
+  virtual Result<void> reply(google::protobuf::Message& message) = 0;
 
   // The next message of a stream. Suspends while the caller has a window full of them unread. Fails
   // as reply() does, and with cancelled or unavailable when nobody listens any more.
@@ -54,8 +55,15 @@ struct Method {
   bool one_way = false;           // Has no reply.
   bool server_streaming = false;  // Replies with any number of messages.
   bool is_public = false;         // For clients outside of the cluster, too.
+  // Of objects (framework/object.h).
+  bool durable = false;    // Replies when what the object keeps is stored.
+  bool read_only = false;  // Changes nothing that it keeps.
 
-  google::protobuf::Message* (*new_request)(google::protobuf::Arena& arena) = nullptr;
+  google::protobuf::Message* (*new_request)(google::protobuf::Arena* arena) = nullptr;
+  // For calls within a process; null of methods without one reply. The second moves the content of
+  // one reply into another one.
+  google::protobuf::Message* (*new_reply)(google::protobuf::Arena* arena) = nullptr;
+  void (*take_reply)(google::protobuf::Message& from, google::protobuf::Message& to) = nullptr;
   // Calls the handler and gives what it answers to the sink; returns the error of either.
   Result<void> (*invoke)(Service& service, const google::protobuf::Message& request,
                          Context& context, ReplySink& sink) = nullptr;

@@ -54,6 +54,11 @@ Error Error::with_retry_after(std::chrono::milliseconds delay) && {
   return std::move(*this);
 }
 
+Error Error::with_detail(std::string detail) && {
+  details_->detail = std::move(detail);
+  return std::move(*this);
+}
+
 Error Error::with_context(std::string_view context) && {
   details_->message.insert(0, ": ").insert(0, context);
   return std::move(*this);

@@ -66,10 +66,14 @@ class [[nodiscard]] Error {
   bool maybe_executed() const { return details_->maybe_executed; }
   // How long to wait before trying again; zero when the failing side did not say.
   std::chrono::milliseconds retry_after() const { return details_->retry_after; }
+  // For programs, and defined by whoever made the error; empty mostly. Reaches the caller of a
+  // remote call as well.
+  const std::string& detail() const { return details_->detail; }
 
   // By value, so that `error = std::move(error).with_..()` is no move of a thing into itself.
   Error with_maybe_executed() &&;
   Error with_retry_after(std::chrono::milliseconds delay) &&;
+  Error with_detail(std::string detail) &&;
   // Puts "`context`: " before the message.
   Error with_context(std::string_view context) &&;
 
@@ -81,6 +85,7 @@ class [[nodiscard]] Error {
     bool maybe_executed = false;
     std::chrono::milliseconds retry_after{0};
     std::string message;
+    std::string detail = {};
 
     bool operator==(const Details&) const = default;
   };

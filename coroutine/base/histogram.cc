@@ -5,6 +5,15 @@
 
 namespace corolane {
 
+void Histogram::add(const Histogram& other) {
+  for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) {
+    buckets_[bucket] += other.buckets_[bucket];
+  }
+  count_ += other.count_;
+  sum_ += other.sum_;
+  max_ = std::max(max_, other.max_);
+}
+
 double Histogram::mean() const {
   return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
 }

@@ -19,6 +19,8 @@ class Histogram {
     sum_ += value;
     if (value > max_) max_ = value;
   }
+  // Counts what the other one has counted, as if it had been recorded here.
+  void add(const Histogram& other);
 
   std::uint64_t count() const { return count_; }
   std::uint64_t sum() const { return sum_; }

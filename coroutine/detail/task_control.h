@@ -52,6 +52,8 @@ struct TaskHead : Context {
   // Why the task may not simply suspend.
   static constexpr std::uint8_t cancelled_flag = 1;
   static constexpr std::uint8_t no_suspend_flag = 2;  // Only the running task sets it.
+  // Above these flags: how many of its parts are cancelled and have not ended.
+  static constexpr std::uint8_t cancelled_part_unit = 4;
 
   std::uint8_t flags = 0;
   TaskState state = TaskState::ready;  // Also while it runs.
@@ -84,7 +86,8 @@ struct TaskTop {
   TaskTop(TimePoint now, const std::source_location& place) : spawned_at(now), site(place) {}
 
   Slot<TaskLocals> locals;
-  TaskId id;  // Not before everything that may throw is done.
+  TaskLocals* current_locals;  // Those, or of the part that runs. Valid when it has any.
+  TaskId id;                   // Not before everything that may throw is done.
   TimePoint spawned_at;
   std::source_location site;
   CpuTime cpu;
@@ -101,7 +104,10 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
 
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.
   void cancel();
-  bool is_cancelled() const { return (flags & cancelled_flag) != 0; }
+  // One of its parts, SubTask, is cancelled, in the same way; or has ended.
+  void cancel_part();
+  void end_cancelled_part();
+  bool is_cancelled() const { return (flags & ~no_suspend_flag) != 0; }
   // Scheduler::flagged_count_ follows.
   void set_flag(std::uint8_t flag);
   void clear_flag(std::uint8_t flag);
@@ -118,14 +124,17 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   Stack stack() const { return StackPool::stack_at(stack_top, stack_size_class); }
   TaskTop& top() const { return *reinterpret_cast<TaskTop*>(stack_top - sizeof(TaskTop)); }
   // When it has any.
-  TaskLocals& locals() const { return top().locals.value; }
+  TaskLocals& locals() const { return *top().current_locals; }
   TaskLocals& begin_locals();
 };
 
 inline TaskLocals& TaskControl::begin_locals() {
-  if (!has_locals) top().locals.begin();
-  has_locals = true;
-  return top().locals.value;
+  if (!has_locals) {
+    top().locals.begin();
+    top().current_locals = &top().locals.value;
+    has_locals = true;
+  }
+  return locals();
 }
 
 // In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost as

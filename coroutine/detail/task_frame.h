@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/detail/sanitizer.h"
 #include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
@@ -115,6 +116,10 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   const auto end = reinterpret_cast<std::uintptr_t>(stack.top);
   const auto begin = (end - sizeof(TaskTop) - sizeof(Frame)) & ~(alignment - 1);
   std::byte* const place = stack.top - (end - begin);
+#if defined(COROLANE_ASAN)
+  // The task before it has given its stack back, and then left more frames.
+  __asan_unpoison_memory_region(place, static_cast<std::size_t>(stack.top - place));
+#endif
   // What will be written, all at once: the stores themselves would fetch line after line.
   __builtin_prefetch(place, /*rw=*/1);
   __builtin_prefetch(place + 64, /*rw=*/1);

@@ -10,29 +10,23 @@ void TaskLocals::inherit(const TaskLocals& parent) noexcept {
   }
 }
 
-void TaskLocals::destroy_all() noexcept {
+void TaskLocals::destroy_those_there() noexcept {
   while (first_ != nullptr) {
     // Taken out first: its destructor may look for it.
     Node* const node = std::exchange(first_, first_->next);
-    node->type->destroy(*node);
-    deallocate(node);
+    if (node->type->destroy != nullptr) node->type->destroy(*node);
+    if (!is_in_room(node)) ::operator delete(node, std::align_val_t{heap_alignment});
   }
 }
 
-void* TaskLocals::allocate(std::size_t size_bytes, std::size_t alignment) {
-  const std::size_t begin = (room_used_bytes_ + alignment - 1) / alignment * alignment;
-  if (alignment > alignof(std::max_align_t) || begin + size_bytes > room_.size()) {
-    return ::operator new(size_bytes, std::align_val_t{heap_alignment});
-  }
-  room_used_bytes_ = begin + size_bytes;
-  return room_.data() + begin;
+void* TaskLocals::allocate_elsewhere(std::size_t size_bytes) {
+  return ::operator new(size_bytes, std::align_val_t{heap_alignment});
 }
 
-void TaskLocals::deallocate(Node* node) {
+bool TaskLocals::is_in_room(const Node* node) const {
   const void* const place = node;
   const std::less<const void*> below;
-  const bool is_in_room = !below(place, room_.data()) && below(place, room_.data() + room_.size());
-  if (!is_in_room) ::operator delete(node, std::align_val_t{heap_alignment});
+  return !below(place, room_.data()) && below(place, room_.data() + room_.size());
 }
 
 }  // namespace corolane::coroutine::detail

@@ -17,7 +17,7 @@ class TaskLocals {
   struct Node;
   // What is done to a value by those that do not know its type.
   struct Type {
-    void (*destroy)(Node& node);
+    void (*destroy)(Node& node);                     // Null when there is nothing to be done.
     void (*copy)(const Node& node, TaskLocals& to);  // Null when a child does not inherit it.
   };
   struct Node {
@@ -39,7 +39,8 @@ class TaskLocals {
   template <typename N, typename... Arguments>
   N& add(const void* key, const Type& type, Arguments&&... arguments) {
     static_assert(alignof(N) <= heap_alignment);
-    void* const place = allocate(sizeof(N), alignof(N));
+    void* place = take_room(sizeof(N), alignof(N));
+    if (place == nullptr) place = allocate_elsewhere(sizeof(N));
     auto* const node = new (place) N{{first_, key, &type}, std::forward<Arguments>(arguments)...};
     first_ = node;
     return *node;
@@ -49,13 +50,24 @@ class TaskLocals {
   void inherit(const TaskLocals& parent) noexcept;
 
   // Also what destructors add meanwhile. They may suspend.
-  void destroy_all() noexcept;
+  void destroy_all() noexcept {
+    if (first_ != nullptr) destroy_those_there();
+  }
 
  private:
+  void destroy_those_there() noexcept;
+
   static constexpr std::size_t heap_alignment = 64;
 
-  void* allocate(std::size_t size_bytes, std::size_t alignment);
-  void deallocate(Node* node);
+  // Null when there is not enough left.
+  void* take_room(std::size_t size_bytes, std::size_t alignment) {
+    const std::size_t begin = (room_used_bytes_ + alignment - 1) / alignment * alignment;
+    if (alignment > alignof(std::max_align_t) || begin + size_bytes > room_.size()) return nullptr;
+    room_used_bytes_ = begin + size_bytes;
+    return room_.data() + begin;
+  }
+  static void* allocate_elsewhere(std::size_t size_bytes);
+  bool is_in_room(const Node* node) const;
 
   Node* first_ = nullptr;
   std::size_t room_used_bytes_ = 0;

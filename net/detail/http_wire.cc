@@ -8,7 +8,7 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <charconv>
-#include <optional>
+#include <memory>
 #include <utility>
 
 namespace corolane::net::detail {
@@ -85,22 +85,67 @@ void append_headers(std::string& text, const HttpHeaders& headers) {
 
 class HttpReader::Parser : public http::response_parser<http::string_body> {};
 
-Result<HttpResponse> HttpReader::read_response(bool to_head, Deadline deadline) {
-  std::optional<Parser> parser;
-  do {  // "100 Continue" and its like only announce the response.
-    parser.emplace();
-    parser->skip(to_head);
-    if (auto read = read_header(*parser, deadline); !read) return read.error();
-    while (!parser->is_done()) {
-      if (auto advanced = advance(*parser, deadline); !advanced) return advanced.error();
-    }
-  } while (parser->get().result_int() / 100 == 1);
-  if (!is_status(parser->get().result_int())) return error_of(http::error::bad_status);
+HttpReader::HttpReader(Stream& stream, const HttpOptions& options)
+    : stream_(stream), options_(options) {}
+HttpReader::~HttpReader() = default;
 
-  auto message = parser->release();
+Result<HttpResponse> HttpReader::read_response(bool to_head, Deadline deadline) {
+  if (auto read = read_header(to_head, /*has_bound=*/true, deadline); !read) return read.error();
+  while (!parser_->is_done()) {
+    if (auto advanced = advance(deadline); !advanced) return advanced.error();
+  }
+  HttpResponse response = head();
+  response.body = std::move(parser_->get().body());
+  return response;
+}
+
+Result<HttpResponse> HttpReader::read_head(Deadline deadline) {
+  if (auto read = read_header(/*to_head=*/false, /*has_bound=*/false, deadline); !read) {
+    return read.error();
+  }
+  return head();
+}
+
+Result<bool> HttpReader::read_body(std::string& body, Deadline deadline) {
+  std::string& came = parser_->get().body();
+  while (came.empty() && !parser_->is_done()) {
+    if (auto advanced = advance(deadline); !advanced) return advanced.error();
+  }
+  if (came.empty()) return false;
+  body += came;
+  came.clear();
+  return true;
+}
+
+bool HttpReader::keeps_alive() const {
+  return parser_ != nullptr && parser_->is_done() && parser_->keep_alive() && input_.empty();
+}
+
+Result<void> HttpReader::read_header(bool to_head, bool has_bound, Deadline deadline) {
+  do {  // "100 Continue" and its like only announce the response.
+    parser_ = std::make_unique<Parser>();
+    parser_->skip(to_head);
+    parser_->header_limit(static_cast<std::uint32_t>(options_.header_bytes_max));
+    if (has_bound) {
+      parser_->body_limit(options_.body_bytes_max);
+    } else {
+      parser_->body_limit(boost::none);
+    }
+    header_count_ = 0;
+    while (!parser_->is_header_done()) {
+      if (auto advanced = advance(deadline); !advanced) return advanced;
+      // Beast bounds the first line and the fields one by one; this bounds their sum.
+      if (header_count_ > options_.header_bytes_max) return error_of(http::error::header_limit);
+    }
+  } while (parser_->get().result_int() / 100 == 1);
+  if (!is_status(parser_->get().result_int())) return error_of(http::error::bad_status);
+  return {};
+}
+
+HttpResponse HttpReader::head() const {
+  const auto& message = parser_->get();
   HttpResponse response{.status = message.result_int(),
-                        .content_type = std::string(view(message[http::field::content_type])),
-                        .body = std::move(message.body())};
+                        .content_type = std::string(view(message[http::field::content_type]))};
   for (const auto& field : message) {
     const std::string_view name = view(field.name_string());
     if (!is_derived(name)) response.headers.add(name, view(field.value()));
@@ -108,46 +153,34 @@ Result<HttpResponse> HttpReader::read_response(bool to_head, Deadline deadline) 
   return response;
 }
 
-Result<void> HttpReader::read_header(Parser& parser, Deadline deadline) {
-  parser.header_limit(static_cast<std::uint32_t>(options_.header_bytes_max));
-  parser.body_limit(options_.body_bytes_max);
-  header_count_ = 0;
-  while (!parser.is_header_done()) {
-    if (auto advanced = advance(parser, deadline); !advanced) return advanced;
-    // Beast bounds the first line and the fields one by one; this bounds their sum.
-    if (header_count_ > options_.header_bytes_max) return error_of(http::error::header_limit);
-  }
-  return {};
-}
-
-Result<void> HttpReader::advance(Parser& parser, Deadline deadline) {
-  if (input_.empty()) return read_more(parser, deadline);
+Result<void> HttpReader::advance(Deadline deadline) {
+  if (input_.empty()) return read_more(deadline);
   beast::error_code code;
   const auto bytes = input_.bytes();
   const std::size_t parsed =
-      parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
+      parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
   input_.consume(parsed);
   header_count_ += parsed;
   if (code == http::error::need_more) {
     // The parser has seen what is left and found no end in it: it is all of one header. Between
     // chunks of a body, too, a line may not be endless.
-    const std::size_t unfinished = parser.is_header_done() ? 0 : header_count_;
+    const std::size_t unfinished = parser_->is_header_done() ? 0 : header_count_;
     if (unfinished + input_.size() > options_.header_bytes_max) {
       return error_of(http::error::header_limit);
     }
-    return read_more(parser, deadline);
+    return read_more(deadline);
   }
   if (code) return error_of(code);
   return {};
 }
 
-Result<void> HttpReader::read_more(Parser& parser, Deadline deadline) {
+Result<void> HttpReader::read_more(Deadline deadline) {
   auto count = fill(deadline);
   if (!count) return std::move(count.error());
   if (*count > 0) return {};
   // A response may have no other end than the connection's.
   beast::error_code code = http::error::partial_message;
-  if (parser.got_some()) parser.put_eof(code);
+  if (parser_->got_some()) parser_->put_eof(code);
   if (!code) return {};
   return Error(Code::unavailable, "the peer closed before the end of a message");
 }
@@ -187,7 +220,7 @@ HttpResponse bare_response(unsigned status) {
   return response;
 }
 
-Result<std::string> to_text(const HttpRequest& request, const HostPort& host) {
+Result<std::string> to_text(const HttpRequest& request, const HostPort& host, bool keep_alive) {
   constexpr std::string_view separators(" \t\r\n\0", 5);
   const auto is_word = [&](std::string_view word) {
     return !word.empty() && word.find_first_of(separators) == std::string_view::npos;
@@ -199,7 +232,7 @@ Result<std::string> to_text(const HttpRequest& request, const HostPort& host) {
   }
   std::string text = request.method + " " + request.target + " HTTP/1.1\r\n";
   append_header(text, "Host", to_string(Endpoint{.address = host.host, .port = host.port}));
-  append_header(text, "Connection", "close");
+  append_header(text, "Connection", keep_alive ? "keep-alive" : "close");
   if (const auto type = request.header("Content-Type"); !type.empty()) {
     append_header(text, "Content-Type", type);
   }
@@ -209,6 +242,12 @@ Result<std::string> to_text(const HttpRequest& request, const HostPort& host) {
   }
   append_headers(text, request.headers);
   return text.append("\r\n").append(request.body);
+}
+
+Error lost(Error error, const HttpRequest& request, const HostPort& host) {
+  return std::move(error)
+      .with_context(request.method + " " + request.target + " at " + host.host)
+      .with_maybe_executed();
 }
 
 }  // namespace corolane::net::detail

@@ -47,14 +47,14 @@ struct SocketListener::Watch {
   SocketListener* owner;
 };
 
-SocketListener::SocketListener(EventLoop::Impl& loop, const StreamOptions& options)
-    : loop_(loop), stream_options_(options) {}
+SocketListener::SocketListener(EventLoop::Impl& loop, const ListenOptions& options)
+    : loop_(loop), options_(options) {}
 
-Result<void> SocketListener::listen(const Endpoint& endpoint, int backlog) {
+Result<void> SocketListener::listen(const Endpoint& endpoint) {
   auto address = to_socket_address(endpoint);
   if (!address) return address.error();
   local_ = endpoint;
-  if (auto listening = bind_and_listen(*address, backlog); !listening) return listening;
+  if (auto listening = bind_and_listen(*address); !listening) return listening;
 
   watch_ = new Watch{.handle = {}, .owner = this};
   const int status = uv_poll_init_socket(&loop_.uv, &watch_->handle, descriptor_);
@@ -64,12 +64,12 @@ Result<void> SocketListener::listen(const Endpoint& endpoint, int backlog) {
   return {};
 }
 
-Result<void> SocketListener::bind_and_listen(const SocketAddress& address, int backlog) {
+Result<void> SocketListener::bind_and_listen(const SocketAddress& address) {
   const std::string action = "listen on " + to_string(local_);
   descriptor_ = ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor_ < 0) return uv_error(-errno, action);
   if (has_file(address)) {
-    auto file = listen_on_file(descriptor_, address, backlog);
+    auto file = listen_on_file(descriptor_, address, options_.backlog);
     if (!file) return std::move(file.error()).with_context(action);
     file_ = std::move(*file);
     return {};
@@ -82,7 +82,7 @@ Result<void> SocketListener::bind_and_listen(const SocketAddress& address, int b
     }
     return uv_error(-errno, action);
   }
-  if (::listen(descriptor_, backlog) < 0) return uv_error(-errno, action);
+  if (::listen(descriptor_, options_.backlog) < 0) return uv_error(-errno, action);
   SocketAddress bound;
   if (::getsockname(descriptor_, bound.get(), &bound.size) < 0) return uv_error(-errno, action);
   local_ = to_endpoint(bound);
@@ -94,7 +94,8 @@ Result<void> SocketListener::set_options(const std::string& action) {
   // A restarted server takes its port back while old connections still linger on it.
   const int on = 1;
   ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  return set_tcp_options(descriptor_, stream_options_, action);
+  if (options_.shares_port) ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+  return set_tcp_options(descriptor_, options_.stream, action);
 }
 
 Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
@@ -117,7 +118,7 @@ Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
       ++accepted_in_turn_;
       const auto transport =
           is_unix(local_) ? SocketStream::Transport::unix_socket : SocketStream::Transport::tcp;
-      auto stream = std::make_unique<SocketStream>(loop_, transport, stream_options_);
+      auto stream = std::make_unique<SocketStream>(loop_, transport, options_.stream);
       if (auto taken = stream->adopt(accepted, to_endpoint(peer)); !taken) {
         return taken.error();
       }

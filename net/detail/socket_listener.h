@@ -21,13 +21,13 @@ namespace corolane::net::detail {
 
 class SocketListener final : public Listener {
  public:
-  explicit SocketListener(EventLoop::Impl& loop, const StreamOptions& options);
+  SocketListener(EventLoop::Impl& loop, const ListenOptions& options);
   ~SocketListener() override { close(); }
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
 
   // Comes first; after a failure it can only be destroyed.
-  Result<void> listen(const Endpoint& endpoint, int backlog);
+  Result<void> listen(const Endpoint& endpoint);
 
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
   void close() override;
@@ -36,13 +36,13 @@ class SocketListener final : public Listener {
  private:
   struct Watch;  // The part that libuv holds on to.
 
-  Result<void> bind_and_listen(const SocketAddress& address, int backlog);
+  Result<void> bind_and_listen(const SocketAddress& address);
   Result<void> set_options(const std::string& action);
   Result<void> wait_for_connection(Deadline deadline);
   void on_connection();
 
   EventLoop::Impl& loop_;
-  const StreamOptions stream_options_;
+  const ListenOptions options_;
   Endpoint local_;
   int descriptor_ = -1;             // -1 while it does not listen.
   std::optional<SocketFile> file_;  // Of a Unix socket that has a path.

@@ -7,8 +7,9 @@
 #   target_link_libraries(chess_node PRIVATE corolane::chess_protos)
 #
 # PROTOS        paths from this folder.
-# USES          modules to link besides. corolane::rpc is linked for a service, and so is the
-#               library of an imported .proto, which has to be declared before.
+# USES          modules to link besides. corolane::rpc is linked for a service, corolane::framework
+#               for one of objects, and so is the library of an imported .proto, which has to be
+#               declared before.
 # IMPORT_ROOT   where import paths begin, and the paths in #include of what is generated. The root
 #               of the project when left out.
 #
@@ -35,10 +36,13 @@ function(corolane_add_protos)
   cmake_path(GET corolane_root PARENT_PATH corolane_root)
   set(import_roots ${import_root} ${corolane_root})
   foreach(stem IN LISTS stems)
-    _corolane_read_proto(${stem} has_service imported_targets)
+    _corolane_read_proto(${stem} has_service has_object imported_targets)
     if(has_service)
       list(APPEND stems_with_services ${stem})
       list(APPEND arg_USES rpc)
+    endif()
+    if(has_object)
+      list(APPEND arg_USES framework)
     endif()
     foreach(target IN LISTS imported_targets)
       get_target_property(roots corolane_${target} COROLANE_IMPORT_ROOTS)
@@ -113,9 +117,9 @@ link that, or give this a path of its own")
   set(${stem} ${path} PARENT_SCOPE)
 endfunction()
 
-# Looks for services and imports, and has cmake look again whenever the file changes. Sets
-# `imported_targets` to the other libraries whose files it imports.
-function(_corolane_read_proto stem has_service imported_targets)
+# Looks for services, those of objects among them, and imports, and has cmake look again whenever
+# the file changes. Sets `imported_targets` to the other libraries whose files it imports.
+function(_corolane_read_proto stem has_service has_object imported_targets)
   set(path ${import_root}/${stem}.proto)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
   file(READ ${path} text)
@@ -127,6 +131,11 @@ function(_corolane_read_proto stem has_service imported_targets)
   set(${has_service} FALSE PARENT_SCOPE)
   if(text MATCHES "(^|[^A-Za-z0-9_.])service${blank}+[A-Za-z_][A-Za-z0-9_]*${blank}*{")
     set(${has_service} TRUE PARENT_SCOPE)
+  endif()
+  set(${has_object} FALSE PARENT_SCOPE)
+  # The name of our package is left out in packages below it.
+  if(text MATCHES "option${blank}*[(]${blank}*([.]?corolane[.])?object${blank}*[)]")
+    set(${has_object} TRUE PARENT_SCOPE)
   endif()
 
   set(targets)

@@ -20,20 +20,45 @@ std::string handler_signature(const MethodModel& method) {
   }
   arguments.emplace_back("::corolane::rpc::Context& context");
   return signature(2, "virtual ::corolane::Result<" + result + ">", method.cpp_name,
-                   std::move(arguments), " = 0;");
+                   std::move(arguments), method.is_read_only ? " const = 0;" : " = 0;");
+}
+
+std::string class_head(const ServiceModel& service) {
+  const std::string begin = "class " + service.base_name();
+  if (!service.is_object()) return begin + " : public ::corolane::rpc::Service {\n";
+  std::string parent = ": public ::corolane::framework::Object<";
+  std::vector<std::string> arguments = {service.state_type};
+  if (service.publishes()) {
+    parent = ": public ::corolane::framework::PublishingObject<";
+    arguments.push_back(service.publication_type);
+  }
+  const auto is_line = [](const std::string& text) {
+    return lines_in(text) == 2 && text.size() <= columns_max + 1;
+  };
+  std::string beside = packed(0, begin + " " + parent, arguments, "> {");
+  if (is_line(beside)) return beside;
+  std::string below = packed(4, parent, arguments, "> {");
+  if (is_line(below)) return begin + "\n" + below;
+  std::string hanging = begin + " " + parent;
+  for (const std::string& argument : arguments) {
+    hanging += "\n" + std::string(begin.size() + 7, ' ') + argument;
+    hanging += &argument == &arguments.back() ? "> {\n" : ",";
+  }
+  return hanging;
 }
 
 void print_base(Printer& printer, const ServiceModel& service, bool has_comments) {
   printer.Print("\n");
   printer.PrintRaw(comment_text(0, service.comment, ""));
-  printer.Print(
-      "class $service$Base : public ::corolane::rpc::Service {\n"
-      " public:\n",
-      "service", service.name);
+  printer.PrintRaw(class_head(service));
+  printer.Print(" public:\n");
   for (const MethodModel& method : service.methods) {
     printer.PrintRaw(comment_text(2, method.comment, promises_to_handlers(method)));
     printer.PrintRaw(handler_signature(method));
     printer.Print("\n");
+  }
+  if (service.is_object()) {
+    printer.Print("  static ::corolane::framework::ObjectType object_type();\n");
   }
   printer.Print(
       "  const char* service_name() const final;\n"
@@ -45,8 +70,10 @@ void print_base(Printer& printer, const ServiceModel& service, bool has_comments
 }
 
 std::string client_promise(const ServiceModel& service) {
-  return "Calls " + service.name +
-         " on a server. Each call suspends until it is answered: at most " +
+  return "Calls " +
+         (service.is_object() ? "the " + service.name + " of an id, wherever it lives."
+                              : service.name + " on a server.") +
+         " Each call suspends until it is answered: at most " +
          config::format_duration(timeout_default) +
          " where neither its method nor its options say otherwise.";
 }
@@ -54,12 +81,19 @@ std::string client_promise(const ServiceModel& service) {
 void print_client(Printer& printer, const ServiceModel& service) {
   printer.Print("\n");
   printer.PrintRaw(comment_text(0, service.comment, client_promise(service)));
-  printer.Print(
-      "class $service$Client {\n"
-      " public:\n"
-      "  // `client` outlives it.\n"
-      "  explicit $service$Client(::corolane::rpc::Client& client) : client_(&client) {}\n",
-      "service", service.name);
+  printer.Print("class $service$Client {\n public:\n", "service", service.name);
+  if (service.is_object()) {
+    printer.Print("  // `router` outlives it.\n");
+    printer.Print(
+        "  $service$Client(::corolane::framework::Router& router, std::string id)\n"
+        "      : router_(&router), id_(std::move(id)) {}\n",
+        "service", service.name);
+  } else {
+    printer.Print(
+        "  // `client` outlives it.\n"
+        "  explicit $service$Client(::corolane::rpc::Client& client) : client_(&client) {}\n",
+        "service", service.name);
+  }
   for (const MethodModel& method : service.methods) {
     printer.Print("\n");
     printer.PrintRaw(comment_text(2, method.comment, promises_to_callers(method)));
@@ -68,22 +102,54 @@ void print_client(Printer& printer, const ServiceModel& service) {
         {"const " + method.request_type + "& request", "::corolane::rpc::CallOptions options = {}"},
         ";"));
   }
-  printer.Print(
-      "\n"
-      " private:\n"
-      "  ::corolane::rpc::Client* client_;\n"
-      "};\n");
+  if (service.publishes()) {
+    printer.Print("\n");
+    printer.PrintRaw(comment_text(2, {},
+                                  "What it publishes from now on, wherever it lives: next() is one "
+                                  "after the other. Never suspends."));
+    printer.PrintRaw(signature(2, service.subscription_type(), "subscribe", {""}, " const;"));
+  }
+  printer.Print("\n private:\n");
+  if (service.is_object()) {
+    printer.Print(
+        "  ::corolane::framework::Router* router_;\n"
+        "  std::string id_;\n");
+  } else {
+    printer.Print("  ::corolane::rpc::Client* client_;\n");
+  }
+  printer.Print("};\n");
 }
 
 // What the declarations need, and nothing else.
 std::set<std::string> includes_of(const FileModel& file) {
   std::set<std::string> includes = file.message_headers;
-  includes.insert({"rpc/client.h", "rpc/service.h"});
+  includes.insert("rpc/service.h");
+  if (file.has_plain_services()) includes.insert("rpc/client.h");
+  if (file.has_objects()) includes.insert({"framework/object.h", "framework/router.h"});
+  if (file.has_publishing_objects()) {
+    includes.insert({"framework/publishing_object.h", "framework/subscription.h"});
+  }
   if (file.has_method([](const MethodModel&) { return true; })) {
     includes.insert({"coroutine/base/result.h", "rpc/context.h"});
   }
   if (file.has_method(&MethodModel::is_streaming)) includes.insert("rpc/stream.h");
   return includes;
+}
+
+std::string way_of_use(const FileModel& file) {
+  std::string text;
+  if (file.has_plain_services()) {
+    text =
+        "A server implements XBase and is given it by rpc::Server::add(); a caller wraps an "
+        "rpc::Client into an XClient.";
+  }
+  if (file.has_objects()) {
+    if (!text.empty()) text += " ";
+    text +=
+        "A node implements XObject and is given it by framework::Node::host(); a caller names the "
+        "id of the object to an XClient.";
+  }
+  return text;
 }
 
 }  // namespace
@@ -93,15 +159,14 @@ std::string header_text(const FileModel& file) {
     print_opening(printer, file);
     if (!file.services.empty()) {
       printer.Print("//\n");
-      printer.PrintRaw(comment_text(
-          0, file.comment,
-          "A server implements XBase and is given it by rpc::Server::add(); a caller wraps an "
-          "rpc::Client into an XClient."));
+      printer.PrintRaw(comment_text(0, file.comment, way_of_use(file)));
     }
     printer.Print("#pragma once\n");
     if (file.services.empty()) return;
 
-    printer.Print("\n#include <span>\n\n");
+    printer.Print("\n#include <span>\n");
+    if (file.has_objects()) printer.Print("#include <string>\n#include <utility>\n");
+    printer.Print("\n");
     for (const std::string& path : includes_of(file)) {
       printer.Print("#include \"$path$\"\n", "path", path);
     }

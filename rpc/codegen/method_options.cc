@@ -33,6 +33,48 @@ std::string known_priorities() {
   return names;
 }
 
+// Whether who imports `file` sees what is in `other`.
+bool hands_on(const pb::FileDescriptor& file, const pb::FileDescriptor& other) {
+  if (&file == &other) return true;
+  for (int i = 0; i < file.public_dependency_count(); ++i) {
+    if (hands_on(*file.public_dependency(i), other)) return true;
+  }
+  return false;
+}
+
+bool sees(const pb::FileDescriptor& file, const pb::FileDescriptor& other) {
+  if (&file == &other) return true;
+  for (int i = 0; i < file.dependency_count(); ++i) {
+    if (hands_on(*file.dependency(i), other)) return true;
+  }
+  return false;
+}
+
+// As protoc finds the type of a field: from the innermost scope to the outermost.
+const pb::Descriptor* find_message(const std::string& name, const pb::ServiceDescriptor& service) {
+  const pb::FileDescriptor& file = *service.file();
+  std::string scope = name.starts_with('.') ? "" : file.package();
+  const std::string relative = name.starts_with('.') ? name.substr(1) : name;
+  while (true) {
+    std::string full_name = scope;
+    if (!scope.empty()) full_name += '.';
+    full_name += relative;
+    const pb::Descriptor* const found = file.pool()->FindMessageTypeByName(full_name);
+    if (found != nullptr && sees(file, *found->file())) return found;
+    if (scope.empty()) return nullptr;
+    const std::size_t dot = scope.rfind('.');
+    scope = dot == std::string::npos ? "" : scope.substr(0, dot);
+  }
+}
+
+Result<const pb::Descriptor*> message_of(const std::string& option, const std::string& name,
+                                         const pb::ServiceDescriptor& service) {
+  if (const pb::Descriptor* const message = find_message(name, service)) return message;
+  return Error(Code::invalid_argument, option + ": \"" + name +
+                                           "\" is no message of this file nor of one that it "
+                                           "imports");
+}
+
 }  // namespace
 
 Result<Duration> timeout_of(const pb::MethodDescriptor& method) {
@@ -78,11 +120,33 @@ Result<std::string> priority_of(const pb::MethodDescriptor& method) {
 
 bool is_one_way(const pb::MethodDescriptor& method) { return own_options(method).one_way(); }
 bool is_public(const pb::MethodDescriptor& method) { return own_options(method).public_(); }
+bool is_durable(const pb::MethodDescriptor& method) { return own_options(method).durable(); }
+bool is_read_only(const pb::MethodDescriptor& method) { return own_options(method).read_only(); }
 
 bool is_idempotent(const pb::MethodDescriptor& method) {
   if (own_options(method).idempotent()) return true;
   const bool is_unary = !method.server_streaming() && !is_one_way(method);
   return is_unary && method.options().idempotency_level() != pb::MethodOptions::IDEMPOTENCY_UNKNOWN;
+}
+
+bool is_object(const pb::ServiceDescriptor& service) {
+  return service.options().HasExtension(corolane::object);
+}
+
+Result<const pb::Descriptor*> state_of(const pb::ServiceDescriptor& service) {
+  if (!is_object(service)) return nullptr;
+  const std::string& name = service.options().GetExtension(corolane::object).state();
+  if (name.empty()) {
+    return Error(Code::invalid_argument,
+                 "state: which message do these objects keep? An empty one, if they keep nothing");
+  }
+  return message_of("state", name, service);
+}
+
+Result<const pb::Descriptor*> publication_of(const pb::ServiceDescriptor& service) {
+  const std::string& name = service.options().GetExtension(corolane::object).publishes();
+  if (name.empty()) return nullptr;
+  return message_of("publishes", name, service);
 }
 
 }  // namespace corolane::rpc::codegen

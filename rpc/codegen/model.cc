@@ -12,12 +12,18 @@ namespace {
 
 namespace pb = google::protobuf;
 
+// Inside of a class these are the names of what it inherits from.
+bool is_base_class(const std::string& name) {
+  return name == "Service" || name == "Object" || name == "ObjectBase";
+}
+
 // Without its namespace where that says enough. A name in lower case is always written in full: it
 // may be that of a method or of a variable, too.
 std::string type_name(const pb::Descriptor& type, const std::string& used_in) {
   std::string name = pb::compiler::cpp::ClassName(&type);
   const std::string home = namespace_of(type.file()->package());
-  if (home == used_in && name.front() >= 'A' && name.front() <= 'Z') return name;
+  const bool is_upper = name.front() >= 'A' && name.front() <= 'Z';
+  if (home == used_in && is_upper && !is_base_class(name)) return name;
   return (home.empty() ? "::" : "::" + home + "::") + name;
 }
 
@@ -35,6 +41,8 @@ MethodModel read_method(const pb::MethodDescriptor& method, const std::string& c
       .is_one_way = is_one_way(method),
       .is_streaming = method.server_streaming(),
       .is_public = is_public(method),
+      .is_durable = is_durable(method),
+      .is_read_only = is_read_only(method),
       .is_deprecated = method.options().deprecated(),
   };
 }
@@ -59,6 +67,13 @@ FileModel read_model(const pb::FileDescriptor& file) {
     service_model.name = service.name();
     service_model.full_name = service.full_name();
     service_model.comment = comment_of(service);
+    const auto use = [&](const pb::Descriptor* type) -> std::string {
+      if (type == nullptr) return "";
+      model.message_headers.insert(stem_of(type->file()->name()) + ".pb.h");
+      return type_name(*type, model.cpp_namespace);
+    };
+    service_model.state_type = use(state_of(service).value_or(nullptr));
+    service_model.publication_type = use(publication_of(service).value_or(nullptr));
     for (int j = 0; j < service.method_count(); ++j) {
       const pb::MethodDescriptor& method = *service.method(j);
       service_model.methods.push_back(read_method(method, model.cpp_namespace));

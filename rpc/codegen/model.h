@@ -29,6 +29,8 @@ struct MethodModel {
   bool is_one_way = false;
   bool is_streaming = false;  // Replies a stream.
   bool is_public = false;
+  bool is_durable = false;
+  bool is_read_only = false;
   bool is_deprecated = false;
 
   bool is_unary() const { return !is_one_way && !is_streaming; }
@@ -40,7 +42,19 @@ struct ServiceModel {
   std::string name;       // "Chess".
   std::string full_name;  // "corolane.services.chess.Chess".
   CommentLines comment;
+  // Of an object, as named in the namespace of the service; empty for any other service.
+  std::string state_type;
+  std::string publication_type;  // Of an object that publishes; empty for any other service.
   std::vector<MethodModel> methods;
+
+  bool is_object() const { return !state_type.empty(); }
+  bool publishes() const { return !publication_type.empty(); }
+  // What a client subscribes with.
+  std::string subscription_type() const {
+    return "::corolane::framework::Subscription<" + publication_type + ">";
+  }
+  // The class that a server implements.
+  std::string base_name() const { return name + (is_object() ? "Object" : "Base"); }
 };
 
 struct FileModel {
@@ -52,11 +66,19 @@ struct FileModel {
     });
   }
 
+  bool has_objects() const { return std::ranges::any_of(services, &ServiceModel::is_object); }
+  bool has_publishing_objects() const {
+    return std::ranges::any_of(services, &ServiceModel::publishes);
+  }
+  bool has_plain_services() const {
+    return !std::ranges::all_of(services, &ServiceModel::is_object);
+  }
+
   std::string proto_path;
   std::string stem;           // The path without ".proto".
   std::string cpp_namespace;  // Empty when the file has no package.
   CommentLines comment;
-  std::set<std::string> message_headers;  // Of all requests and replies.
+  std::set<std::string> message_headers;  // Of all requests, replies, states and publications.
   std::vector<ServiceModel> services;
   std::vector<SymbolComment> symbol_comments;  // For reflection.
 };

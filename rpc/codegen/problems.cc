@@ -25,6 +25,17 @@ namespace pb = google::protobuf;
 constexpr auto own_members =
     std::to_array<std::string_view>({"client_", "comments", "methods", "service_name"});
 
+// The same of objects, with what framework/object.h gives them.
+constexpr auto own_object_members = std::to_array<std::string_view>(
+    {"comments",  "follow",        "id",          "id_",           "mark_changed",
+     "methods",   "object_type",   "on_activate", "on_deactivate", "on_reminder",
+     "reminders", "router",        "router_",     "save",          "service_name",
+     "state",     "state_message", "timers",      "wait_for",      "wall_clock"});
+
+// Further ones of those that publish.
+constexpr auto own_publishing_members =
+    std::to_array<std::string_view>({"position", "publish", "subscribe"});
+
 // Macros of the C library: whoever includes its header would call those.
 constexpr auto macros =
     std::to_array<std::string_view>({"assert", "errno", "offsetof", "setjmp", "stderr", "stdin",
@@ -57,6 +68,7 @@ class ProblemFinder {
 
   void check_service(const pb::ServiceDescriptor& service) {
     check_class_names(service);
+    check_object(service);
     cpp_names_.clear();
     for (int i = 0; i < service.method_count(); ++i) {
       const pb::MethodDescriptor& method = *service.method(i);
@@ -69,7 +81,8 @@ class ProblemFinder {
 
   void check_class_names(const pb::ServiceDescriptor& service) {
     const std::string scope = file_.package().empty() ? "" : file_.package() + ".";
-    for (const std::string& name : {service.name() + "Base", service.name() + "Client"}) {
+    const char* const base = is_object(service) ? "Object" : "Base";
+    for (const std::string& name : {service.name() + base, service.name() + "Client"}) {
       // Of a service no class has the name.
       if (file_.pool()->FindFileContainingSymbol(scope + name) == nullptr ||
           file_.pool()->FindServiceByName(scope + name) != nullptr) {
@@ -82,6 +95,26 @@ class ProblemFinder {
     }
   }
 
+  void check_object(const pb::ServiceDescriptor& service) {
+    const auto report_if_wrong = [&](int option, const Result<const pb::Descriptor*>& message) {
+      if (message) return;
+      report({pb::FileDescriptorProto::kServiceFieldNumber, service.index(),
+              pb::ServiceDescriptorProto::kOptionsFieldNumber, kObjectFieldNumber, option},
+             service.name() + ": " + message.error().message());
+    };
+    report_if_wrong(ObjectOptions::kStateFieldNumber, state_of(service));
+    report_if_wrong(ObjectOptions::kPublishesFieldNumber, publication_of(service));
+  }
+
+  static bool is_own_member(const std::string& cpp_name, const pb::ServiceDescriptor& service) {
+    const auto is_in = [&](const auto& names) {
+      return std::ranges::find(names, cpp_name) != names.end();
+    };
+    if (!is_object(service)) return is_in(own_members);
+    const bool publishes = publication_of(service).value_or(nullptr) != nullptr;
+    return is_in(own_object_members) || (publishes && is_in(own_publishing_members));
+  }
+
   void check_name(const pb::MethodDescriptor& method) {
     const std::string cpp_name = snake_case(method.name());
     const std::string becomes = " becomes \"" + cpp_name + "\" in C++, ";
@@ -89,7 +122,7 @@ class ProblemFinder {
       report_name(method, method.name() + becomes + "which is a keyword; rename it");
     } else if (std::ranges::find(macros, cpp_name) != macros.end()) {
       report_name(method, method.name() + becomes + "which is a macro of the C library; rename it");
-    } else if (std::ranges::find(own_members, cpp_name) != own_members.end()) {
+    } else if (is_own_member(cpp_name, *method.service())) {
       report_name(method,
                   method.name() + becomes + "which generated classes have already; rename it");
     }
@@ -123,6 +156,11 @@ class ProblemFinder {
     report_if_wrong(method, MethodOptions::kStackSizeFieldNumber, stack_size_bytes_of(method));
     report_if_wrong(method, MethodOptions::kPriorityFieldNumber, priority_of(method));
     if (is_one_way(method)) check_one_way(method);
+    if (is_object(*method.service())) {
+      check_of_object(method);
+    } else {
+      check_of_no_object(method);
+    }
     if (is_idempotent(method) && (is_one_way(method) || method.server_streaming())) {
       report_option(method, MethodOptions::kIdempotentFieldNumber,
                     std::string("idempotent: ") +
@@ -140,6 +178,34 @@ class ProblemFinder {
              method.name() + " is one_way, so nobody gets its " +
                  method.output_type()->full_name() +
                  "; let it return google.protobuf.Empty, or leave one_way out");
+    }
+  }
+
+  void check_of_object(const pb::MethodDescriptor& method) {
+    if (method.server_streaming()) {
+      report(path_in(method, pb::MethodDescriptorProto::kServerStreamingFieldNumber),
+             method.name() +
+                 " replies a stream, which would keep its object from all other calls; say what "
+                 "it publishes, and let a service that subscribes reply the stream");
+    }
+    if (is_durable(method) && is_read_only(method)) {
+      report_option(method, MethodOptions::kDurableFieldNumber,
+                    "durable: a read_only method has nothing to store; leave one of the two out");
+    } else if (is_durable(method) && is_one_way(method)) {
+      report_option(method, MethodOptions::kDurableFieldNumber,
+                    "durable: a one_way method has no reply that could wait for the store; leave "
+                    "one of the two out");
+    }
+  }
+
+  void check_of_no_object(const pb::MethodDescriptor& method) {
+    const std::string hint = " is for objects; give " + method.service()->name() +
+                             " an `option (corolane.object).state`, or leave it out";
+    if (is_durable(method)) {
+      report_option(method, MethodOptions::kDurableFieldNumber, "durable:" + hint);
+    }
+    if (is_read_only(method)) {
+      report_option(method, MethodOptions::kReadOnlyFieldNumber, "read_only:" + hint);
     }
   }
 

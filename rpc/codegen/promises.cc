@@ -49,6 +49,7 @@ std::string promises_to_callers(const MethodModel& method) {
                 "Given up after " + timeout + " unless the options have a deadline.");
   sentences.add(method.is_unary() && has_own_timeout,
                 "Waits " + timeout + " at most unless the options have a deadline.");
+  sentences.add(method.is_durable, "Durable: no crash undoes what it has replied.");
   sentences.add(method.is_idempotent,
                 "Idempotent: may be tried again even though it may have taken effect.");
   add_standing(sentences, method);
@@ -73,6 +74,8 @@ std::string promises_to_handlers(const MethodModel& method) {
       "Runs on a stack of " + config::format_bytes({.count = method.stack_size_bytes}) + ".");
   sentences.add(method.is_idempotent,
                 "Idempotent: may be run again for a call that has taken effect.");
+  sentences.add(method.is_durable, "Durable: its reply waits until the state is stored.");
+  sentences.add(method.is_read_only, "Read-only: runs at the same time as others that are.");
   sentences.add(method.is_public, "Public: clients may call it, with any request.");
   add_standing(sentences, method);
   return std::move(sentences).text();

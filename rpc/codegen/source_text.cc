@@ -40,7 +40,7 @@ std::string invoke_text(std::size_t indent, const ServiceModel& service,
   const std::string shape = method.is_streaming ? "stream"
                             : method.is_one_way ? "one_way"
                                                 : "unary";
-  const std::string base = service.name + "Base";
+  const std::string base = service.base_name();
   std::vector<std::string> arguments = {base, method.request_type};
   if (method.is_streaming) arguments.push_back(method.reply_type);
   arguments.push_back("&" + base + "::" + method.cpp_name);
@@ -68,12 +68,19 @@ void print_table(Printer& printer, const ServiceModel& service) {
         "        .idempotent = $idempotent$,\n"
         "        .one_way = $one_way$,\n"
         "        .server_streaming = $streaming$,\n"
-        "        .is_public = $public$,\n",
+        "        .is_public = $public$,\n"
+        "        .durable = $durable$,\n"
+        "        .read_only = $read_only$,\n",
         "timeout", duration_text(method.timeout), "stack_size", size_text(method.stack_size_bytes),
         "priority", method.priority, "idempotent", bool_text(method.is_idempotent), "one_way",
         bool_text(method.is_one_way), "streaming", bool_text(method.is_streaming), "public",
-        bool_text(method.is_public));
-    printer.PrintRaw(packed(8, ".new_request = new_request<", {method.request_type}, ">,"));
+        bool_text(method.is_public), "durable", bool_text(method.is_durable), "read_only",
+        bool_text(method.is_read_only));
+    printer.PrintRaw(packed(8, ".new_request = new_message<", {method.request_type}, ">,"));
+    if (method.is_unary()) {
+      printer.PrintRaw(packed(8, ".new_reply = new_message<", {method.reply_type}, ">,"));
+      printer.PrintRaw(packed(8, ".take_reply = take_reply<", {method.reply_type}, ">,"));
+    }
     printer.PrintRaw(invoke_text(8, service, method));
     printer.Print("    },\n");
   }
@@ -97,14 +104,19 @@ void print_comments(Printer& printer, const FileModel& file) {
   printer.Print("});\n");
 }
 
-constexpr std::string_view new_request_text = R"(
-template <typename Request>
-::google::protobuf::Message* new_request(::google::protobuf::Arena& arena) {
-  return ::google::protobuf::Arena::CreateMessage<Request>(&arena);
+constexpr std::string_view new_message_text = R"(
+template <typename Message>
+::google::protobuf::Message* new_message(::google::protobuf::Arena* arena) {
+  return ::google::protobuf::Arena::CreateMessage<Message>(arena);
 }
 )";
 
 constexpr std::string_view invoke_unary_text = R"(
+template <typename Reply>
+void take_reply(::google::protobuf::Message& from, ::google::protobuf::Message& to) {
+  static_cast<Reply&>(to) = static_cast<Reply&&>(from);
+}
+
 template <typename Base, typename Request, auto handler>
 ::corolane::Result<void> invoke_unary(::corolane::rpc::Service& service,
                                       const ::google::protobuf::Message& request,
@@ -146,7 +158,7 @@ bool has_any_method(const FileModel& file) {
 
 // What the tables of the file point to.
 void print_entries(Printer& printer, const FileModel& file) {
-  if (has_any_method(file)) printer.PrintRaw(std::string(new_request_text));
+  if (has_any_method(file)) printer.PrintRaw(std::string(new_message_text));
   if (file.has_method(&MethodModel::is_unary)) printer.PrintRaw(std::string(invoke_unary_text));
   if (file.has_method(&MethodModel::is_streaming)) {
     printer.PrintRaw(std::string(invoke_stream_text));
@@ -163,31 +175,44 @@ std::string client_body(const ServiceModel& service, std::size_t index) {
   if (method.is_streaming) {
     return packed(2, "return " + result + "(", {"*client_", row, "request", "options"}, ");");
   }
-  if (method.is_one_way) return "  return client_->notify(" + row + ", request, options);\n";
+  const std::string callee = service.is_object() ? "router_->" : "client_->";
+  std::vector<std::string> arguments = {row, "request", "options"};
+  if (service.is_object()) arguments.insert(arguments.begin() + 1, "id_");
+  if (method.is_one_way) return packed(2, "return " + callee + "notify(", arguments, ");");
+  arguments.insert(arguments.end() - 1, "*reply");
   return "  " + result + " reply;\n" +
-         packed(2, "auto called = client_->call(", {row, "request", "*reply", "options"}, ");") +
+         packed(2, "auto called = " + callee + "call(", arguments, ");") +
          "  if (!called) return std::move(called).error();\n"
          "  return reply;\n";
 }
 
-// A function of one statement, in one line where it fits.
-std::string short_function(const std::string& head, const std::string& body) {
-  const std::string line = head + " { " + body + " }\n";
-  return line.size() <= columns_max + 1 ? line : head + " {\n  " + body + "\n}\n";
+// A function of one statement, `begin` arguments `end`, in one line where it fits.
+std::string short_function(const std::string& head, const std::string& begin,
+                           const std::vector<std::string>& arguments, const std::string& end) {
+  const std::string body = packed(2, begin, arguments, end);
+  const std::string line = head + " {" + body.substr(1, body.size() - 2) + " }\n";
+  const bool fits = line.size() <= columns_max + 1 && lines_in(line) == 2;
+  return fits ? line : head + " {\n" + body + "}\n";
 }
 
 void print_base(Printer& printer, const ServiceModel& service, bool has_comments) {
-  const std::string base = service.name + "Base::";
+  const std::string base = service.base_name() + "::";
+  const std::string name = "\"" + service.full_name + "\"";
   const std::string methods = service.methods.empty() ? "{}" : "methods_of_" + service.name;
-  printer.PrintRaw("\n" + short_function("const char* " + base + "service_name() const",
-                                         "return \"" + service.full_name + "\";"));
-  printer.PrintRaw(
-      "\n" + short_function("std::span<const ::corolane::rpc::Method> " + base + "methods() const",
-                            "return " + methods + ";"));
+  const auto print = [&](const std::string& head, const std::string& begin,
+                         const std::vector<std::string>& arguments, const std::string& end) {
+    printer.PrintRaw("\n" + short_function(head, begin, arguments, end));
+  };
+  if (service.is_object()) {
+    print("::corolane::framework::ObjectType " + base + "object_type()", "return {",
+          {name, methods, has_comments ? "symbol_comments" : "{}"}, "};");
+  }
+  print("const char* " + base + "service_name() const", "return ", {name}, ";");
+  print("std::span<const ::corolane::rpc::Method> " + base + "methods() const", "return ",
+        {methods}, ";");
   if (!has_comments) return;
-  printer.PrintRaw("\n" + short_function("std::span<const ::corolane::rpc::SymbolComment> " + base +
-                                             "comments() const",
-                                         "return symbol_comments;"));
+  print("std::span<const ::corolane::rpc::SymbolComment> " + base + "comments() const", "return ",
+        {"symbol_comments"}, ";");
 }
 
 void print_client(Printer& printer, const ServiceModel& service) {
@@ -200,6 +225,13 @@ void print_client(Printer& printer, const ServiceModel& service) {
         " {"));
     printer.PrintRaw(client_body(service, i) + "}\n");
   }
+  if (!service.publishes()) return;
+  printer.Print("\n");
+  printer.PrintRaw(signature(0, service.subscription_type(), service.name + "Client::subscribe",
+                             {""}, " const {"));
+  printer.PrintRaw(
+      packed(2, "return {", {"*router_", "\"" + service.full_name + "\"", "id_"}, "};"));
+  printer.Print("}\n");
 }
 
 void print_includes(Printer& printer, const FileModel& file) {

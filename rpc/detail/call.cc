@@ -36,7 +36,7 @@ Call::Call(Owner& owner)
 
 Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget) {
   served_ = &served;
-  request_ = served.method->new_request(arena_);
+  request_ = served.method->new_request(&arena_);
   bool is_parsed = parse_into(*request_, frame.message);
   if (!frame.extension.empty()) {
     extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&arena_);
@@ -72,6 +72,7 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   // Its caller may have given up while the task waited for its turn, or the time have passed.
   expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
+  std::optional<ReceivedTarget> target;
   Context::Facts facts{.deadline = deadline_,
                        .peer = connection_->peer(),
                        .peer_identity = connection_->peer_identity(),
@@ -79,6 +80,8 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   if (extension_ != nullptr) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
+    target.emplace(*extension_);
+    facts.object = target->get();
   }
   if (begun_) {
     CallScope::enter({.deadline = CallScope::before(deadline_, now), .trace = facts.trace});
@@ -144,7 +147,7 @@ void Call::give_room(std::uint32_t bytes) {
   if (room_bytes_ > 0) room_.notify_all();
 }
 
-Result<void> Call::reply(const google::protobuf::Message& message) {
+Result<void> Call::reply(google::protobuf::Message& message) {
   if (cancelled_) return {};
   auto sent =
       connection_->send_reply({.type = FrameType::reply, .call_id = id_}, message, deadline_);

@@ -82,7 +82,7 @@ class Call final : public ReplySink, private coroutine::Timer {
  private:
   void on_deadline();
   void give_back_memory();
-  Result<void> reply(const google::protobuf::Message& message) override;
+  Result<void> reply(google::protobuf::Message& message) override;
   Result<void> write(const google::protobuf::Message& message) override;
   Result<void> wait_for_room();
   // What the caller is told: not that something cancelled the handler, but what did.

@@ -24,6 +24,10 @@ std::uint32_t microseconds_left(Deadline deadline) {
 Error error_of(const Frame& frame) {
   Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
   if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
+  if (!frame.extension.empty()) {
+    error = std::move(error).with_detail(
+        {reinterpret_cast<const char*>(frame.extension.data()), frame.extension.size()});
+  }
   return std::move(error).with_retry_after(std::chrono::milliseconds(frame.header.time));
 }
 

@@ -28,15 +28,18 @@ std::span<std::byte> begin_frame(net::Stream& stream, const FrameHeader& header)
 }
 
 // An empty text may be at no address, from which memcpy() would not take even nothing.
-void put_behind_header(std::span<std::byte> frame, std::string_view text) {
-  if (!text.empty()) std::memcpy(frame.data() + frame_header_size, text.data(), text.size());
+void put_behind_header(std::span<std::byte> frame, std::string_view text, std::size_t offset = 0) {
+  if (text.empty()) return;
+  std::memcpy(frame.data() + frame_header_size + offset, text.data(), text.size());
 }
 
 std::span<const std::byte> text_frame(net::Stream& stream, FrameHeader& header,
-                                      std::string_view text) {
-  header.payload_size = static_cast<std::uint32_t>(text.size());
+                                      std::string_view text, std::string_view extension) {
+  header.payload_size = static_cast<std::uint32_t>(text.size() + extension.size());
+  header.extension_size = static_cast<std::uint32_t>(extension.size());
   const std::span<std::byte> bytes = begin_frame(stream, header);
-  put_behind_header(bytes, text);
+  put_behind_header(bytes, extension);
+  put_behind_header(bytes, text, extension.size());
   return bytes;
 }
 
@@ -97,14 +100,16 @@ Result<std::span<const std::byte>> Connection::make_frame(
   return bytes;
 }
 
-Result<void> Connection::send_text(FrameHeader&& header, std::string_view text, Deadline deadline) {
-  sent_bytes_ += frame_header_size + text.size();
-  return stream_->write_all(text_frame(*stream_, header, text), deadline);
+Result<void> Connection::send_text(FrameHeader&& header, std::string_view text, Deadline deadline,
+                                   std::string_view extension) {
+  sent_bytes_ += frame_header_size + text.size() + extension.size();
+  return stream_->write_all(text_frame(*stream_, header, text, extension), deadline);
 }
 
-void Connection::send_text(FrameHeader&& header, std::string_view text) {
-  sent_bytes_ += frame_header_size + text.size();
-  const auto written = stream_->try_write(text_frame(*stream_, header, text));
+void Connection::send_text(FrameHeader&& header, std::string_view text,
+                           std::string_view extension) {
+  sent_bytes_ += frame_header_size + text.size() + extension.size();
+  const auto written = stream_->try_write(text_frame(*stream_, header, text, extension));
   if (!written && written.error().code() == Code::resource_exhausted) {
     break_off(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
   }

@@ -47,10 +47,11 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   Result<void> send_reply(FrameHeader&& header, const google::protobuf::MessageLite& message,
                           Deadline deadline);
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.
-  Result<void> send_text(FrameHeader&& header, std::string_view text, Deadline deadline);
+  Result<void> send_text(FrameHeader&& header, std::string_view text, Deadline deadline,
+                         std::string_view extension = {});
   // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
   // closed.
-  void send_text(FrameHeader&& header, std::string_view text);
+  void send_text(FrameHeader&& header, std::string_view text, std::string_view extension = {});
 
   // Ends it: on_lost() at once; unless that calls close(), as a client's does, the peer is told
   // why, and closed once it has read that, at the latest after a second.

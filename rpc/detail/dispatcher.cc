@@ -83,9 +83,10 @@ Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& ser
 Result<void> Dispatcher::check_may_begin(const ServerConnection& connection,
                                          const ServedMethod& served) const {
   if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
-  if (connection.call_count() >= options_.calls_per_connection_max) {
-    return Error(Code::resource_exhausted, std::to_string(options_.calls_per_connection_max) +
-                                               " calls of this connection are running already")
+  const std::size_t calls_max = connection.rules().call_count_max;
+  if (connection.call_count() >= calls_max) {
+    return Error(Code::resource_exhausted,
+                 std::to_string(calls_max) + " calls of this connection are running already")
         .with_retry_after(options_.admission.retry_after);
   }
   if (served.statistics.running_count >= options_.calls_per_method_max) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rpc/detail/json_text.h"
+#include "rpc/detail/object_options.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc::detail {
@@ -25,6 +26,7 @@ struct MethodLine {
 struct ServiceLines {
   std::string_view name;
   std::string_view comment;
+  std::string object_state;  // Empty of a service without objects.
   std::vector<MethodLine> methods = {};
 };
 
@@ -38,7 +40,9 @@ std::string_view comment_of(const Service& service, std::string_view symbol) {
 ServiceLines lines_of(const Service& service, bool public_only) {
   const std::string name = service.service_name();
   const auto* const descriptor = pb::DescriptorPool::generated_pool()->FindServiceByName(name);
-  ServiceLines lines{.name = service.service_name(), .comment = comment_of(service, name)};
+  ServiceLines lines{.name = service.service_name(),
+                     .comment = comment_of(service, name),
+                     .object_state = object_state_of(descriptor)};
   for (const Method& method : service.methods()) {
     if (public_only && !method.is_public) continue;
     const std::string short_name = std::string(method.full_name).substr(name.size() + 1);
@@ -79,6 +83,9 @@ std::string as_text(const std::vector<ServiceLines>& services) {
   for (const ServiceLines& service : services) {
     text.append(service.name).append("\n");
     append_indented(text, "  ", service.comment);
+    if (!service.object_state.empty()) {
+      text += "\n  Of objects: the header Corolane-Object has the id of the one that is called.\n";
+    }
     for (const MethodLine& line : service.methods) {
       text.append("\n  POST /").append(line.method->full_name);
       if (!line.request_type.empty()) {
@@ -123,6 +130,7 @@ std::string as_json(const std::vector<ServiceLines>& services) {
     json += R"({"name":)";
     append_json_string(json, service.name);
     append_member(json, "comment", service.comment);
+    append_member(json, "objectState", service.object_state);
     json += R"(,"methods":[)";
     for (const MethodLine& line : service.methods) {
       if (&line != service.methods.data()) json += ',';
@@ -135,6 +143,8 @@ std::string as_json(const std::vector<ServiceLines>& services) {
       append_member(json, "idempotent", line.method->idempotent);
       append_member(json, "oneWay", line.method->one_way);
       append_member(json, "serverStreaming", line.method->server_streaming);
+      append_member(json, "durable", line.method->durable);
+      append_member(json, "readOnly", line.method->read_only);
       append_member(json, "comment", line.comment);
       json += '}';
     }

@@ -53,11 +53,11 @@ void ServerConnection::remove(Call& call) {
 
 Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& error,
                                            Deadline deadline) {
-  return send_text(error_header(call_id, error), error.message(), deadline);
+  return send_text(error_header(call_id, error), error.message(), deadline, error.detail());
 }
 
 void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
-  send_text(error_header(call_id, error), error.message());
+  send_text(error_header(call_id, error), error.message(), error.detail());
 }
 
 void ServerConnection::ask_to_leave() {

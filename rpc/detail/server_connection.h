@@ -34,6 +34,7 @@ class ServerConnection final : public Connection {
   struct Rules {
     bool needs_peer_certificate = false;
     bool serves_public_methods_only = false;
+    std::size_t call_count_max = 0;
   };
 
   ServerConnection(Host& host, std::uint64_t id, std::unique_ptr<net::Stream> stream,

@@ -15,7 +15,6 @@ namespace corolane::services::chess {
 struct ChessConfig {
   static constexpr const char* section = "chess";
 
-  std::size_t rooms_max = 10'000;
   Duration clock = std::chrono::minutes(10);
   Duration seat_time_max = std::chrono::minutes(5);
   Duration finished_kept = std::chrono::minutes(1);

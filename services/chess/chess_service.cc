@@ -1,117 +1,148 @@
 #include "services/chess/chess_service.h"
 
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "coroutine/base/deadline.h"
+
 namespace corolane::services::chess {
 namespace {
 
-constexpr std::size_t name_size_max = 64;
+using namespace std::chrono_literals;
 
-Result<rules::Color> color_of(Seat seat) {
-  switch (seat) {
-    case WHITE:
-      return rules::Color::white;
-    case BLACK:
-      return rules::Color::black;
-    default:
-      return Error(Code::invalid_argument, "seat: WHITE or BLACK");
-  }
+constexpr std::size_t name_size_max = 100;
+// The names of the lobby's games have it in them.
+constexpr std::size_t kind_size_max = 32;
+// How long who has found an opponent tries to take a seat, and then waits for that one to do so.
+constexpr Duration join_time_max = 5s;
+constexpr Duration opponent_time_max = 10s;
+
+// Whatever is asked for by a name gets a row in the store.
+Result<void> check_name(const std::string& name, const char* what) {
+  if (!name.empty() && name.size() <= name_size_max) return {};
+  return Error(Code::invalid_argument, std::string(what) + ": a name of 1 to 100 bytes");
 }
 
 }  // namespace
 
+Result<GameClient> ChessService::game_of(const std::string& name) {
+  if (auto named = check_name(name, "game"); !named) return named.error();
+  return GameClient(router_, name);
+}
+
 Result<JoinReply> ChessService::join(const JoinRequest& request, rpc::Context&) {
-  const auto color = color_of(request.seat());
-  if (!color) return color.error();
-  auto room = find_or_open(request.game());
-  if (!room) return room.error();
-
-  const Token token = (Token{entropy_()} << 32 | entropy_()) | 1;  // Never 0.
-  if (auto seated = (*room)->take_seat(*color, token); !seated) return seated.error();
-
-  JoinReply reply;
-  reply.set_token(token);
-  *reply.mutable_state() = (*room)->state();
-  return reply;
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  if (!request.player().empty()) {
+    if (auto named = check_name(request.player(), "player"); !named) return named.error();
+  }
+  return game->join(request);
 }
 
 Result<MoveReply> ChessService::move(const MoveRequest& request, rpc::Context&) {
-  auto room = find(request.game());
-  if (!room) return room.error();
-  if (auto moved = (*room)->move(request.token(), request.san()); !moved) return moved.error();
-
-  MoveReply reply;
-  *reply.mutable_state() = (*room)->state();
-  reply.set_ply(reply.state().plies());
-  return reply;
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  return game->move(request);
 }
 
 Result<WaitMoveReply> ChessService::wait_move(const WaitMoveRequest& request,
                                               rpc::Context& context) {
-  auto room = find(request.game());
-  if (!room) return room.error();
-  auto played = (*room)->wait_move(request.ply(), context.deadline());
-  if (!played) return played.error();
-
-  WaitMoveReply reply;
-  reply.set_san(std::move(played->san));
-  reply.set_uci(std::move(played->uci));
-  return reply;
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  return game->wait_move(request, {.deadline = context.deadline()});
 }
 
 Result<ResignReply> ChessService::resign(const ResignRequest& request, rpc::Context&) {
-  return act<ResignReply>(request, &Room::resign);
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  return game->resign(request);
 }
 
 Result<OfferDrawReply> ChessService::offer_draw(const OfferDrawRequest& request, rpc::Context&) {
-  return act<OfferDrawReply>(request, &Room::offer_draw);
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  return game->offer_draw(request);
 }
 
 Result<ClaimDrawReply> ChessService::claim_draw(const ClaimDrawRequest& request, rpc::Context&) {
-  return act<ClaimDrawReply>(request, &Room::claim_draw);
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  return game->claim_draw(request);
 }
 
 Result<LookReply> ChessService::look(const LookRequest& request, rpc::Context&) {
-  auto room = find(request.game());
-  if (!room) return room.error();
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  return game->look(request);
+}
 
-  LookReply reply;
-  *reply.mutable_state() = (*room)->state();
+Result<void> ChessService::watch(const WatchRequest& request, rpc::Writer<GameState>& out,
+                                 rpc::Context& context) {
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  auto changes = game->subscribe();
+  for (;;) {
+    const auto change = changes.next(context.deadline());
+    if (!change) return change.error();
+    GameState state;
+    if (change->is_gap()) {
+      auto seen = game->look({});
+      if (!seen) return seen.error();
+      state = std::move(*seen->mutable_state());
+    } else {
+      state = **change;
+    }
+    if (auto written = out.write(state); !written) return written;
+    if (state.outcome() != "unfinished") return {};
+  }
+}
+
+Result<SeekReply> ChessService::seek(const SeekRequest& request, rpc::Context& context) {
+  if (auto named = check_name(request.player(), "player"); !named) return named.error();
+  if (request.kind().size() > kind_size_max) {
+    return Error(Code::invalid_argument, "kind: at most 32 bytes");
+  }
+  const auto player = PlayerClient(router_, request.player()).look({});
+  if (!player) return player.error();
+
+  MeetRequest meeting;
+  meeting.set_player(request.player());
+  meeting.set_rating(player->rating());
+  LobbyClient lobby(router_, request.kind());
+  const auto met = lobby.meet(meeting, {.deadline = context.deadline()});
+  if (!met) return met.error();
+  return sit_down(request.player(), *met);
+}
+
+Result<SeekReply> ChessService::sit_down(const std::string& player, const MeetReply& met) {
+  GameClient game(router_, met.game());
+  JoinRequest joining;
+  joining.set_game(met.game());
+  joining.set_seat(met.seat());
+  joining.set_player(player);
+  // A seat that was taken by this very call, whose answer was lost, is the same seat.
+  const auto seated = game.join(joining, {.deadline = Deadline::after(join_time_max),
+                                          .request_id = {.caller = player, .sequence = 1}});
+  if (!seated) return seated.error();
+  const auto begun = game.wait_opponent({}, {.deadline = Deadline::after(opponent_time_max)});
+  if (!begun && begun.error().code() == Code::deadline_exceeded) {
+    return Error(Code::aborted, "the opponent who was found has gone: seek again");
+  }
+  if (!begun) return begun.error();
+
+  SeekReply reply;
+  reply.set_game(met.game());
+  reply.set_seat(met.seat());
+  reply.set_token(seated->token());
+  reply.set_opponent(met.opponent());
   return reply;
 }
 
-template <typename Reply, typename Request>
-Result<Reply> ChessService::act(const Request& request, Result<void> (Room::*action)(Token)) {
-  auto room = find(request.game());
-  if (!room) return room.error();
-  if (auto done = (**room.*action)(request.token()); !done) return done.error();
-
-  Reply reply;
-  *reply.mutable_state() = (*room)->state();
-  return reply;
-}
-
-Result<ChessService::RoomHandle> ChessService::find(const std::string& name) const {
-  const auto found = rooms_.find(name);
-  if (found == rooms_.end()) return Error(Code::not_found, "no game \"" + name + "\" is open");
-  return found->second;
-}
-
-Result<ChessService::RoomHandle> ChessService::find_or_open(const std::string& name) {
-  if (name.empty() || name.size() > name_size_max) {
-    return Error(Code::invalid_argument, "game: a name of 1 to 64 bytes");
-  }
-  if (auto room = find(name)) return room;
-  if (rooms_.size() >= config_.rooms_max) {
-    return Error(Code::resource_exhausted,
-                 "all " + std::to_string(config_.rooms_max) + " rooms are open");
-  }
-  auto room = std::make_shared<Room>(name, config_);
-  auto spawned = room_tasks_.spawn("chess room " + name, [this, name, room] {
-    room->run();
-    rooms_.erase(name);
-  });
-  if (!spawned) return spawned.error();
-  rooms_.emplace(name, room);
-  return room;
+Result<LookAtPlayerReply> ChessService::look_at_player(const LookAtPlayerRequest& request,
+                                                       rpc::Context&) {
+  if (auto named = check_name(request.player(), "player"); !named) return named.error();
+  return PlayerClient(router_, request.player()).look(request);
 }
 
 }  // namespace corolane::services::chess

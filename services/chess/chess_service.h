@@ -1,21 +1,19 @@
-// The chess service: rooms by name, and handlers that read as what they do.
+// What clients of the chess service call: everything is done by the objects of game.proto, wherever
+// they live.
 #pragma once
 
-#include <memory>
-#include <random>
 #include <string>
-#include <unordered_map>
 
-#include "coroutine/task_group.h"
+#include "framework/router.h"
 #include "services/chess/chess.corolane.h"
-#include "services/chess/chess_config.h"
-#include "services/chess/room.h"
+#include "services/chess/game.corolane.h"
 
 namespace corolane::services::chess {
 
 class ChessService : public ChessBase {
  public:
-  explicit ChessService(const ChessConfig& config) : config_(config) {}
+  // `router` outlives it.
+  explicit ChessService(framework::Router& router) : router_(router) {}
 
   Result<JoinReply> join(const JoinRequest& request, rpc::Context& context) override;
   Result<MoveReply> move(const MoveRequest& request, rpc::Context& context) override;
@@ -26,21 +24,19 @@ class ChessService : public ChessBase {
   Result<ClaimDrawReply> claim_draw(const ClaimDrawRequest& request,
                                     rpc::Context& context) override;
   Result<LookReply> look(const LookRequest& request, rpc::Context& context) override;
+  Result<void> watch(const WatchRequest& request, rpc::Writer<GameState>& out,
+                     rpc::Context& context) override;
+  Result<SeekReply> seek(const SeekRequest& request, rpc::Context& context) override;
+  Result<LookAtPlayerReply> look_at_player(const LookAtPlayerRequest& request,
+                                           rpc::Context& context) override;
 
  private:
-  // Shared, so that a handler that waits in a room outlasts the room's place in the table.
-  using RoomHandle = std::shared_ptr<Room>;
+  // Fails with invalid_argument when no game has such a name.
+  Result<GameClient> game_of(const std::string& name);
+  // In the game of two who have met.
+  Result<SeekReply> sit_down(const std::string& player, const MeetReply& met);
 
-  // What a player does to a game besides moving: its token and the new state.
-  template <typename Reply, typename Request>
-  Result<Reply> act(const Request& request, Result<void> (Room::*action)(Token));
-  Result<RoomHandle> find(const std::string& name) const;
-  Result<RoomHandle> find_or_open(const std::string& name);
-
-  ChessConfig config_;
-  std::random_device entropy_;  // Tokens are rights: nobody may compute the next one.
-  std::unordered_map<std::string, RoomHandle> rooms_;
-  coroutine::TaskGroup room_tasks_;  // One keeps the clocks of each room.
+  framework::Router& router_;
 };
 
 }  // namespace corolane::services::chess

@@ -3,12 +3,18 @@
 
 #include "framework/run_main.h"
 #include "services/chess/chess_service.h"
+#include "services/chess/game.h"
+#include "services/chess/lobby.h"
+#include "services/chess/player.h"
 
 int main(int argc, char** argv) {
   namespace framework = corolane::framework;
-  namespace chess = corolane::services::chess;
-  return framework::run_main(argc, argv,
-                             [](framework::Node& node, const chess::ChessConfig& config) {
-                               node.serve(std::make_unique<chess::ChessService>(config));
-                             });
+  using namespace corolane::services::chess;
+  return framework::run_main(argc, argv, [](framework::Node& node, const ChessConfig& config) {
+    node.serve(
+        [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
+    node.host<Game>([&config](framework::Shard&) { return std::make_unique<Game>(config); });
+    node.host<Player>();
+    node.host<Lobby>();
+  });
 }

@@ -17,6 +17,11 @@ Seat seat_from(std::optional<rules::Color> color) {
   return *color == rules::Color::white ? WHITE : BLACK;
 }
 
+std::optional<rules::Color> color_from(Seat seat) {
+  if (seat == SEAT_UNSPECIFIED) return std::nullopt;
+  return seat == WHITE ? rules::Color::white : rules::Color::black;
+}
+
 std::uint64_t milliseconds(Duration duration) {
   return static_cast<std::uint64_t>(duration / std::chrono::milliseconds(1));
 }
@@ -31,10 +36,7 @@ Result<void> Room::take_seat(rules::Color seat, Token token) {
   }
   if (is_over()) return Error(Code::failed_precondition, "the game is over: " + outcome());
   taken_by = token;
-  if (both_seated()) {
-    turn_began_ = now();
-    changed_.pulse();
-  }
+  (both_seated() ? turn_began_ : opened_at_) = now();
   return {};
 }
 
@@ -56,7 +58,6 @@ Result<void> Room::move(Token token, std::string_view san) {
   turn_began_ = now();
   moves_.push_back(std::move(played));
   if (is_over() || draw_offered_by_ != *color) draw_offered_by_.reset();
-  changed_.pulse();
   return {};
 }
 
@@ -93,33 +94,81 @@ Result<void> Room::claim_draw(Token token) {
   return {};
 }
 
-Result<PlayedMove> Room::wait_move(std::size_t ply, Deadline deadline) {
+Result<const PlayedMove*> Room::move_of(std::size_t ply) const {
   if (ply == 0) return Error(Code::invalid_argument, "plies count from 1");
-  while (moves_.size() < ply) {
-    if (is_over()) {
-      return Error(Code::failed_precondition, "the game ended by " + outcome() + " after " +
-                                                  std::to_string(moves_.size()) + " plies");
-    }
-    if (auto waited = changed_.wait(deadline); !waited) return waited.error();
-  }
-  return moves_[ply - 1];
+  if (ply <= moves_.size()) return &moves_[ply - 1];
+  if (!is_over()) return nullptr;
+  return Error(Code::failed_precondition, "the game ended by " + outcome() + " after " +
+                                              std::to_string(moves_.size()) + " plies");
 }
 
-void Room::run() {
-  const Deadline seated_by = Deadline::after(config_.seat_time_max);
-  while (!is_over()) {
-    // What is so now counts, not how the last wait ended: a player may have come in between.
-    const Deadline limit = both_seated() ? flag_falls() : seated_by;
-    if (!limit.has_passed()) {
-      const auto changed = changed_.wait(limit);
-      if (!changed && changed.error().code() == Code::cancelled) return;
-    } else if (both_seated()) {
-      end_by_flag();
-    } else {
-      end("absence", std::nullopt);
-    }
+Deadline Room::next_deadline() const {
+  if (is_over() || !is_open()) return Deadline::never();
+  return both_seated() ? flag_falls() : Deadline::at(opened_at_ + config_->seat_time_max);
+}
+
+void Room::on_time() {
+  if (!next_deadline().has_passed()) return;
+  if (both_seated()) {
+    end_by_flag();
+  } else {
+    end("absence", std::nullopt);
   }
-  static_cast<void>(coroutine::sleep_for(config_.finished_kept));
+}
+
+void Room::store(GameRecord& record) const {
+  while (record.seats_size() < 2) record.add_seats();
+  for (const rules::Color color : rules::colors) {
+    SeatRecord& seat = *record.mutable_seats(static_cast<int>(index_of(color)));
+    seat.set_token(tokens_[index_of(color)]);
+    seat.set_clock_ns(clock_left(color).count());
+  }
+  // Moves are never taken back.
+  for (std::size_t i = static_cast<std::size_t>(record.moves_size()); i < moves_.size(); ++i) {
+    record.add_moves(moves_[i].uci);
+  }
+  record.set_draw_offered_by(seat_from(draw_offered_by_));
+  record.set_ended_by(ended_by_);
+  record.set_winner(seat_from(winner_));
+}
+
+Result<Room> Room::restore(std::string name, const ChessConfig& config, const GameRecord& record) {
+  Room room(std::move(name), config);
+  if (auto loaded = room.load(record); !loaded) {
+    return Error(Code::data_loss, "game \"" + room.name_ + "\": " + loaded.error().message());
+  }
+  return room;
+}
+
+Result<void> Room::load(const GameRecord& record) {
+  // A name under which nobody has played.
+  if (record.ByteSizeLong() == 0) return {};
+  if (record.seats_size() != 2) return Error(Code::data_loss, "a game has two seats");
+  for (const rules::Color color : rules::colors) {
+    const SeatRecord& seat = record.seats(static_cast<int>(index_of(color)));
+    if (seat.clock_ns() < 0) return Error(Code::data_loss, "a clock is below zero");
+    tokens_[index_of(color)] = seat.token();
+    clocks_[index_of(color)] = Duration(seat.clock_ns());
+  }
+  const bool may_have_moves = both_seated() || record.moves().empty();
+  if (!is_open() || !may_have_moves) return Error(Code::data_loss, "nobody sits there");
+  for (const std::string& uci : record.moves()) {
+    const auto move = rules::parse_uci(game_.position(), uci);
+    if (!move) return Error(Code::data_loss, move.error());
+    moves_.push_back({.san = to_san(game_.position(), *move), .uci = uci});
+    if (auto played = game_.play(*move); !played) return Error(Code::data_loss, played.error());
+  }
+  const bool ends_twice = game_.is_over() && !record.ended_by().empty();
+  const bool has_end = !record.ended_by().empty() || record.winner() == SEAT_UNSPECIFIED;
+  if (ends_twice || !has_end || !Seat_IsValid(record.winner()) ||
+      !Seat_IsValid(record.draw_offered_by())) {
+    return Error(Code::data_loss, "it has no such end");
+  }
+  draw_offered_by_ = color_from(record.draw_offered_by());
+  ended_by_ = record.ended_by();
+  winner_ = color_from(record.winner());
+  opened_at_ = turn_began_ = now();
+  return {};
 }
 
 GameState Room::state() const {
@@ -127,7 +176,7 @@ GameState Room::state() const {
   state.set_fen(rules::to_fen(game_.position()));
   state.set_plies(static_cast<std::uint32_t>(moves_.size()));
   state.set_outcome(outcome());
-  state.set_winner(seat_from(winner_ ? winner_ : game_.winner()));
+  state.set_winner(seat_from(winner()));
   state.set_turn(is_over() ? SEAT_UNSPECIFIED : seat_from(game_.side_to_move()));
   if (!moves_.empty()) state.set_last_san(moves_.back().san);
   state.set_white_clock_ms(milliseconds(clock_left(rules::Color::white)));
@@ -168,7 +217,6 @@ void Room::end(std::string_view how, std::optional<rules::Color> winner) {
   ended_by_ = how;
   winner_ = winner;
   draw_offered_by_.reset();
-  changed_.pulse();
 }
 
 std::string Room::outcome() const {

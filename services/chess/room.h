@@ -1,12 +1,9 @@
-// A room: one game of chess with its two seats, its clocks, and those who wait for a move.
-//
-// Between two suspensions nothing else runs, so a room needs no lock. Only wait_move() and run()
-// suspend. Time is the scheduler's.
+// A room: one game of chess with its two seats and its clocks. Nothing of it suspends. Time is the
+// scheduler's.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,15 +12,13 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
 #include "services/chess/chess.pb.h"
 #include "services/chess/chess_config.h"
+#include "services/chess/game.pb.h"
 #include "services/chess/rules/game.h"
+#include "services/chess/token.h"
 
 namespace corolane::services::chess {
-
-// The right to act for a seat; never 0.
-using Token = std::uint64_t;
 
 struct PlayedMove {
   std::string san;
@@ -33,7 +28,14 @@ struct PlayedMove {
 class Room {
  public:
   Room(std::string name, const ChessConfig& config)
-      : name_(std::move(name)), config_(config), clocks_{config.clock, config.clock} {}
+      : name_(std::move(name)), config_(&config), clocks_{config.clock, config.clock} {}
+
+  // One that was stored: its clock goes on from there. Fails with data_loss when it is no game by
+  // the rules.
+  static Result<Room> restore(std::string name, const ChessConfig& config,
+                              const GameRecord& record);
+  // All but what other objects have to do with it, with the clocks of this moment.
+  void store(GameRecord& record) const;
 
   // Fails with already_exists when the seat is taken. The clock starts when both are.
   Result<void> take_seat(rules::Color seat, Token token);
@@ -47,22 +49,26 @@ class Room {
   // Fails with failed_precondition unless the position allows the claim.
   Result<void> claim_draw(Token token);
 
-  // Suspends until that ply (from 1) is played. Fails with failed_precondition when the game ends
-  // before it, with deadline_exceeded or cancelled.
-  Result<PlayedMove> wait_move(std::size_t ply, Deadline deadline);
+  // The move of that ply (from 1); null when it is not played yet. Fails with failed_precondition
+  // when the game has ended before it.
+  Result<const PlayedMove*> move_of(std::size_t ply) const;
 
-  // The life of the room: waits for its players, keeps the clocks until the game is over, then
-  // keeps the result for those who still look. Suspends for as long; returns at once when the
-  // task is cancelled.
-  void run();
+  // Until when somebody has to move, or to come: then on_time() ends the game. Never when it is
+  // over, or nobody plays it yet.
+  Deadline next_deadline() const;
+  void on_time();
 
+  bool is_open() const { return tokens_[0] != 0 || tokens_[1] != 0; }
+  bool both_seated() const { return tokens_[0] != 0 && tokens_[1] != 0; }
   bool is_over() const { return !ended_by_.empty() || game_.is_over(); }
+  // Nothing for a draw, and before the end.
+  std::optional<rules::Color> winner() const { return winner_ ? winner_ : game_.winner(); }
   GameState state() const;
 
  private:
-  bool both_seated() const { return tokens_[0] != 0 && tokens_[1] != 0; }
+  Result<void> load(const GameRecord& record);
   // Fails unless the game is on and the token may act in it. A flag that has fallen comes first,
-  // even if run() has not seen it yet.
+  // even if nobody has asked on_time() to see it.
   Result<rules::Color> player(Token token);
   Deadline flag_falls() const;
   void end_by_flag();
@@ -71,7 +77,7 @@ class Room {
   std::string outcome() const;
 
   std::string name_;
-  const ChessConfig& config_;
+  const ChessConfig* config_;
   rules::Game game_;
   std::vector<PlayedMove> moves_;
   std::array<Token, 2> tokens_{};   // By colour; 0 is an empty seat.
@@ -80,7 +86,7 @@ class Room {
   std::optional<rules::Color> draw_offered_by_;
   std::string ended_by_;  // Unless the rules ended it: "resignation" ...
   std::optional<rules::Color> winner_;
-  coroutine::Event changed_{"move or end of a chess game"};
+  TimePoint opened_at_{};  // When the first player came.
 };
 
 }  // namespace corolane::services::chess

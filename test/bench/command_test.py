@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The benchmarks as their user meets them: what they print and how they refuse nonsense.
 
-Called with the paths of coroutine_bench, net_bench and rpc_bench. Says nothing about how fast
-anything is.
+Called with the paths of coroutine_bench, net_bench, rpc_bench and objects_bench. Says nothing about
+how fast anything is.
 """
 
 import json
@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 COROUTINE_BENCH, NET_BENCH, RPC_BENCH = "coroutine_bench", "net_bench", "rpc_bench"
+OBJECTS_BENCH = "objects_bench"
 TOOLS_BENCH = Path(__file__).resolve().parents[2] / "tools/bench"
 
 
@@ -165,6 +166,21 @@ esac
                 self.assertIn(peers, run(program, "--peers=cpp20").stderr)
 
 
+class ObjectsBenchTest(unittest.TestCase):
+    """What stands behind tools/bench objects: nodes within its own process."""
+
+    def test_every_row_but_the_million_measures_something(self):
+        rows = "--rows=^(call|activate|throughput)/"
+        process = run(OBJECTS_BENCH, "--quick", "--rounds=1", "--json", rows)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        found = {row["name"]: row for row in json.loads(process.stdout)["rows"]}
+        self.assertEqual(len(found), 7)
+        for name, row in found.items():
+            with self.subTest(row=name):
+                self.assertGreater(row["ours"], 0)
+                self.assertGreater(row["limit"], 0)
+
+
 class ToolsBenchTest(unittest.TestCase):
     """Before anything is installed or built."""
 
@@ -176,7 +192,7 @@ class ToolsBenchTest(unittest.TestCase):
 
     def test_nonsense_is_refused_with_what_to_type(self):
         for arguments, words in (
-            ((), "say what to measure: tools/bench coroutine, net or rpc"),
+            ((), "say what to measure: tools/bench coroutine, net, rpc or objects"),
             (("corutine",), "nothing to measure is called 'corutine'; type tools/bench "),
             (("coroutine", "--fast"), "unknown argument '--fast'"),
             (("coroutine", "--rows"), "--rows needs a value"),
@@ -189,5 +205,5 @@ class ToolsBenchTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    COROUTINE_BENCH, NET_BENCH, RPC_BENCH = (sys.argv.pop(1) for _ in range(3))
+    COROUTINE_BENCH, NET_BENCH, RPC_BENCH, OBJECTS_BENCH = (sys.argv.pop(1) for _ in range(4))
     unittest.main()

@@ -86,7 +86,7 @@ TEST(StackGroupTest, AGroupNamesSomeOfItsTasksAndTheOneThatWaitsForLongest) {
   EXPECT_THAT(groups[0].names, ElementsAre("a", "b", "c", "d"));
   EXPECT_FALSE(groups[0].has_more_names);
   EXPECT_EQ(groups[0].longest, 3s);
-  EXPECT_EQ(groups[0].longest_id, 2u);
+  EXPECT_EQ(groups[0].longest_task, (TaskAddress{.id = 2}));
   EXPECT_THAT(group_by_stack({}, symbols), IsEmpty());
 }
 
@@ -99,6 +99,30 @@ TEST(StackGroupTest, OfGroupsOfTheSameSizeTheOneThatWaitsForLongestComesFirst) {
   EXPECT_EQ(groups[0].waiting_for, "a window");
 }
 
+TEST(StackGroupTest, GroupsOfSeveralSchedulersAreTakenTogether) {
+  StackGroups first;
+  for (const char* name : {"a", "b", "c"}) first.add(task(1, name, 1s));
+  StackGroups second;
+  auto far = task(1, "d", 2s);
+  far.scheduler = 1;
+  second.add(far);
+  far.name = "e";
+  second.add(far);
+  far.waiting_for = "a window";
+  second.add(far);
+  first.add(second);
+  EXPECT_EQ(first.task_count(), 6u);
+
+  Symbols symbols;
+  const auto groups = first.named(symbols);
+  ASSERT_EQ(groups.size(), 2u) << to_text(groups);
+  EXPECT_EQ(groups[0].count, 5u);
+  EXPECT_THAT(groups[0].names, ElementsAre("a", "b", "c", "d"));
+  EXPECT_TRUE(groups[0].has_more_names);
+  EXPECT_EQ(groups[0].longest_task, (TaskAddress{.scheduler = 1, .id = 1}));
+  EXPECT_EQ(groups[1].waiting_for, "a window");
+}
+
 TEST(StackGroupTest, TextHasALineAndTheStackForEachGroup) {
   const std::vector<StackGroup> groups = {
       {.frames = {{.function = "guard", .file = "gate.cc", .line = 7}},
@@ -107,11 +131,11 @@ TEST(StackGroupTest, TextHasALineAndTheStackForEachGroup) {
        .count = 12,
        .names = {"guest", "cut\xc3"},
        .has_more_names = true,
-       .longest_id = 3,
+       .longest_task = {.scheduler = 2, .id = 3},
        .longest = 1500ms},
       {.frames = {}, .state = TaskState::ready, .waiting_for = "", .count = 1, .names = {"new"}}};
   EXPECT_EQ(to_text(groups),
-            "12 tasks suspended, waits for a door, for up to 1.500 s (task 3): \"guest\", "
+            "12 tasks suspended, waits for a door, for up to 1.500 s (task 2.3): \"guest\", "
             "\"cut\\xc3\", ...\n"
             "    at guard (gate.cc:7)\n"
             "1 task ready, for up to 0.000 s (task 0): \"new\"\n");

@@ -119,6 +119,17 @@ TEST(TaskInfoTest, TextHasOneLineForEachTask) {
                 place);
 }
 
+TEST(TaskInfoTest, TasksOfSeveralSchedulersHaveAddressesThatTellThemApart) {
+  EXPECT_EQ(to_string(TaskAddress{.id = 17}), "17");
+  EXPECT_EQ(to_string(TaskAddress{.scheduler = 1, .id = 17}), "1.17");
+  EXPECT_EQ(parse_task_address("17"), (TaskAddress{.id = 17}));
+  EXPECT_EQ(parse_task_address("31.17"), (TaskAddress{.scheduler = 31, .id = 17}));
+  for (const char* wrong : {"", ".", "1.", ".1", "0.17", "017", "1.2.3", "-1", "+1", " 1", "1x",
+                            "99999999999999999999999", "4294967296.1"}) {
+    EXPECT_FALSE(parse_task_address(wrong)) << wrong;
+  }
+}
+
 // Names hold what peers send, cut to a length in bytes.
 TEST(TaskInfoTest, ALineIsALineWhateverTheNameHolds) {
   const std::string text = to_text({{.id = 1,

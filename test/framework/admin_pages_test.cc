@@ -58,7 +58,7 @@ class AdminPagesTest : public testing::Test {
 
 TEST_F(AdminPagesTest, TheRootListsThemAll) {
   const std::string list = page("/").body;
-  for (const char* path : {"/health", "/metrics", "/stats", "/tasks", "/sites"}) {
+  for (const char* path : {"/health", "/metrics", "/stats", "/tasks", "/sites", "/objects"}) {
     EXPECT_THAT(list, HasSubstr(path));
   }
 }
@@ -115,6 +115,19 @@ TEST_F(AdminPagesTest, StatsTellWhatEveryMethodDid) {
   EXPECT_EQ(method["running"], 0);
   EXPECT_GE(method["latency_us"]["p50"], 100'000);
   EXPECT_GE(method["latency_us"]["p99"], 100'000);
+}
+
+TEST_F(AdminPagesTest, StatsTellWhatEachShardHas) {
+  call_slow(1ms);
+  const Json stats = json_page("/stats");
+  ASSERT_EQ(stats["shards"].size(), 1U);
+  const Json& shard = stats["shards"][0];
+  EXPECT_EQ(shard["shard"], 0);
+  EXPECT_EQ(shard["tasks"], stats["coroutine"]["tasks"]);
+  EXPECT_EQ(shard["switches"], stats["coroutine"]["switches"]);
+  EXPECT_EQ(shard["connections"], stats["rpc"]["connections"]);
+  EXPECT_EQ(shard["running_calls"], 0);
+  EXPECT_EQ(shard["active_objects"], 0);
 }
 
 TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {

@@ -19,7 +19,7 @@ void describe(config::Section& section, SlowConfig& value) {
 
 Result<void> set_up(framework::Node& node, const SlowConfig& config) {
   if (config.refuse) return Error(Code::failed_precondition, "no weights to be had");
-  node.serve(SlowService());
+  node.serve([](framework::Shard&) { return std::make_unique<SlowService>(); });
   return {};
 }
 

@@ -114,6 +114,38 @@ TEST(MetricsTest, AHistogramWithoutLabelsHasItsBoundsAlone) {
                               "size_bytes_count 0\n"));
 }
 
+TEST(MetricsTest, WhatSeveralShardsHaveWrittenIsAddedUp) {
+  constexpr std::array<std::uint64_t, 2> bounds = {5, 10};
+  const auto shard = [&](std::uint64_t number) {
+    Histogram values;
+    values.record(number);
+    values.record(10 * number);
+    MetricWriter out;
+    out.counter("moves_total", "Moves made.", {{"side", "white"}}, number);
+    if (number == 2) out.counter("moves_total", "Moves made.", {{"side", "black"}}, 7);
+    out.histogram("call_seconds", "Time of a call.", {}, values, {bounds, 1e6});
+    out.gauge(number == 1 ? "only_one" : "only_two", "Of one shard.", {}, 0.5);
+    return out;
+  };
+  MetricWriter sum = shard(1);
+  sum.add(shard(2));
+  sum.add(MetricWriter());
+  EXPECT_EQ(sum.text(),
+            "# HELP call_seconds Time of a call.\n"
+            "# TYPE call_seconds histogram\n"
+            "call_seconds_bucket{le=\"5e-06\"} 2\n"
+            "call_seconds_bucket{le=\"1e-05\"} 3\n"
+            "call_seconds_bucket{le=\"+Inf\"} 4\n"
+            "call_seconds_sum 3.3e-05\n"
+            "call_seconds_count 4\n"
+            "# HELP moves_total Moves made.\n"
+            "# TYPE moves_total counter\n"
+            "moves_total{side=\"black\"} 7\n"
+            "moves_total{side=\"white\"} 3\n"
+            "# HELP only_one Of one shard.\n# TYPE only_one gauge\nonly_one 0.5\n"
+            "# HELP only_two Of one shard.\n# TYPE only_two gauge\nonly_two 0.5\n");
+}
+
 TEST(MetricsDeathTest, BrokenRulesAreBugsThatNameTheMetric) {
   MetricWriter out;
   out.gauge("rooms", "Open rooms.", {}, 1);
@@ -124,6 +156,19 @@ TEST(MetricsDeathTest, BrokenRulesAreBugsThatNameTheMetric) {
   EXPECT_DEATH(out.gauge("rooms", "Rooms.", {{"x", "1"}}, 1), "one help and one type: rooms");
   EXPECT_DEATH(out.gauge("rooms", "Open rooms.", {}, 2), "one value in a scrape: rooms");
   EXPECT_DEATH(out.gauge("games", "Games.", {{"le", "1"}}, 1), "not le: le");
+}
+
+TEST(MetricsDeathTest, ShardsThatDoNotAgreeOnAMetricAreABug) {
+  constexpr std::array<std::uint64_t, 2> bounds = {5, 10};
+  MetricWriter out;
+  out.gauge("rooms", "Open rooms.", {}, 1);
+  out.histogram("a_seconds", "Time.", {}, Histogram(), {bounds, 1e6});
+  MetricWriter other_help;
+  other_help.gauge("rooms", "Rooms.", {}, 1);
+  EXPECT_DEATH(out.add(other_help), "one help and one type: rooms");
+  MetricWriter other_bounds;
+  other_bounds.histogram("a_seconds", "Time.", {}, Histogram(), {bounds, 1e3});
+  EXPECT_DEATH(out.add(other_bounds), "one set of bounds: a_seconds");
 }
 
 TEST(MetricsDeathTest, BoundsThatDoNotRiseAreABug) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "framework/node.h"
+#include "test/framework/counter.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
 #include "test/sim/network.h"
@@ -22,16 +23,20 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// The metrics of a node that has served one call.
+// The metrics of a node that has served one call of a service and one of an object.
 std::string metrics_of_a_node() {
   sim::SimulatedNetwork network;
   Node node(test::node_config("metrics"), network);
   node.serve(test::SlowService());
+  node.host<test::Counter>();
   EXPECT_TRUE(node.start());
   const auto client = test::connect(network, node);
   const bool called = client && test::SlowClient(*client).wait(test::wait_request(3ms)).has_value();
   EXPECT_TRUE(called);
-  return node.metrics().text();
+  EXPECT_TRUE(test::CounterClient(node.router(), "a").add_for_good({}));
+  const auto text = metrics_text(node);
+  EXPECT_TRUE(text) << text;
+  return text.value_or("");
 }
 
 TEST(NodeMetricsTest, NamesAndTypesAreThoseOfTheGoldenList) {
@@ -68,6 +73,18 @@ TEST(NodeMetricsTest, CallsAreCountedByMethod) {
   EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_call_seconds_bucket"
                               "{method=\"corolane.test.Slow/Wait\",le=\"0.005\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ncorolane_node_info{name=\"metrics\",version=\""));
+}
+
+TEST(NodeMetricsTest, ObjectsAreCountedByType) {
+  const std::string text = metrics_of_a_node();
+  for (const char* name : {"active", "calls_total", "activations_total", "saves_total"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\ncorolane_objects_") + name +
+                                "{type=\"corolane.test.Counter\"} 1\n"));
+  }
+  EXPECT_THAT(text, HasSubstr("\ncorolane_cluster_members 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_cluster_partitions 1024\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_cluster_partitions_claimed_total 1024\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_cluster_fence_seconds +Inf\n"));
 }
 
 }  // namespace

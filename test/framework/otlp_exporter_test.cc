@@ -14,9 +14,9 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
-#include "test/framework/child_process.h"
 #include "test/framework/fake_collector.h"
 #include "test/sim/network.h"
+#include "test/support/child_process.h"
 #include "test/support/real_loop.h"
 
 namespace corolane::framework {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,12 +20,13 @@
 #include "config/loader.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "net/event_loop.h"
 #include "net/uv_network.h"
 #include "rpc/client.h"
-#include "test/framework/child_process.h"
 #include "test/framework/pages.h"
 #include "test/framework/slow_service.h"
+#include "test/support/child_process.h"
 
 namespace corolane::framework {
 namespace {
@@ -260,6 +262,41 @@ TEST(RunMainTest, SigtermLetsARunningCallFinishAndExitsWithZero) {
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_EQ(node.child().rest_of_output(), "") << "one line on stdout";
   EXPECT_THAT(node.error_output(), HasSubstr(" node stopped "));
+}
+
+TEST(RunMainTest, PagesOfANodeOfSeveralThreadsShowCallsWhereverTheyRun) {
+  static constexpr std::size_t client_count = 8;
+  RunningNode node({"--set", "node.shards=3", "--set", "node.stop_time_max=100ms"});
+  node.with_client([&](net::Network& network, test::SlowClient&) {
+    std::vector<std::unique_ptr<rpc::Client>> clients;
+    coroutine::TaskGroup calls;
+    for (std::size_t i = 0; i < client_count; ++i) {
+      auto connected = rpc::Client::connect(network, {node.listen().address, node.listen().port},
+                                            Deadline::after(10s));
+      ASSERT_TRUE(connected) << connected;
+      clients.push_back(*std::move(connected));
+      ASSERT_TRUE(calls.spawn("call", [&client = *clients.back()] {
+        static_cast<void>(test::SlowClient(client).wait(test::wait_request(1h),
+                                                        {.deadline = Deadline::after(1h)}));
+      }));
+    }
+    node.wait_for_page(network, "/stats", [](const net::HttpResponse& response) {
+      const auto stats = nlohmann::json::parse(response.body, nullptr, false);
+      std::size_t running_count = 0;
+      for (const auto& shard : stats["shards"]) {
+        running_count += shard["running_calls"].get<std::size_t>();
+      }
+      return stats["shards"].size() == 3 && running_count == client_count &&
+             stats["rpc"]["running"] == client_count;
+    });
+    node.wait_for_page(network, "/metrics", [](const net::HttpResponse& response) {
+      return response.body.contains(
+          "\ncorolane_rpc_calls_running{method=\"corolane.test.Slow/Wait\"} 8\n");
+    });
+    node.child().send_signal(SIGTERM);
+    EXPECT_TRUE(calls.join());
+  });
+  EXPECT_EQ(node.child().wait().exit_status, 0);
 }
 
 TEST(RunMainTest, ACallThatTakesTooLongDoesNotKeepItFromExitingWithZero) {

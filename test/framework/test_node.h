@@ -20,6 +20,8 @@ inline framework::NodeConfig node_config(std::string name) {
   config.listen = "127.0.0.1:0";
   config.admin = "127.0.0.1:0";
   config.log_level = framework::LogLevel::error;
+  config.shards = 1;
+  config.store.kind = framework::StoreKind::memory;
   return config;
 }
 

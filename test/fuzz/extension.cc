@@ -1,8 +1,9 @@
-// The extension of a request, and the trace context in it and in a traceparent header: whatever
-// the bytes are, what is understood of them is printed and read back the same, and a frame carries
-// them unchanged, in any chunking.
+// The extension of a request, the object that it names, and the trace context in it and in a
+// traceparent header: whatever the bytes are, what is understood of them is printed and read back
+// the same, and a frame carries them unchanged, in any chunking.
 //
 // Input: cuts, and the bytes, which are taken as an extension and as a header.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -32,20 +33,40 @@ void check_header(std::string_view text) {
         "and says the same");
 }
 
+void check_same(const rpc::ObjectTarget* one, const rpc::ObjectTarget* other) {
+  check((one == nullptr) == (other == nullptr), "there is an object or there is none");
+  if (one == nullptr) return;
+  check(one->id == other->id && one->node_epoch == other->node_epoch &&
+            one->partition_epoch == other->partition_epoch,
+        "the object is the same");
+  // Without a caller there is nothing to count.
+  check(one->request_id.caller == other->request_id.caller &&
+            (!one->request_id || one->request_id.sequence == other->request_id.sequence),
+        "and so is the id of the request");
+  check(std::ranges::equal(one->chain, other->chain,
+                           [](const rpc::ObjectCall& left, const rpc::ObjectCall& right) {
+                             return left.method == right.method && left.id == right.id;
+                           }),
+        "and so are the calls that wait for it");
+}
+
 void check_extension(Bytes bytes) {
   rpc::RequestExtension extension;
   if (!extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
   const rpc::TraceContext trace = rpc::trace_of(extension);
   if (trace.is_valid()) check_header(rpc::format_traceparent(trace));
 
-  const rpc::ExtensionBytes printed(trace, extension.authorization());
-  check(trace.is_valid() || !extension.authorization().empty() || printed.view().empty(),
-        "nothing to say takes no bytes");
+  const rpc::ReceivedTarget target(extension);
+  const rpc::ExtensionBytes printed(trace, extension.authorization(), target.get());
+  const bool says_something =
+      trace.is_valid() || !extension.authorization().empty() || target.get() != nullptr;
+  check(says_something != printed.view().empty(), "nothing to say takes no bytes");
   rpc::RequestExtension again;
   check(again.ParseFromArray(printed.view().data(), static_cast<int>(printed.view().size())),
         "what is printed can be read");
   check(rpc::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
   check(again.authorization() == extension.authorization(), "and so is the token");
+  check_same(target.get(), rpc::ReceivedTarget(again).get());
 }
 
 std::vector<std::byte> frame_with(Bytes extension) {

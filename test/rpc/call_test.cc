@@ -1,6 +1,7 @@
 // What a caller may rely on, whatever happens to the call.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -76,6 +77,42 @@ TEST(CallTest, FramesMaySplitAtEveryByte) {
   const auto reply = client.echo(make_echo(std::string(1000, 'x')));
   ASSERT_TRUE(reply) << reply;
   EXPECT_EQ(reply->text(), std::string(1000, 'x'));
+}
+
+TEST(CallTest, ObjectThatIsCalledReachesFiltersAndHandler) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  std::vector<std::string> ids;
+  world.server.add_filter([&](rpc::Context& context, const rpc::Next& next) {
+    const rpc::ObjectTarget* const object = context.object();
+    ids.emplace_back(object == nullptr ? "none" : object->id);
+    if (object == nullptr) return next();
+    EXPECT_EQ(object->node_epoch, 5u);
+    EXPECT_EQ(object->partition_epoch, 6u);
+    EXPECT_EQ(object->request_id.caller, "match 7");
+    EXPECT_EQ(object->request_id.sequence, 8u);
+    EXPECT_EQ(object->chain.size(), 2u);
+    EXPECT_EQ(object->chain.back().method, "test.Room/Enter");
+    EXPECT_EQ(object->chain.back().id, "hall");
+    return next();
+  });
+  const auto chain = std::to_array<rpc::ObjectCall>(
+      {{.method = "test.Player/Walk", .id = "ada"}, {.method = "test.Room/Enter", .id = "hall"}});
+  const rpc::ObjectTarget target = {.id = "visits",
+                                    .node_epoch = 5,
+                                    .partition_epoch = 6,
+                                    .request_id = {.caller = "match 7", .sequence = 8},
+                                    .chain = chain};
+
+  EXPECT_TRUE(client.echo(make_echo(""), {.object = &target}));
+  EXPECT_TRUE(client.echo(make_echo("")));
+  EXPECT_TRUE(client.note(make_echo(""), {.object = &target}));
+  auto numbers = client.count({}, {.object = &target});
+  CountReply number;
+  EXPECT_FALSE(numbers.read(number));
+
+  EXPECT_EQ(ids, (std::vector<std::string>{"visits", "none", "visits", "visits"}));
 }
 
 TEST(CallTest, DeadlinePassesOnTheWireAsTimeLeft) {
@@ -207,14 +244,30 @@ TEST(CallTest, HandlerErrorArrivesAsItIs) {
   FailRequest request = make_fail(9, "the door is shut");
   request.set_maybe_executed(true);
   request.set_retry_after_ms(1500);
+  request.set_detail(std::string("key\0 17", 7));
 
   const auto reply = client.fail(request);
 
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::failed_precondition);
   EXPECT_EQ(reply.error().message(), "the door is shut");
+  EXPECT_EQ(reply.error().detail(), std::string("key\0 17", 7));
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_EQ(reply.error().retry_after(), 1500ms);
+}
+
+TEST(CallTest, DetailOfAnErrorNeedsNoMessage) {
+  EchoWorld world({}, {.piece_bytes_max = 7});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  FailRequest request = make_fail(9);
+  request.set_detail(std::string(20'000, 'x'));
+
+  const auto reply = client.fail(request);
+
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error(),
+            Error(Code::failed_precondition, "").with_detail(std::string(20'000, 'x')));
 }
 
 TEST(CallTest, HandlerThatThrowsIsAnInternalErrorAndTheServerServesOn) {
@@ -284,6 +337,21 @@ TEST(CallTest, ReplyAboveTheLimitEndsTheConnection) {
   const auto reply = client.echo(make_echo(std::string(200, 'x')));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::resource_exhausted);
+  EXPECT_FALSE(connection->is_connected());
+}
+
+TEST(CallTest, ErrorAboveTheLimitEndsTheConnectionAsAReplyDoes) {
+  EchoWorld world;
+  auto connection = world.connect({.reply_bytes_max = 100});
+  EchoClient client(*connection);
+  FailRequest request = make_fail(9, std::string(50, 'x'));
+  request.set_detail(std::string(50, 'x'));
+  EXPECT_EQ(client.fail(request).error().code(), Code::failed_precondition);
+  EXPECT_TRUE(connection->is_connected());
+
+  request.set_detail(std::string(51, 'x'));
+
+  EXPECT_EQ(client.fail(request).error().code(), Code::resource_exhausted);
   EXPECT_FALSE(connection->is_connected());
 }
 

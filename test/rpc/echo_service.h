@@ -53,7 +53,9 @@ class EchoService : public EchoBase {
   Result<EchoReply> fail(const FailRequest& request, rpc::Context&) override {
     Error error(code_from_number(request.code()), request.text());
     if (request.maybe_executed()) error = std::move(error).with_maybe_executed();
-    return std::move(error).with_retry_after(std::chrono::milliseconds(request.retry_after_ms()));
+    return std::move(error)
+        .with_retry_after(std::chrono::milliseconds(request.retry_after_ms()))
+        .with_detail(request.detail());
   }
   Result<EchoReply> explode(const EchoRequest& request, rpc::Context&) override {
     throw std::runtime_error(request.text());
@@ -89,7 +91,8 @@ class EchoService : public EchoBase {
       }
     }
     if (request.error_code() == 0) return {};
-    return Error(code_from_number(request.error_code()), "as was asked for");
+    return Error(code_from_number(request.error_code()), "as was asked for")
+        .with_detail(std::to_string(written_count));
   }
   Result<void> note(const EchoRequest& request, rpc::Context&) override {
     if (auto slept = coroutine::sleep_for(note_time); !slept) {

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "coroutine/task.h"
 #include "net/http.h"
+#include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/mirror_service.h"
 #include "test/support/matchers.h"
@@ -207,6 +209,29 @@ TEST_F(HttpFaceTest, TheTokenAndTheTraceGoAlong) {
   EXPECT_FALSE(trace.is_valid());
 }
 
+TEST_F(HttpFaceTest, AHeaderSaysWhichObjectIsCalled) {
+  std::vector<std::string> ids;
+  server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    ids.emplace_back(call.object() == nullptr ? "none" : call.object()->id);
+    return next();
+  });
+  for (const char* id : {"visits", "a+b c", "50%25", "%00%fF%41", "", "h%c3%A9"}) {
+    EXPECT_EQ(post("Echo/Echo", "{}", {{"Corolane-Object", id}}).status, 200u) << id;
+  }
+  EXPECT_EQ(post("Echo/Echo", "{}").status, 200u);
+  EXPECT_EQ(ids, (std::vector<std::string>{"visits", "a+b c", "50%", std::string("\0\xff\x41", 3),
+                                           "none", "h\u00e9", "none"}));
+}
+
+TEST_F(HttpFaceTest, AnObjectWhoseIdIsCutOffIsRefused) {
+  for (const char* id : {"50%", "50%2", "50%2x", "%-1", "%%"}) {
+    const auto response = post("Echo/Echo", "{}", {{"Corolane-Object", id}});
+    EXPECT_EQ(response.status, 400u) << id;
+    EXPECT_THAT(response.body, HasSubstr("Corolane-Object is percent-encoded")) << id;
+  }
+  EXPECT_TRUE(echo_.echoed.empty());
+}
+
 TEST_F(HttpFaceTest, AFilterMayRefuse) {
   server_.add_filter([](rpc::Context&, const rpc::Next&) -> Result<void> {
     return Error(Code::unauthenticated, "who are you?");
@@ -320,6 +345,46 @@ TEST_F(HttpFaceTest, TheRootListsWhatIsServed) {
   EXPECT_EQ(json.content_type, "application/json");
   EXPECT_THAT(json.body, HasSubstr(R"("path":"/corolane.test.Echo/Sleep")"));
   EXPECT_THAT(json.body, HasSubstr(R"("timeoutMs":3000)"));
+}
+
+// An object that is served as such, without a host of objects.
+class Envelope : public codegen_test::EnvelopeOfNoReturnObject {
+ public:
+  Result<codegen_test::stationery::Article::Price> put_inside(
+      const codegen_test::stationery::Article& request, rpc::Context&) override {
+    return request.price();
+  }
+};
+
+TEST_F(HttpFaceTest, TheListSaysWhoHasObjectsAndHowTheyAreCalled) {
+  Envelope envelope;
+  rpc::Server server(network_);
+  ASSERT_TRUE(server.add(envelope));
+  ASSERT_TRUE(server.add(echo_));
+  rpc::HttpFace face(server);
+  net::HttpServer http(network_, face.handler(), {});
+  endpoint_ = http.listen({"objects", 0}).value();
+  const auto list = [&](const std::string& target) {
+    return net::fetch_http(network_, {"objects", endpoint_.port}, {.target = target},
+                           Deadline::after(1min))
+        .value_or(net::HttpResponse{})
+        .body;
+  };
+
+  const std::string text = list("/");
+  EXPECT_THAT(text, testing::StartsWith(
+                        "corolane.codegen_test.EnvelopeOfNoReturn\n"
+                        "  Its state is of another package.\n"
+                        "\n"
+                        "  Of objects: the header Corolane-Object has the id of the one that is "
+                        "called.\n"
+                        "\n"
+                        "  POST /corolane.codegen_test.EnvelopeOfNoReturn/PutInside  "));
+  EXPECT_THAT(text.substr(text.find("corolane.test.Echo")), Not(HasSubstr("Corolane-Object")));
+  const std::string json = list("/?format=json");
+  EXPECT_THAT(json, HasSubstr(R"("objectState":"stationery.Article.Price","methods":[)"));
+  EXPECT_THAT(json, HasSubstr(R"("durable":true,"readOnly":false)"));
+  EXPECT_THAT(json, HasSubstr(R"("objectState":"","methods":[)"));
 }
 
 TEST_F(HttpFaceTest, CallsAreCountedAsAllAre) {

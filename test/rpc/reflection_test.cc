@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
+#include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/codegen/notebook.pb.h"
 #include "test/sim/network.h"
 #include "test/support/matchers.h"
@@ -34,6 +35,7 @@ class HandmadeService : public Service {
                     .priority = Priority::login,
                     .one_way = true,
                     .is_public = true,
+                    .read_only = true,
                     .new_request = nullptr,
                     .invoke = nullptr};
 };
@@ -87,7 +89,33 @@ TEST_F(ReflectionTest, AServiceWithoutAProtoIsListedWithoutTypes) {
   EXPECT_EQ(service.methods(0).timeout_ms(), 2) << "rounded up";
   EXPECT_TRUE(service.methods(0).public_());
   EXPECT_TRUE(service.methods(0).one_way());
+  EXPECT_TRUE(service.methods(0).read_only());
+  EXPECT_FALSE(service.methods(0).durable());
+  EXPECT_EQ(service.object_state(), "");
   EXPECT_EQ(service.methods(0).priority(), "login");
+}
+
+class Envelope : public codegen_test::EnvelopeOfNoReturnObject {
+ public:
+  Result<codegen_test::stationery::Article::Price> put_inside(
+      const codegen_test::stationery::Article& request, Context&) override {
+    return request.price();
+  }
+};
+
+TEST_F(ReflectionTest, AServiceOfObjectsIsListedWithWhatTheyKeep) {
+  Envelope envelope;
+  Server server(network_);
+  ASSERT_TRUE(server.add(envelope));
+  ReflectionService reflection(server);
+
+  const auto reply = reflection.list_services({}, context_);
+
+  ASSERT_TRUE(reply) << reply;
+  ASSERT_EQ(reply->services_size(), 1);
+  EXPECT_EQ(reply->services(0).object_state(), "stationery.Article.Price");
+  EXPECT_TRUE(reply->services(0).methods(0).durable());
+  EXPECT_FALSE(reply->services(0).methods(0).read_only());
 }
 
 TEST_F(ReflectionTest, AFileComesAfterThoseThatItImports) {

@@ -60,7 +60,9 @@ TEST_F(StreamCallTest, ErrorComesBehindTheMessages) {
   request.set_error_code(5);
   auto numbers = client_.count(request);
   EXPECT_EQ(read_all(numbers), 3u);
-  EXPECT_THAT(numbers.finish(), fails_with(Code::not_found));
+  const auto finished = numbers.finish();
+  EXPECT_THAT(finished, fails_with(Code::not_found));
+  EXPECT_EQ(finished.error().detail(), "3");
 }
 
 TEST_F(StreamCallTest, WriterIsAWindowAheadOfItsReaderAndNoMore) {

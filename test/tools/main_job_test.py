@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.request
 
@@ -26,13 +27,15 @@ GAMES_AT_ONCE = 15 if os.environ.get("SANITIZERS") else 366
 
 
 class Node:
-    """A chess node on free ports."""
+    """A chess node on free ports, with its objects in a folder that outlives it."""
 
-    def __init__(self, *options):
+    def __init__(self, folder, *options):
         self.process = subprocess.Popen(
             [
                 CHESS_NODE,
                 *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                *("--set", "node.http=127.0.0.1:0"),
+                *("--set", f"node.store.file={folder}/objects.db"),
                 *options,
             ],
             stdout=subprocess.PIPE,
@@ -40,10 +43,10 @@ class Node:
             text=True,
         )
         line = self.process.stdout.readline()
-        found = re.search(r"serves on (\S+), admin http://(\S+)/", line)
+        found = re.search(r"serves on (\S+), admin http://(\S+)/, http://(\S+)/", line)
         if not found:
             raise AssertionError(f"the node did not start: {line}{self.process.stderr.read()}")
-        self.listen, self.admin = found.groups()
+        self.listen, self.admin, self.http = found.groups()
 
     def bots(self, *options):
         return subprocess.run(
@@ -53,6 +56,16 @@ class Node:
             check=False,
             timeout=300,
         )
+
+    def call(self, method, **request):
+        """By HTTP."""
+        asked = urllib.request.Request(
+            f"http://{self.http}/corolane.services.chess.Chess/{method}",
+            data=json.dumps(request).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return json.load(answer)
 
     def stats(self):
         with urllib.request.urlopen(f"http://{self.admin}/stats", timeout=30) as answer:
@@ -65,13 +78,29 @@ class Node:
         return self.process.returncode, log
 
 
-class MainJobTest(unittest.TestCase):
-    def setUp(self):
-        self.node = Node()
+class NodeTest(unittest.TestCase):
+    """Tests with a node, which has to stop as it should."""
 
-    def tearDown(self):
-        status, log = self.node.stop()
-        self.assertEqual(status, 0, log)
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def start(self, *options):
+        node = Node(self.folder, *options)
+        self.addCleanup(self.stop, node)
+        return node
+
+    def stop(self, node):
+        if node.process.returncode is None:
+            status, log = node.stop()
+            self.assertEqual(status, 0, log)
+
+
+class MainJobTest(NodeTest):
+    def setUp(self):
+        super().setUp()
+        self.node = self.start()
 
     def test_all_real_games_end_as_expected(self):
         played = self.node.bots(
@@ -87,6 +116,8 @@ class MainJobTest(unittest.TestCase):
             r"coroutines alive, peak +[1-9]",
             r"cost of a switch +p50 [1-9]\d* ns",
             r"cost of a creation +p50 [1-9]\d* ns",
+            r"\nthe ratings of 40 players are from 1[34]\d\d to 1[56]\d\d; "
+            r"their sum is what it was\n",
         ):
             self.assertRegex(played.stdout, row)
 
@@ -116,17 +147,51 @@ class MainJobTest(unittest.TestCase):
             self.assertIn(f'{BROKEN}:{line}: game "{game}", ply {ply}: {reason}', played.stderr)
         self.assertEqual(len(played.stderr.splitlines()), 9, played.stderr)
 
-    def test_games_that_begin_later_end_as_expected_too(self):
-        with tempfile.TemporaryDirectory() as folder:
-            games = os.path.join(folder, "games.pgn")
-            with open(GAMES, encoding="utf-8") as file:
-                first = file.read().split("[Event ")[1:41]
-            with open(games, "w", encoding="utf-8") as file:
-                file.write("".join(f"[Event {game}" for game in first))
-            played = self.node.bots("--games", games, "--expected", EXPECTED, "--at-once=5")
+    def some_games(self, count):
+        """The first real ones, in a file."""
+        games = os.path.join(self.folder, "games.pgn")
+        with open(GAMES, encoding="utf-8") as file:
+            first = file.read().split("[Event ")[1 : count + 1]
+        with open(games, "w", encoding="utf-8") as file:
+            file.write("".join(f"[Event {game}" for game in first))
+        return games
+
+    def play(self, node, games, *options):
+        played = node.bots("--games", games, "--expected", EXPECTED, *options)
         self.assertEqual((played.returncode, played.stderr), (0, ""), played.stdout)
-        self.assertIn("40/40 games ended as expected", played.stdout)
-        self.assertRegex(played.stdout, r"games at the same time +5\b")
+        return played.stdout
+
+    def test_games_that_begin_later_end_as_expected_too(self):
+        said = self.play(self.node, self.some_games(40), "--at-once=5")
+        self.assertIn("40/40 games ended as expected", said)
+        self.assertRegex(said, r"games at the same time +5\b")
+
+    def test_runs_on_one_node_are_in_nobodys_way(self):
+        games = self.some_games(20)
+        for players in ("2", "1000"):
+            said = self.play(self.node, games, "--players", players)
+            self.assertIn("20/20 games ended as expected", said)
+            self.assertIn(f"the ratings of {players} players are from", said)
+
+    def test_a_node_that_is_started_again_has_what_it_had(self):
+        games = self.some_games(20)
+        self.play(self.node, games)
+        white = self.node.call("Join", game="kept", seat="WHITE", player="anna")
+        black = self.node.call("Join", game="kept", seat="BLACK", player="ben")
+        self.node.call("Move", game="kept", token=white["token"], san="e4")
+        self.stop(self.node)
+        self.node = self.start()
+        self.play(self.node, games)
+        self.assertEqual(self.node.call("Look", game="kept")["state"]["plies"], 1)
+        self.node.call("Move", game="kept", token=black["token"], san="e5")
+        self.node.call("Resign", game="kept", token=black["token"])
+        # A rating changes a moment after its game has ended.
+        for _ in range(100):
+            anna = self.node.call("LookAtPlayer", player="anna")
+            if anna["rating"] != 1500:
+                break
+            time.sleep(0.1)
+        self.assertEqual((anna["rating"], anna["wins"]), (1510, 1))
 
     def test_an_expectation_without_a_number_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -170,7 +235,10 @@ class MainJobTest(unittest.TestCase):
             ["--games"],
             ["games.pgn"],
             ["--at-once", "0"],
+            ["--players", "1"],
             ["--server", "here"],
+            ["--server", "127.0.0.1:1,here"],
+            ["--server", ""],
             ["--admin", "here"],
         ):
             played = self.node.bots(*options)
@@ -178,13 +246,11 @@ class MainJobTest(unittest.TestCase):
             self.assertTrue(played.stderr.endswith("; see bots --help\n"), played.stderr)
 
 
-class TlsTest(unittest.TestCase):
+class TlsTest(NodeTest):
     """The same inside of TLS, with certificates as tools/run --tls makes them."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.openssl("req", "-x509", *self.new_key("ca"), "-subj", "/CN=CA", "-out", "ca.pem")
         self.issue("node", "IP:127.0.0.1")
 
@@ -210,17 +276,11 @@ class TlsTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def start(self, *options):
-        node = Node(
+        return super().start(
             *("--set", f"node.tls.certificate_file={self.file('node.pem')}"),
             *("--set", f"node.tls.key_file={self.file('node.key')}"),
             *options,
         )
-        self.addCleanup(self.stop, node)
-        return node
-
-    def stop(self, node):
-        status, log = node.stop()
-        self.assertEqual(status, 0, log)
 
     def test_all_real_games_end_as_expected(self):
         played = self.start().bots(

@@ -18,10 +18,13 @@ REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 BUILD_PACKAGES = (
     "cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-context1.81-dev "
     "libdw-dev libuv1-dev libssl-dev openssl libprotobuf-dev libprotoc-dev protobuf-compiler "
-    "libyaml-cpp-dev libspdlog-dev nlohmann-json3-dev rapidjson-dev libgtest-dev libgmock-dev"
+    "libyaml-cpp-dev libspdlog-dev libsqlite3-dev libhiredis-dev nlohmann-json3-dev rapidjson-dev "
+    "libabsl-dev tzdata libgtest-dev libgmock-dev"
 ).split()
+CLUSTER_PACKAGES = ["etcd-server", "redis-server", "python3"]
 TEST_PACKAGES = (
-    "python3 clang-format-19 clang-tidy-19 python3-websockets curl prometheus gdb valgrind"
+    "etcd-server redis-server python3 clang-format-19 clang-tidy-19 python3-websockets curl "
+    "prometheus gdb valgrind"
 ).split()
 BENCH_PACKAGES = ["libboost-fiber1.81-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
 FUZZ_PACKAGES = ["clang-19", "libclang-rt-19-dev"]
@@ -69,6 +72,10 @@ class SetupTest(unittest.TestCase):
         update, install = self.calls_made()
         self.assertTrue(update.endswith(" update"), update)
         self.assertRegex(install, " install .*--no-install-recommends cmake ninja-build$")
+
+    def test_what_a_cluster_needs_is_installed_on_demand(self):
+        self.run_setup("--cluster", installed=BUILD_PACKAGES)
+        self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(CLUSTER_PACKAGES)))
 
     def test_what_the_tests_need_is_installed_on_demand(self):
         self.run_setup("--tests", installed=BUILD_PACKAGES)

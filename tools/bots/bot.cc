@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "rpc/client.h"
 #include "services/chess/chess.corolane.h"
 
@@ -18,6 +20,12 @@ namespace chess = services::chess;
 
 constexpr Duration call_patience = 30s;
 constexpr Duration opponent_patience = 120s;
+constexpr Duration settle_patience = 30s;
+constexpr Duration settle_interval = 100ms;
+constexpr std::size_t looks_at_once = 32;
+
+// Of who has not played yet.
+constexpr std::int32_t first_rating = 1'500;
 
 // What went wrong for one bot, and at which ply; ply 0 is before the first move.
 struct Failure {
@@ -86,7 +94,7 @@ class Bot {
   }
 
  private:
-  const std::string& name() const { return game_.moves.name; }
+  std::string name() const { return hall_.run + " " + game_.moves.name; }
   static Deadline patience() { return Deadline::after(call_patience); }
 
   void arrive() {
@@ -100,7 +108,8 @@ class Bot {
   }
 
   Result<void> connect() {
-    auto client = rpc::Client::connect(hall_.network, hall_.server, patience());
+    const std::size_t place = hall_.tally.bot_count++ % hall_.servers.size();
+    auto client = rpc::Client::connect(hall_.network, hall_.servers[place], patience());
     if (!client) return client.error();
     ++hall_.tally.connection_count;
     client_ = std::move(*client);
@@ -113,6 +122,7 @@ class Bot {
     chess::JoinRequest request;
     request.set_game(name());
     request.set_seat(seat);
+    request.set_player(player_of(hall_, game_, seat));
     auto reply = timed([&] { return chess_->join(request, {patience()}); });
     if (!reply) return reply.error();
     token_ = reply->token();
@@ -173,6 +183,52 @@ class Bot {
   std::uint64_t token_ = 0;
 };
 
+// What all players have together.
+struct Balance {
+  Ratings ratings = {.lowest = std::numeric_limits<std::int32_t>::max(),
+                     .highest = std::numeric_limits<std::int32_t>::min()};
+  std::int64_t sum = 0;  // Of what each has won or lost.
+  std::uint64_t result_count = 0;
+
+  void add(const chess::LookAtPlayerReply& player) {
+    ratings.lowest = std::min(ratings.lowest, player.rating());
+    ratings.highest = std::max(ratings.highest, player.rating());
+    sum += player.rating() - first_rating;
+    result_count += player.wins() + player.draws() + player.losses();
+  }
+};
+
+Result<Balance> look_at_all(chess::ChessClient& chess, const std::vector<std::string>& players) {
+  Balance balance;
+  std::size_t next = 0;
+  coroutine::TaskGroup looks;
+  for (std::size_t i = 0; i < looks_at_once; ++i) {
+    auto spawned = looks.spawn("look at players", [&]() -> Result<void> {
+      while (next < players.size()) {
+        chess::LookAtPlayerRequest request;
+        request.set_player(players[next++]);
+        const auto seen = chess.look_at_player(request, {Deadline::after(call_patience)});
+        if (!seen) return seen.error();
+        balance.add(*seen);
+      }
+      return {};
+    });
+    if (!spawned) return spawned.error();
+  }
+  if (auto joined = looks.join(); !joined) return joined.error();
+  return balance;
+}
+
+}  // namespace
+
+const std::string& player_of(const Hall& hall, const PlannedGame& game, chess::Seat seat) {
+  const std::size_t count = hall.players.size();
+  const auto ordinal = static_cast<std::size_t>(game.moves.ordinal);
+  const std::size_t white = ordinal % count;
+  const std::size_t distance = 1 + ordinal / count % (count - 1);
+  return hall.players[seat == chess::WHITE ? white : (white + distance) % count];
+}
+
 std::string compare(const chess::GameState& state, const Expected& expected) {
   std::string differences;
   const auto differ = [&](const char* what, const std::string& is, const std::string& should_be) {
@@ -185,8 +241,6 @@ std::string compare(const chess::GameState& state, const Expected& expected) {
   differ("the final position", state.fen(), expected.final_fen);
   return differences;
 }
-
-}  // namespace
 
 std::string play_game(Hall& hall, const PlannedGame& game) {
   const auto& pgn = game.moves;
@@ -219,6 +273,25 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
   white.resign();  // Most games ended by a word of their players, which the list does not hold.
   const std::string differences = game.expected ? compare(*state, *game.expected) : "";
   return differences.empty() ? "" : failed(pgn.moves.size(), differences);
+}
+
+Result<Ratings> look_at_ratings(const Hall& hall, std::size_t game_count) {
+  auto client = rpc::Client::connect(hall.network, hall.servers[0], Deadline::after(call_patience));
+  if (!client) return client.error();
+  chess::ChessClient chess(**client);
+  // A rating changes a moment after its game has ended.
+  for (const Deadline end = Deadline::after(settle_patience);;) {
+    const auto seen = look_at_all(chess, hall.players);
+    if (!seen) return seen.error();
+    const bool is_complete = seen->result_count == 2 * game_count;
+    if (is_complete && seen->sum == 0) return seen->ratings;
+    if (is_complete || end.has_passed()) {
+      return Error(Code::data_loss, "ratings have changed by " + std::to_string(seen->sum) +
+                                        " in all, after " + std::to_string(seen->result_count) +
+                                        " results of " + std::to_string(2 * game_count));
+    }
+    if (auto slept = coroutine::sleep_for(settle_interval); !slept) return slept.error();
+  }
 }
 
 }  // namespace corolane::tools::bots

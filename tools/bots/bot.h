@@ -2,19 +2,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "coroutine/latch.h"
 #include "net/network.h"
+#include "services/chess/chess.pb.h"
 #include "tools/bots/plan.h"
 
 namespace corolane::tools::bots {
 
 // What all bots have done together.
 struct Tally {
+  std::size_t bot_count = 0;
   std::size_t call_count = 0;
   std::size_t move_count = 0;
   std::size_t connection_count = 0;
@@ -44,14 +48,32 @@ class StartLine {
 
 struct Hall {
   net::Network& network;
-  net::HostPort server;
-  std::string file;  // The games come from here: for messages.
+  std::vector<net::HostPort> servers;  // Each bot takes the next one.
+  std::string file;                    // The games come from here: for messages.
+  std::string run;                     // Before the name of each game: those of earlier runs stay.
+  std::vector<std::string> players;    // Who play them, in turn; at least two.
   StartLine start_line;
   Tally tally;
 };
 
+// Who sits there: two who are not the same; everybody meets everybody.
+const std::string& player_of(const Hall& hall, const PlannedGame& game, services::chess::Seat seat);
+
+// How the end of a game differs from what was expected, for people; empty when it does not.
+std::string compare(const services::chess::GameState& state, const Expected& expected);
+
 // Plays one game to its end with three bots: two players and a spectator. Suspends. Returns why
 // the game did not end as expected, as a line for people; nothing when it did.
 std::string play_game(Hall& hall, const PlannedGame& game);
+
+struct Ratings {
+  std::int32_t lowest = 0;
+  std::int32_t highest = 0;
+};
+
+// The ratings of all players after so many games. Suspends until they have the results of all of
+// them, at most half a minute. Fails with data_loss when they do not, or when some have won what
+// nobody has lost.
+Result<Ratings> look_at_ratings(const Hall& hall, std::size_t game_count);
 
 }  // namespace corolane::tools::bots

@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <random>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
@@ -19,8 +22,10 @@
 #include "net/uv_network.h"
 #include "tools/arguments.h"
 #include "tools/bots/bot.h"
+#include "tools/bots/history.h"
 #include "tools/bots/plan.h"
 #include "tools/bots/report.h"
+#include "tools/bots/steady_play.h"
 #include "tools/tls_option.h"
 
 namespace corolane::tools::bots {
@@ -30,24 +35,38 @@ using namespace std::chrono_literals;
 
 constexpr const char* help_text =
     "usage: bots [options]\n"
-    "Plays the games of a PGN file against a chess node, over real connections.\n"
+    "Plays the games of a PGN file against chess nodes, over real connections. Games and players\n"
+    "get names that no other run has; at the end the ratings of all players have to add up.\n"
     "\n"
-    "  --server HOST:PORT   the node (default 127.0.0.1:8460)\n"
-    "  --admin HOST:PORT    its admin endpoint, for its own figures (default: not asked)\n"
+    "  --server HOST:PORT,...\n"
+    "                       the nodes; each bot takes the next one (default 127.0.0.1:8460)\n"
+    "  --admin HOST:PORT    the admin endpoint of one of them, for its own figures (default: not\n"
+    "                       asked)\n"
     "  --games FILE         the games, PGN (default test/data/chess/games.pgn)\n"
     "  --expected FILE      how they end, CSV; without it games are played and not compared\n"
     "                       (default: expected.csv beside the default games)\n"
     "  --at-once N          games played at the same time (default 400)\n"
+    "  --players N          who play them, in turn (default 40)\n"
+    "  --history FILE       play all the time, whatever happens to the nodes: each call goes to "
+    "the\n"
+    "                       object itself, is tried again on other nodes, and is written to FILE\n"
+    "  --seconds N          so long games begin then, in turn and again (default 60)\n"
+    "  --think N            and players think so many milliseconds about a move, half of\n"
+    "                       them twenty times as long (default 0)\n"
     "  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM\n"
     "  --certificate FILE   what to show a node that asks who calls, PEM\n"
     "  --key FILE           its key, PEM\n"
     "  --help               this text\n"
     "\n"
-    "Exit status: 0 when every game was played and ended as expected, 1 when one was not,\n"
-    "2 for a wrong command line.\n";
+    "Exit status: 0 when every game was played and ended as expected and the ratings add up, 1\n"
+    "when not, 2 for a wrong command line.\n";
 
 // Each takes four coroutines and three connections.
 constexpr std::size_t at_once_max = 5'000;
+
+constexpr std::size_t player_count_max = 100'000;
+constexpr std::size_t seconds_max = 86'400;
+constexpr std::size_t think_ms_max = 60'000;
 
 constexpr const char* default_games = "test/data/chess/games.pgn";
 constexpr const char* default_expected = "test/data/chess/expected.csv";
@@ -58,6 +77,10 @@ constexpr std::array option_rules = {
     OptionRule{.name = "--games", .has_value = true},
     OptionRule{.name = "--expected", .has_value = true},
     OptionRule{.name = "--at-once", .has_value = true},
+    OptionRule{.name = "--players", .has_value = true},
+    OptionRule{.name = "--history", .has_value = true},
+    OptionRule{.name = "--seconds", .has_value = true},
+    OptionRule{.name = "--think", .has_value = true},
     OptionRule{.name = "--help"},
     tls_option_rules[0],
     tls_option_rules[1],
@@ -65,11 +88,15 @@ constexpr std::array option_rules = {
 };
 
 struct Options {
-  net::HostPort server{"127.0.0.1", 8460};
+  std::vector<net::HostPort> servers{{.host = "127.0.0.1", .port = 8460}};
   std::optional<net::HostPort> admin;
   std::string games = default_games;
   std::string expected;  // Empty: nothing to compare with.
   std::size_t at_once = 400;
+  std::size_t player_count = 40;
+  std::string history;  // Empty: none, and each game is played once.
+  std::size_t seconds = 60;
+  std::size_t think_ms = 0;
   Arguments arguments;  // For what they say of TLS.
   bool help = false;
 };
@@ -81,16 +108,44 @@ Result<net::HostPort> read_peer(const Arguments& arguments, const char* option) 
   return peer;
 }
 
-Result<std::size_t> read_at_once(const std::string& text) {
+Result<std::vector<net::HostPort>> read_servers(const std::string& list) {
+  std::vector<net::HostPort> servers;
+  std::istringstream texts(list);
+  for (std::string text; std::getline(texts, text, ',');) {
+    auto server = net::parse_host_port(text);
+    if (!server) return std::move(server.error()).with_context("--server");
+    servers.push_back(*std::move(server));
+  }
+  if (servers.empty()) return Error(Code::invalid_argument, "--server: nobody is named");
+  return servers;
+}
+
+// One that no other run has.
+std::string name_of_run() {
+  std::random_device entropy;
+  std::array<char, 16> text;
+  std::snprintf(text.data(), text.size(), "run-%08x", entropy());
+  return text.data();
+}
+
+std::vector<std::string> name_players(const std::string& run, std::size_t count) {
+  std::vector<std::string> players;
+  players.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) players.push_back(run + " player-" + std::to_string(i));
+  return players;
+}
+
+// A number from `min` to `max`, after `option`.
+Result<std::size_t> read_count(const char* option, const std::string& text, std::size_t min,
+                               std::size_t max) {
   std::size_t count = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (problem != std::errc() || end != text.data() + text.size() || count == 0 ||
-      count > at_once_max) {
-    return Error(Code::invalid_argument, "--at-once: expected a number from 1 to " +
-                                             std::to_string(at_once_max) + ", got \"" + text +
-                                             "\"");
+  if (problem == std::errc() && end == text.data() + text.size() && min <= count && count <= max) {
+    return count;
   }
-  return count;
+  return Error(Code::invalid_argument, std::string(option) + ": expected a number from " +
+                                           std::to_string(min) + " to " + std::to_string(max) +
+                                           ", got \"" + text + "\"");
 }
 
 Result<Options> parse_options(std::span<const char* const> words) {
@@ -107,20 +162,31 @@ Result<Options> parse_options(std::span<const char* const> words) {
   options.arguments = *arguments;
   options.help = arguments->has("--help");
   if (arguments->has("--server")) {
-    auto server = read_peer(*arguments, "--server");
-    if (!server) return server.error();
-    options.server = std::move(*server);
+    auto servers = read_servers(value_of("--server", ""));
+    if (!servers) return servers.error();
+    options.servers = std::move(*servers);
   }
   if (arguments->has("--admin")) {
     auto admin = read_peer(*arguments, "--admin");
     if (!admin) return admin.error();
     options.admin = std::move(*admin);
   }
-  if (arguments->has("--at-once")) {
-    auto at_once = read_at_once(value_of("--at-once", ""));
-    if (!at_once) return at_once.error();
-    options.at_once = *at_once;
+  struct Count {
+    const char* option;
+    std::size_t& value;
+    std::size_t min;
+    std::size_t max;
+  };
+  for (const Count& count : {Count{"--at-once", options.at_once, 1, at_once_max},
+                             Count{"--players", options.player_count, 2, player_count_max},
+                             Count{"--seconds", options.seconds, 1, seconds_max},
+                             Count{"--think", options.think_ms, 0, think_ms_max}}) {
+    if (!arguments->has(count.option)) continue;
+    auto read = read_count(count.option, value_of(count.option, ""), count.min, count.max);
+    if (!read) return read.error();
+    count.value = *read;
   }
+  options.history = value_of("--history", "");
   options.games = value_of("--games", default_games);
   options.expected = value_of("--expected", arguments->has("--games") ? "" : default_expected);
   return options;
@@ -169,39 +235,71 @@ std::string fetch_stats(net::Network& network, const std::optional<net::HostPort
   return response->body;
 }
 
-int run(net::Network& network, const Options& options) {
-  auto call_network = CallNetwork::make(network, options.arguments);
-  if (!call_network) {
-    std::fprintf(stderr, "bots: %s\n", call_network.error().message().c_str());
-    return 2;
-  }
-  auto plan = read_plan(options.games, options.expected);
-  if (!plan) {
-    std::fprintf(stderr, "bots: %s\n", plan.error().message().c_str());
-    return 1;
-  }
-  for (const std::string& line : plan->damaged) std::fprintf(stderr, "%s\n", line.c_str());
+int fail(const Error& error) {
+  std::fprintf(stderr, "bots: %s\n", error.message().c_str());
+  return 1;
+}
 
-  const std::size_t worker_count = std::min(options.at_once, plan->games.size());
-  Hall hall{.network = call_network->network(),
-            .server = options.server,
-            .file = options.games,
-            .start_line = StartLine(3 * worker_count),
-            .tally = {}};
-  std::printf("%zu games from %s, %zu at the same time\n", plan->games.size(),
-              options.games.c_str(), worker_count);
+int judge_ratings(const Hall& hall, std::size_t game_count) {
+  const auto ratings = look_at_ratings(hall, game_count);
+  if (!ratings) return fail(ratings.error());
+  std::printf("the ratings of %zu players are from %d to %d; their sum is what it was\n",
+              hall.players.size(), ratings->lowest, ratings->highest);
+  return 0;
+}
+
+int run_once(net::Network& network, const Options& options, const Plan& plan, Hall& hall) {
+  std::printf("%zu games from %s, %zu at the same time\n", plan.games.size(), options.games.c_str(),
+              std::min(options.at_once, plan.games.size()));
   const TimePoint start = now();
-  const std::map<std::size_t, std::string> failures = play_all(hall, *plan, worker_count);
-  Summary summary{.game_count = plan->games.size() + plan->damaged.size(),
-                  .elapsed = now() - start};
+  const std::map<std::size_t, std::string> failures =
+      play_all(hall, plan, std::min(options.at_once, plan.games.size()));
+  const Summary summary{.game_count = plan.games.size() + plan.damaged.size(),
+                        .elapsed = now() - start};
   for (const auto& [index, line] : failures) std::fprintf(stderr, "%s\n", line.c_str());
 
-  const std::size_t played = plan->games.size() - failures.size();
+  const std::size_t played = plan.games.size() - failures.size();
   const bool compares = !options.expected.empty();
   std::fputs(make_table(summary, hall.tally, fetch_stats(network, options.admin)).c_str(), stdout);
   std::printf("%zu/%zu games %s\n", played, summary.game_count,
               compares ? "ended as expected" : "played, without comparison");
-  return played == summary.game_count ? 0 : 1;
+  return played == summary.game_count ? judge_ratings(hall, played) : 1;
+}
+
+int run_steadily(const Options& options, const Plan& plan, Hall& hall) {
+  auto history = History::create(options.history);
+  if (!history) return fail(history.error());
+  const SteadyPlay play{.table_count = options.at_once,
+                        .last_begin = Deadline::after(std::chrono::seconds(options.seconds)),
+                        .think_time = std::chrono::milliseconds(options.think_ms)};
+  const SteadyResult result = play_steadily(hall, plan, play, *history);
+  for (const std::string& line : result.failures) std::fprintf(stderr, "%s\n", line.c_str());
+  std::printf("%zu/%zu games ended as expected, with %zu moves\n",
+              result.game_count - result.failures.size(), result.game_count, hall.tally.move_count);
+  if (auto flushed = history->flush(); !flushed) return fail(flushed.error());
+  return result.failures.empty() ? judge_ratings(hall, result.game_count) : 1;
+}
+
+int run(net::Network& network, const Options& options) {
+  auto call_network = CallNetwork::make(network, options.arguments);
+  if (!call_network) {
+    fail(call_network.error());
+    return 2;
+  }
+  auto plan = read_plan(options.games, options.expected);
+  if (!plan) return fail(plan.error());
+  for (const std::string& line : plan->damaged) std::fprintf(stderr, "%s\n", line.c_str());
+
+  const std::string run = name_of_run();
+  Hall hall{.network = call_network->network(),
+            .servers = options.servers,
+            .file = options.games,
+            .run = run,
+            .players = name_players(run, options.player_count),
+            .start_line = StartLine(3 * std::min(options.at_once, plan->games.size())),
+            .tally = {}};
+  return options.history.empty() ? run_once(network, options, *plan, hall)
+                                 : run_steadily(options, *plan, hall);
 }
 
 int main(int argc, char** argv) {

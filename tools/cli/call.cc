@@ -15,8 +15,8 @@ namespace corolane::tools::cli {
 namespace {
 
 constexpr std::string_view help =
-    R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--timeout DURATION]
-                     [--describe | --names] [--tls FILE]
+    R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--object ID]
+                     [--timeout DURATION] [--describe | --names] [--tls FILE]
 
 Calls a method of a running node and prints its reply as JSON, a stream as one
 line of JSON for each message. Without JSON it prints what the method expects,
@@ -25,6 +25,7 @@ without a method what there is to call.
   SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo: what is enough to tell
                        it from others
   JSON                 the request; - reads it from standard input
+  --object ID          which object to call, where a service has objects
   --timeout DURATION   how long to wait for the reply, such as 5s; otherwise as
                        long as the method allows
   --describe           print what the method expects, and call nothing
@@ -37,14 +38,16 @@ without a method what there is to call.
   corolane call 127.0.0.1:8460
   corolane call 127.0.0.1:8460 Chess/Look
   corolane call 127.0.0.1:8460 Chess/Look '{"game": "one"}'
+  corolane call 127.0.0.1:8460 Counter/Add '{"amount": 1}' --object visits
 
 The node tells what it serves and of what type: it needs no .proto files here.
 
 Exit status: 0 answered, 1 no connection or the call failed, 2 wrong usage, an
-unknown method or a request that does not fit it.
+unknown method or a request or an --object that does not fit it.
 )";
 
-constexpr auto options = std::to_array<OptionRule>({{.name = "--timeout", .has_value = true},
+constexpr auto options = std::to_array<OptionRule>({{.name = "--object", .has_value = true},
+                                                    {.name = "--timeout", .has_value = true},
                                                     {.name = "--describe"},
                                                     {.name = "--names"},
                                                     tls_option_rules[0],
@@ -60,9 +63,16 @@ void print_at_once(const std::string& line) { std::cout << line << std::flush; }
 
 Outcome call(const Arguments& arguments, const net::HostPort& peer) {
   const auto& words = arguments.words;
-  DynamicCall call = {
-      .peer = peer, .method = words[1], .request = words[2], .timeout = {}, .print = print_at_once};
+  DynamicCall call = {.peer = peer,
+                      .method = words[1],
+                      .request = words[2],
+                      .object = {},
+                      .timeout = {},
+                      .print = print_at_once};
   if (call.request == "-") call.request = read_standard_input();
+  if (const auto option = arguments.options.find("--object"); option != arguments.options.end()) {
+    call.object = option->second;
+  }
   if (const auto option = arguments.options.find("--timeout"); option != arguments.options.end()) {
     const auto timeout = config::parse_duration(option->second);
     if (!timeout) return wrong_usage("call", "--timeout: " + timeout.error().message());

@@ -28,7 +28,7 @@ _corolane() {
   local choices=""
   if [[ "$word" == -* ]]; then
     case "${words[1]}" in
-      call) choices="--timeout --describe --names --tls --certificate --key --help" ;;
+      call) choices="--object --timeout --describe --names --tls --certificate --key --help" ;;
       stats) choices="--json --help" ;;
       *) choices="--help --version" ;;
     esac

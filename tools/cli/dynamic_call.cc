@@ -40,7 +40,23 @@ rpc::Method calling_side_of(const rpc::MethodEntry& entry, const DynamicCall& ca
       .one_way = entry.one_way(),
       .server_streaming = entry.server_streaming(),
       .is_public = entry.public_(),
+      .durable = entry.durable(),
+      .read_only = entry.read_only(),
   };
+}
+
+// An object is named exactly where there are some.
+std::expected<void, Failure> check_object(const rpc::MethodEntry& method,
+                                          const rpc::ServiceEntry& service,
+                                          const DynamicCall& call) {
+  const bool has_objects = !service.object_state().empty();
+  if (has_objects == call.object.has_value()) return {};
+  if (has_objects) {
+    return misused("corolane: " + method.full_name() +
+                   " is called of an object: say of which one, "
+                   "with --object ID");
+  }
+  return misused("corolane: " + service.name() + " has no objects: leave --object out");
 }
 
 Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTypes& types,
@@ -54,17 +70,19 @@ Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTy
   }
 
   const rpc::Method method = calling_side_of(entry, call);
+  const rpc::ObjectTarget object = {.id = call.object ? *call.object : std::string_view()};
+  const rpc::CallOptions options = {.object = call.object ? &object : nullptr};
   if (entry.server_streaming()) {
-    rpc::StreamCall stream(client, method, **request, {});
+    rpc::StreamCall stream(client, method, **request, options);
     while (stream.read(**reply)) call.print(to_json(**reply, JsonLayout::one_line));
     const auto finished = stream.finish();
     return finished ? Outcome("") : failed(text_of(finished.error()));
   }
   if (entry.one_way()) {
-    const auto sent = client.notify(method, **request);
+    const auto sent = client.notify(method, **request, options);
     return sent ? Outcome("") : failed(text_of(sent.error()));
   }
-  if (auto called = client.call(method, **request, **reply); !called) {
+  if (auto called = client.call(method, **request, **reply, options); !called) {
     return failed(text_of(called.error()));
   }
   return to_json(**reply, JsonLayout::indented);
@@ -77,6 +95,9 @@ Outcome run_dynamic_call(net::Network& network, const DynamicCall& call) {
   if (!server) return std::unexpected(server.error());
   const auto method = server->find_method(call.method);
   if (!method) return std::unexpected(method.error());
+  if (auto fits = check_object(*method, server->service_of(*method), call); !fits) {
+    return std::unexpected(fits.error());
+  }
   RemoteTypes types;
   if (auto described = server->describe(*method, types); !described) {
     return std::unexpected(described.error());
@@ -94,10 +115,12 @@ Outcome describe_remote_method(net::Network& network, const net::HostPort& peer,
   if (auto described = server->describe(*entry, types); !described) {
     return std::unexpected(described.error());
   }
+  const rpc::ServiceEntry& service = server->service_of(*entry);
   const std::string name = short_name(full_names(server->methods()), entry->full_name());
-  const std::string command =
-      "corolane call " + to_string(net::Endpoint{peer.host, peer.port}) + " " + name;
-  const auto text = method_description(*entry, types, command);
+  const std::string address = to_string(net::Endpoint{peer.host, peer.port});
+  const std::string object = service.object_state().empty() ? "" : " --object ID";
+  const std::string command = "corolane call " + address + " " + name + object;
+  const auto text = method_description(*entry, service, types, command);
   return text ? Outcome(*text) : failed("corolane: " + text.error().message());
 }
 

@@ -14,9 +14,10 @@ namespace corolane::tools::cli {
 
 struct DynamicCall {
   net::HostPort peer;
-  std::string method;               // What find_method() takes for one.
-  std::string request = "{}";       // JSON.
-  std::optional<Duration> timeout;  // Otherwise that of the method.
+  std::string method;                 // What find_method() takes for one.
+  std::string request = "{}";         // JSON.
+  std::optional<std::string> object;  // Its id, of a method of objects.
+  std::optional<Duration> timeout;    // Otherwise that of the method.
   // Given each message of a stream as it comes, as JSON on one line.
   std::function<void(const std::string& line)> print;
 };
@@ -25,7 +26,8 @@ struct DynamicCall {
 // reply as JSON; nothing for a one-way method, nor for a stream, which is printed. Suspends.
 //
 // A failure of the method is its Error as text, "code: message". It is misuse when no method or
-// more than one fits, or when the request does not fit the method.
+// more than one fits, when the request does not fit the method, or when an object is named where
+// there are none, or none where there are.
 Outcome run_dynamic_call(net::Network& network, const DynamicCall& call);
 
 // What a method expects, promises and replies. Suspends, and fails as above.

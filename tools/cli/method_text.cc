@@ -37,13 +37,19 @@ std::string indented(std::string_view text) {
 }
 
 // A sentence on each line.
-std::string promises(const rpc::MethodEntry& method) {
+std::string promises(const rpc::MethodEntry& method, const rpc::ServiceEntry& service) {
   const std::string timeout =
       config::format_duration(std::chrono::milliseconds(method.timeout_ms()));
   std::string text;
+  if (!service.object_state().empty()) {
+    text +=
+        "  Called of an object, which --object names; it keeps a " + service.object_state() + ".\n";
+  }
   if (method.server_streaming()) text += "  Replies a stream, one line of JSON for each message.\n";
   text += method.one_way() ? "  One-way: sent, and never answered.\n"
                            : "  Takes " + timeout + " at most unless --timeout says otherwise.\n";
+  if (method.durable()) text += "  Durable: replies when what it has changed is stored.\n";
+  if (method.read_only()) text += "  Read-only: changes nothing of the object.\n";
   if (method.idempotent()) text += "  Idempotent: calling it twice does no more than once.\n";
   if (method.priority() == "control") text += "  The last that a loaded server refuses.\n";
   if (method.priority() == "login") text += "  Refused before calls in a session under load.\n";
@@ -57,7 +63,9 @@ std::string promises(const rpc::MethodEntry& method) {
 std::string method_list(const rpc::ListServicesReply& services) {
   std::string text;
   for (const rpc::ServiceEntry& service : services.services()) {
-    text += (text.empty() ? "" : "\n") + service.name() + "\n";
+    text += (text.empty() ? "" : "\n") + service.name();
+    if (!service.object_state().empty()) text += ": objects of " + service.object_state();
+    text += "\n";
     for (const rpc::MethodEntry& method : service.methods()) {
       text += list_line(method, service.name());
     }
@@ -65,7 +73,8 @@ std::string method_list(const rpc::ListServicesReply& services) {
   return text;
 }
 
-Result<std::string> method_description(const rpc::MethodEntry& method, const RemoteTypes& types,
+Result<std::string> method_description(const rpc::MethodEntry& method,
+                                       const rpc::ServiceEntry& service, const RemoteTypes& types,
                                        const std::string& command) {
   const auto request = types.find(method.request_type());
   const auto reply = types.find(method.reply_type());
@@ -77,7 +86,7 @@ Result<std::string> method_description(const rpc::MethodEntry& method, const Rem
   const std::string comment = indented(types.comment(symbol));
   std::string text = method.full_name() + "\n";
   if (!comment.empty()) text += comment + "\n";
-  text += promises(method);
+  text += promises(method, service);
 
   FieldsText fields(types);
   text += "\nRequest, " + method.request_type() + ":\n" + fields.of(**request);

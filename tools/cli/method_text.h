@@ -9,13 +9,15 @@
 
 namespace corolane::tools::cli {
 
-// Every service, and below it a line for each method with its types.
+// Every service, with what its objects keep if it has some, and below it a line for each method
+// with its types.
 std::string method_list(const rpc::ListServicesReply& services);
 
-// What the .proto says of a method, what it promises, the fields of its request and reply, and a
-// command that calls it; `command` is that without the request, "corolane call HOST:PORT METHOD".
-// Fails with not_found when a type is not among `types`.
-Result<std::string> method_description(const rpc::MethodEntry& method, const RemoteTypes& types,
+// What the .proto says of a method of that service, what it promises, the fields of its request and
+// reply, and a command that calls it; `command` is that without the request, "corolane call
+// HOST:PORT METHOD". Fails with not_found when a type is not among `types`.
+Result<std::string> method_description(const rpc::MethodEntry& method,
+                                       const rpc::ServiceEntry& service, const RemoteTypes& types,
                                        const std::string& command);
 
 }  // namespace corolane::tools::cli

@@ -4,12 +4,17 @@
 #include <chrono>
 #include <iterator>
 
+#include "coroutine/base/check.h"
 #include "rpc/reflection.corolane.h"
 #include "tools/cli/method_search.h"
 #include "tools/cli/on_network.h"
 
 namespace corolane::tools::cli {
 namespace {
+
+std::string service_name_of(const rpc::MethodEntry& method) {
+  return method.full_name().substr(0, method.full_name().find('/'));
+}
 
 // For connecting and for asking what there is, each.
 constexpr std::chrono::seconds patience{5};
@@ -55,10 +60,17 @@ std::expected<rpc::MethodEntry, Failure> RemoteServer::find_method(
   return candidates[*index];
 }
 
+const rpc::ServiceEntry& RemoteServer::service_of(const rpc::MethodEntry& method) const {
+  const auto found =
+      std::ranges::find(services_.services(), service_name_of(method), &rpc::ServiceEntry::name);
+  check(found != services_.services().end(), "the method is of one of the services");
+  return *found;
+}
+
 std::expected<void, Failure> RemoteServer::describe(const rpc::MethodEntry& method,
                                                     RemoteTypes& types) {
   rpc::DescribeRequest request;
-  request.set_symbol(method.full_name().substr(0, method.full_name().find('/')));
+  request.set_symbol(service_name_of(method));
   const auto described =
       rpc::ReflectionClient(*client_).describe(request, {.deadline = Deadline::after(patience)});
   if (!described) return no_reflection(described.error());

@@ -31,6 +31,8 @@ class RemoteServer {
 
   // The one that somebody means who writes `wanted`, by the rules of find_method().
   std::expected<rpc::MethodEntry, Failure> find_method(const std::string& wanted) const;
+  // That of a method of this server.
+  const rpc::ServiceEntry& service_of(const rpc::MethodEntry& method) const;
 
   // Asks for the types of a method and what is said of them. Suspends, for seconds at most.
   std::expected<void, Failure> describe(const rpc::MethodEntry& method, RemoteTypes& types);

@@ -60,6 +60,14 @@ TEST(ErrorTest, SaysNothingAboutARetryUnlessTold) {
   EXPECT_EQ(told.retry_after(), 50ms);
 }
 
+TEST(ErrorTest, DetailIsForProgramsAlone) {
+  const Error error(Code::aborted, "moved");
+  EXPECT_EQ(error.detail(), "");
+  const Error told = Error(error).with_detail(std::string("to\0two", 6)).with_context("game 17");
+  EXPECT_EQ(told.detail(), std::string("to\0two", 6));
+  EXPECT_EQ(told.to_string(), "aborted: game 17: moved");
+}
+
 TEST(ErrorTest, ErrorsAreEqualWhenAllTheySayIs) {
   const Error error(Code::unavailable, "gone");
   EXPECT_EQ(error, Error(Code::unavailable, "gone"));
@@ -67,6 +75,7 @@ TEST(ErrorTest, ErrorsAreEqualWhenAllTheySayIs) {
   EXPECT_NE(error, Error(Code::unavailable, "away"));
   EXPECT_NE(error, Error(error).with_maybe_executed());
   EXPECT_NE(error, Error(error).with_retry_after(1ms));
+  EXPECT_NE(error, Error(error).with_detail("to two"));
 }
 
 }  // namespace

@@ -80,6 +80,23 @@ TEST(HistogramTest, CountsUpToABoundAreRightWithinASixteenthOfIt) {
   EXPECT_EQ(histogram.count_up_to(values.back()), values.size());
 }
 
+TEST(HistogramTest, WhatIsAddedCountsAsIfItHadBeenRecordedHere) {
+  test::Random random;
+  Histogram left;
+  Histogram right;
+  Histogram both;
+  for (const std::uint64_t value : random_values(random, 1'000)) {
+    (value % 2 == 0 ? left : right).record(value);
+    both.record(value);
+  }
+  left.add(right);
+  left.add(Histogram());
+  EXPECT_EQ(left.count(), both.count());
+  EXPECT_EQ(left.sum(), both.sum());
+  EXPECT_EQ(left.max(), both.max());
+  for (const double q : {0.0, 0.1, 0.5, 0.9, 1.0}) EXPECT_EQ(left.quantile(q), both.quantile(q));
+}
+
 TEST(HistogramTest, ValuesBeyondTheLastBucketAreCountedInIt) {
   Histogram histogram;
   histogram.record(~std::uint64_t{0});

@@ -32,8 +32,10 @@ include({REPOSITORY}/rpc/codegen/corolane_add_protos.cmake)
 add_executable(protoc-gen-corolane IMPORTED)
 set_target_properties(protoc-gen-corolane PROPERTIES
   IMPORTED_LOCATION ${{PROJECT_SOURCE_DIR}}/protoc-gen-corolane)
-add_library(corolane_rpc INTERFACE)
-add_library(corolane::rpc ALIAS corolane_rpc)
+foreach(module rpc framework)
+  add_library(corolane_${{module}} INTERFACE)
+  add_library(corolane::${{module}} ALIAS corolane_${{module}})
+endforeach()
 
 corolane_add_protos(TARGET rpc_protos
   PROTOS {REPOSITORY}/rpc/options.proto IMPORT_ROOT {REPOSITORY})
@@ -205,6 +207,40 @@ class RebuildTest(unittest.TestCase):
         self.project.replace("protos/shop/shop.proto", '"1s"', '"1 s"')
         with self.assertRaisesRegex(AssertionError, r"shop/shop.proto:8:40: Buy: timeout: read "):
             self.project.build()
+
+
+class LinkTest(unittest.TestCase):
+    """Which of our modules the library of a file hands on."""
+
+    PROTOS = {
+        "messages": "message A {}",
+        "services": "service A {}",
+        "objects": 'service A { option (corolane.object).state = "M"; }',
+        "spread": "service A { option /* of it */ ( .corolane.object // such\n) = {} ; }",
+        "neighbours": 'package corolane.x; service A { option (object).state = "M"; }',
+        "remarks": "service A { /* option (corolane.object) */ } // option (corolane.object)",
+        "methods": "message object {} service A { rpc B(object) returns (object); }",
+    }
+
+    def test_what_is_in_a_file_says_what_it_needs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            project = Project(folder)
+            for name, text in self.PROTOS.items():
+                project.write(f"{name}.proto", text)
+                project.replace(
+                    "CMakeLists.txt",
+                    "corolane_module(user",
+                    f"corolane_add_protos(TARGET {name} PROTOS {name}.proto)\n"
+                    f"get_target_property(links corolane_{name} INTERFACE_LINK_LIBRARIES)\n"
+                    f'message(STATUS "{name}: ${{links}}")\ncorolane_module(user',
+                )
+            status, output = project.configure()
+        self.assertEqual(status, 0, output)
+        links = dict(re.findall(r"^-- (\w+): (\S*protobuf\S*)$", output, re.MULTILINE))
+        used = {name: set(re.findall(r"corolane::(\w+)", links[name])) for name in self.PROTOS}
+        with_objects = dict.fromkeys(("objects", "spread", "neighbours"), {"rpc", "framework"})
+        without = dict.fromkeys(("services", "remarks", "methods"), {"rpc"})
+        self.assertEqual(used, {"messages": set(), **without, **with_objects})
 
 
 class MisuseTest(unittest.TestCase):

@@ -94,7 +94,7 @@ class TestBell : public ::UnscopedBellBase {
 // Keeps what a server would send.
 class KeptReply final : public rpc::ReplySink {
  public:
-  Result<void> reply(const google::protobuf::Message& message) override {
+  Result<void> reply(google::protobuf::Message& message) override {
     type = message.GetTypeName();
     bytes = message.SerializeAsString();
     return {};
@@ -205,10 +205,30 @@ TEST_F(GeneratedTest, CommentsAreThoseOfTheFileByFullName) {
 TEST_F(GeneratedTest, ARequestIsMadeInTheArena) {
   google::protobuf::Arena arena;
 
-  google::protobuf::Message* request = notebook_.methods()[0].new_request(arena);
+  google::protobuf::Message* request = notebook_.methods()[0].new_request(&arena);
 
   EXPECT_EQ(request->GetTypeName(), "corolane.codegen_test.WriteNoteRequest");
   EXPECT_EQ(request->GetArena(), &arena);
+}
+
+TEST_F(GeneratedTest, AReplyIsTakenFromOneMessageToAnother) {
+  const rpc::Method& write_note = notebook_.methods()[0];
+  const std::unique_ptr<google::protobuf::Message> from(write_note.new_reply(nullptr));
+  static_cast<Note::Place&>(*from).set_line(17);
+  Note::Place to;
+
+  write_note.take_reply(*from, to);
+
+  EXPECT_EQ(from->GetArena(), nullptr);
+  EXPECT_EQ(to.line(), 17);
+}
+
+TEST_F(GeneratedTest, OnlyMethodsWithOneReplyHaveOneToTake) {
+  for (const rpc::Method& method : notebook_.methods()) {
+    const bool has_one = !method.one_way && !method.server_streaming;
+    EXPECT_EQ(method.new_reply != nullptr, has_one) << method.full_name;
+    EXPECT_EQ(method.take_reply != nullptr, has_one) << method.full_name;
+  }
 }
 
 TEST_F(GeneratedTest, InvokeCallsTheHandlerAndGivesItsReplyToTheSink) {

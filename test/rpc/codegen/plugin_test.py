@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What protoc-gen-corolane says of protos that it cannot generate, word by word, and how the
-generated code of notebook.proto reads: data/notebook.corolane.h and .cc.
+generated code of notebook.proto and diary.proto reads: data/*.corolane.h and .cc.
 
 Called with the paths of protoc and the plugin; with --update it writes that code anew.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 NOTEBOOK = "test/rpc/codegen/notebook.proto"
+DIARY = "test/rpc/codegen/diary.proto"
 SHOP = "test/rpc/codegen/stationery/shop.proto"
 GOLDEN_FOLDER = REPOSITORY / "test/rpc/codegen/data"
 
@@ -42,8 +43,9 @@ def generated(proto, *imports):
 
 def golden_files():
     """Pairs of a file and what should be in it."""
-    names = ("notebook.corolane.h", "notebook.corolane.cc")
-    return zip((GOLDEN_FOLDER / name for name in names), generated(NOTEBOOK))
+    for proto in (NOTEBOOK, DIARY):
+        for suffix, text in zip((".corolane.h", ".corolane.cc"), generated(proto)):
+            yield (GOLDEN_FOLDER / Path(proto).name).with_suffix(suffix), text
 
 
 class GoldenTest(unittest.TestCase):
@@ -58,7 +60,8 @@ class GoldenTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is not installed")
     def test_the_code_is_laid_out_as_ours(self):
-        for proto in (NOTEBOOK, SHOP, "services/chess/chess.proto", "rpc/reflection.proto"):
+        others = ("services/chess/chess.proto", "rpc/reflection.proto")
+        for proto in (NOTEBOOK, DIARY, SHOP, *others):
             stem = proto.removesuffix(".proto")
             for suffix, text in zip((".corolane.h", ".corolane.cc"), generated(proto)):
                 command = ["clang-format-19", f"--assume-filename={stem}{suffix}"]
@@ -102,6 +105,36 @@ class TextTest(unittest.TestCase):
                 ["twins.corolane.h", "array", "chrono", "rpc/frame.h"],
             ],
         )
+
+    def test_objects_include_the_framework_and_no_client(self):
+        own = ["span", "string", "utility", "framework/object.h", "framework/router.h"]
+        objects = (
+            'import "rpc/options.proto"; message M {} service Twins {'
+            'option (corolane.object).state = "M"; %s} %s'
+        )
+        unary = "rpc Eat(M) returns (M);"
+        calls = ["rpc/context.h", "rpc/service.h", "twins.pb.h"]
+        self.assertEqual(
+            self.includes(objects % ("", "")),
+            [[*own, "rpc/service.h", "twins.pb.h"], ["twins.corolane.h"]],
+        )
+        self.assertEqual(
+            self.includes(objects % (unary, ""))[0],
+            [*own[:3], "coroutine/base/result.h", *own[3:], *calls],
+        )
+        self.assertIn("rpc/client.h", self.includes(objects % (unary, "service Inn {}"))[0])
+
+    def test_a_header_says_how_what_is_in_it_is_used(self):
+        plain, of_objects = "given it by rpc::Server::add()", "given it by framework::Node::host()"
+        inn = "service Inn {}"
+        twins = (
+            'import "rpc/options.proto"; message M {} '
+            'service Twins { option (corolane.object).state = "M"; }'
+        )
+        for text, expected in ((inn, [1, 0]), (twins, [0, 1]), (twins + inn, [1, 1])):
+            header, _ = self.generated(text)
+            words = " ".join(header.replace("//", "").split())
+            self.assertEqual([words.count(plain), words.count(of_objects)], expected)
 
     def test_without_services_there_is_nothing_to_include(self):
         header, source = self.generated("message M {}")
@@ -158,7 +191,7 @@ class TextTest(unittest.TestCase):
 class ProblemsTest(unittest.TestCase):
     def assert_problems(self, methods, *problems, package="test", rest=""):
         """A service with these methods, from line 6 on, has these problems: all, in this order."""
-        options = 'import "rpc/options.proto";' if "corolane.method" in methods else ""
+        options = 'import "rpc/options.proto";' if "(corolane." in methods else ""
         if "protobuf.Empty" in methods:
             options += 'import "google/protobuf/empty.proto";'
         text = (
@@ -290,6 +323,118 @@ class ProblemsTest(unittest.TestCase):
             "which generated classes have already; rename it",
         )
 
+    def test_objects_keep_a_message(self):
+        missing = "state: which message do these objects keep? An empty one, if they keep nothing"
+        self.assert_problems(
+            "  option (corolane.object) = {};", f"twins.proto:6:3: Twins: {missing}"
+        )
+        self.assert_problems(
+            '  option (corolane.object).state = "";', f"twins.proto:6:3: Twins: {missing}"
+        )
+        for name in (
+            "Diary",
+            "M.Diary",
+            "other.M",
+            ".M",  # With a dot it is a full name.
+            "Kind",
+            "Twins",
+            "google.protobuf.FileOptions",  # Of a file that is imported by one that is.
+        ):
+            self.assert_problems(
+                f'  option (corolane.object) = {{state: "{name}"}};',
+                f'twins.proto:6:3: Twins: state: "{name}" is no message of this file '
+                "nor of one that it imports",
+                rest="enum Kind { NONE = 0; }\n",
+            )
+
+    def test_objects_reply_no_streams(self):
+        self.assert_problems(
+            '  option (corolane.object).state = "M";\n  rpc Watch(M) returns (stream M);',
+            "twins.proto:7:25: Watch replies a stream, which would keep its object from all other "
+            "calls; say what it publishes, and let a service that subscribes reply the stream",
+        )
+
+    def test_objects_publish_a_message(self):
+        self.assert_problems(
+            '  option (corolane.object) = {state: "M", publishes: "Event"};',
+            'twins.proto:6:3: Twins: publishes: "Event" is no message of this file '
+            "nor of one that it imports",
+        )
+
+    def test_what_objects_publish_is_no_method(self):
+        names = ("Position", "Publish", "Subscribe")
+        self.assert_problems(
+            '  option (corolane.object) = {state: "M", publishes: "M"};\n'
+            + "\n".join(f"  rpc {name}(M) returns (M);" for name in names),
+            *(
+                f'twins.proto:{line}:7: {name} becomes "{name.lower()}" in C++, '
+                "which generated classes have already; rename it"
+                for line, name in enumerate(names, start=7)
+            ),
+        )
+
+    def test_durable_methods_change_something_and_reply(self):
+        self.assert_problems(
+            '  option (corolane.object).state = "M";\n'
+            "  rpc Look(M) returns (M) {\n"
+            "    option (corolane.method) = {durable: true, read_only: true};\n"
+            "  }\n"
+            "  rpc Tell(M) returns (google.protobuf.Empty) {\n"
+            "    option (corolane.method).durable = true;\n"
+            "    option (corolane.method).one_way = true;\n"
+            "  }",
+            "twins.proto:8:5: Look: durable: a read_only method has nothing to store; "
+            "leave one of the two out",
+            "twins.proto:11:5: Tell: durable: a one_way method has no reply that could wait for "
+            "the store; leave one of the two out",
+        )
+
+    def test_only_objects_keep_something(self):
+        hint = (
+            "is for objects; give Twins an `option (corolane.object).state`, or leave it out"
+        )
+        self.assert_problems(
+            "  rpc Eat(M) returns (M) { option (corolane.method).durable = true; }\n"
+            "  rpc Look(M) returns (M) { option (corolane.method).read_only = true; }",
+            f"twins.proto:6:28: Eat: durable: {hint}",
+            f"twins.proto:7:29: Look: read_only: {hint}",
+        )
+
+    def test_a_method_of_objects_is_no_member_of_all_objects(self):
+        names = (
+            *("Comments", "Follow", "Id", "Id_", "MarkChanged", "Methods", "ObjectType"),
+            *("OnActivate", "OnDeactivate", "OnReminder", "Reminders", "Router", "Router_"),
+            *("Save", "ServiceName", "State", "StateMessage", "Timers", "WaitFor", "WallClock"),
+        )
+        members = (
+            *("comments", "follow", "id", "id_", "mark_changed", "methods", "object_type"),
+            *("on_activate", "on_deactivate", "on_reminder", "reminders", "router", "router_"),
+            *("save", "service_name", "state", "state_message", "timers", "wait_for"),
+            "wall_clock",
+        )
+        self.assert_problems(
+            '  option (corolane.object).state = "M";\n'
+            + "\n".join(f"  rpc {name}(M) returns (M);" for name in names),
+            *(
+                f'twins.proto:{line}:7: {name} becomes "{member}" in C++, '
+                "which generated classes have already; rename it"
+                for line, (name, member) in enumerate(zip(names, members), start=7)
+            ),
+        )
+
+    def test_what_objects_have_other_services_may_be_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "twins.proto").write_text(
+                'syntax = "proto3";\nimport "rpc/options.proto";\nmessage M {}\n'
+                "service Twins {\n"
+                "  rpc Id(M) returns (M);\n  rpc State(M) returns (M);\n}\n"
+                "message TwinsObject {}\n"
+                'service Silent {\n  option (corolane.object).state = "M";\n'
+                "  rpc Publish(M) returns (M);\n  rpc Position(M) returns (M);\n}\n"
+            )
+            process = generate("twins.proto", folder, folder)
+        self.assertEqual((process.stderr, process.returncode), ("", 0))
+
     def test_methods_have_ids_of_their_own(self):
         # Found by a search of some ten thousand million names.
         self.assert_problems(
@@ -307,6 +452,14 @@ class ProblemsTest(unittest.TestCase):
             "a name that is taken already; rename one of them",
             rest="message TwinsBase {}\nenum Kind { TwinsClient = 0; }\nservice BothClient {}\n"
             "service Both {}\n",
+        )
+
+    def test_so_do_those_of_objects(self):
+        self.assert_problems(
+            '  option (corolane.object).state = "M";',
+            "twins.proto:5:9: Twins becomes the class TwinsObject in C++, "
+            "a name that is taken already; rename one of them",
+            rest="message TwinsObject {}\nmessage TwinsBase {}\n",
         )
 
     def test_all_problems_of_a_file_are_found_in_its_order(self):

@@ -1,21 +1,28 @@
 #include "services/chess/room.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "coroutine/task.h"
+#include "test/support/matchers.h"
 
 namespace corolane::services::chess {
 namespace {
 
 using namespace std::chrono_literals;
 using rules::Color;
+using test::fails_with;
+using testing::HasSubstr;
 
 constexpr Token white_token = 11;
 constexpr Token black_token = 22;
 
-// A room with both players, whose life runs in a task.
+// A room with both players.
 class RoomTest : public testing::Test {
  protected:
   RoomTest() {
@@ -32,8 +39,14 @@ class RoomTest : public testing::Test {
   }
 
   ChessConfig config_{.clock = 1min, .seat_time_max = 30s, .finished_kept = 5s};
+  // What a node that loads it has of it.
+  Result<Room> restored() const {
+    GameRecord record;
+    room_.store(record);
+    return Room::restore("test", config_, record);
+  }
+
   Room room_{"test", config_};
-  coroutine::Task<void> life_ = coroutine::spawn("room", [this] { room_.run(); });
 };
 
 TEST_F(RoomTest, SeatIsTakenOnce) {
@@ -81,42 +94,25 @@ TEST_F(RoomTest, MateEndsTheGame) {
   EXPECT_EQ(late.error().message(), "the game is over: checkmate");
 }
 
-TEST_F(RoomTest, WaitMoveReturnsWhenThePlyIsPlayed) {
-  const TimePoint start = now();
-  auto waits = coroutine::spawn("spectator", [&] { return room_.wait_move(2, Deadline::never()); });
-  ASSERT_TRUE(coroutine::sleep_for(1s));
+TEST_F(RoomTest, MoveOfAPlyIsNullUntilItIsPlayed) {
   play({"Nf3"});
-  ASSERT_TRUE(coroutine::sleep_for(1s));
-  EXPECT_FALSE(waits.is_done());
+  EXPECT_EQ(*room_.move_of(2), nullptr);
   play({"d5"});
-  const auto seen = waits.join();
-  ASSERT_TRUE(seen) << seen;
-  EXPECT_EQ(seen->san, "d5");
-  EXPECT_EQ(seen->uci, "d7d5");
-  EXPECT_EQ(now() - start, 2s);
+  const auto move = room_.move_of(2);
+  ASSERT_TRUE(move) << move;
+  EXPECT_EQ((*move)->san, "d5");
+  EXPECT_EQ((*move)->uci, "d7d5");
+  EXPECT_EQ((*room_.move_of(1))->san, "Nf3");
 }
 
-TEST_F(RoomTest, WaitMoveOfAPlayedPlyReturnsAtOnce) {
+TEST_F(RoomTest, MoveOfAPlyThatWillNotComeIsAnError) {
+  EXPECT_THAT(room_.move_of(0), fails_with(Code::invalid_argument));
   play({"e4"});
-  const TimePoint start = now();
-  EXPECT_EQ(room_.wait_move(1, Deadline::never())->uci, "e2e4");
-  EXPECT_EQ(now(), start);
-}
-
-TEST_F(RoomTest, WaitMoveFailsWhenTheGameEndsFirst) {
-  auto waits = coroutine::spawn("spectator", [&] { return room_.wait_move(1, Deadline::never()); });
-  ASSERT_TRUE(coroutine::yield());
   ASSERT_TRUE(room_.resign(white_token));
-  const auto seen = waits.join();
-  ASSERT_FALSE(seen);
-  EXPECT_EQ(seen.error().code(), Code::failed_precondition);
-  EXPECT_EQ(seen.error().message(), "the game ended by resignation after 0 plies");
-}
-
-TEST_F(RoomTest, WaitMoveGivesUpAtItsDeadline) {
-  const auto seen = room_.wait_move(1, Deadline::after(2s));
-  ASSERT_FALSE(seen);
-  EXPECT_EQ(seen.error().code(), Code::deadline_exceeded);
+  EXPECT_EQ((*room_.move_of(1))->san, "e4");
+  const auto move = room_.move_of(2);
+  ASSERT_THAT(move, fails_with(Code::failed_precondition));
+  EXPECT_EQ(move.error().message(), "the game ended by resignation after 1 plies");
 }
 
 TEST_F(RoomTest, ResigningGivesTheGameToTheOpponent) {
@@ -165,33 +161,30 @@ TEST_F(RoomTest, ClockEndsTheGameExactlyOnTime) {
   play({"e4"});  // 40 s are left to white.
   ASSERT_TRUE(coroutine::sleep_for(10s));
   play({"e5"});  // 50 s are left to black.
-  const auto waited = room_.wait_move(3, Deadline::never());
-  ASSERT_FALSE(waited);
-  EXPECT_EQ(waited.error().message(), "the game ended by time after 2 plies");
-  EXPECT_EQ(now() - start, 20s + 10s + 40s);
+  EXPECT_EQ(room_.next_deadline().time(), start + 20s + 10s + 40s);
+  ASSERT_TRUE(coroutine::sleep_for(40s - 1ns));
+  room_.on_time();
+  EXPECT_EQ(room_.state().outcome(), "unfinished");
+  ASSERT_TRUE(coroutine::sleep_for(1ns));
+  room_.on_time();
   const GameState state = room_.state();
   EXPECT_EQ(state.outcome(), "time");
   EXPECT_EQ(state.winner(), BLACK);
   EXPECT_EQ(state.white_clock_ms(), 0u);
   EXPECT_EQ(state.black_clock_ms(), 50'000u);
+  EXPECT_TRUE(room_.next_deadline().is_never());
 }
 
-// A player who acts in the very instant in which the flag falls is too late, even if the room
-// itself has not noticed yet.
+// A player who acts in the very instant in which the flag falls is too late, even if nobody has
+// looked at the clock yet.
 TEST_F(RoomTest, WhateverHappensInTheInstantOfTheFlagIsTooLate) {
-  Result<void> moved;
-  Result<void> resigned;
-  auto late = coroutine::spawn("late", [&] {
-    EXPECT_TRUE(coroutine::sleep_for(70s));
-    moved = room_.move(black_token, "e5");
-    resigned = room_.resign(white_token);
-  });
   ASSERT_TRUE(coroutine::sleep_for(10s));
-  play({"e4"});  // 60 s are left to black.
-  ASSERT_TRUE(late.join());
-  ASSERT_FALSE(moved);
+  play({"e4"});
+  ASSERT_TRUE(coroutine::sleep_for(60s));
+  const auto moved = room_.move(black_token, "e5");
+  ASSERT_THAT(moved, fails_with(Code::failed_precondition));
   EXPECT_EQ(moved.error().message(), "the game is over: time");
-  ASSERT_FALSE(resigned);
+  EXPECT_FALSE(room_.resign(white_token));
   EXPECT_EQ(room_.state().outcome(), "time");
   EXPECT_EQ(room_.state().winner(), WHITE);
   EXPECT_EQ(room_.state().black_clock_ms(), 0u);
@@ -208,31 +201,74 @@ TEST_F(RoomTest, NobodyWinsOnTimeWithABareKing) {
         "Re5+", "Kg6",   "Rg7+",  "Kxf6", "Rxb5", "Ra8+",  "Kh7",  "g4",   "Rb2",  "f4",   "Rxg4",
         "Re8",  "Rxf4+", "Ke6",   "Re4+", "Kf7",  "Rxe8",  "Kxe8", "Rxh2", "Ke7"});
   ASSERT_TRUE(coroutine::sleep_for(61s));
+  room_.on_time();
   EXPECT_EQ(room_.state().outcome(), "time");
   EXPECT_EQ(room_.state().winner(), SEAT_UNSPECIFIED);
 }
 
-TEST_F(RoomTest, LifeEndsAWhileAfterTheGame) {
-  ASSERT_TRUE(room_.resign(black_token));
-  const TimePoint start = now();
-  EXPECT_TRUE(life_.join());
-  EXPECT_EQ(now() - start, 5s);
+TEST_F(RoomTest, WhatWasStoredIsTheSameGame) {
+  play({"e4", "e5", "Nf3"});
+  ASSERT_TRUE(room_.offer_draw(white_token));
+  auto again = restored();
+  ASSERT_TRUE(again) << again;
+  EXPECT_EQ(again->state().SerializeAsString(), room_.state().SerializeAsString());
+  EXPECT_EQ((*again->move_of(3))->san, "Nf3");
+  EXPECT_TRUE(again->move(black_token, "Nc6")) << "the tokens are the same";
 }
 
-TEST(EmptySeatTest, APlayerWhoComesInTheLastInstantPlays) {
-  const ChessConfig config{.clock = 1min, .seat_time_max = 30s, .finished_kept = 0s};
-  Room room("late", config);
-  ASSERT_TRUE(room.take_seat(Color::white, white_token));
-  auto late = coroutine::spawn("late", [&] {
-    EXPECT_TRUE(coroutine::sleep_for(30s));
-    EXPECT_TRUE(room.take_seat(Color::black, black_token));
-  });
-  ASSERT_TRUE(coroutine::yield());
-  auto life = coroutine::spawn("room", [&] { room.run(); });
-  ASSERT_TRUE(late.join());
-  ASSERT_TRUE(coroutine::yield());
-  EXPECT_EQ(room.state().outcome(), "unfinished");
-  EXPECT_TRUE(room.move(white_token, "e4"));
+TEST_F(RoomTest, WhatWasStoredAfterTheEndHasTheSameEnd) {
+  play({"e4"});
+  ASSERT_TRUE(room_.resign(black_token));
+  const auto again = restored();
+  ASSERT_TRUE(again) << again;
+  EXPECT_TRUE(again->is_over());
+  EXPECT_EQ(again->state().SerializeAsString(), room_.state().SerializeAsString());
+}
+
+TEST_F(RoomTest, RepetitionsAreCountedOverARestart) {
+  play({"Nf3", "Nf6", "Ng1", "Ng8"});
+  auto again = restored();
+  ASSERT_TRUE(again) << again;
+  for (const char* san : {"Nf3", "Nf6", "Ng1", "Ng8"}) {
+    ASSERT_TRUE(again->move(again->state().turn() == WHITE ? white_token : black_token, san));
+  }
+  EXPECT_TRUE(again->claim_draw(white_token));
+}
+
+TEST_F(RoomTest, TheTimeBeforeItWasStoredIsCharged) {
+  play({"e4"});
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  GameRecord record;
+  room_.store(record);
+  ASSERT_TRUE(coroutine::sleep_for(1h));
+  const auto again = Room::restore("test", config_, record);
+  ASSERT_TRUE(again) << again;
+  EXPECT_EQ(again->state().black_clock_ms(), 40'000u);
+  EXPECT_EQ(again->next_deadline().remaining(), 40s);
+}
+
+TEST_F(RoomTest, WhatNoGameHasEverStoredIsDataLoss) {
+  play({"e4", "e5"});
+  ASSERT_TRUE(room_.resign(white_token));
+  GameRecord good;
+  room_.store(good);
+  ASSERT_TRUE(Room::restore("test", config_, good));
+  const std::multimap<std::string, std::function<void(GameRecord&)>> damages{
+      {"a game has two seats", [](GameRecord& record) { record.mutable_seats()->RemoveLast(); }},
+      {"a clock is below zero", [](auto& record) { record.mutable_seats(0)->set_clock_ns(-1); }},
+      {"nobody sits there", [](auto& record) { record.mutable_seats(1)->set_token(0); }},
+      {"malformed move \"e2\"", [](auto& record) { record.set_moves(0, "e2"); }},
+      {"illegal move \"e2e4\"", [](auto& record) { record.add_moves("e2e4"); }},
+      {"it has no such end", [](auto& record) { record.set_winner(static_cast<Seat>(3)); }},
+      {"it has no such end", [](auto& record) { record.clear_ended_by(); }},
+  };
+  for (const auto& [reason, damage] : damages) {
+    GameRecord record = good;
+    damage(record);
+    const auto room = Room::restore("test", config_, record);
+    ASSERT_THAT(room, fails_with(Code::data_loss)) << reason;
+    EXPECT_THAT(room.error().message(), HasSubstr("game \"test\": " + reason));
+  }
 }
 
 TEST(EmptySeatTest, ClocksShowWhatPlayersWillHave) {
@@ -242,16 +278,18 @@ TEST(EmptySeatTest, ClocksShowWhatPlayersWillHave) {
   EXPECT_EQ(room.state().black_clock_ms(), 60'000u);
 }
 
-TEST(EmptySeatTest, RoomClosesWhenNobodyComes) {
+TEST(EmptySeatTest, AGameWhoseSeatStaysEmptyEndsByAbsence) {
   const ChessConfig config{.seat_time_max = 30s, .finished_kept = 0s};
   Room room("lonely", config);
+  EXPECT_TRUE(room.next_deadline().is_never());
+  ASSERT_TRUE(coroutine::sleep_for(1h)) << "a name that nobody plays under yet";
   ASSERT_TRUE(room.take_seat(Color::white, white_token));
-  const TimePoint start = now();
+  EXPECT_EQ(room.next_deadline().remaining(), 30s);
   const auto early = room.move(white_token, "e4");
   ASSERT_FALSE(early);
   EXPECT_EQ(early.error().message(), "the opponent has not come yet");
-  room.run();
-  EXPECT_EQ(now() - start, 30s);
+  ASSERT_TRUE(coroutine::sleep_for(30s));
+  room.on_time();
   EXPECT_EQ(room.state().outcome(), "absence");
 }
 

@@ -1,20 +1,24 @@
 // The bots against a chess service, over the simulated network.
 #include "tools/bots/bot.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "rpc/server.h"
-#include "services/chess/chess_service.h"
-#include "test/sim/network.h"
+#include "test/services/chess/chess_nodes.h"
+#include "test/support/matchers.h"
 
 namespace corolane::tools::bots {
 namespace {
 
 using namespace std::chrono_literals;
+using services::chess::ChessNode;
+using services::chess::ChessNodes;
+using test::fails_with;
+using testing::HasSubstr;
 
 // A game whose moves stand on lines 10, 11, 12 and so on.
 PlannedGame game_of(const std::vector<std::string>& moves) {
@@ -30,7 +34,7 @@ PlannedGame game_of(const std::vector<std::string>& moves) {
 // spectator, 0 to 2.
 class UnevenNetwork final : public net::Network {
  public:
-  explicit UnevenNetwork(int slow) : slow_(slow) {}
+  UnevenNetwork(sim::SimulatedNetwork& network, int slow) : network_(network), slow_(slow) {}
 
   Result<std::unique_ptr<net::Listener>> listen(const net::Endpoint& endpoint,
                                                 net::ListenOptions options) override {
@@ -38,7 +42,8 @@ class UnevenNetwork final : public net::Network {
   }
   Result<std::unique_ptr<net::Stream>> connect(const net::Endpoint& endpoint, Deadline deadline,
                                                net::StreamOptions options) override {
-    network_.set_latency(connection_count_++ == slow_ ? 10ms : 1ms);
+    network_.set_latency(static_cast<int>(called_.size()) == slow_ ? 10ms : 1ms);
+    called_.push_back(endpoint);
     return network_.connect(endpoint, deadline, options);
   }
   Result<std::vector<net::Endpoint>> resolve(const net::HostPort& host,
@@ -46,27 +51,38 @@ class UnevenNetwork final : public net::Network {
     return network_.resolve(host, deadline);
   }
 
+  // Who was connected to, in that order.
+  const std::vector<net::Endpoint>& called() const { return called_; }
+
  private:
-  sim::SimulatedNetwork network_;
+  sim::SimulatedNetwork& network_;
   const int slow_;
-  int connection_count_ = 0;
+  std::vector<net::Endpoint> called_;
 };
+
+net::HostPort listener(const ChessNode& node) {
+  const net::Endpoint& endpoint = node.node->endpoints().listen;
+  return {endpoint.address, endpoint.port};
+}
+
+// `first_count`: bots that have to come before the first game begins.
+Hall make_hall(net::Network& network, std::vector<net::HostPort> servers,
+               std::size_t first_count = 0) {
+  return {.network = network,
+          .servers = std::move(servers),
+          .file = "games.pgn",
+          .run = "run",
+          .players = {"anna", "ben", "carl"},
+          .start_line = StartLine(first_count),
+          .tally = {}};
+}
 
 // Plays one game on a node of its own. Returns why it failed.
 std::string play(const PlannedGame& game, int slow_bot, bool begins_later = false) {
-  UnevenNetwork network(slow_bot);
-  services::chess::ChessService service({});
-  rpc::Server server(network);
-  EXPECT_TRUE(server.add(service));
-  EXPECT_TRUE(server.listen({"server", 1}));
-  Hall hall{.network = network,
-            .server = {"server", 1},
-            .file = "games.pgn",
-            .start_line = StartLine(3),
-            .tally = {}};
-  if (begins_later) {
-    for (int bot = 0; bot < 3; ++bot) hall.start_line.arrive();  // Those of the first games.
-  }
+  ChessNodes nodes;
+  const ChessNode node = nodes.start();
+  UnevenNetwork network(nodes.network(), slow_bot);
+  Hall hall = make_hall(network, {listener(node)}, begins_later ? 0 : 3);
   return play_game(hall, game);
 }
 
@@ -93,6 +109,84 @@ TEST(BotTest, AMoveThatFailsIsTheFailureWhoeverHearsFirst) {
               "games.pgn:11: game \"mine\", ply 2: illegal move \"Ke6\": no king of black can "
               "reach e6");
   }
+}
+
+TEST(BotTest, BotsAreSpreadOverAllNodes) {
+  ChessNodes nodes;
+  const ChessNode a = nodes.join("a");
+  const ChessNode b = nodes.join("b");
+  const ChessNode c = nodes.join("c");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  UnevenNetwork network(nodes.network(), 0);
+  Hall hall = make_hall(network, {listener(a), listener(b), listener(c)});
+  EXPECT_EQ(play_game(hall, game_of({"f3", "e5", "g4", "Qh4#"})), "");
+  EXPECT_THAT(network.called(),
+              testing::UnorderedElementsAre(a.node->endpoints().listen, b.node->endpoints().listen,
+                                            c.node->endpoints().listen));
+  const auto ratings = look_at_ratings(make_hall(nodes.network(), hall.servers), 1);
+  ASSERT_TRUE(ratings) << ratings;
+  EXPECT_EQ(ratings->lowest, 1'490);
+  EXPECT_EQ(ratings->highest, 1'510);
+}
+
+TEST(BotTest, EverybodyMeetsEverybody) {
+  ChessNodes nodes;
+  const ChessNode node = nodes.start();
+  Hall hall = make_hall(nodes.network(), {listener(node)});
+  PlannedGame game = game_of({"f3", "e5", "g4", "Qh4#"});
+  for (int i = 1; i <= 6; ++i) {
+    game.moves.name = std::to_string(i);
+    game.moves.ordinal = i;
+    ASSERT_EQ(play_game(hall, game), "");
+  }
+  EXPECT_TRUE(look_at_ratings(hall, 6));
+  for (const std::string& player : hall.players) {
+    const auto seen = node.player(player).look({});
+    ASSERT_TRUE(seen) << seen;
+    EXPECT_EQ(seen->wins(), 2U) << player;
+    EXPECT_EQ(seen->losses(), 2U) << player;
+  }
+}
+
+TEST(BotTest, GamesOfAnEarlierRunAreInNobodysWay) {
+  ChessNodes nodes;
+  const ChessNode node = nodes.start();
+  for (const char* run : {"first", "second"}) {
+    Hall hall = make_hall(nodes.network(), {listener(node)});
+    hall.run = run;
+    EXPECT_EQ(play_game(hall, game_of({"f3", "e5", "g4", "Qh4#"})), "");
+  }
+}
+
+TEST(BotTest, ResultsThatDoNotComeAreMissed) {
+  ChessNodes nodes;
+  const ChessNode node = nodes.start();
+  Hall hall = make_hall(nodes.network(), {listener(node)});
+  EXPECT_EQ(play_game(hall, game_of({"f3", "e5", "g4", "Qh4#"})), "");
+  const TimePoint start = now();
+  const auto ratings = look_at_ratings(hall, 2);
+  ASSERT_THAT(ratings, fails_with(Code::data_loss));
+  EXPECT_THAT(ratings.error().message(), HasSubstr("0 in all, after 2 results of 4"));
+  EXPECT_GE(now() - start, 30s);
+}
+
+TEST(BotTest, WhatNobodyHasLostIsNoticed) {
+  ChessNodes nodes;
+  const ChessNode node = nodes.start();
+  Hall hall = make_hall(nodes.network(), {listener(node)});
+  services::chess::EndGameRequest end;
+  end.mutable_game()->set_name("forged");
+  services::chess::ScoreRequest score;
+  *score.mutable_game() = end.game();
+  score.set_rating_change(10);
+  score.set_result(services::chess::ScoreRequest::WIN);
+  for (const char* player : {"anna", "ben"}) {
+    ASSERT_TRUE(node.player(player).end_game(end));
+    ASSERT_TRUE(node.player(player).score(score));
+  }
+  const auto ratings = look_at_ratings(hall, 1);
+  ASSERT_THAT(ratings, fails_with(Code::data_loss));
+  EXPECT_THAT(ratings.error().message(), HasSubstr("ratings have changed by 20 in all"));
 }
 
 }  // namespace

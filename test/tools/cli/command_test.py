@@ -141,6 +141,19 @@ class CallTest(CommandTest):
             json.loads(process.stdout), {"said": {"text": "hé", "spoken_as": "SOFT"}}
         )
 
+    def test_an_object_is_named_by_an_option(self):
+        for words in (["--object", "north"], ["--object=north"]):
+            process = corolane(
+                *("call", self.server.address, "Wall/Shout", '{"text": "hello"}', *words)
+            )
+            self.assertEqual(process.stderr, "")
+            self.assertEqual(json.loads(process.stdout), {"text": "hello", "wall": "north"})
+        self.assert_fails(
+            2,
+            "corolane: corolane.cli_test.Echo has no objects: leave --object out",
+            *("call", self.server.address, "Echo/Find", "{}", "--object", "north"),
+        )
+
     def test_a_request_may_come_from_standard_input(self):
         process = corolane(
             *("call", self.server.address, "cli_test.Echo/Say", "-"), input='{"text": "piped"}'
@@ -169,7 +182,7 @@ class CallTest(CommandTest):
         self.assertEqual(process.returncode, 2)
 
     def test_the_described_example_can_be_sent(self):
-        for method in ("Echo/Say", "Echo/GiveBack"):
+        for method in ("Echo/Say", "Echo/GiveBack", "Wall/Shout"):
             text = corolane("call", self.server.address, method).stdout
             command = text[text.index("\ncorolane call ") :]
             process = corolane(*shlex.split(command)[1:])
@@ -216,6 +229,7 @@ class CompletionTest(CommandTest):
         self.assert_offers("corolane help st", "stats")
         self.assert_offers("corolane completion ", "bash")
         self.assert_offers("corolane call ADDRESS --d", "--describe")
+        self.assert_offers("corolane call ADDRESS --o", "--object")
         self.assert_offers("corolane stats ADDRESS -", "--json", "--help")
 
     def test_methods_are_those_of_the_node(self):

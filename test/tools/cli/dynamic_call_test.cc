@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "coroutine/base/clock.h"
 #include "rpc/reflection.h"
@@ -25,23 +26,26 @@ class DynamicCallTest : public testing::Test {
   DynamicCallTest() {
     EXPECT_TRUE(server_.add(echo_));
     EXPECT_TRUE(server_.add(second_echo_));
+    EXPECT_TRUE(server_.add(wall_));
     EXPECT_TRUE(server_.add(reflection_.emplace(server_)));
     EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}));
   }
 
   Outcome call(const std::string& method, const std::string& request = "{}",
-               std::optional<Duration> timeout = {}) {
+               std::optional<Duration> timeout = {}, std::optional<std::string> object = {}) {
     return run_dynamic_call(network_,
                             {.peer = {"10.0.0.1", 8460},
                              .method = method,
                              .request = request,
+                             .object = std::move(object),
                              .timeout = timeout,
                              .print = [this](const std::string& line) { printed_ += line; }});
   }
 
   // What a misuse is told.
-  std::string complaint(const std::string& method, const std::string& request = "{}") {
-    const Outcome outcome = call(method, request);
+  std::string complaint(const std::string& method, const std::string& request = "{}",
+                        std::optional<std::string> object = {}) {
+    const Outcome outcome = call(method, request, {}, std::move(object));
     if (outcome) return "";
     EXPECT_EQ(outcome.error().kind, Failure::Kind::misused);
     return outcome.error().message;
@@ -51,6 +55,7 @@ class DynamicCallTest : public testing::Test {
   std::string printed_;
   cli_test::EchoService echo_;
   cli_test::SecondEchoService second_echo_;
+  cli_test::TestWall wall_;
   std::optional<rpc::ReflectionService> reflection_;
   rpc::Server server_{network_};
 };
@@ -142,6 +147,28 @@ TEST_F(DynamicCallTest, AOneWayCallPrintsNothing) {
   EXPECT_EQ(echo_.whispered, "psst");
 }
 
+TEST_F(DynamicCallTest, AnObjectIsCalledByItsId) {
+  const Outcome shouted = call("Wall/Shout", R"({"text": "hello"})", {}, "the north face");
+  const Outcome heard = call("Wall/Listen", "{}", {}, "");
+  const Outcome painted = call("Wall/Paint", R"({"text": "a cat"})", {}, "the south face");
+
+  ASSERT_TRUE(shouted) << shouted.error().message;
+  EXPECT_EQ(*shouted, "{\n \"text\": \"hello\",\n \"wall\": \"the north face\"\n}\n");
+  ASSERT_TRUE(heard) << heard.error().message;
+  EXPECT_EQ(*heard, "{\n \"text\": \"hello\"\n}\n") << "an id may be empty";
+  ASSERT_TRUE(painted) << painted.error().message;
+  ASSERT_TRUE(coroutine::sleep_for(1s)) << "let it arrive";
+  EXPECT_EQ(wall_.painted, "a cat on the south face");
+}
+
+TEST_F(DynamicCallTest, AnObjectIsNamedWhereThereAreSomeAndNowhereElse) {
+  EXPECT_EQ(complaint("Shout"),
+            "corolane: corolane.cli_test.Wall/Shout is called of an object: "
+            "say of which one, with --object ID");
+  EXPECT_EQ(complaint("Whisper", "{}", "the north face"),
+            "corolane: corolane.cli_test.Echo has no objects: leave --object out");
+}
+
 TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
   EXPECT_EQ(complaint("Echo/Sya"),
             "corolane: the node has no method \"Echo/Sya\"; "
@@ -154,6 +181,9 @@ TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
             "  corolane.cli_test.Echo/Whisper\n"
             "  corolane.cli_test.Echo/GiveBack\n"
             "  corolane.cli_test.SecondEcho/Say\n"
+            "  corolane.cli_test.Wall/Shout\n"
+            "  corolane.cli_test.Wall/Listen\n"
+            "  corolane.cli_test.Wall/Paint\n"
             "  corolane.rpc.Reflection/ListServices\n"
             "  corolane.rpc.Reflection/Describe");
 }
@@ -245,6 +275,22 @@ TEST_F(DynamicCallTest, WhatAMethodPromisesIsDescribed) {
               testing::HasSubstr("  Idempotent: calling it twice does no more than once.\n"));
 }
 
+TEST_F(DynamicCallTest, WhatAMethodDoesToAnObjectIsDescribed) {
+  const Outcome durable = describe_remote_method(network_, {"10.0.0.1", 8460}, "Shout");
+  const Outcome read_only = describe_remote_method(network_, {"10.0.0.1", 8460}, "Listen");
+
+  ASSERT_TRUE(durable && read_only);
+  EXPECT_THAT(*durable, testing::StartsWith(
+                            "corolane.cli_test.Wall/Shout\n"
+                            "  Called of an object, which --object names; it keeps a WallState.\n"
+                            "  Takes 10s at most unless --timeout says otherwise.\n"
+                            "  Durable: replies when what it has changed is stored.\n"
+                            "\n"));
+  EXPECT_THAT(*durable,
+              testing::HasSubstr("\ncorolane call 10.0.0.1:8460 Wall/Shout --object ID '{\n"));
+  EXPECT_THAT(*read_only, testing::HasSubstr("  Read-only: changes nothing of the object.\n\n"));
+}
+
 TEST_F(DynamicCallTest, AllMethodsAreListedByService) {
   const Outcome outcome = list_remote_methods(network_, {"10.0.0.1", 8460});
 
@@ -260,6 +306,11 @@ TEST_F(DynamicCallTest, AllMethodsAreListedByService) {
             "\n"
             "corolane.cli_test.SecondEcho\n"
             "  Say (SayRequest) returns (SayReply)\n"
+            "\n"
+            "corolane.cli_test.Wall: objects of WallState\n"
+            "  Shout (SayRequest) returns (ShoutReply)\n"
+            "  Listen (google.protobuf.Empty) returns (ShoutReply)\n"
+            "  Paint (SayRequest) one-way\n"
             "\n"
             "corolane.rpc.Reflection\n"
             "  ListServices (ListServicesRequest) returns (ListServicesReply)\n"
@@ -283,7 +334,8 @@ TEST_F(DynamicCallTest, ReflectionItselfCanBeCalled) {
 
 TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
   const Outcome outcome = run_dynamic_call(
-      network_, {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .timeout = {}, .print = {}});
+      network_,
+      {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .object = {}, .timeout = {}, .print = {}});
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);
@@ -296,7 +348,8 @@ TEST_F(DynamicCallTest, AServerWithoutReflectionIsToldFromOneWithoutTheMethod) {
   ASSERT_TRUE(bare_server.listen({"10.0.0.1", 8470}));
 
   const Outcome outcome = run_dynamic_call(
-      network_, {.peer = {"10.0.0.1", 8470}, .method = "Echo/Say", .timeout = {}, .print = {}});
+      network_,
+      {.peer = {"10.0.0.1", 8470}, .method = "Echo/Say", .object = {}, .timeout = {}, .print = {}});
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);

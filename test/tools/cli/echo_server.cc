@@ -21,10 +21,12 @@ namespace {
 Result<void> serve(net::Network& network, bool with_reflection, coroutine::Event& input_ended) {
   EchoService echo;
   SecondEchoService second_echo;
+  TestWall wall;
   std::optional<rpc::ReflectionService> reflection;
   rpc::Server server(network);
   if (auto added = server.add(echo); !added) return added;
   if (auto added = server.add(second_echo); !added) return added;
+  if (auto added = server.add(wall); !added) return added;
   if (with_reflection) {
     if (auto added = server.add(reflection.emplace(server)); !added) return added;
   }

@@ -48,6 +48,34 @@ class EchoService : public EchoBase {
   std::string whispered;
 };
 
+// One for all ids.
+class TestWall : public WallObject {
+ public:
+  Result<ShoutReply> shout(const SayRequest& request, rpc::Context& context) override {
+    state().set_text(request.text());
+    return reply(context);
+  }
+
+  Result<ShoutReply> listen(const google::protobuf::Empty&, rpc::Context& context) const override {
+    return reply(context);
+  }
+
+  Result<void> paint(const SayRequest& request, rpc::Context& context) override {
+    painted = request.text() + " on " + reply(context).wall();
+    return {};
+  }
+
+  std::string painted;
+
+ private:
+  ShoutReply reply(const rpc::Context& context) const {
+    ShoutReply reply;
+    reply.set_text(state().text());
+    if (context.object() != nullptr) reply.set_wall(std::string(context.object()->id));
+    return reply;
+  }
+};
+
 class SecondEchoService : public SecondEchoBase {
  public:
   Result<SayReply> say(const SayRequest&, rpc::Context&) override { return SayReply(); }

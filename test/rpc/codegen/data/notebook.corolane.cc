@@ -10,9 +10,14 @@
 namespace corolane::codegen_test {
 namespace {
 
-template <typename Request>
-::google::protobuf::Message* new_request(::google::protobuf::Arena& arena) {
-  return ::google::protobuf::Arena::CreateMessage<Request>(&arena);
+template <typename Message>
+::google::protobuf::Message* new_message(::google::protobuf::Arena* arena) {
+  return ::google::protobuf::Arena::CreateMessage<Message>(arena);
+}
+
+template <typename Reply>
+void take_reply(::google::protobuf::Message& from, ::google::protobuf::Message& to) {
+  static_cast<Reply&>(to) = static_cast<Reply&&>(from);
 }
 
 template <typename Base, typename Request, auto handler>
@@ -56,7 +61,11 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = false,
         .server_streaming = false,
         .is_public = true,
-        .new_request = new_request<WriteNoteRequest>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<WriteNoteRequest>,
+        .new_reply = new_message<Note_Place>,
+        .take_reply = take_reply<Note_Place>,
         .invoke = invoke_unary<NotebookBase, WriteNoteRequest, &NotebookBase::write_note>,
     },
     {
@@ -69,7 +78,11 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = false,
         .server_streaming = false,
         .is_public = false,
-        .new_request = new_request<::google::protobuf::Empty>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<::google::protobuf::Empty>,
+        .new_reply = new_message<::google::protobuf::Empty>,
+        .take_reply = take_reply<::google::protobuf::Empty>,
         .invoke = invoke_unary<NotebookBase, ::google::protobuf::Empty, &NotebookBase::empty>,
     },
     {
@@ -83,7 +96,11 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = false,
         .server_streaming = false,
         .is_public = false,
-        .new_request = new_request<::corolane::codegen_test::stationery::Paper>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<::corolane::codegen_test::stationery::Paper>,
+        .new_reply = new_message<::corolane::codegen_test::stationery::Paper>,
+        .take_reply = take_reply<::corolane::codegen_test::stationery::Paper>,
         .invoke = invoke_unary<NotebookBase, ::corolane::codegen_test::stationery::Paper,
                                &NotebookBase::add_paper_that_somebody_else_has_made>,
     },
@@ -97,7 +114,9 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = false,
         .server_streaming = true,
         .is_public = true,
-        .new_request = new_request<Note_Place>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<Note_Place>,
         .invoke = invoke_stream<NotebookBase, Note_Place, Note, &NotebookBase::read_on>,
     },
     {
@@ -111,7 +130,9 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = false,
         .server_streaming = true,
         .is_public = false,
-        .new_request = new_request<::corolane::codegen_test::stationery::Paper>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<::corolane::codegen_test::stationery::Paper>,
         .invoke = invoke_stream<NotebookBase, ::corolane::codegen_test::stationery::Paper,
                                 ::corolane::codegen_test::stationery::Paper,
                                 &NotebookBase::read_the_papers_that_somebody_else_has_made>,
@@ -126,7 +147,9 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = true,
         .server_streaming = false,
         .is_public = false,
-        .new_request = new_request<Note>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<Note>,
         .invoke = invoke_one_way<NotebookBase, Note, &NotebookBase::scribble>,
     },
     {
@@ -139,7 +162,9 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = true,
         .server_streaming = false,
         .is_public = false,
-        .new_request = new_request<::google::protobuf::Empty>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<::google::protobuf::Empty>,
         .invoke = invoke_one_way<NotebookBase, ::google::protobuf::Empty, &NotebookBase::burn>,
     },
     {
@@ -152,7 +177,11 @@ constexpr std::array<::corolane::rpc::Method, 8> methods_of_Notebook = {{
         .one_way = false,
         .server_streaming = false,
         .is_public = false,
-        .new_request = new_request<WriteNoteRequest>,
+        .durable = false,
+        .read_only = false,
+        .new_request = new_message<WriteNoteRequest>,
+        .new_reply = new_message<Note_Place>,
+        .take_reply = take_reply<Note_Place>,
         .invoke = invoke_unary<NotebookBase, WriteNoteRequest, &NotebookBase::append>,
     },
 }};

@@ -1,5 +1,5 @@
 // By fork and exec, with a pipe for stdout and a nameless file for stderr.
-#include "test/framework/child_process.h"
+#include "test/support/child_process.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -100,6 +100,13 @@ std::string ChildProcess::read_line() {
 void ChildProcess::send_signal(int signal) const {
   check(pid_ > 0, "the process was not waited for");
   ::kill(pid_, signal);
+}
+
+void ChildProcess::freeze() const {
+  send_signal(SIGSTOP);
+  siginfo_t stopped;
+  check(::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT) == 0,
+        "the process is there");
 }
 
 ChildProcess::End ChildProcess::wait() {

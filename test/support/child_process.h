@@ -49,6 +49,8 @@ class ChildProcess {
   // Blocks the thread.
   std::string read_line();
   void send_signal(int signal) const;
+  // By SIGSTOP. Blocks the thread until none of its threads runs any more.
+  void freeze() const;
   // Blocks the thread until it has ended.
   End wait();
 

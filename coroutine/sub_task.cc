@@ -1,0 +1,47 @@
+#include "coroutine/sub_task.h"
+
+#include "coroutine/base/check.h"
+#include "coroutine/detail/task_access.h"
+
+namespace corolane::coroutine {
+
+SubTask::SubTask(Deadline deadline)
+    : Timer([](Timer& timer) { static_cast<SubTask&>(timer).cancel(); }),
+      task_(detail::TaskAccess::running()),
+      had_locals_(task_.has_locals),
+      outer_locals_(had_locals_ ? &task_.locals() : nullptr) {
+  if (had_locals_) locals_.inherit(*outer_locals_);
+  task_.has_locals = true;
+  task_.top().current_locals = &locals_;
+  if (deadline.is_never()) return;
+  if (deadline <= Deadline::at(task_.scheduler.turn_time())) {
+    cancel();
+  } else {
+    task_.scheduler.timers().arm(*this, deadline);
+  }
+}
+
+SubTask::~SubTask() {
+  check(&task_ == &detail::TaskAccess::running() && &task_.locals() == &locals_,
+        "sub-tasks end in their task, in the opposite order");
+  Timer::cancel();
+  locals_.destroy_all();
+  task_.has_locals = had_locals_;
+  task_.top().current_locals = outer_locals_;
+  if (is_cancelled_) task_.end_cancelled_part();
+}
+
+void SubTask::cancel() {
+  if (is_cancelled_) return;
+  is_cancelled_ = true;
+  task_.cancel_part();
+}
+
+bool has_stack_left(std::size_t stack_size_bytes) {
+  const Stack stack = detail::TaskAccess::running().stack();
+  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+  const auto left = static_cast<std::size_t>(here - stack.base);
+  return left * 4 >= stack_size_bytes * detail::stack_size_factor * 3;
+}
+
+}  // namespace corolane::coroutine

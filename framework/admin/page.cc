@@ -1,0 +1,52 @@
+#include "framework/admin/page.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+namespace corolane::framework::detail {
+
+net::HttpResponse json_response(const Json& json) {
+  return {.content_type = "application/json",
+          .body = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+
+net::HttpResponse unknown_format(const net::HttpRequest& request) {
+  return {
+      .status = 400,
+      .body = "format is text or json, as in " + std::string(request.path()) + "?format=json\n"};
+}
+
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string seconds_text(Duration duration) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.3fs", in_seconds(duration));
+  return text.data();
+}
+
+double rounded(double value, double parts) { return std::round(value * parts) / parts; }
+
+std::string site_text(const std::source_location& site) {
+  constexpr std::string_view this_file = __FILE__;
+  constexpr std::string_view root =
+      this_file.substr(0, this_file.size() - std::string_view("framework/admin/page.cc").size());
+  std::string_view file = site.file_name();
+  if (file.starts_with(root)) file.remove_prefix(root.size());
+  return std::string(file) + ":" + std::to_string(site.line());
+}
+
+Json address_json(const coroutine::TaskAddress& address) {
+  return address.scheduler == 0 ? Json(address.id) : Json(to_string(address));
+}
+
+Json frames_json(const std::vector<coroutine::SourceFrame>& frames) {
+  Json json = Json::array();
+  for (const coroutine::SourceFrame& frame : frames) {
+    json.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+  }
+  return json;
+}
+
+}  // namespace corolane::framework::detail

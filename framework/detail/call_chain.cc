@@ -1,0 +1,86 @@
+#include "framework/detail/call_chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/task_local.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constinit coroutine::TaskLocal<CallChain, coroutine::Inheritance::copy> call_chain;
+
+bool is_of(const CallChain::Link& link, std::string_view type, std::string_view id) {
+  return link.id == id && link.method.size() > type.size() && link.method[type.size()] == '/' &&
+         link.method.starts_with(type);
+}
+
+void append(std::string& text, std::string_view method, std::string_view id) {
+  text.append(method).append("(\"").append(id).append("\")");
+}
+
+}  // namespace
+
+const CallChain* CallChain::current() { return call_chain.get(); }
+
+void CallChain::enter(CallChain chain) { call_chain.set(std::move(chain)); }
+
+CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
+                        const std::string& id, void* turn)
+    : parent_(std::move(parent)), method_(method), id_(id), turn_(turn) {
+  CallChain* const present = call_chain.get();
+  CallChain& chain = present != nullptr ? *present : call_chain.set_new();
+  outer_ = std::exchange(chain.frame_, this);
+}
+
+CallChain::Frame::~Frame() {
+  call_chain.get()->frame_ = outer_;
+  if (own_ != nullptr) own_->has_ended = true;
+}
+
+std::shared_ptr<const CallChain::Link> CallChain::link() const {
+  if (frame_ == nullptr) return elsewhere_;
+  if (frame_->own_ == nullptr) {
+    frame_->own_ = std::make_shared<Link>(
+        Link{.parent = frame_->parent_, .method = frame_->method_, .id = frame_->id_});
+  }
+  return frame_->own_;
+}
+
+std::shared_ptr<const CallChain::Link> link_of(std::span<const rpc::ObjectCall> calls) {
+  std::shared_ptr<const CallChain::Link> link;
+  for (const rpc::ObjectCall& call : calls) {
+    link = std::make_shared<CallChain::Link>(CallChain::Link{
+        .parent = std::move(link), .method = std::string(call.method), .id = std::string(call.id)});
+  }
+  return link;
+}
+
+std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
+  std::vector<rpc::ObjectCall> calls;
+  for (; link != nullptr && !link->has_ended; link = link->parent.get()) {
+    calls.push_back({.method = link->method, .id = link->id});
+  }
+  std::ranges::reverse(calls);
+  return calls;
+}
+
+std::optional<Error> find_cycle(const CallChain::Link* link, std::string_view method,
+                                std::string_view type, std::string_view id) {
+  std::size_t depth = 0;
+  for (const CallChain::Link* at = link; at != nullptr && !at->has_ended; at = at->parent.get()) {
+    ++depth;
+    if (!is_of(*at, type, id)) continue;
+    std::string cycle;
+    const auto calls = calls_of(link);
+    for (const rpc::ObjectCall& call : std::span(calls).last(depth)) {
+      append(cycle, call.method, call.id);
+      cycle.append(" -> ");
+    }
+    append(cycle, method, id);
+    return Error(Code::failed_precondition, "a cycle of calls would wait for itself: " + cycle);
+  }
+  return std::nullopt;
+}
+
+}  // namespace corolane::framework::detail

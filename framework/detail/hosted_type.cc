@@ -1,0 +1,60 @@
+#include "framework/detail/hosted_type.h"
+
+#include <utility>
+
+#include "framework/detail/object_host.h"
+
+namespace corolane::framework::detail {
+
+HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership,
+                       Factory factory)
+    : host_(host),
+      type_(type),
+      ownership_(ownership),
+      factory_(std::move(factory)),
+      partition_of_(type.name),
+      rows_(type.methods.begin(), type.methods.end()) {
+  for (rpc::Method& row : rows_) row.invoke = invoke;
+}
+
+ObjectCell* HostedType::find(std::string_view id) const {
+  const auto found = cells_.find(id);
+  return found == cells_.end() ? nullptr : found->second.get();
+}
+
+ObjectCell& HostedType::add(std::string_view id, const ObjectCell::Surroundings& surroundings) {
+  auto cell = std::make_unique<ObjectCell>(*this, id, partition_of_(id), surroundings);
+  ObjectCell& added = *cell;
+  cells_.emplace(added.id(), std::move(cell));
+  auto& neighbours = by_partition_[added.partition()];
+  added.place_in_partition = neighbours.size();
+  neighbours.push_back(&added);
+  return added;
+}
+
+void HostedType::remove(ObjectCell& cell) {
+  auto& neighbours = by_partition_[cell.partition()];
+  neighbours.back()->place_in_partition = cell.place_in_partition;
+  neighbours[cell.place_in_partition] = neighbours.back();
+  neighbours.pop_back();
+  cells_.erase(cell.id());
+}
+
+ObjectStatistics HostedType::statistics() const {
+  ObjectStatistics statistics = counts;
+  statistics.active_count = cells_.size();
+  return statistics;
+}
+
+Result<void> HostedType::invoke(rpc::Service& service, const google::protobuf::Message& request,
+                                rpc::Context& context, rpc::ReplySink& sink) {
+  auto& type = static_cast<HostedType&>(service);
+  if (context.object() == nullptr) {
+    return Error(Code::invalid_argument,
+                 std::string(context.method()) + " is called of an object: say of which one");
+  }
+  const auto index = static_cast<std::size_t>(&context.descriptor() - type.rows_.data());
+  return type.host_.serve_or_send_on(type, type.method(index), request, context, sink);
+}
+
+}  // namespace corolane::framework::detail

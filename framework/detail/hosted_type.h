@@ -1,0 +1,79 @@
+// Objects of one type on one shard: how they are made, those that are there, and what serves their
+// calls to the RPC server.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "framework/detail/object_cell.h"
+#include "framework/detail/object_statistics.h"
+#include "framework/object.h"
+#include "framework/partition.h"
+
+namespace corolane::framework::detail {
+
+class ObjectHost;
+
+// Is the service whose methods are those of the objects: each of its calls names one.
+class HostedType final : public rpc::Service {
+ public:
+  using Factory = std::function<std::unique_ptr<ObjectBase>()>;
+
+  HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership, Factory factory);
+
+  ObjectHost& host() const { return host_; }
+  std::string_view name() const { return type_.name; }
+  // Of the partitions of its placement.
+  const Ownership& ownership() const { return ownership_; }
+  Partition partition_of(std::string_view id) const { return partition_of_(id); }
+  std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
+  // The method as the objects have it, from any row of the same.
+  const rpc::Method& method(std::size_t index) const { return type_.methods[index]; }
+
+  // Null when there is none.
+  ObjectCell* find(std::string_view id) const;
+  ObjectCell& add(std::string_view id, const ObjectCell::Surroundings& surroundings);
+  void remove(ObjectCell& cell);
+  // Above all that its objects have published here and will not remember: where the next one that
+  // publishes begins.
+  std::uint64_t last_sequence() const { return last_sequence_; }
+  void note_sequence(std::uint64_t sequence) {
+    last_sequence_ = std::max(last_sequence_, sequence);
+  }
+  // Those that are there.
+  const std::vector<ObjectCell*>& of_partition(Partition partition) const {
+    return by_partition_[partition];
+  }
+
+  // For its host, and for those who work for it: everything but who is there.
+  ObjectStatistics counts;
+  ObjectStatistics statistics() const;
+
+  const char* service_name() const override { return type_.name; }
+  std::span<const rpc::Method> methods() const override { return rows_; }
+  std::span<const rpc::SymbolComment> comments() const override { return type_.comments; }
+
+ private:
+  static Result<void> invoke(rpc::Service& service, const google::protobuf::Message& request,
+                             rpc::Context& context, rpc::ReplySink& sink);
+
+  ObjectHost& host_;
+  const ObjectType type_;
+  const Ownership& ownership_;
+  const Factory factory_;
+  const PartitionHash partition_of_;
+  std::vector<rpc::Method> rows_;  // What invokes them finds the object first.
+  std::unordered_map<std::string_view, std::unique_ptr<ObjectCell>> cells_;  // By their own ids.
+  std::array<std::vector<ObjectCell*>, partition_count> by_partition_;
+  std::uint64_t last_sequence_ = 0;
+};
+
+}  // namespace corolane::framework::detail

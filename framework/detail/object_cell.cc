@@ -1,0 +1,251 @@
+#include "framework/detail/object_cell.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/detail/hosted_type.h"
+#include "framework/detail/object_error.h"
+#include "framework/detail/object_host.h"
+#include "framework/detail/object_router.h"
+#include "framework/objects.pb.h"
+
+namespace corolane::framework {
+
+const std::string& ObjectBase::id() const { return cell_->id(); }
+
+Router& ObjectBase::router() const { return cell_->router(); }
+
+Result<void> ObjectBase::wait_for(coroutine::Event& event, Deadline deadline) const {
+  return cell_->type().host().wait_for(*cell_, event, deadline);
+}
+
+Result<void> ObjectBase::save() { return cell_->type().host().save_now(*cell_); }
+
+ObjectTimers ObjectBase::timers() {
+  check(cell_ != nullptr, "an object has timers from on_activate() on");
+  return ObjectTimers(cell_->alarms().timers);
+}
+
+ObjectReminders ObjectBase::reminders() {
+  check(cell_ != nullptr, "an object has reminders from on_activate() on");
+  return ObjectReminders(cell_->alarms().reminders);
+}
+
+const WallClock& ObjectBase::wall_clock() const { return cell_->wall_clock(); }
+
+void ObjectBase::mark_changed() {
+  // In a constructor there is nothing to be stored yet.
+  if (cell_ != nullptr) cell_->mark_changed();
+}
+
+namespace detail {
+namespace {
+
+// Of the cell itself, its place in a table and what a state of no content takes, about.
+constexpr std::size_t cell_bytes = sizeof(ObjectCell) + 128;
+
+}  // namespace
+
+ObjectKey ObjectCell::key() const { return {.type = type_.name(), .id = id_}; }
+
+RequestLedger& ObjectCell::ledger() {
+  if (ledger_ == nullptr) ledger_ = std::make_unique<RequestLedger>();
+  return *ledger_;
+}
+
+ObjectAlarms& ObjectCell::alarms() {
+  if (alarms_ == nullptr) alarms_ = std::make_unique<ObjectAlarms>(type_.host().alarms(), *this);
+  return *alarms_;
+}
+
+std::optional<WallTime> ObjectCell::wake_at() const {
+  return alarms_ == nullptr ? std::nullopt : alarms_->reminders.wake_at();
+}
+
+Router& ObjectCell::router() const { return surroundings_.router; }
+
+bool ObjectCell::is_current() const {
+  return is_active() && epoch_ == type_.ownership().epoch(partition_);
+}
+
+bool ObjectCell::is_owned() const { return type_.ownership().holds(partition_, epoch_); }
+
+Error ObjectCell::moved() const {
+  return moved_error(type_.name(), id_, surroundings_.router.owner_of(type_, partition_));
+}
+
+void ObjectCell::mark_changed() {
+  if (is_changed_) return;
+  is_changed_ = true;
+  changed_since_ = coroutine::Scheduler::current().turn_time();
+}
+
+Result<void> ObjectCell::activate(Deadline deadline) {
+  check(object_ == nullptr, "an object is let go before there is another one");
+  const Ownership::Epoch epoch = type_.ownership().epoch(partition_);
+  if (!type_.ownership().holds(partition_, epoch)) return moved();
+  // Sealed before it is loaded: what an earlier owner writes from now on is refused.
+  auto stored = surroundings_.store.seal(key(), epoch, deadline);
+  if (!stored) return stored.error().code() == Code::aborted ? moved() : stored.error();
+  epoch_ = epoch;
+  if (auto loaded = load(*stored); !loaded) {
+    drop();
+    return loaded;
+  }
+  if (auto ready = run_hook("on_activate", [this] { return object_->on_activate(); }); !ready) {
+    drop();
+    return ready;
+  }
+  measure();
+  return {};
+}
+
+// What it calls may call it back, as what a method calls.
+template <typename F>
+Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
+  const std::string label = std::string(type_.name()) + "/" + name;
+  const CallChain* const outer = CallChain::current();
+  const CallChain::Frame frame(outer == nullptr ? nullptr : outer->link(), label.c_str(), id_,
+                               /*turn=*/nullptr);
+  return type_.host().without_exceptions(*this, label, std::forward<F>(hook));
+}
+
+Result<void> ObjectCell::load(const StoredObject& stored) {
+  version_ = stored.version;
+  object_ = type_.make_object();
+  object_->cell_ = this;
+  if (version_ == 0) return {};
+  ObjectRecord record;
+  if (!record.ParseFromString(stored.bytes) ||
+      !object_->state_message().ParseFromString(record.state())) {
+    return Error(Code::data_loss, "what is stored of " + std::string(type_.name()) + " \"" + id_ +
+                                      "\" is no " + object_->state_message().GetTypeName() +
+                                      ": was its proto changed in a way that breaks it?");
+  }
+  if (record.callers_size() > 0) ledger().load(record);
+  if (record.reminders_size() == 0) return {};
+  auto loaded = alarms().reminders.load(record);
+  if (loaded) return loaded;
+  return std::move(loaded.error()).with_context(std::string(type_.name()) + " " + quote(id_));
+}
+
+Result<void> ObjectCell::deactivate(Deadline deadline) {
+  if (!is_active()) {
+    drop();
+    return {};
+  }
+  static_cast<void>(run_hook("on_deactivate", [this]() -> Result<void> {
+    object_->on_deactivate();
+    return {};
+  }));
+  auto saved = save(deadline);
+  if (const auto time = wake_at(); saved && time) type_.host().wake_later(*this, *time);
+  if (saved || is_lost_) drop();
+  return saved;
+}
+
+void ObjectCell::set_closing(bool is_closing) {
+  is_closing_ = is_closing;
+  if (!is_closing) return;
+  for (coroutine::Event* const event : awaited_) event->pulse();
+}
+
+Result<void> ObjectCell::wait_outside(coroutine::Event& event, Deadline deadline) {
+  if (is_closing_) return moved();
+  awaited_.push_back(&event);
+  auto waited = event.wait(deadline);
+  awaited_.erase(std::ranges::find(awaited_, &event));
+  return is_closing_ ? moved() : waited;
+}
+
+ObjectCell::Handler* ObjectCell::find_handler(const rpc::RequestId& request_id) const {
+  for (Handler* handler = handlers_; handler != nullptr; handler = handler->next_) {
+    if (handler->request_id_ == request_id) return handler;
+  }
+  return nullptr;
+}
+
+void ObjectCell::cancel_handlers() {
+  for (Handler* handler = handlers_; handler != nullptr; handler = handler->next_) {
+    handler->part_.cancel();
+  }
+}
+
+void ObjectCell::drop() {
+  // Those that were told to go have no turn, and need none to do so. Until they have gone they use
+  // the object, whoever gives up.
+  while (outside_count_ > 0) {
+    none_outside_.wait(Deadline::never(), coroutine::Cancellation::ignore);
+  }
+  is_closing_ = false;
+  alarms_.reset();
+  end_publishing();
+  object_.reset();
+  ledger_.reset();
+  is_changed_ = is_lost_ = hides_change_ = version_is_unsure_ = false;
+  epoch_ = 0;
+  size_bytes_ = 0;
+}
+
+Result<void> ObjectCell::save(Deadline deadline) {
+  if (is_lost_) return moved();
+  if (!is_changed_) return {};
+  auto written = write(deadline);
+  ++(written ? type_.counts.save_count : type_.counts.failed_save_count);
+  return written;
+}
+
+Result<void> ObjectCell::write(Deadline deadline) {
+  if (version_is_unsure_) {
+    if (auto found = find_out_version(deadline); !found) return found;
+  }
+  const std::string bytes = serialise();
+  auto written = surroundings_.store.write(key(), epoch_, version_,
+                                           {.bytes = bytes, .wake_at = wake_at()}, deadline);
+  if (written) {
+    ++version_;
+    is_changed_ = hides_change_ = false;
+    release_held();
+    measure();
+    return written;
+  }
+  if (written.error().code() == Code::aborted) {
+    is_lost_ = true;
+    return moved();
+  }
+  version_is_unsure_ = written.error().maybe_executed();
+  return written;
+}
+
+// A write has been answered by nothing: whether it was made, the store knows.
+Result<void> ObjectCell::find_out_version(Deadline deadline) {
+  auto stored = surroundings_.store.seal(key(), epoch_, deadline);
+  const bool has_other_owner = !stored && stored.error().code() == Code::aborted;
+  // Nobody but us writes under our epoch; a store that has lost writes is another matter.
+  const bool has_gap = stored && stored->version != version_ && stored->version != version_ + 1;
+  if (has_other_owner || has_gap) {
+    is_lost_ = true;
+    return moved();
+  }
+  if (!stored) return stored.error();
+  version_ = stored->version;
+  version_is_unsure_ = false;
+  return {};
+}
+
+std::string ObjectCell::serialise() {
+  ObjectRecord record;
+  object_->state_message().SerializeToString(record.mutable_state());
+  if (ledger_ != nullptr) ledger_->store(record);
+  if (alarms_ != nullptr) alarms_->reminders.store(record);
+  return record.SerializeAsString();
+}
+
+void ObjectCell::measure() { size_bytes_ = cell_bytes + object_->state_message().SpaceUsedLong(); }
+
+}  // namespace detail
+}  // namespace corolane::framework

@@ -1,0 +1,30 @@
+#include "framework/detail/object_error.h"
+
+#include <string>
+
+#include "framework/objects.pb.h"
+
+namespace corolane::framework::detail {
+
+Error moved_error(std::string_view type, std::string_view id, const Moved& moved) {
+  ObjectMoved detail;
+  detail.set_partition(moved.partition);
+  detail.set_node_epoch(moved.node_epoch);
+  detail.set_partition_epoch(moved.partition_epoch);
+  return Error(Code::aborted,
+               std::string(type).append(" \"").append(id).append("\" does not live here"))
+      .with_detail(detail.SerializeAsString());
+}
+
+std::optional<Moved> moved_of(const Error& error) {
+  if (error.code() != Code::aborted || error.detail().empty()) return std::nullopt;
+  ObjectMoved detail;
+  if (!detail.ParseFromString(error.detail()) || detail.partition() >= partition_count) {
+    return std::nullopt;
+  }
+  return Moved{.partition = static_cast<Partition>(detail.partition()),
+               .node_epoch = detail.node_epoch(),
+               .partition_epoch = detail.partition_epoch()};
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,32 @@
+// How a node says that an object is another one's (step 10 of the protocol in README.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "coroutine/base/error.h"
+#include "framework/partition.h"
+#include "rpc/object_target.h"
+#include "rpc/service.h"
+
+namespace corolane::framework::detail {
+
+struct Moved {
+  Partition partition = 0;
+  // The owner, as far as the node that says so knows it: 0 for none.
+  std::uint64_t node_epoch = 0;
+  std::uint64_t partition_epoch = 0;
+};
+
+// Aborted: nothing was executed, unless `maybe_executed` is added.
+Error moved_error(std::string_view type, std::string_view id, const Moved& moved);
+// Nothing when the error says something else.
+std::optional<Moved> moved_of(const Error& error);
+
+// Whether a call may be made again although it may have been executed.
+inline bool is_repeatable(const rpc::Method& method, const rpc::RequestId& request_id) {
+  return method.idempotent || method.read_only || request_id;
+}
+
+}  // namespace corolane::framework::detail

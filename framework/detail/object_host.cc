@@ -1,0 +1,632 @@
+#include "framework/detail/object_host.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/detail/alarm.h"
+#include "framework/detail/call_chain.h"
+#include "framework/detail/object_error.h"
+#include "framework/detail/object_router.h"
+#include "framework/detail/object_turn.h"
+#include "rpc/call_scope.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often the host looks for objects that are idle.
+constexpr Duration look_interval = 1s;
+// Objects that go one after the other before others may run.
+constexpr std::size_t deactivations_per_turn = 256;
+// For a caller whose call found the mailbox full: about a turn of all that are in it.
+constexpr std::chrono::milliseconds full_mailbox_delay = 20ms;
+// What is stored so that its object may move; callers wait for that.
+constexpr Duration release_save_time_max = 1s;
+// How long a node waits for the directory to tell it what a caller knows already.
+constexpr Duration news_time_max = 500ms;
+
+// Nobody is inside.
+bool is_idle(const ObjectCell* cell) { return cell->visitor_count == 0; }
+
+}  // namespace
+
+ObjectHost::ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log,
+                       const Options& options)
+    : surroundings_(surroundings),
+      log_(log),
+      options_(options),
+      saver_(options.save_after, options.concurrent_saves_max,
+             [this](ObjectCell& cell) { return begin_writing(cell); }),
+      alarms_(options.alarms, surroundings.clock, log,
+              [this](std::shared_ptr<Alarm> alarm) { return begin_run(std::move(alarm)); }),
+      reminders_(
+          options.reminders, surroundings.store, surroundings.clock, log, types_,
+          [this](Partition partition) { return surroundings_.router.is_here(partition); },
+          [this](HostedType& type, std::string_view id) { return wake(type, id); }) {}
+
+ObjectHost::~ObjectHost() {
+  reminders_.stop();
+  alarms_.stop(Deadline::passed());
+  followers_.cancel_and_join();
+  housekeeping_.cancel_and_join();
+  check(std::ranges::all_of(cells_, is_idle), "no call runs in an object when its host goes");
+}
+
+HostedType& ObjectHost::add(const ObjectType& type, const Ownership& ownership,
+                            HostedType::Factory factory) {
+  return *types_.emplace_back(
+      std::make_unique<HostedType>(*this, type, ownership, std::move(factory)));
+}
+
+Result<void> ObjectHost::start() {
+  auto spawned = housekeeping_.spawn("idle objects", [this] { let_idle_go(); },
+                                     {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) return spawned.error();
+  if (auto watching = reminders_.start(); !watching) return watching;
+  return saver_.start();
+}
+
+Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id) {
+  if (ObjectCell* const present = type.find(id)) {
+    if (present->visitor_count < options_.mailbox_max) return present;
+    ++type.counts.refused_count;
+    return Error(Code::resource_exhausted, std::to_string(options_.mailbox_max) + " calls of " +
+                                               std::string(type.name()) + " \"" + std::string(id) +
+                                               "\" are running or waiting already")
+        .with_retry_after(full_mailbox_delay);
+  }
+  const Partition partition = type.partition_of(id);
+  if (type.ownership().epoch(partition) == 0) {
+    ++type.counts.moved_count;
+    return moved_error(type.name(), id, surroundings_.router.owner_of(type, partition));
+  }
+  ObjectCell& added = type.add(id, surroundings_);
+  added.place = cells_.insert(cells_.end(), &added);
+  return &added;
+}
+
+Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
+                               const google::protobuf::Message& request, rpc::Context& context,
+                               rpc::ReplySink& sink) {
+  ++type.counts.call_count;
+  if (!released_.empty()) {
+    if (auto decided = wait_for_move(type, context); !decided) return decided;
+  }
+  auto found = cell_of(type, context.object()->id);
+  if (!found) return found.error();
+  ObjectCell& cell = **found;
+  const std::uint32_t failed_before = cell.failed_activation_count;
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell);
+  for (;;) {
+    // Who finds it asleep wakes it up, and needs it for itself.
+    const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
+    if (!turn.take(is_shared, context.deadline())) return late(cell, context);
+    if (cell.is_current() && !cell.hides_change()) {
+      // The same call may be there already, without a turn: then its end says what becomes of it.
+      const auto& request_id = context.object()->request_id;
+      auto* const same = remembers(method, request_id) ? cell.find_handler(request_id) : nullptr;
+      if (same == nullptr) break;
+      const auto ended = same->ended();
+      turn.end();
+      if (!ended->wait(context.deadline())) return late(cell, context);
+    } else if (is_shared) {
+      turn.end();
+    } else if (cell.has_stale_object()) {
+      turn.end();
+      if (!drop_stale(cell, context.deadline())) return late(cell, context);
+    } else if (is_on_the_move(cell)) {
+      turn.end();
+      if (auto decided = wait_for_move(type, context); !decided) return decided;
+    } else {
+      if (auto made = make_ready(cell, failed_before, context.deadline()); !made) return made;
+      break;
+    }
+  }
+  if (!cell.is_owned()) {
+    ++type.counts.moved_count;
+    return cell.moved();
+  }
+  return invoke(turn, cell, method, request, context, sink);
+}
+
+Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
+  auto found = cell_of(type, id);
+  if (!found) return found.error();
+  ObjectCell& cell = **found;
+  const std::uint32_t failed_before = cell.failed_activation_count;
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell);
+  const Deadline deadline = Deadline::after(options_.save_time_max);
+  if (!turn.take(/*is_shared=*/false, deadline)) {
+    return Error(Code::unavailable, "its turn did not come in time");
+  }
+  // Its own alarm rings.
+  if (cell.is_current()) return {};
+  if (cell.has_stale_object()) {
+    turn.end();
+    static_cast<void>(drop_stale(cell, deadline));
+    return Error(Code::unavailable, "it was left by an earlier owner");
+  }
+  if (is_on_the_move(cell)) return Error(Code::unavailable, "it is on the move");
+  return make_ready(cell, failed_before, deadline);
+}
+
+void ObjectHost::wake_later(const ObjectCell& cell, WallTime time) {
+  reminders_.note(cell.type(), cell.id(), time);
+}
+
+Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& method,
+                                          const google::protobuf::Message& request,
+                                          rpc::Context& context, rpc::ReplySink& sink) {
+  const rpc::ObjectTarget& target = *context.object();
+  const Partition partition = type.partition_of(target.id);
+  const bool is_for_this_node = target.node_epoch != 0;
+  const bool is_here = surroundings_.router.is_here(partition);
+  if (!target.chain.empty()) CallChain::enter(CallChain(link_of(target.chain)));
+  if (is_for_this_node && is_here) {
+    if (auto owned = wait_for_ownership(type, partition, context); !owned) return owned;
+  }
+  bool maybe_executed = false;
+  if (is_here && type.ownership().epoch(partition) != 0) {
+    auto served = serve(type, method, request, context, sink);
+    if (served || is_for_this_node || !moved_of(served.error())) return served;
+    // It has moved meanwhile: a client does not have to know.
+    maybe_executed = served.error().maybe_executed();
+    if (maybe_executed && !is_repeatable(method, target.request_id)) return served;
+  }
+  if (is_for_this_node) {
+    ++type.counts.moved_count;
+    return moved_error(type.name(), target.id, surroundings_.router.owner_of(type, partition));
+  }
+  const rpc::CallOptions options{.deadline = context.deadline(),
+                                 .authorization = context.authorization(),
+                                 .request_id = target.request_id};
+  const std::string id(target.id);
+  if (method.one_way) return surroundings_.router.notify(method, id, request, options);
+  const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
+  auto called = surroundings_.router.call(method, id, request, *reply, options);
+  if (called) return sink.reply(*reply);
+  if (!maybe_executed) return called;
+  return std::move(called.error()).with_maybe_executed();
+}
+
+// The caller has heard of a change of owner before we have.
+Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition partition,
+                                            const rpc::Context& context) {
+  if (type.ownership().epoch(partition) >= context.object()->partition_epoch) return {};
+  const Deadline deadline = earlier(context.deadline(), Deadline::after(news_time_max));
+  // What was ours and has been given away is no news.
+  const auto known_epoch = [&] {
+    return std::max(type.ownership().epoch(partition),
+                    surroundings_.router.owner_of(type, partition).partition_epoch);
+  };
+  while (known_epoch() < context.object()->partition_epoch) {
+    // Later than that, it may be the caller who is wrong.
+    if (ownership_changed_.wait(deadline)) continue;
+    if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled");
+    break;
+  }
+  return {};
+}
+
+// It sleeps by then, and is not to be woken.
+bool ObjectHost::is_on_the_move(const ObjectCell& cell) const {
+  return !cell.is_active() && released_.contains({&cell.type().ownership(), cell.partition()});
+}
+
+// A partition that is on the move is ours still, or another one's soon.
+Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& context) {
+  const Released moving{&type.ownership(), type.partition_of(context.object()->id)};
+  if (!released_.contains(moving)) return {};
+  if (waiting_for_move_count_ >= options_.moving_calls_max) {
+    ++type.counts.refused_count;
+    return Error(Code::resource_exhausted, "too many calls wait for objects that move")
+        .with_retry_after(full_mailbox_delay);
+  }
+  ++waiting_for_move_count_;
+  Result<void> waited;
+  while (waited && released_.contains(moving)) waited = move_decided_.wait(context.deadline());
+  --waiting_for_move_count_;
+  return waited;
+}
+
+std::vector<Partition> ObjectHost::release(const Ownership& ownership,
+                                           std::span<const Partition> partitions,
+                                           Deadline deadline) {
+  std::vector<ObjectCell*> cells;
+  for (const Partition partition : partitions) {
+    released_.emplace(&ownership, partition);
+    for (const auto& type : types_) {
+      if (&type->ownership() != &ownership) continue;
+      std::ranges::copy(type->of_partition(partition), std::back_inserter(cells));
+    }
+  }
+  std::set<Partition> kept;
+  static_cast<void>(for_each(cells, [&](ObjectCell& cell) -> Result<void> {
+    // Its turn in time; what is then to be stored takes what it takes.
+    if (!deactivate(cell, deadline, Deadline::after(release_save_time_max))) {
+      kept.insert(cell.partition());
+    }
+    return {};
+  }));
+  return {kept.begin(), kept.end()};
+}
+
+void ObjectHost::resume(const Ownership& ownership, std::span<const Partition> partitions) {
+  for (const Partition partition : partitions) {
+    released_.erase({&ownership, partition});
+    if (ownership.epoch(partition) != 0) continue;
+    for (const auto& type : types_) {
+      if (&type->ownership() != &ownership) continue;
+      for (ObjectCell* const cell : type->of_partition(partition)) drop_soon(*cell);
+    }
+  }
+  move_decided_.pulse();
+}
+
+void ObjectHost::drop_all() {
+  const std::vector<ObjectCell*> cells(cells_.begin(), cells_.end());
+  released_.clear();
+  move_decided_.pulse();
+  static_cast<void>(for_each(cells, [this](ObjectCell& cell) {
+    drop_stale(cell, Deadline::never());
+    return Result<void>();
+  }));
+}
+
+// Its calls end before; their replies are not given. False when they do not end in time.
+bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell);
+  cell.set_closing(true);
+  if (!cell.is_owned()) cell.cancel_handlers();
+  if (!turn.take(/*is_shared=*/false, deadline)) {
+    cell.set_closing(false);
+    return false;
+  }
+  if (cell.has_stale_object()) {
+    note_size(cell, cell.size_bytes(), 0);
+    cell.drop();
+    saver_.forget(cell);
+  }
+  cell.set_closing(false);
+  return true;
+}
+
+void ObjectHost::drop_soon(ObjectCell& cell) {
+  auto spawned = housekeeping_.spawn("drop object",
+                                     [this, &cell, visit = std::make_unique<Visit>(*this, cell)] {
+                                       drop_stale(cell, Deadline::never());
+                                     },
+                                     {.purpose = coroutine::StackPool::Purpose::control});
+  // Then it goes when it is called, or idle for long.
+  static_cast<void>(spawned);
+}
+
+template <typename F>
+Result<void> ObjectHost::for_each(const std::vector<ObjectCell*>& cells, F&& act) {
+  Result<void> first_failure;
+  coroutine::Semaphore slots(options_.concurrent_saves_max, "objects before it");
+  // Each stays until it has had its turn.
+  std::vector<std::unique_ptr<Visit>> visits;
+  visits.reserve(cells.size());
+  for (ObjectCell* const cell : cells) visits.push_back(std::make_unique<Visit>(*this, *cell));
+  coroutine::TaskGroup group;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    slots.acquire();
+    const auto work = [&, i] {
+      auto done = act(*cells[i]);
+      visits[i].reset();
+      if (!done && first_failure) first_failure = done;
+      slots.release();
+    };
+    if (!group.spawn("object on its way", work,
+                     {.purpose = coroutine::StackPool::Purpose::control})) {
+      work();
+    }
+  }
+  if (auto joined = group.join(Deadline::never()); !joined) return joined;
+  return first_failure;
+}
+
+bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id) {
+  if (!log_.writes(LogLevel::debug)) return cell.is_owned();
+  // Read before it is asked: at that time nobody else was the owner.
+  const TimePoint at = cell.type().ownership().fence().clock_now();
+  if (!cell.is_owned()) return false;
+  log_.debug("object replies", {{"type", cell.type().name()},
+                                {"id", cell.id()},
+                                {"epoch", cell.epoch()},
+                                {"version", cell.version()},
+                                {"at", at.time_since_epoch().count()},
+                                {"caller", request_id.caller},
+                                {"sequence", request_id.sequence}});
+  return true;
+}
+
+Error ObjectHost::late(const ObjectCell& cell, const rpc::Context& context) {
+  const std::string what =
+      " while " + std::string(context.method()) + " waited for the turn of \"" + cell.id() + "\"";
+  if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled" + what);
+  return Error(Code::deadline_exceeded, "the deadline passed" + what);
+}
+
+Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_before,
+                                    Deadline deadline) {
+  if (cell.is_current()) {
+    auto saved = save(cell, deadline);
+    if (saved) return saved;
+    return Error(saved.error().code(),
+                 "what an earlier call has changed is not stored yet: " + saved.error().message());
+  }
+  // Whoever waited while another one tried shares what came of it.
+  if (cell.failed_activation_count != failed_before) return *cell.activation_error;
+  note_size(cell, cell.size_bytes(), 0);
+  auto activated = cell.activate(deadline);
+  if (activated) {
+    ++cell.type().counts.activation_count;
+    note_size(cell, 0, cell.size_bytes());
+    return activated;
+  }
+  // A caller that gave up says nothing about the object.
+  const Code code = activated.error().code();
+  if (code != Code::cancelled && code != Code::deadline_exceeded) {
+    ++cell.failed_activation_count;
+    cell.activation_error = activated.error();
+  }
+  return activated;
+}
+
+Result<void> ObjectHost::invoke(Turn& turn, ObjectCell& cell, const rpc::Method& method,
+                                const google::protobuf::Message& request, rpc::Context& context,
+                                rpc::ReplySink& sink) {
+  const rpc::ObjectTarget& target = *context.object();
+  if (remembers(method, target.request_id)) {
+    auto known = cell.ledger().find(target.request_id);
+    if (!known) return known.error();
+    if (*known != nullptr) {
+      const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
+      check(reply->ParseFromString(**known), "what was serialised can be parsed");
+      if (!may_reply(cell, target.request_id)) return cell.moved();
+      turn.end();
+      return sink.reply(*reply);
+    }
+  }
+  const CallChain* const outer = CallChain::current();
+  std::shared_ptr<const CallChain::Link> chain = outer == nullptr ? nullptr : outer->link();
+  const ObjectCell::Handler handler(
+      cell, context.deadline(),
+      remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
+  rpc::CallScope::enter(
+      {.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at()),
+       .trace = context.trace()});
+  const CallChain::Frame frame(std::move(chain), method.full_name, cell.id(), &turn);
+  Gate gate(*this, turn, cell, method, target.request_id, sink);
+  if (method.durable) turn.begin_durable();
+  auto result = without_exceptions(
+      cell, method.full_name, [&] { return method.invoke(cell.object(), request, context, gate); });
+  turn.end();
+  if (result) return result;
+  // An error tells of the state as well.
+  if (turn.was_sent_away() || !cell.is_owned()) {
+    return method.read_only ? cell.moved() : cell.moved().with_maybe_executed();
+  }
+  // That another object has moved, which it called, does not mean that this one has.
+  if (moved_of(result.error())) {
+    Error own(result.error().code(), result.error().message());
+    return result.error().maybe_executed() ? std::move(own).with_maybe_executed() : own;
+  }
+  if (!handler.is_cancelled() || result.error().code() != Code::cancelled) return result;
+  return Error(Code::deadline_exceeded,
+               std::string(method.full_name) + " did not end within its deadline")
+      .with_maybe_executed();
+}
+
+Error ObjectHost::thrown(const ObjectCell& cell, std::string_view where, const std::string& what) {
+  ++cell.type().counts.stray_exception_count;
+  Error error(Code::internal, std::string(where) + " threw an exception" + what);
+  log_.error("object threw an exception", {{"id", cell.id()}, {"error", error.message()}});
+  return std::move(error).with_maybe_executed();
+}
+
+Result<void> ObjectHost::save_for_reply(ObjectCell& cell, const rpc::Method& method) {
+  auto saved = save(cell, Deadline::after(options_.save_time_max));
+  if (saved) return saved;
+  // It may be stored later; until then nobody sees what was never acknowledged.
+  cell.hide_change();
+  return std::move(saved.error())
+      .with_context(std::string("what ") + method.full_name + " has changed is not stored")
+      .with_maybe_executed();
+}
+
+Result<void> ObjectHost::save(ObjectCell& cell, Deadline deadline) {
+  if (!cell.is_changed()) return {};
+  const std::size_t before = cell.size_bytes();
+  auto saved = cell.save(deadline);
+  note_size(cell, before, cell.size_bytes());
+  if (!saved) ObjectSaver::failed(cell);
+  if (!cell.is_changed()) saver_.forget(cell);
+  return saved;
+}
+
+Result<void> ObjectHost::save_now(ObjectCell& cell) {
+  return save(cell, Deadline::after(options_.save_time_max));
+}
+
+Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
+  const CallChain* const chain = CallChain::current();
+  const auto* const frame = chain == nullptr ? nullptr : chain->frame();
+  auto* const turn = frame == nullptr ? nullptr : static_cast<Turn*>(frame->turn());
+  check(turn != nullptr && &turn->cell() == &cell, "a handler waits in its own task");
+  return turn->wait_without(event, deadline);
+}
+
+void ObjectHost::save_or_warn(ObjectCell& cell, Deadline deadline) {
+  if (auto saved = save(cell, deadline); !saved) {
+    log_.warning(
+        "object not stored",
+        {{"type", cell.type().name()}, {"id", cell.id()}, {"error", saved.error().to_string()}});
+  }
+}
+
+ObjectSaver::Writing ObjectHost::begin_writing(ObjectCell& cell) {
+  return [this, &cell, visit = std::make_unique<QuietVisit>(*this, cell)] {
+    const Deadline deadline = Deadline::after(options_.save_time_max);
+    Turn turn(*this, cell);
+    // A shared turn would do; but then readers may be inside when it turns out to be lost.
+    if (turn.take(/*is_shared=*/false, deadline)) save_or_warn(cell, deadline);
+  };
+}
+
+AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
+  ObjectCell& cell = alarm->cell();
+  return
+      [this, &cell, alarm = std::move(alarm), visit = std::make_unique<QuietVisit>(*this, cell)] {
+        Turn turn(*this, cell);
+        // An alarm that could not run tries again.
+        static_cast<void>(run_unasked(turn, alarm->label(), [&] {
+          if (alarm->has_ended()) return;
+          alarm->run();
+          if (turn.is_held()) alarm->settle();
+        }));
+      };
+}
+
+Result<void> ObjectHost::run_in_turn(ObjectCell& cell, const std::string& label,
+                                     const std::function<void()>& work) {
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell);
+  return run_unasked(turn, label, work);
+}
+
+// What an object does without a call.
+template <typename F>
+Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& work) {
+  ObjectCell& cell = turn.cell();
+  const auto save_time = [this] { return Deadline::after(options_.save_time_max); };
+  if (!turn.take(/*is_shared=*/false, Deadline::never())) {
+    return Error(Code::cancelled, "cancelled while waiting for a turn");
+  }
+  if (cell.hides_change()) {
+    if (auto saved = save(cell, save_time()); !saved) return saved;
+  }
+  // What there was before may be gone since, or another one's.
+  if (!cell.is_current() || !cell.is_owned()) return cell.moved();
+  {
+    const ObjectCell::Handler handler(cell, Deadline::never());
+    const CallChain::Frame frame(nullptr, label.c_str(), cell.id(), &turn);
+    std::forward<F>(work)();
+  }
+  if (turn.is_held() && cell.is_changed() && has_too_many_unsaved()) {
+    save_or_warn(cell, save_time());
+  }
+  return {};
+}
+
+void ObjectHost::end_turn(ObjectCell& cell) {
+  cell.release_publications();
+  if (cell.is_active() && cell.is_changed()) saver_.changed(cell);
+}
+
+void ObjectHost::end_visit(ObjectCell& cell) {
+  if (--cell.visitor_count > 0) return;
+  if (cell.is_active() || cell.quiet_visitor_count > 0) {
+    cell.used_at = coroutine::Scheduler::current().turn_time();
+    cells_.splice(cells_.end(), cells_, cell.place);
+    return;
+  }
+  saver_.forget(cell);
+  cells_.erase(cell.place);
+  note_size(cell, cell.size_bytes(), 0);
+  // A lost one says how far it has published; nobody is inside, so this does not suspend.
+  if (cell.has_stale_object()) cell.drop();
+  cell.type().remove(cell);
+}
+
+void ObjectHost::end_quiet_visit(ObjectCell& cell) {
+  if (--cell.quiet_visitor_count > 0 || cell.visitor_count > 0 || cell.is_active()) return;
+  // Whose end lets it go.
+  const Visit last(*this, cell);
+}
+
+bool ObjectHost::is_time_to_go(const ObjectCell& cell) const {
+  return memory_bytes_ > options_.memory_bytes_max ||
+         now() - cell.used_at >= options_.idle_time_max;
+}
+
+void ObjectHost::let_idle_go() {
+  while (coroutine::sleep_for(look_interval)) {
+    // What cannot be stored stays, behind all others.
+    const std::size_t count_max = cells_.size();
+    for (std::size_t count = 0; count < count_max && !cells_.empty(); ++count) {
+      ObjectCell& cell = *cells_.front();
+      if (!is_idle(&cell)) {
+        cells_.splice(cells_.end(), cells_, cell.place);
+        continue;
+      }
+      if (!is_time_to_go(cell)) break;
+      if (cell.is_followed()) {
+        const Visit visit(*this, cell);  // Who has subscribed to it uses it.
+      } else {
+        const Deadline deadline = Deadline::after(options_.save_time_max);
+        static_cast<void>(deactivate(cell, deadline, deadline));
+      }
+      if (count % deactivations_per_turn == 0 && !coroutine::yield()) return;
+    }
+  }
+}
+
+Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by) {
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell);
+  cell.set_closing(true);
+  if (!turn.take(/*is_shared=*/false, turn_by)) {
+    cell.set_closing(false);
+    return Error(Code::deadline_exceeded, "calls of \"" + cell.id() + "\" did not end in time");
+  }
+  const bool was_active = cell.is_active();
+  note_size(cell, cell.size_bytes(), 0);
+  auto deactivated = was_active ? cell.deactivate(stored_by) : Result<void>();
+  note_size(cell, 0, cell.size_bytes());
+  cell.set_closing(false);
+  if (was_active && deactivated) ++cell.type().counts.deactivation_count;
+  return deactivated;
+}
+
+Result<void> ObjectHost::stop(Deadline deadline) {
+  reminders_.stop();
+  const Deadline half = deadline.is_never() ? deadline : Deadline::after(deadline.remaining() / 2);
+  alarms_.stop(half);
+  static_cast<void>(followers_.join(half));
+  followers_.cancel_and_join();
+  housekeeping_.cancel_and_join();
+  saver_.stop();
+  std::vector<ObjectCell*> idle;
+  std::ranges::copy_if(cells_, std::back_inserter(idle), is_idle);
+  return for_each(
+      idle, [this, deadline](ObjectCell& cell) { return deactivate(cell, deadline, deadline); });
+}
+
+void ObjectHost::note_size(const ObjectCell& cell, std::size_t before, std::size_t after) {
+  memory_bytes_ += after - before;
+  cell.type().counts.memory_bytes += after - before;
+}
+
+ObjectStatistics ObjectHost::statistics() const {
+  ObjectStatistics all;
+  for (const auto& type : types_) all.add(type->statistics());
+  return all;
+}
+
+HostedType* ObjectHost::find_type(std::string_view name) const {
+  const auto found = std::ranges::find(types_, name, [](const auto& type) { return type->name(); });
+  return found == types_.end() ? nullptr : found->get();
+}
+
+}  // namespace corolane::framework::detail

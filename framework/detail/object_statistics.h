@@ -1,0 +1,47 @@
+// What has happened to the objects of one type on one shard, or to all of those that were added.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace corolane::framework::detail {
+
+struct ObjectStatistics {
+  std::size_t active_count = 0;
+  std::size_t memory_bytes = 0;
+  std::size_t unsaved_count = 0;
+  std::uint64_t call_count = 0;
+  std::uint64_t activation_count = 0;
+  std::uint64_t deactivation_count = 0;
+  std::uint64_t save_count = 0;
+  std::uint64_t failed_save_count = 0;
+  std::uint64_t refused_count = 0;      // Calls, for a full mailbox.
+  std::uint64_t moved_count = 0;        // Calls of objects that are not ours.
+  std::uint64_t tick_count = 0;         // Runs of timers.
+  std::uint64_t missed_tick_count = 0;  // Those that another run stood for.
+  std::uint64_t reminder_count = 0;     // Runs of reminders.
+  std::uint64_t failed_reminder_count = 0;
+  std::uint64_t publication_count = 0;
+  std::uint64_t stray_exception_count = 0;  // Calls that ended with one.
+
+  void add(const ObjectStatistics& more) {
+    active_count += more.active_count;
+    memory_bytes += more.memory_bytes;
+    unsaved_count += more.unsaved_count;
+    call_count += more.call_count;
+    activation_count += more.activation_count;
+    deactivation_count += more.deactivation_count;
+    save_count += more.save_count;
+    failed_save_count += more.failed_save_count;
+    refused_count += more.refused_count;
+    moved_count += more.moved_count;
+    tick_count += more.tick_count;
+    missed_tick_count += more.missed_tick_count;
+    reminder_count += more.reminder_count;
+    failed_reminder_count += more.failed_reminder_count;
+    publication_count += more.publication_count;
+    stray_exception_count += more.stray_exception_count;
+  }
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,122 @@
+// How a host keeps an object while somebody is inside, whose turn it is, and what a reply passes on
+// its way out of that.
+#pragma once
+
+#include <utility>
+
+#include "framework/detail/object_cell.h"
+#include "framework/detail/object_host.h"
+#include "rpc/service.h"
+
+namespace corolane::framework::detail {
+
+// Whether a call that is made again takes effect once.
+inline bool remembers(const rpc::Method& method, const rpc::RequestId& request_id) {
+  return request_id && !method.read_only && !method.one_way;
+}
+
+// Keeps a cell while somebody is inside.
+class ObjectHost::Visit {
+ public:
+  Visit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) { ++cell.visitor_count; }
+  ~Visit() { host_.end_visit(cell_); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  ObjectHost& host_;
+  ObjectCell& cell_;
+};
+
+// Keeps a cell for what the object does by itself: nobody has used it.
+class ObjectHost::QuietVisit {
+ public:
+  QuietVisit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) {
+    ++cell.quiet_visitor_count;
+  }
+  ~QuietVisit() { host_.end_quiet_visit(cell_); }
+  QuietVisit(const QuietVisit&) = delete;
+  QuietVisit& operator=(const QuietVisit&) = delete;
+
+ private:
+  ObjectHost& host_;
+  ObjectCell& cell_;
+};
+
+// A turn of a cell, until it ends or is given back.
+class ObjectHost::Turn {
+ public:
+  Turn(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) {}
+  ~Turn() {
+    end();
+    if (is_outside_) cell_.come_back();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool take(bool is_shared, Deadline deadline) {
+    is_shared_ = is_shared;
+    const bool is_taken = is_shared ? cell_.turn().try_lock_shared_until(deadline)
+                                    : cell_.turn().try_lock_until(deadline);
+    if (is_taken) state_ = is_shared ? State::shared : State::exclusive;
+    if (is_taken && is_durable_) cell_.hold_publications();
+    return is_taken;
+  }
+  // It is that of a durable method, from now on: what that publishes is stored before.
+  void begin_durable() {
+    is_durable_ = true;
+    cell_.hold_publications();
+  }
+  ObjectCell& cell() const { return cell_; }
+  bool is_held() const { return state_ != State::none; }
+  // Its handler waited, and was told to go.
+  bool was_sent_away() const { return was_sent_away_; }
+  // ObjectBase::wait_for().
+  Result<void> wait_without(coroutine::Event& event, Deadline deadline);
+  void end() {
+    const State before = std::exchange(state_, State::none);
+    if (before == State::none) return;
+    host_.end_turn(cell_);
+    before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
+  }
+
+ private:
+  enum class State : std::uint8_t { none, shared, exclusive };
+
+  ObjectHost& host_;
+  ObjectCell& cell_;
+  State state_ = State::none;
+  bool is_shared_ = false;
+  bool is_outside_ = false;  // Its handler runs, and has none.
+  bool was_sent_away_ = false;
+  bool is_durable_ = false;
+};
+
+// What a reply passes on its way out: it is stored, still ours to give, and nobody waits for it in
+// the object's turn.
+class ObjectHost::Gate final : public rpc::ReplySink {
+ public:
+  Gate(ObjectHost& host, Turn& turn, ObjectCell& cell, const rpc::Method& method,
+       const rpc::RequestId& request_id, rpc::ReplySink& out)
+      : host_(host),
+        turn_(turn),
+        cell_(cell),
+        method_(method),
+        request_id_(request_id),
+        out_(out) {}
+
+  Result<void> reply(google::protobuf::Message& message) override;
+  Result<void> write(const google::protobuf::Message&) override {
+    return Error(Code::unimplemented, "objects reply once");
+  }
+
+ private:
+  ObjectHost& host_;
+  Turn& turn_;
+  ObjectCell& cell_;
+  const rpc::Method& method_;
+  const rpc::RequestId& request_id_;
+  rpc::ReplySink& out_;
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,130 @@
+// Takes the partitions that this node is to own, and gives away those that another one is to: by
+// transactions of the directory alone (steps 3, 4 and 9 of the protocol in README.md).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "framework/cluster_view.h"
+#include "framework/detail/cluster_table.h"
+#include "framework/directory.h"
+#include "framework/log.h"
+#include "framework/ownership.h"
+
+namespace corolane::framework::detail {
+
+// The objects of this node, on all of its shards.
+class Tenants {
+ public:
+  // Takes no more calls of the objects of those partitions: those that come wait. Lets what runs
+  // end, until the deadline, and stores what has changed. Suspends. Returns those of them that are
+  // not free to go: a call runs on, or a change is not stored.
+  virtual std::vector<Partition> release(const Placement& placement,
+                                         std::span<const Partition> partitions,
+                                         Deadline deadline) = 0;
+  // It is decided who owns them: those that wait look again.
+  virtual void resume(const Placement& placement, std::span<const Partition> partitions) = 0;
+
+ protected:
+  ~Tenants() = default;
+};
+
+class PartitionKeeper {
+ public:
+  struct Options {
+    // Partitions of one transaction.
+    std::size_t claim_count_max = 32;
+    std::size_t hand_over_count_max = 16;
+    // How long the calls of a partition that moves may take to end. Those of one that did not let
+    // it go have twice as long the next time, and so on up to the second figure.
+    Duration release_time_min = std::chrono::milliseconds(20);
+    Duration release_time_max = std::chrono::seconds(2);
+    // Of partitions that move to a node that has come: a few at a time, so that nobody notices.
+    Duration hand_over_interval = std::chrono::milliseconds(50);
+    Duration commit_time_max = std::chrono::seconds(2);
+  };
+
+  struct Group {
+    Placement placement;
+    Ownership* ownership;
+  };
+
+  // All of them outlive it. `self` has joined.
+  PartitionKeeper(Directory& directory, ClusterTable& table, const Member& self,
+                  std::vector<Group> groups, Tenants& tenants, Log& log, const Options& options);
+  PartitionKeeper(const PartitionKeeper&) = delete;
+  PartitionKeeper& operator=(const PartitionKeeper&) = delete;
+
+  // Takes from the table what it says of us. Never suspends.
+  void adopt();
+  enum class Progress : std::uint8_t {
+    all_done,
+    more_to_do,  // After hand_over_interval, or at once by who is in a hurry.
+    stuck,       // The directory does not answer, or an object does not let go: later.
+  };
+
+  // Does what there is to do now. Suspends.
+  Progress step();
+
+  std::size_t owned_count() const;
+  // Of those that it owns: how many there is another node for.
+  std::size_t to_give_count() const;
+  std::uint64_t claimed_count() const { return claimed_count_; }
+  std::uint64_t given_count() const { return given_count_; }
+
+ private:
+  // What one transaction is about: partitions that go the same way.
+  struct Batch {
+    const Group* group;
+    std::string to;  // "NAME.INCARNATION".
+    std::uint64_t to_epoch;
+    std::vector<Partition> partitions;
+  };
+  // Of a partition that did not let go.
+  struct Reluctance {
+    Duration release_time;
+    TimePoint not_before;
+  };
+  using Place = std::pair<const Group*, Partition>;
+
+  std::vector<Batch> claims() const;
+  // Those for now; `left_count` is how many are for later.
+  std::vector<Batch> gifts(std::size_t& left_count) const;
+  const Member* heir_of(const std::vector<Member>& members, const Group& group,
+                        Partition partition) const;
+  Duration release_time_of(const Batch& batch) const;
+  void note_reluctance(const Batch& batch, const std::vector<Partition>& kept);
+  bool is_mine(const ClusterTable::Ownership& ownership) const;
+  bool claim(const Batch& batch);
+  bool claim_each(const Batch& batch);
+  Progress hand_over(const Batch& batch);
+  void settle(const Batch& batch, bool is_known);
+  Result<void> look_again();
+  static Directory::Put put_owner(const Batch& batch, Partition partition);
+  void note_owner(const Batch& batch, const Directory::Outcome& outcome);
+
+  Directory& directory_;
+  ClusterTable& table_;
+  const Member& self_;
+  const std::string name_;  // "NAME.INCARNATION".
+  const std::vector<Group> groups_;
+  Tenants& tenants_;
+  Log& log_;
+  const Options options_;
+  std::map<Place, Reluctance> reluctant_;
+  // Released, and given away or not: the directory did not tell.
+  std::optional<Batch> undecided_;
+  std::uint64_t claimed_count_ = 0;
+  std::uint64_t given_count_ = 0;
+};
+
+}  // namespace corolane::framework::detail

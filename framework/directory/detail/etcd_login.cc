@@ -1,0 +1,59 @@
+#include "framework/directory/detail/etcd_login.h"
+
+#include <mutex>
+#include <utility>
+
+#include "coroutine/operation.h"
+#include "framework/directory/detail/etcd_json.h"
+#include "net/http.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// What has executed only this changed nothing that a caller has asked for.
+Error without_effect(const Error& error) { return Error(error.code(), error.message()); }
+
+}  // namespace
+
+Result<std::string> EtcdLogin::token(const net::HostPort& member, Deadline deadline) {
+  if (!has_user()) return "";
+  if (token_) return *token_;
+  if (auto locked = coroutine::perform(asking_.locking(), deadline); !locked) {
+    return locked.error();
+  }
+  const std::lock_guard held(asking_, std::adopt_lock);
+  if (token_) return *token_;
+
+  const net::HttpRequest request{.method = "POST",
+                                 .target = "/v3/auth/authenticate",
+                                 .body = EtcdJson::authenticate(options_.user, options_.password)};
+  auto response = net::fetch_http(network_, member, request, deadline);
+  if (!response) return without_effect(etcd_out_of_reach(std::move(response.error())));
+  if (auto checked = check_etcd_answer(response->status, response->body); !checked) {
+    if (!is_etcd_without_users(checked.error())) return without_effect(checked.error());
+    return token_.emplace();
+  }
+  auto token = EtcdJson::read_token(response->body);
+  if (token) token_ = *token;
+  return token;
+}
+
+void EtcdLogin::forget(const std::string& token) {
+  if (token_ == token) token_.reset();
+}
+
+Error etcd_out_of_reach(Error error) {
+  switch (error.code()) {
+    case Code::cancelled:
+    case Code::deadline_exceeded:
+    case Code::resource_exhausted:
+    case Code::unavailable:
+      return error;
+    default:
+      break;
+  }
+  Error away(Code::unavailable, error.message());
+  return error.maybe_executed() ? std::move(away).with_maybe_executed() : away;
+}
+
+}  // namespace corolane::framework::detail

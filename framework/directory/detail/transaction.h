@@ -1,0 +1,14 @@
+// What all backends of the directory say of a transaction that asks for too much.
+#pragma once
+
+#include "coroutine/base/result.h"
+#include "framework/directory.h"
+
+namespace corolane::framework::detail {
+
+// Fails with invalid_argument when it is too large, or would change a key twice.
+Result<void> check_transaction(const Directory::Transaction& transaction);
+
+Error lease_not_found(Directory::Lease lease);
+
+}  // namespace corolane::framework::detail

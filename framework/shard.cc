@@ -1,0 +1,106 @@
+#include "framework/shard.h"
+
+#include <utility>
+
+#include "framework/shard_metrics.h"
+#include "rpc/reflection.h"
+
+namespace corolane::framework {
+namespace {
+
+rpc::Server::Options rpc_options(const RpcConfig& config) {
+  return {.connection_count_max = config.connections_max,
+          .calls_per_connection_max = config.calls_per_connection_max};
+}
+
+detail::ObjectHost::Options host_options(const ObjectsConfig& config, std::size_t shard_count) {
+  return {.mailbox_max = config.mailbox_max,
+          .idle_time_max = config.idle_time_max,
+          .memory_bytes_max = config.memory_max.count / shard_count};
+}
+
+}  // namespace
+
+Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& network)
+    : index_(index),
+      surroundings_(surroundings),
+      network_(network),
+      scheduler_(coroutine::Scheduler::current()),
+      telemetry_({.node_name = surroundings.config.name,
+                  .tracing = surroundings.config.tracing,
+                  .call_log = surroundings.config.call_log},
+                 network, surroundings.log),
+      router_(network, index),
+      rpc_server_(network, rpc_options(surroundings.config.rpc)) {
+  add_shard_metrics(metrics_, *this);
+  telemetry_.watch(rpc_server_);
+  serve(std::make_unique<rpc::ReflectionService>(rpc_server_));
+}
+
+Shard::~Shard() {
+  static_cast<void>(rpc_server_.stop(Deadline::passed()));
+  router_.stop();
+}
+
+Result<void> Shard::open(std::shared_ptr<Store> store) {
+  store_ = std::move(store);
+  router_.set_security(
+      {.cluster = surroundings_.config.cluster.name, .shared_key = surroundings_.shared_key});
+  for (const auto& service : services_) {
+    if (auto added = rpc_server_.add(*service); !added) return added;
+  }
+  if (store_ == nullptr) return {};
+  host_ = std::make_unique<detail::ObjectHost>(
+      detail::ObjectCell::Surroundings{
+          .store = *store_, .router = router_, .clock = surroundings_.wall_clock},
+      log(), host_options(surroundings_.config.objects, surroundings_.config.shard_count()));
+  for (const HostedObjects& objects : surroundings_.objects) {
+    detail::HostedType& type = host_->add(objects.type, *objects.ownership,
+                                          [this, &objects] { return objects.make(*this); });
+    if (auto added = rpc_server_.add(type); !added) return added;
+  }
+  push_service_ = std::make_unique<detail::PushService>(*host_);
+  if (auto added = rpc_server_.add(*push_service_); !added) return added;
+  router_.set_host(*host_);
+  return host_->start();
+}
+
+Result<void> Shard::load_certificates() {
+  const TlsConfig& tls = surroundings_.config.tls;
+  if (tls.certificate_file.empty() || tls_context_ != nullptr) return {};
+  auto context = net::TlsContext::load({.certificate_file = tls.certificate_file,
+                                        .key_file = tls.key_file,
+                                        .ca_file = tls.ca_file,
+                                        .needs_peer_certificate = tls.needs_client_certificate});
+  if (!context) return std::move(context.error()).with_context("node.tls");
+  tls_context_ = *std::move(context);
+  tls_network_ = std::make_unique<net::TlsNetwork>(network_, *tls_context_);
+  return {};
+}
+
+Result<void> Shard::reload_certificates() {
+  if (tls_context_ == nullptr) return {};
+  return tls_context_->reload();
+}
+
+Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_port) {
+  if (auto loaded = load_certificates(); !loaded) return loaded.error();
+  return rpc_server_.listen(endpoint,
+                            {.request_bytes_max = surroundings_.config.rpc.request_size_max.count,
+                             .network = &clients_network(),
+                             .shares_port = shares_port});
+}
+
+Result<void> Shard::stop_serving(Deadline deadline) {
+  // Calls that bring clients what is published would not end by themselves.
+  router_.end_subscriptions();
+  return rpc_server_.stop(deadline);
+}
+
+void Shard::stop_calls() { router_.stop(); }
+
+Result<void> Shard::stop_objects(Deadline deadline) {
+  return host_ == nullptr ? Result<void>() : host_->stop(deadline);
+}
+
+}  // namespace corolane::framework

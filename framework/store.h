@@ -1,0 +1,88 @@
+// Where objects are kept while nobody plays: one row for each, and the last word on who owns it.
+//
+// Safety comes from here. An owner seals an object with its epoch before it loads it, and every
+// write names the epoch and the version that it replaces. So whatever a past owner believes, it
+// writes nothing any more once a later one has sealed.
+//
+// All calls suspend, and come from tasks: of any shard's scheduler, unless a backend says
+// otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "framework/partition.h"
+#include "framework/wall_clock.h"
+
+namespace corolane::framework {
+
+// Names an object; valid during the call.
+struct ObjectKey {
+  std::string_view type;  // "package.Counter".
+  std::string_view id;    // Any bytes.
+};
+
+struct StoredObject {
+  std::uint64_t version = 0;  // How often it was written; 0: never, and `bytes` is empty.
+  std::string bytes;
+
+  friend bool operator==(const StoredObject&, const StoredObject&) = default;
+};
+
+// What a write puts in the place of what was there.
+struct ObjectWrite {
+  std::string_view bytes;
+  // When it wants to be called by itself, by due(); nothing: never.
+  std::optional<WallTime> wake_at = {};
+};
+
+struct DueObject {
+  std::string type;
+  std::string id;
+  WallTime wake_at;
+
+  friend bool operator==(const DueObject&, const DueObject&) = default;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // A number larger than all that it has returned before, also to other processes and before a
+  // restart.
+  virtual Result<std::uint64_t> next_epoch(Deadline deadline) = 0;
+
+  // From when it returns on only `epoch` and later ones write this object. Returns what is stored.
+  // The same owner may seal again, to learn what became of a write. Fails with aborted when a later
+  // epoch has sealed already: the caller is no owner.
+  //
+  // All of these fail with unavailable while the store is away, with resource_exhausted when its
+  // disk or its queue is full, and with deadline_exceeded or cancelled; when it may have been done
+  // all the same, the error says maybe_executed.
+  virtual Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch,
+                                    Deadline deadline) = 0;
+
+  // Replaces version `version`, which becomes version + 1. When it returns, no crash undoes it.
+  // Fails with aborted, and changes nothing, unless the object is sealed by `epoch` and has that
+  // version.
+  virtual Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                             const ObjectWrite& object, Deadline deadline) = 0;
+
+  // Objects of that partition whose wake_at is not later than `until`, at most `count_max`, the
+  // earliest first.
+  virtual Result<std::vector<DueObject>> due(Partition partition, WallTime until,
+                                             std::size_t count_max, Deadline deadline) = 0;
+
+  // Whether nodes on other machines see the same objects: what a cluster needs.
+  virtual bool is_shared() const = 0;
+  // "sqlite /var/lib/chess/objects.db", for people.
+  virtual std::string name() const = 0;
+};
+
+}  // namespace corolane::framework

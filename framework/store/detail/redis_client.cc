@@ -1,0 +1,264 @@
+#include "framework/store/detail/redis_client.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/store/detail/refusals.h"
+#include "net/crypto.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constexpr coroutine::TaskOptions connect_task = {.purpose = coroutine::StackPool::Purpose::control};
+
+std::string name_of(const RedisStore::Options& options) {
+  return "redis " +
+         to_string(net::Endpoint{.address = options.endpoint.host, .port = options.endpoint.port}) +
+         "/" + std::to_string(options.database);
+}
+
+// What will not be better when it is tried again soon: it does not want us.
+bool is_lasting(const Error& error) {
+  return error.code() == Code::unauthenticated || error.code() == Code::permission_denied ||
+         error.code() == Code::failed_precondition || error.code() == Code::invalid_argument;
+}
+
+}  // namespace
+
+RedisClient::RedisClient(net::Network& network, RedisStore::Options options)
+    : Timer([](Timer& timer) { static_cast<RedisClient&>(timer).look_for_life(); }),
+      network_(network),
+      options_(std::move(options)),
+      name_(name_of(options_)),
+      random_(
+          static_cast<std::minstd_rand::result_type>(net::seed_or_random(options_.random_seed))),
+      replies_(options_.reply_bytes_max),
+      disconnected_at_(now()) {}
+
+RedisClient::~RedisClient() {
+  tasks_.cancel_and_join();
+  check(waiting_count_ == 0 && std::ranges::count(calls_, nullptr) == std::ssize(calls_),
+        "no task is inside a call when its store is destroyed");
+}
+
+Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, Deadline deadline) {
+  if (auto may = check_may_begin(deadline); !may) return std::move(may.error());
+  if (calls_.size() + waiting_count_ >= options_.pending_count_max) {
+    return Error(Code::resource_exhausted, name_ + ": " +
+                                               std::to_string(calls_.size() + waiting_count_) +
+                                               " calls are pending already");
+  }
+  if (auto connected = wait_until_connected(deadline); !connected) {
+    return std::move(connected.error());
+  }
+  auto reply = exchange(words, deadline);
+  if (!reply) return std::move(reply.error()).with_context(name_);
+  return reply;
+}
+
+Result<RedisReply> RedisClient::exchange(std::span<const std::string_view> words,
+                                         Deadline deadline) {
+  if (stream_ == nullptr) return *lost_;
+  const std::string command = redis_command(words);
+  if (auto sent = stream_->try_write(net::bytes_of(command)); !sent) return std::move(sent.error());
+  if (calls_.empty()) {
+    heard_at_ = now();
+    coroutine::Scheduler::current().timers().arm(*this,
+                                                 Deadline::at(heard_at_ + options_.silence_max));
+  }
+  Call call;
+  const std::uint64_t number = answered_count_ + calls_.size();
+  calls_.push_back(&call);
+  auto waited = call.replied.wait_or_fail(deadline);
+  if (call.reply) return *std::move(call.reply);
+  // Its reply will come all the same, and is to find its place.
+  calls_[number - answered_count_] = nullptr;
+  return std::move(waited.error()).with_maybe_executed();
+}
+
+// --- What comes -------------------------------------------------------------------------------
+
+void RedisClient::on_bytes(std::span<const std::byte> bytes) {
+  heard_at_ = coroutine::Scheduler::current().turn_time();
+  if (auto fed = replies_.feed(bytes); !fed) return lose(fed.error());
+  while (stream_ != nullptr) {
+    auto reply = replies_.next();
+    if (!reply) return lose(reply.error());
+    if (!*reply) return;
+    answer(**std::move(reply));
+  }
+}
+
+void RedisClient::answer(RedisReply reply) {
+  if (calls_.empty()) {
+    const bool is_error = reply.kind == RedisReply::Kind::error;
+    return lose(is_error ? redis_error(reply.text)
+                         : Error(Code::unavailable, "it says what nobody has asked for"));
+  }
+  // A master that became a replica stays one: another connection may find the new master.
+  const bool was_demoted =
+      reply.kind == RedisReply::Kind::error && reply.text.starts_with("READONLY");
+  ++answered_count_;
+  if (Call* const call = std::exchange(calls_.front(), nullptr)) {
+    call->reply = std::move(reply);
+    call->replied.notify_one();
+  }
+  calls_.pop_front();
+  if (calls_.empty()) Timer::cancel();
+  if (was_demoted) lose(Error(Code::unavailable, "it is a replica by now"));
+}
+
+void RedisClient::look_for_life() {
+  const Deadline end = Deadline::at(heard_at_ + options_.silence_max);
+  if (!end.has_passed()) {
+    coroutine::Scheduler::current().timers().arm(*this, end);
+  } else {
+    lose(Error(Code::unavailable,
+               "no answer in " + std::to_string(options_.silence_max.count()) + " ms"));
+  }
+}
+
+void RedisClient::lose(const Error& reason) {
+  if (stream_ == nullptr) return;
+  Timer::cancel();
+  stream_->close();
+  lost_stream_ = std::move(stream_);
+  lost_ = reason;
+  if (std::exchange(is_ready_, false)) disconnected_at_ = now();
+  const auto lost = std::exchange(calls_, {});
+  answered_count_ += lost.size();
+  for (Call* const call : lost) {
+    if (call == nullptr) continue;
+    // It was sent, or is on its way out.
+    call->reply = Error(Code::unavailable, reason.message()).with_maybe_executed();
+    call->replied.notify_one();
+  }
+  // Before anybody asks, so that the next call finds it made.
+  start_connecting();
+}
+
+// --- Connecting -------------------------------------------------------------------------------
+
+Result<void> RedisClient::wait_until_connected(Deadline deadline) {
+  while (!is_connected()) {
+    start_connecting();
+    if (is_hopeless()) return unreachable();
+    const Deadline hope = Deadline::at(disconnected_at_ + options_.unreachable_after);
+    ++waiting_count_;
+    auto waited = waiting_.wait_or_fail(earlier(deadline, hope));
+    --waiting_count_;
+    if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
+      continue;
+    }
+    return std::move(waited.error()).with_context("no connection to " + name_);
+  }
+  return {};
+}
+
+bool RedisClient::is_hopeless() const {
+  return (last_failure_ && is_lasting(*last_failure_)) ||
+         now() - disconnected_at_ >= options_.unreachable_after;
+}
+
+Error RedisClient::unreachable() const {
+  Error reason = last_failure_ ? *last_failure_ : Error(Code::unavailable, "no answer so far");
+  // To the caller its own deadline, or name, is none of the reasons.
+  if (!is_lasting(reason)) reason = Error(Code::unavailable, reason.message());
+  const auto until_next = std::chrono::ceil<std::chrono::milliseconds>(next_attempt_at_ - now());
+  return std::move(reason)
+      .with_context("no connection to " + name_)
+      .with_retry_after(std::max(until_next, std::chrono::milliseconds(1)));
+}
+
+void RedisClient::start_connecting() {
+  if (is_connecting_ || now() < next_attempt_at_) return;
+  is_connecting_ = true;
+  // Nobody has cared since, so nobody has waited.
+  if (!last_failure_) disconnected_at_ = now();
+  auto spawned = tasks_.spawn("redis connect", [this] { keep_connecting(); }, connect_task);
+  if (spawned) return;
+  is_connecting_ = false;
+  last_failure_ = std::move(spawned.error());
+}
+
+// Until there is a connection; or until there is little hope, and calls ask for the next attempt.
+void RedisClient::keep_connecting() {
+  // One that is lost as soon as it is made, time and again, is no reason to hurry.
+  const Deadline start = Deadline::at(connected_at_ + options_.reconnect_delay_min);
+  for (bool goes_on = coroutine::sleep_until(start).has_value(); goes_on;) {
+    auto connected = connect_once();
+    if (connected) break;
+    last_failure_ = std::move(connected.error());
+    ++failed_count_;
+    const Duration delay = delay_before_next_attempt();
+    next_attempt_at_ = now() + delay;
+    waiting_.notify_all();
+    goes_on = !is_hopeless() && coroutine::sleep_for(delay);
+  }
+  is_connecting_ = false;
+}
+
+Result<void> RedisClient::connect_once() {
+  const Deadline deadline = Deadline::after(options_.connect_time_max);
+  auto stream = net::connect_to(network_, options_.endpoint, deadline,
+                                {.output_bytes_max = options_.output_bytes_max});
+  if (!stream) return std::move(stream.error());
+  // The one before broke, and the turn of the loop that tells so may not have come yet.
+  lose(Error(Code::unavailable, "lost the connection"));
+  lost_stream_.reset();
+  stream_ = *std::move(stream);
+  replies_ = RedisReplyReader(options_.reply_bytes_max);
+  stream_->set_read_sink(*this);
+  if (auto greeted = greet(deadline); !greeted) {
+    lose(greeted.error());
+    return greeted;
+  }
+  is_ready_ = true;
+  connected_at_ = now();
+  failed_count_ = 0;
+  last_failure_.reset();
+  next_attempt_at_ = TimePoint::min();
+  waiting_.notify_all();
+  return {};
+}
+
+// Suspends until the server has let us in and is ready to serve.
+Result<void> RedisClient::greet(Deadline deadline) {
+  std::vector<std::vector<std::string_view>> commands;
+  if (!options_.user.empty()) {
+    commands.push_back({"AUTH", options_.user, options_.password});
+  } else if (!options_.password.empty()) {
+    commands.push_back({"AUTH", options_.password});
+  }
+  const std::string database = std::to_string(options_.database);
+  if (options_.database != 0) commands.push_back({"SELECT", database});
+  commands.push_back({"PING"});
+  for (const auto& words : commands) {
+    auto reply = exchange(words, deadline);
+    if (!reply) return std::move(reply.error());
+    if (reply->kind == RedisReply::Kind::error) return redis_error(reply->text);
+    if (reply->kind != RedisReply::Kind::text) {
+      return Error(Code::unavailable, "it does not answer as a Redis does");
+    }
+  }
+  // It may have been lost behind the last reply.
+  if (stream_ == nullptr) return *lost_;
+  return {};
+}
+
+Duration RedisClient::delay_before_next_attempt() {
+  constexpr int doublings_max = 20;
+  const Duration range = std::min<Duration>(
+      options_.reconnect_delay_max,
+      options_.reconnect_delay_min * (1 << std::min(failed_count_ - 1, doublings_max)));
+  std::uniform_int_distribution<Duration::rep> half(0, (range / 2).count());
+  return range / 2 + Duration(half(random_));
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,235 @@
+#include "framework/store/detail/sqlite_file.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "framework/store/detail/refusals.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constexpr std::int64_t application_id = 0x436f7231;  // "Cor1".
+constexpr std::int64_t format = 1;
+
+// Set before anything is read. The lock is taken with the first transaction and kept.
+constexpr const char* lock_settings = "PRAGMA locking_mode = EXCLUSIVE";
+
+// FULL waits for the disk at every commit. What has piled up beside the file is moved into it a
+// thousand pages at a time; if there was more, the room is given back.
+constexpr const char* settings = R"(
+  PRAGMA synchronous = FULL;
+  PRAGMA wal_autocheckpoint = 1000;
+  PRAGMA journal_size_limit = 67108864;
+)";
+
+// Numbers of 64 bits lie there as signed ones. `wake_at` is in milliseconds since 1970, UTC.
+constexpr const char* tables = R"(
+  CREATE TABLE object (
+    type TEXT NOT NULL,
+    id BLOB NOT NULL,
+    partition INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    wake_at INTEGER,
+    state BLOB NOT NULL,
+    PRIMARY KEY (type, id)
+  );
+  CREATE INDEX object_by_wake_at ON object (partition, wake_at, type, id)
+    WHERE wake_at IS NOT NULL;
+  CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+  INSERT INTO counter VALUES ('epoch', 0), ('settled', 0);
+)";
+
+// Ends the use of a statement.
+class Run {
+ public:
+  explicit Run(SqliteStatement& statement) : statement_(statement) {}
+  ~Run() { statement_.reset(); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Run& key(const ObjectKey& key) {
+    statement_.bind_text(1, key.type);
+    statement_.bind_bytes(2, key.id);
+    return *this;
+  }
+  SqliteStatement& operator*() { return statement_; }
+  SqliteStatement* operator->() { return &statement_; }
+
+ private:
+  SqliteStatement& statement_;
+};
+
+std::int64_t to_signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+std::uint64_t to_unsigned(std::int64_t number) { return static_cast<std::uint64_t>(number); }
+
+Result<void> done(Result<bool> step) {
+  if (!step) return std::move(step.error());
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteFile>> SqliteFile::open(const std::string& path) {
+  std::unique_ptr<SqliteFile> file(new SqliteFile);
+  if (auto prepared = file->prepare(path); !prepared) return std::move(prepared.error());
+  return file;
+}
+
+Result<void> SqliteFile::prepare(const std::string& path) {
+  if (auto opened = database_.open(path); !opened) return opened;
+  if (auto locks = database_.execute(lock_settings); !locks) return locks;
+  // Before anything is changed: it may belong to somebody else.
+  const auto ours = is_ours();
+  if (!ours) return ours.error();
+  const auto mode = database_.text("PRAGMA journal_mode = WAL");
+  if (!mode) return mode.error();
+  if (*mode != "wal") {
+    return Error(Code::failed_precondition,
+                 "there can be no write-ahead log (its mode is " + *mode + "); take a file");
+  }
+  if (auto set = database_.execute(settings); !set) return set;
+  if (!*ours) {
+    if (auto made = make_tables(); !made) return made;
+  }
+  return prepare_statements();
+}
+
+// False for a new file, and an error for another program's.
+Result<bool> SqliteFile::is_ours() {
+  const auto owner = database_.number("PRAGMA application_id");
+  if (!owner) return owner.error();
+  const auto its_format = database_.number("PRAGMA user_version");
+  if (!its_format) return its_format.error();
+  const auto table_count = database_.number("SELECT count(*) FROM sqlite_master");
+  if (!table_count) return table_count.error();
+  if (*owner == application_id) {
+    if (*its_format == format) return true;
+    return Error(Code::failed_precondition,
+                 "its format is " + std::to_string(*its_format) + " and this program knows " +
+                     std::to_string(format) + "; run the version that made it");
+  }
+  if (*owner == 0 && *table_count == 0) return false;
+  return Error(Code::failed_precondition, "it is a database of another program (application_id " +
+                                              std::to_string(*owner) +
+                                              "); give the objects a file of their own");
+}
+
+Result<void> SqliteFile::make_tables() {
+  return database_.execute("BEGIN IMMEDIATE;" + std::string(tables) +
+                           "PRAGMA application_id = " + std::to_string(application_id) +
+                           "; PRAGMA user_version = " + std::to_string(format) + "; COMMIT");
+}
+
+Result<void> SqliteFile::prepare_statements() {
+  const std::pair<SqliteStatement*, const char*> texts[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&settle_, "UPDATE counter SET value = value + 1 WHERE name = 'settled'"},
+      {&draw_, "UPDATE counter SET value = value + 1 WHERE name = 'epoch' RETURNING value"},
+      {&find_, "SELECT epoch, version, state FROM object WHERE type = ?1 AND id = ?2"},
+      {&mark_of_, "SELECT epoch, version FROM object WHERE type = ?1 AND id = ?2"},
+      {&add_, "INSERT INTO object VALUES (?1, ?2, ?3, ?4, 0, NULL, x'')"},
+      {&raise_, "UPDATE object SET epoch = ?3 WHERE type = ?1 AND id = ?2"},
+      {&replace_,
+       "UPDATE object SET version = ?5, wake_at = ?6, state = ?7 "
+       "WHERE type = ?1 AND id = ?2 AND epoch = ?3 AND version = ?4"},
+      {&due_,
+       "SELECT type, id, wake_at FROM object WHERE partition = ?1 AND wake_at <= ?2 "
+       "ORDER BY wake_at, type, id LIMIT ?3"}};
+  for (const auto& [statement, text] : texts) {
+    if (auto prepared = statement->prepare(database_, text); !prepared) return prepared;
+  }
+  return {};
+}
+
+Result<void> SqliteFile::begin() {
+  Run begin(begin_);
+  if (auto begun = begin->step(); !begun) return std::move(begun.error());
+  if (!is_unsettled_) return {};
+  // A commit that has failed may still be found by a recovery after a crash, and a seal that was
+  // answered meanwhile would have been wrong. What is written now takes its place in the log.
+  return done(Run(settle_)->step());
+}
+
+Result<void> SqliteFile::commit() {
+  auto committed = Run(commit_)->step();
+  is_unsettled_ = !committed;
+  if (!committed) return std::move(committed.error()).with_maybe_executed();
+  return {};
+}
+
+void SqliteFile::roll_back() {
+  // Some failures have done so already. It reads nothing, and what it would write is not needed.
+  if (database_.is_in_transaction()) static_cast<void>(database_.execute("ROLLBACK"));
+}
+
+Result<std::uint64_t> SqliteFile::next_epoch() {
+  Run draw(draw_);
+  if (auto drawn = draw->step(); !drawn) return std::move(drawn.error());
+  return to_unsigned(draw->number(0));
+}
+
+Result<StoredObject> SqliteFile::seal(const ObjectKey& key, std::uint64_t epoch) {
+  Run find(find_);
+  const auto found = find.key(key)->step();
+  if (!found) return found.error();
+  if (!*found) {
+    Run add(add_);
+    add.key(key)->bind_number(3, partition_of(key.type, key.id));
+    add->bind_number(4, to_signed(epoch));
+    if (auto added = add->step(); !added) return std::move(added.error());
+    return StoredObject();
+  }
+  const std::uint64_t found_epoch = to_unsigned(find->number(0));
+  if (found_epoch > epoch) return sealed_by_later_owner(key, found_epoch, epoch);
+  StoredObject object = {.version = to_unsigned(find->number(1)), .bytes = find->bytes(2)};
+  if (found_epoch < epoch) {
+    Run raise(raise_);
+    raise.key(key)->bind_number(3, to_signed(epoch));
+    if (auto raised = raise->step(); !raised) return std::move(raised.error());
+  }
+  return object;
+}
+
+Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                               const ObjectWrite& object) {
+  Run replace(replace_);
+  replace.key(key)->bind_number(3, to_signed(epoch));
+  replace->bind_number(4, to_signed(version));
+  replace->bind_number(5, to_signed(version + 1));
+  if (object.wake_at) replace->bind_number(6, object.wake_at->time_since_epoch().count());
+  replace->bind_bytes(7, object.bytes);
+  if (auto replaced = replace->step(); !replaced) return std::move(replaced.error());
+  if (database_.changed_count() == 1) return {};
+
+  Run mark_of(mark_of_);
+  const auto found = mark_of.key(key)->step();
+  if (!found) return found.error();
+  RowMark mark;
+  if (*found) {
+    mark = {.epoch = to_unsigned(mark_of->number(0)), .version = to_unsigned(mark_of->number(1))};
+  }
+  return not_to_be_replaced(key, mark, {.epoch = epoch, .version = version});
+}
+
+Result<std::vector<DueObject>> SqliteFile::due(Partition partition, WallTime until,
+                                               std::size_t count_max) {
+  constexpr std::size_t limit_max = std::numeric_limits<std::int64_t>::max();
+  Run due(due_);
+  due->bind_number(1, partition);
+  due->bind_number(2, until.time_since_epoch().count());
+  due->bind_number(3, to_signed(std::min(count_max, limit_max)));
+  std::vector<DueObject> objects;
+  for (;;) {
+    const auto row = due->step();
+    if (!row) return row.error();
+    if (!*row) return objects;
+    objects.push_back({.type = due->bytes(0),
+                       .id = due->bytes(1),
+                       .wake_at = WallTime(std::chrono::milliseconds(due->number(2)))});
+  }
+}
+
+}  // namespace corolane::framework::detail

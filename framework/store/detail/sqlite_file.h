@@ -1,0 +1,58 @@
+// The file of an SqliteStore: what lies in it, and what one transaction does to it.
+//
+// It belongs to one process, which holds the lock of SQLite on it, and says whose it is by
+// application_id, "Cor1", and in which format by user_version. The tables are in sqlite_file.cc.
+//
+// Calls block. Not thread-safe: one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/result.h"
+#include "framework/store.h"
+#include "framework/store/detail/sqlite.h"
+
+namespace corolane::framework::detail {
+
+class SqliteFile {
+ public:
+  // Makes the file where there is none. Errors say what to do, but not which file; see
+  // SqliteStore::open().
+  static Result<std::unique_ptr<SqliteFile>> open(const std::string& path);
+  SqliteFile(const SqliteFile&) = delete;
+  SqliteFile& operator=(const SqliteFile&) = delete;
+
+  // What stands between begin() and commit() is done as a whole and survives a loss of power once
+  // commit() has returned, or is not done at all. After a failure of any call that is not aborted,
+  // roll_back() has to follow.
+  Result<void> begin();
+  // An error says maybe_executed.
+  Result<void> commit();
+  void roll_back();
+
+  // As the calls of Store, in a transaction. An `aborted` has changed nothing.
+  Result<std::uint64_t> next_epoch();
+  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch);
+  Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                     const ObjectWrite& object);
+  Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max);
+
+ private:
+  SqliteFile() = default;
+
+  Result<void> prepare(const std::string& path);
+  Result<bool> is_ours();
+  Result<void> make_tables();
+  Result<void> prepare_statements();
+
+  SqliteDatabase database_;
+  SqliteStatement begin_, commit_, settle_;
+  SqliteStatement draw_, find_, mark_of_, add_, raise_, replace_, due_;
+  bool is_unsettled_ = false;  // A commit has failed, and none was good since.
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,60 @@
+#include "framework/store/memory_store.h"
+
+#include "framework/store/detail/refusals.h"
+
+namespace corolane::framework {
+
+Result<std::uint64_t> MemoryStore::next_epoch(Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may.error();
+  const std::scoped_lock lock(mutex_);
+  return ++last_epoch_;
+}
+
+Result<StoredObject> MemoryStore::seal(const ObjectKey& key, std::uint64_t epoch,
+                                       Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may.error();
+  const std::scoped_lock lock(mutex_);
+  Row& row = rows_[{std::string(key.type), std::string(key.id)}];
+  if (row.epoch > epoch) return detail::sealed_by_later_owner(key, row.epoch, epoch);
+  row.epoch = epoch;
+  return row.object;
+}
+
+Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                                const ObjectWrite& object, Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may.error();
+  const detail::RowMark expected = {.epoch = epoch, .version = version};
+  const std::scoped_lock lock(mutex_);
+  const auto place = rows_.find({std::string(key.type), std::string(key.id)});
+  if (place == rows_.end()) return detail::not_to_be_replaced(key, {}, expected);
+  Row& row = place->second;
+  const detail::RowMark found = {.epoch = row.epoch, .version = row.object.version};
+  if (found != expected) return detail::not_to_be_replaced(key, found, expected);
+  row.object.bytes = object.bytes;
+  ++row.object.version;
+  set_wake_at(place->first, row, object.wake_at);
+  return {};
+}
+
+Result<std::vector<DueObject>> MemoryStore::due(Partition partition, WallTime until,
+                                                std::size_t count_max, Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may.error();
+  const std::scoped_lock lock(mutex_);
+  std::vector<DueObject> found;
+  for (auto place = waking_.lower_bound({partition, WallTime::min(), {}}); place != waking_.end();
+       ++place) {
+    const auto& [its_partition, wake_at, key] = *place;
+    if (found.size() >= count_max || its_partition != partition || wake_at > until) break;
+    found.push_back({.type = key.first, .id = key.second, .wake_at = wake_at});
+  }
+  return found;
+}
+
+void MemoryStore::set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at) {
+  const Partition partition = partition_of(key.first, key.second);
+  if (row.wake_at) waking_.erase({partition, *row.wake_at, key});
+  if (wake_at) waking_.insert({partition, *wake_at, key});
+  row.wake_at = wake_at;
+}
+
+}  // namespace corolane::framework

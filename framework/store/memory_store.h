@@ -1,0 +1,47 @@
+// Objects that are kept in this process: for tests, and for games that forget all at the end.
+//
+// Any number of shards may share one, and in a test any number of nodes: it may be called from any
+// scheduler, and never waits.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "framework/store.h"
+
+namespace corolane::framework {
+
+class MemoryStore : public Store {
+ public:
+  Result<std::uint64_t> next_epoch(Deadline deadline) override;
+  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
+  Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                     const ObjectWrite& object, Deadline deadline) override;
+  Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,
+                                     Deadline deadline) override;
+  bool is_shared() const override { return false; }
+  std::string name() const override { return "memory"; }
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // Type and id.
+  struct Row {
+    std::uint64_t epoch = 0;
+    StoredObject object;
+    std::optional<WallTime> wake_at;
+  };
+
+  // The lock is held.
+  void set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at);
+
+  std::mutex mutex_;
+  std::uint64_t last_epoch_ = 0;
+  std::map<Key, Row> rows_;
+  // Those that want to be called; the pairs are keys.
+  std::set<std::tuple<Partition, WallTime, Key>> waking_;
+};
+
+}  // namespace corolane::framework

@@ -1,0 +1,232 @@
+#include "framework/store/redis_store.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "framework/store/detail/redis_client.h"
+#include "framework/store/detail/refusals.h"
+#include "net/crypto.h"
+
+namespace corolane::framework {
+namespace {
+
+using detail::RedisClient;
+using detail::RedisReply;
+using Kind = RedisReply::Kind;
+
+// What the server runs in one step, known to it by its SHA-1 once it has seen it.
+class Script {
+ public:
+  explicit Script(std::string_view text) : text_(text) {
+    for (const std::byte byte : net::sha1(text)) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      hash_ += digits[std::to_integer<std::size_t>(byte >> 4)];
+      hash_ += digits[std::to_integer<std::size_t>(byte & std::byte(15))];
+    }
+  }
+  std::string_view text() const { return text_; }
+  std::string_view hash() const { return hash_; }
+
+ private:
+  std::string_view text_;
+  std::string hash_;
+};
+
+// Numbers of Lua are doubles, exact to 2^53 only. So epochs are compared as texts of equal length,
+// and versions are only told apart.
+
+// KEYS: object. ARGV: epoch. Returns what was found before, or the later epoch alone.
+const Script& seal_script() {
+  static const Script script(R"(
+local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'state')
+if found[1] and found[1] > ARGV[1] then return {found[1]} end
+if found[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'epoch', ARGV[1]) end
+return {found[1] or '', found[2] or '0', found[3] or ''}
+)");
+  return script;
+}
+
+// KEYS: object, due. ARGV: epoch, version, version that follows, state, member of due, its time or
+// ''. Returns nothing, or the epoch and version that stand in the way. A server whose memory is
+// full refuses the first change of a script, so that comes before anything is done.
+const Script& write_script() {
+  static const Script script(R"(
+local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
+local version = found[2] or '0'
+if found[1] ~= ARGV[1] or version ~= ARGV[2] then return {found[1] or '0', version} end
+redis.call('HSET', KEYS[1], 'version', ARGV[3], 'state', ARGV[4])
+if ARGV[6] == '' then
+  redis.call('ZREM', KEYS[2], ARGV[5])
+else
+  redis.call('ZADD', KEYS[2], ARGV[6], ARGV[5])
+end
+return {}
+)");
+  return script;
+}
+
+// An error of the server becomes ours.
+Result<RedisReply> checked(const RedisClient& client, Result<RedisReply> reply) {
+  if (!reply || reply->kind != Kind::error) return reply;
+  return detail::redis_error(reply->text).with_context(client.name());
+}
+
+Result<RedisReply> run(RedisClient& client, const Script& script,
+                       std::span<const std::string_view> keys_and_arguments, Deadline deadline) {
+  std::vector<std::string_view> words = {"EVALSHA", script.hash()};
+  words.insert(words.end(), keys_and_arguments.begin(), keys_and_arguments.end());
+  auto reply = client.call(words, deadline);
+  if (reply && reply->kind == Kind::error && reply->text.starts_with("NOSCRIPT")) {
+    // It has not run: the server was started, or told to forget, since it last did.
+    words[0] = "EVAL";
+    words[1] = script.text();
+    reply = client.call(words, deadline);
+  }
+  return checked(client, std::move(reply));
+}
+
+// So that texts compare as the numbers do.
+std::string epoch_text(std::uint64_t epoch) {
+  constexpr std::size_t digit_count = std::numeric_limits<std::uint64_t>::digits10 + 1;
+  const std::string digits = std::to_string(epoch);
+  return std::string(digit_count - digits.size(), '0') + digits;
+}
+
+template <typename T>
+std::optional<T> number_of(const RedisReply& reply) {
+  T number = 0;
+  const char* const end = reply.text.data() + reply.text.size();
+  const auto read = std::from_chars(reply.text.data(), end, number);
+  if (reply.kind != Kind::text || read.ec != std::errc() || read.ptr != end) return {};
+  return number;
+}
+
+// Times that a double can hold; beyond that, 285,000 years from now, they are all alike.
+std::string time_text(WallTime time) {
+  constexpr std::int64_t exact_max = std::int64_t{1} << 53;
+  const std::int64_t count = time.time_since_epoch().count();
+  return std::to_string(std::clamp(count, -exact_max, exact_max));
+}
+
+Error not_ours(const RedisClient& client, std::string_view key) {
+  return Error(Code::data_loss, client.name() + ": " + quote(key) +
+                                    " holds what is not ours; take another key prefix");
+}
+
+// Of calls that only read.
+Error without_doubt(const Error& error) {
+  return Error(error.code(), error.message()).with_retry_after(error.retry_after());
+}
+
+}  // namespace
+
+// The two keys of an object, and its name in the second.
+struct RedisStore::Keys {
+  std::string object;
+  std::string due;
+  std::string member;
+};
+
+RedisStore::RedisStore(net::Network& network, Options options)
+    : key_prefix_(options.key_prefix),
+      client_(std::make_unique<RedisClient>(network, std::move(options))) {}
+
+RedisStore::~RedisStore() = default;
+
+std::string RedisStore::name() const { return client_->name(); }
+
+std::string RedisStore::partition_key(Partition partition, std::string_view rest) const {
+  return key_prefix_ + '{' + std::to_string(partition) + '}' + std::string(rest);
+}
+
+Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
+  // It ends with the first colon.
+  if (key.type.contains(':')) {
+    return Error(Code::invalid_argument, "the type " + quote(key.type) + " has a colon");
+  }
+  const Partition partition = partition_of(key.type, key.id);
+  std::string member = std::string(key.type) + ':' + std::string(key.id);
+  return Keys{.object = partition_key(partition, ":object:" + member),
+              .due = partition_key(partition, ":due"),
+              .member = std::move(member)};
+}
+
+Result<std::uint64_t> RedisStore::next_epoch(Deadline deadline) {
+  const std::string key = key_prefix_ + "epoch";
+  const std::array<std::string_view, 2> words = {"INCR", key};
+  auto reply = checked(*client_, client_->call(words, deadline));
+  if (!reply) return std::move(reply.error());
+  if (reply->kind != Kind::number || reply->number <= 0) return not_ours(*client_, key);
+  return static_cast<std::uint64_t>(reply->number);
+}
+
+Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
+                                      Deadline deadline) {
+  const auto keys = keys_of(key);
+  if (!keys) return keys.error();
+  const std::string epoch_now = epoch_text(epoch);
+  const std::array<std::string_view, 3> words = {"1", keys->object, epoch_now};
+  auto reply = run(*client_, seal_script(), words, deadline);
+  if (!reply) return std::move(reply.error());
+  if (reply->items.size() == 1) {
+    const auto found = number_of<std::uint64_t>(reply->items[0]);
+    if (!found) return not_ours(*client_, keys->object);
+    return detail::sealed_by_later_owner(key, *found, epoch);
+  }
+  if (reply->items.size() != 3) return not_ours(*client_, keys->object);
+  const auto version = number_of<std::uint64_t>(reply->items[1]);
+  if (!version) return not_ours(*client_, keys->object);
+  return StoredObject{.version = *version, .bytes = std::move(reply->items[2].text)};
+}
+
+Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                               const ObjectWrite& object, Deadline deadline) {
+  const auto keys = keys_of(key);
+  if (!keys) return keys.error();
+  const std::string epoch_now = epoch_text(epoch);
+  const std::string before = std::to_string(version);
+  const std::string after = std::to_string(version + 1);
+  const std::string wake_at = object.wake_at ? time_text(*object.wake_at) : "";
+  const std::array<std::string_view, 9> words = {
+      "2", keys->object, keys->due, epoch_now, before, after, object.bytes, keys->member, wake_at};
+  const auto reply = run(*client_, write_script(), words, deadline);
+  if (!reply) return reply.error();
+  if (reply->kind == Kind::list && reply->items.empty()) return {};
+  if (reply->items.size() != 2) return not_ours(*client_, keys->object);
+  const auto found_epoch = number_of<std::uint64_t>(reply->items[0]);
+  const auto found_version = number_of<std::uint64_t>(reply->items[1]);
+  if (!found_epoch || !found_version) return not_ours(*client_, keys->object);
+  return detail::not_to_be_replaced(key, {.epoch = *found_epoch, .version = *found_version},
+                                    {.epoch = epoch, .version = version});
+}
+
+Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime until,
+                                               std::size_t count_max, Deadline deadline) {
+  constexpr std::size_t limit_max = std::numeric_limits<std::int64_t>::max();
+  const std::string key = partition_key(partition, ":due");
+  const std::string last = time_text(until);
+  const std::string limit = std::to_string(std::min(count_max, limit_max));
+  const std::array<std::string_view, 8> words = {"ZRANGEBYSCORE", key,     "-inf", last,
+                                                 "WITHSCORES",    "LIMIT", "0",    limit};
+  auto reply = checked(*client_, client_->call(words, deadline));
+  if (!reply) return without_doubt(reply.error());
+
+  std::vector<DueObject> objects;
+  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(*client_, key);
+  for (std::size_t at = 0; at < reply->items.size(); at += 2) {
+    const std::string& member = reply->items[at].text;
+    const auto colon = member.find(':');
+    const auto wake_at = number_of<std::int64_t>(reply->items[at + 1]);
+    if (colon == member.npos || !wake_at) return not_ours(*client_, key);
+    objects.push_back({.type = member.substr(0, colon),
+                       .id = member.substr(colon + 1),
+                       .wake_at = WallTime(std::chrono::milliseconds(*wake_at))});
+  }
+  return objects;
+}
+
+}  // namespace corolane::framework

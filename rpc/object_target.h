@@ -1,0 +1,39 @@
+// What a call of an object says of it, on its way to wherever the object lives
+// (framework/object.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace corolane::rpc {
+
+// Names a call for good, so that one that is made again takes effect once: `caller` is whoever
+// makes calls one after the other, such as a player or a match, `sequence` counts them from 1.
+struct RequestId {
+  std::string_view caller = {};  // Empty: none.
+  std::uint64_t sequence = 0;
+
+  explicit operator bool() const { return !caller.empty(); }
+  bool operator==(const RequestId&) const = default;
+};
+
+// A call that waits for this one.
+struct ObjectCall {
+  std::string_view method;  // "package.Counter/Add".
+  std::string_view id;
+};
+
+// Refers to what it names: valid during the call.
+struct ObjectTarget {
+  std::string_view id;
+  // Of the node that is to serve it, and of its ownership of the object's partition, as the caller
+  // knows them; 0: it does not, and the call may be sent on.
+  std::uint64_t node_epoch = 0;
+  std::uint64_t partition_epoch = 0;
+  RequestId request_id = {};
+  // The outermost first.
+  std::span<const ObjectCall> chain = {};
+};
+
+}  // namespace corolane::rpc

@@ -1,0 +1,16 @@
+// Ratings by Elo, The Rating of Chessplayers (1978), 1.4.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "services/chess/rules/piece.h"
+
+namespace corolane::services::chess {
+
+// What white gets by a game between players of these ratings, and black loses; without a winner it
+// was a draw.
+std::int32_t rating_change(std::int32_t white, std::int32_t black,
+                           std::optional<rules::Color> winner);
+
+}  // namespace corolane::services::chess

@@ -1,0 +1,289 @@
+#include "services/chess/game.h"
+
+#include <chrono>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "services/chess/elo.h"
+
+namespace corolane::services::chess {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Between attempts to reach a player who is away.
+constexpr Duration settle_interval = 1s;
+// And for a game whose node is gone.
+constexpr std::chrono::milliseconds settle_again_after = 1min;
+constexpr const char* settle_reminder = "settle";
+
+Result<rules::Color> color_of(Seat seat) {
+  switch (seat) {
+    case WHITE:
+      return rules::Color::white;
+    case BLACK:
+      return rules::Color::black;
+    default:
+      return Error(Code::invalid_argument, "seat: WHITE or BLACK");
+  }
+}
+
+}  // namespace
+
+Result<void> Game::on_activate() {
+  auto room = Room::restore(id(), config_, std::as_const(*this).state());
+  if (!room) return room.error();
+  room_ = *std::move(room);
+  if (has_unsettled_end()) settle_soon();
+  set_flag();
+  return {};
+}
+
+Result<void> Game::on_reminder(const framework::Reminder&) {
+  settle_soon();
+  return {};
+}
+
+// So that the time until now is charged.
+void Game::on_deactivate() {
+  if (room_.both_seated() && !room_.is_over()) room_.store(state());
+}
+
+Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context&) {
+  const auto color = color_of(request.seat());
+  if (!color) return color.error();
+  if (auto on_time = end_on_time(); !on_time) return on_time.error();
+  reopen_if_long_over();
+  const Token token = new_token();
+  if (auto seated = room_.take_seat(*color, token); !seated) return seated.error();
+  changed();
+  state().mutable_seats(std::to_underlying(*color))->set_player(request.player());
+
+  JoinReply reply;
+  reply.set_token(token);
+  *reply.mutable_state() = room_.state();
+  return reply;
+}
+
+Result<MoveReply> Game::move(const MoveRequest& request, rpc::Context&) {
+  if (auto open = check_is_open(); !open) return open.error();
+  if (auto on_time = end_on_time(); !on_time) return on_time.error();
+  if (auto moved = room_.move(request.token(), request.san()); !moved) return moved.error();
+  changed();
+
+  MoveReply reply;
+  *reply.mutable_state() = room_.state();
+  reply.set_ply(reply.state().plies());
+  return reply;
+}
+
+Result<WaitMoveReply> Game::wait_move(const WaitMoveRequest& request, rpc::Context& context) const {
+  for (;;) {
+    if (auto open = check_is_open(); !open) return open.error();
+    if (auto on_time = wait_until_on_time(context.deadline()); !on_time) return on_time.error();
+    auto move = room_.move_of(request.ply());
+    if (!move) return move.error();
+    if (*move != nullptr) {
+      WaitMoveReply reply;
+      reply.set_san((*move)->san);
+      reply.set_uci((*move)->uci);
+      return reply;
+    }
+    if (auto waited = wait_for_change(context.deadline()); !waited) return waited.error();
+  }
+}
+
+Result<google::protobuf::Empty> Game::wait_opponent(const google::protobuf::Empty&,
+                                                    rpc::Context& context) const {
+  for (;;) {
+    if (auto open = check_is_open(); !open) return open.error();
+    if (auto on_time = wait_until_on_time(context.deadline()); !on_time) return on_time.error();
+    if (room_.is_over()) {
+      return Error(Code::failed_precondition, "the game is over: " + room_.state().outcome());
+    }
+    if (room_.both_seated()) return google::protobuf::Empty();
+    if (auto waited = wait_for_change(context.deadline()); !waited) return waited.error();
+  }
+}
+
+Result<ResignReply> Game::resign(const ResignRequest& request, rpc::Context&) {
+  return act<ResignReply>(request, &Room::resign);
+}
+
+Result<OfferDrawReply> Game::offer_draw(const OfferDrawRequest& request, rpc::Context&) {
+  return act<OfferDrawReply>(request, &Room::offer_draw);
+}
+
+Result<ClaimDrawReply> Game::claim_draw(const ClaimDrawRequest& request, rpc::Context&) {
+  return act<ClaimDrawReply>(request, &Room::claim_draw);
+}
+
+Result<LookReply> Game::look(const LookRequest&, rpc::Context& context) const {
+  if (auto open = check_is_open(); !open) return open.error();
+  if (auto on_time = wait_until_on_time(context.deadline()); !on_time) return on_time.error();
+  if (has_unsettled_end() && !is_settling_) settle_soon();
+  LookReply reply;
+  *reply.mutable_state() = room_.state();
+  return reply;
+}
+
+template <typename Reply, typename Request>
+Result<Reply> Game::act(const Request& request, Result<void> (Room::*action)(Token)) {
+  if (auto open = check_is_open(); !open) return open.error();
+  if (auto on_time = end_on_time(); !on_time) return on_time.error();
+  if (auto done = (room_.*action)(request.token()); !done) return done.error();
+  changed();
+
+  Reply reply;
+  *reply.mutable_state() = room_.state();
+  return reply;
+}
+
+Result<void> Game::check_is_open() const {
+  if (room_.is_open()) return {};
+  return Error(Code::not_found, "no game \"" + id() + "\" is open");
+}
+
+Result<void> Game::end_on_time() {
+  if (!room_.next_deadline().has_passed()) return {};
+  room_.on_time();
+  changed();
+  return save();
+}
+
+Result<void> Game::wait_until_on_time(Deadline deadline) const {
+  while (room_.next_deadline().has_passed()) {
+    settle_soon();
+    if (auto waited = wait_for(changed_, deadline); !waited) return waited;
+  }
+  return {};
+}
+
+Result<void> Game::wait_for_change(Deadline deadline) const {
+  auto waited = wait_for(changed_, earlier(deadline, room_.next_deadline()));
+  const bool is_late = !waited && waited.error().code() == Code::deadline_exceeded;
+  if (is_late && !deadline.has_passed()) return {};
+  return waited;
+}
+
+void Game::changed() {
+  room_.store(state());
+  if (room_.is_over() && state().ended_at_ms() == 0) {
+    state().set_ended_at_ms(wall_clock().now().time_since_epoch().count());
+    if (has_unsettled_end()) {
+      settle_soon();
+      // Also when this node has no time for it any more, or a player is away for long.
+      static_cast<void>(reminders().every(settle_reminder, wall_clock().now() + settle_again_after,
+                                          settle_again_after));
+    }
+  }
+  publish(room_.state());
+  set_flag();
+  changed_.pulse();
+}
+
+void Game::set_flag() {
+  timers().cancel(flag_);
+  const Deadline next = room_.next_deadline();
+  if (next.is_never()) return;
+  auto set = timers().after(next.remaining(), [this] { static_cast<void>(end_on_time()); },
+                            {.name = "flag"});
+  if (set) flag_ = *set;
+}
+
+// A name is free again when its last game has been over for a while.
+void Game::reopen_if_long_over() {
+  const auto kept = wall_clock().now().time_since_epoch() -
+                    std::chrono::milliseconds(std::as_const(*this).state().ended_at_ms());
+  if (!room_.is_over() || has_unsettled_end() || kept < config_.finished_kept) return;
+  state().Clear();
+  room_ = Room(id(), config_);
+}
+
+bool Game::has_unsettled_end() const {
+  if (!room_.is_over() || state().transfer().is_done()) return false;
+  const std::string& white = state().seats(0).player();
+  const std::string& black = state().seats(1).player();
+  return !white.empty() && !black.empty() && white != black;
+}
+
+void Game::settle_soon() const { static_cast<void>(GameClient(router(), id()).settle({})); }
+
+Result<void> Game::settle(const google::protobuf::Empty&, rpc::Context& context) {
+  if (auto on_time = end_on_time(); !on_time) return on_time;
+  if (!has_unsettled_end() || is_settling_) return {};
+  is_settling_ = true;
+  auto settled = change_ratings(context.deadline());
+  is_settling_ = false;
+  return settled;
+}
+
+// A saga: what both get is decided and stored, then each is told until it has it. Where it ends
+// before that it begins again when the game is next alive, for which a reminder sees.
+Result<void> Game::change_ratings(Deadline deadline) {
+  if (!std::as_const(*this).state().has_transfer()) {
+    std::int32_t to_white = 0;
+    auto ended = without_turn(deadline, [&] { return end_for_players(to_white); });
+    if (!ended) return ended;
+    state().mutable_transfer()->set_to_white(to_white);
+  }
+  if (auto saved = save(); !saved) return saved;
+  const std::int32_t to_white = std::as_const(*this).state().transfer().to_white();
+  if (auto told = without_turn(deadline, [&] { return tell_players(to_white); }); !told)
+    return told;
+  state().mutable_transfer()->set_is_done(true);
+  reminders().cancel(settle_reminder);
+  return {};
+}
+
+Result<void> Game::end_for_players(std::int32_t& to_white) const {
+  EndGameRequest request;
+  *request.mutable_game() = ended_game();
+  const auto white = PlayerClient(router(), state().seats(0).player()).end_game(request);
+  if (!white) return white.error();
+  const auto black = PlayerClient(router(), state().seats(1).player()).end_game(request);
+  if (!black) return black.error();
+  to_white = rating_change(white->rating(), black->rating(), room_.winner());
+  return {};
+}
+
+Result<void> Game::tell_players(std::int32_t to_white) const {
+  for (const rules::Color color : rules::colors) {
+    const bool is_white = color == rules::Color::white;
+    ScoreRequest request;
+    *request.mutable_game() = ended_game();
+    request.set_rating_change(is_white ? to_white : -to_white);
+    request.set_result(!room_.winner()            ? ScoreRequest::DRAW
+                       : *room_.winner() == color ? ScoreRequest::WIN
+                                                  : ScoreRequest::LOSS);
+    const std::string& player = state().seats(std::to_underlying(color)).player();
+    if (auto told = PlayerClient(router(), player).score(request); !told) return told.error();
+  }
+  return {};
+}
+
+EndedGame Game::ended_game() const {
+  EndedGame game;
+  game.set_name(id());
+  game.set_ended_at_ms(state().ended_at_ms());
+  return game;
+}
+
+// Others may look at the game while it waits for somebody else, who may be away for a while.
+template <typename F>
+Result<void> Game::without_turn(Deadline deadline, F work) const {
+  coroutine::Event ended{"players of a game that has ended"};
+  auto calls = coroutine::spawn("settle", [&]() -> Result<void> {
+    for (Result<void> done = work(); !done; done = work()) {
+      if (auto slept = coroutine::sleep_for(settle_interval); !slept) return slept;
+    }
+    ended.set();
+    return {};
+  });
+  if (!calls.is_done()) {
+    if (auto waited = wait_for(ended, deadline); !waited) return waited;
+  }
+  return calls.join();
+}
+
+}  // namespace corolane::services::chess

@@ -1,0 +1,80 @@
+#include "services/chess/lobby.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "services/chess/token.h"
+
+namespace corolane::services::chess {
+namespace {
+
+using namespace std::chrono_literals;
+
+// By how much ratings may differ at first, and by how much more after each second of waiting.
+constexpr std::int32_t distance_at_first = 100;
+constexpr std::int32_t distance_per_second = 50;
+// How often who waits looks whether somebody has become near enough.
+constexpr Duration look_interval = 1s;
+
+std::int32_t distance_max(TimePoint since) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now() - since).count();
+  return distance_at_first + distance_per_second * static_cast<std::int32_t>(seconds);
+}
+
+}  // namespace
+
+// Nothing here waits but wait_until_met(): what two seekers are told cannot come apart.
+Result<MeetReply> Lobby::meet(const MeetRequest& request, rpc::Context& context) {
+  Seeker seeker{.player = request.player(), .rating = request.rating()};
+  if (Seeker* const other = best_for(seeker)) {
+    // Who came first has the first move.
+    introduce(*other, seeker);
+    return *std::move(seeker.met);
+  }
+  const auto place = waiting_.insert(waiting_.end(), &seeker);
+  const auto waited = wait_until_met(seeker, context.deadline());
+  waiting_.erase(place);
+  if (!waited) return waited.error();
+  return *std::move(seeker.met);
+}
+
+Result<void> Lobby::wait_until_met(Seeker& seeker, Deadline deadline) {
+  while (!seeker.met) {
+    auto waited = wait_for(seeker.changed, earlier(deadline, Deadline::after(look_interval)));
+    const bool is_time_to_look = !waited && waited.error().code() == Code::deadline_exceeded;
+    if (!waited && !is_time_to_look) return waited;
+    if (seeker.met) break;
+    if (deadline.has_passed()) return waited;
+    if (Seeker* const other = best_for(seeker)) introduce(*other, seeker);
+  }
+  return {};
+}
+
+Lobby::Seeker* Lobby::best_for(const Seeker& seeker) const {
+  Seeker* best = nullptr;
+  std::int32_t best_distance = 0;
+  for (Seeker* const other : waiting_) {
+    if (other->met || other->player == seeker.player) continue;
+    const std::int32_t distance = std::abs(other->rating - seeker.rating);
+    if (distance > std::max(distance_max(other->since), distance_max(seeker.since))) continue;
+    if (best != nullptr && distance >= best_distance) continue;
+    best = other;
+    best_distance = distance;
+  }
+  return best;
+}
+
+void Lobby::introduce(Seeker& white, Seeker& black) const {
+  // The seats of a game are anybody's who knows its name.
+  const std::string game = "lobby " + id() + " " + std::to_string(new_token());
+  for (Seeker* const each : {&white, &black}) {
+    MeetReply& reply = each->met.emplace();
+    reply.set_game(game);
+    reply.set_seat(each == &white ? WHITE : BLACK);
+    reply.set_opponent((each == &white ? black : white).player);
+    each->changed.set();
+  }
+}
+
+}  // namespace corolane::services::chess

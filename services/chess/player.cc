@@ -1,0 +1,64 @@
+#include "services/chess/player.h"
+
+#include <string>
+
+namespace corolane::services::chess {
+
+Result<void> Player::on_activate() {
+  for (const EndedGame& game : std::as_const(*this).state().unscored_games()) {
+    static_cast<void>(GameClient(router(), game.name()).settle({}));
+  }
+  return {};
+}
+
+Result<LookAtPlayerReply> Player::look(const LookAtPlayerRequest&, rpc::Context&) const {
+  LookAtPlayerReply reply;
+  reply.set_rating(first_rating + state().rating_change());
+  reply.set_wins(state().wins());
+  reply.set_draws(state().draws());
+  reply.set_losses(state().losses());
+  return reply;
+}
+
+Result<LookAtPlayerReply> Player::end_game(const EndGameRequest& request, rpc::Context& context) {
+  if (find_unscored(request.game()) < 0) {
+    if (state().unscored_games_size() >= unscored_count_max) {
+      return Error(Code::resource_exhausted,
+                   "player \"" + id() + "\" has too many games that have not scored");
+    }
+    *state().add_unscored_games() = request.game();
+  }
+  return look({}, context);
+}
+
+Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::Context&) {
+  const int place = find_unscored(request.game());
+  if (place < 0) return google::protobuf::Empty();
+  switch (request.result()) {
+    case ScoreRequest::WIN:
+      state().set_wins(state().wins() + 1);
+      break;
+    case ScoreRequest::DRAW:
+      state().set_draws(state().draws() + 1);
+      break;
+    case ScoreRequest::LOSS:
+      state().set_losses(state().losses() + 1);
+      break;
+    default:
+      return Error(Code::invalid_argument, "result: WIN, DRAW or LOSS");
+  }
+  state().set_rating_change(state().rating_change() + request.rating_change());
+  state().mutable_unscored_games()->DeleteSubrange(place, 1);
+  return google::protobuf::Empty();
+}
+
+int Player::find_unscored(const EndedGame& game) const {
+  const auto& unscored = state().unscored_games();
+  for (int place = 0; place < unscored.size(); ++place) {
+    const EndedGame& other = unscored.Get(place);
+    if (other.name() == game.name() && other.ended_at_ms() == game.ended_at_ms()) return place;
+  }
+  return -1;
+}
+
+}  // namespace corolane::services::chess

@@ -1,0 +1,166 @@
+#include "coroutine/sub_task.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/event.h"
+#include "coroutine/task.h"
+#include "coroutine/task_local.h"
+#include "test/support/matchers.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+
+constinit TaskLocal<int> own;
+constinit TaskLocal<std::string, Inheritance::copy> inherited;
+
+TEST(SubTaskTest, IsCancelledAtItsDeadlineAndItsTaskIsNot) {
+  const TimePoint start = now();
+  {
+    const SubTask part(Deadline::after(50ms));
+    EXPECT_TRUE(sleep_for(20ms));
+    EXPECT_FALSE(part.is_cancelled());
+    EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+    EXPECT_EQ(now() - start, 50ms);
+    EXPECT_TRUE(part.is_cancelled());
+    EXPECT_TRUE(is_cancelled());
+    EXPECT_THAT(yield(), fails_with(Code::cancelled));
+    EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+  }
+  EXPECT_FALSE(is_cancelled());
+  EXPECT_TRUE(yield());
+  EXPECT_TRUE(sleep_for(1s));
+}
+
+TEST(SubTaskTest, OneThatEndsInTimeLeavesNothingBehind) {
+  {
+    const SubTask part(Deadline::after(50ms));
+    EXPECT_TRUE(sleep_for(49ms));
+  }
+  EXPECT_TRUE(sleep_for(1h));
+}
+
+TEST(SubTaskTest, ADeadlineThatHasPassedCancelsAtOnce) {
+  const SubTask part(Deadline::passed());
+  EXPECT_TRUE(part.is_cancelled());
+  EXPECT_THAT(sleep_for(1ns), fails_with(Code::cancelled));
+}
+
+TEST(SubTaskTest, AnotherTaskCancelsIt) {
+  Event never("never");
+  std::optional<SubTask> part(std::in_place);
+  auto other = spawn("other", [&] {
+    part->cancel();
+    part->cancel();
+  });
+  EXPECT_THAT(never.wait(Deadline::never()), fails_with(Code::cancelled));
+  part.reset();
+  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(yield());
+}
+
+TEST(SubTaskTest, TheOuterOneCancelsTheInnerOneToo) {
+  const SubTask outer(Deadline::after(10ms));
+  {
+    const SubTask inner(Deadline::after(20ms));
+    EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+    EXPECT_TRUE(outer.is_cancelled());
+    EXPECT_FALSE(inner.is_cancelled());
+  }
+  EXPECT_THAT(yield(), fails_with(Code::cancelled));
+}
+
+TEST(SubTaskTest, TheInnerOneEndsAlone) {
+  const SubTask outer(Deadline::after(20ms));
+  {
+    const SubTask inner(Deadline::after(10ms));
+    EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+  }
+  EXPECT_TRUE(sleep_for(5ms));
+  EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+}
+
+TEST(SubTaskTest, ACancelledTaskStaysCancelled) {
+  auto task = spawn("task", [] {
+    {
+      SubTask part;
+      EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+      EXPECT_FALSE(part.is_cancelled());
+      part.cancel();
+    }
+    EXPECT_TRUE(is_cancelled());
+    EXPECT_THAT(yield(), fails_with(Code::cancelled));
+  });
+  EXPECT_TRUE(yield());
+  task.cancel();
+  EXPECT_TRUE(task.join());
+}
+
+TEST(SubTaskTest, ManyNest) {
+  const auto nest = [](const auto& self, int depth) -> void {
+    SubTask part;
+    part.cancel();
+    if (depth > 0) self(self, depth - 1);
+    EXPECT_TRUE(is_cancelled());
+  };
+  nest(nest, 50);
+  EXPECT_FALSE(is_cancelled());
+}
+
+TEST(SubTaskTest, HasValuesOfItsOwn) {
+  own.set(1);
+  inherited.set("outer");
+  {
+    const SubTask part;
+    EXPECT_EQ(own.get(), nullptr);
+    ASSERT_NE(inherited.get(), nullptr);
+    EXPECT_EQ(*inherited.get(), "outer");
+    own.set(2);
+    inherited.set("inner");
+    {
+      const SubTask innermost;
+      EXPECT_EQ(*inherited.get(), "inner");
+    }
+    auto child = spawn("child", [] { EXPECT_EQ(*inherited.get(), "inner"); });
+    EXPECT_TRUE(child.join());
+    EXPECT_EQ(*own.get(), 2);
+  }
+  EXPECT_EQ(*own.get(), 1);
+  EXPECT_EQ(*inherited.get(), "outer");
+}
+
+TEST(SubTaskTest, ATaskWithoutValuesHasNoneAfterwards) {
+  auto task = spawn("task", [] {
+    {
+      const SubTask part;
+      own.set(2);
+    }
+    EXPECT_EQ(own.get(), nullptr);
+    own.set(3);
+    EXPECT_EQ(*own.get(), 3);
+  });
+  EXPECT_TRUE(task.join());
+}
+
+TEST(SubTaskTest, StackIsLeftWhenLittleIsUsed) {
+  auto task = spawn("task",
+                    [] {
+                      EXPECT_TRUE(has_stack_left(StackPool::stack_size_bytes_default));
+                      EXPECT_TRUE(has_stack_left(StackPool::stack_size_bytes_min));
+                      EXPECT_FALSE(has_stack_left(2 * StackPool::stack_size_bytes_default));
+                    },
+                    {.stack_size_bytes = StackPool::stack_size_bytes_default});
+  EXPECT_TRUE(task.join());
+}
+
+}  // namespace
+}  // namespace corolane::coroutine

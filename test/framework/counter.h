@@ -1,0 +1,63 @@
+// The object of counter.proto.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "coroutine/task.h"
+#include "test/framework/counter.corolane.h"
+
+namespace corolane::test {
+
+class Counter : public CounterObject {
+ public:
+  Result<CounterReply> add(const AddRequest& request, rpc::Context&) override {
+    const auto value = state().value();
+    if (auto paused = pause(request.pause_milliseconds()); !paused) return paused.error();
+    state().set_value(value + request.amount());
+    changed_.pulse();
+    if (request.then_fail()) return Error(Code::failed_precondition, "as was asked for");
+    return reply();
+  }
+  Result<CounterReply> add_for_good(const AddRequest& request, rpc::Context& context) override {
+    return add(request, context);
+  }
+  Result<CounterReply> get(const GetRequest& request, rpc::Context&) const override {
+    if (auto paused = pause(request.pause_milliseconds()); !paused) return paused.error();
+    return reply();
+  }
+  Result<CounterReply> wait_until(const WaitUntilRequest& request,
+                                  rpc::Context& context) const override {
+    while (state().value() < request.value()) {
+      if (auto waited = wait_for(changed_, context.deadline()); !waited) return waited.error();
+    }
+    return reply();
+  }
+  Result<CounterReply> add_along(const AddAlongRequest& request, rpc::Context&) override {
+    state().set_value(state().value() + 1);
+    if (request.ids().empty()) return reply();
+    AddAlongRequest rest;
+    rest.mutable_ids()->Assign(request.ids().begin() + 1, request.ids().end());
+    return CounterClient(router(), request.ids(0)).add_along(rest);
+  }
+  Result<void> add_quietly(const AddRequest& request, rpc::Context& context) override {
+    auto added = add(request, context);
+    if (!added) return added.error();
+    return {};
+  }
+
+ private:
+  mutable coroutine::Event changed_{"change of a counter"};
+
+  static Result<void> pause(std::uint32_t milliseconds) {
+    if (milliseconds == 0) return {};
+    return coroutine::sleep_for(std::chrono::milliseconds(milliseconds));
+  }
+  CounterReply reply() const {
+    CounterReply reply;
+    reply.set_value(state().value());
+    return reply;
+  }
+};
+
+}  // namespace corolane::test

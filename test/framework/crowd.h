@@ -1,0 +1,59 @@
+// Tasks on all shards of a node that wait, "spectator" for "a move", until the crowd goes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "coroutine/event.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/node.h"
+
+namespace corolane::test {
+
+class Crowd {
+ public:
+  // So many on each shard, by its number; as many as it has stacks for when it has fewer. Suspends
+  // until all of them wait.
+  Crowd(framework::Node& node, std::vector<std::size_t> counts)
+      : node_(node), counts_(std::move(counts)), ends_(counts_.size()) {
+    waiting_ = coroutine::spawn("crowd", [this] {
+      return node_.on_each_shard([this](framework::Shard& shard) { return wait_on(shard); });
+    });
+    while (ready_count_ < counts_.size()) EXPECT_TRUE(coroutine::yield());
+  }
+  ~Crowd() {
+    EXPECT_TRUE(node_.on_each_shard([this](framework::Shard& shard) -> Result<void> {
+      ends_[shard.index()]->set();
+      return {};
+    }));
+    EXPECT_TRUE(waiting_.join());
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+ private:
+  Result<void> wait_on(framework::Shard& shard) {
+    coroutine::Event end("a move");
+    ends_[shard.index()] = &end;
+    coroutine::TaskGroup tasks;
+    const auto wait = [&end] { return end.wait(Deadline::never()); };
+    while (tasks.size() < counts_[shard.index()] && tasks.spawn("spectator", wait)) {
+    }
+    if (auto begun = coroutine::yield(); !begun) return begun;
+    ++ready_count_;
+    return tasks.join();
+  }
+
+  framework::Node& node_;
+  const std::vector<std::size_t> counts_;
+  std::vector<coroutine::Event*> ends_;  // Each is its shard's.
+  std::atomic<std::size_t> ready_count_ = 0;
+  coroutine::Task<void> waiting_;
+};
+
+}  // namespace corolane::test

@@ -1,0 +1,249 @@
+// Objects of several nodes, in one thread and virtual time: they share a directory and a store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "framework/directory/local_directory.h"
+#include "framework/node.h"
+#include "framework/store/memory_store.h"
+#include "test/framework/counter.h"
+#include "test/framework/faulty_directory.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+#include "test/support/matchers.h"
+#include "test/support/temporary_folder.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Counter;
+using test::CounterClient;
+using test::fails_with;
+using test::FaultyDirectory;
+using testing::HasSubstr;
+
+test::AddRequest add_request(std::int64_t amount) {
+  test::AddRequest request;
+  request.set_amount(amount);
+  return request;
+}
+
+class NodeObjectsTest : public testing::Test {
+ protected:
+  struct Member {
+    std::shared_ptr<FaultyDirectory> directory;
+    std::unique_ptr<Node> node;
+
+    CounterClient counter(const std::string& id) const { return {node->router(), id}; }
+    std::size_t active_count() const { return node->shard().host()->statistics().active_count; }
+  };
+
+  Member make(const std::string& name) {
+    Member member{.directory = std::make_shared<FaultyDirectory>(table_), .node = nullptr};
+    NodeConfig config = test::node_config(name);
+    config.cluster.shared_key_file = shared_key_file_;
+    member.node = std::make_unique<Node>(
+        config, network_, Log(LogLevel::error, [](std::string_view) {}),
+        Node::Parts{.store = store_, .directory = member.directory, .clock = now});
+    member.node->host<Counter>();
+    const auto started = member.node->start();
+    EXPECT_TRUE(started) << started;
+    return member;
+  }
+
+  sim::SimulatedNetwork network_;
+  LocalDirectory table_{1'000};
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  std::string shared_key_file_;  // Of the nodes that are made from then on.
+};
+
+TEST_F(NodeObjectsTest, AnObjectIsOneWhereverItIsCalled) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = std::to_string(i);
+    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
+    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+  }
+  EXPECT_NEAR(static_cast<double>(a.active_count()), 50, 20);
+  EXPECT_EQ(a.active_count() + b.active_count(), 100U);
+}
+
+TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
+  const test::TemporaryFolder folder;
+  shared_key_file_ = folder.path() / "shared.key";
+  std::ofstream(shared_key_file_) << "sixteen bytes or more\n";
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
+    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+  }
+}
+
+TEST_F(NodeObjectsTest, ACycleOverNodesIsRefusedAndNamed) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  test::AddAlongRequest request;
+  for (int i = 1; i < 3; ++i) request.add_ids(std::to_string(i));
+  request.add_ids("0");
+  const TimePoint start = now();
+  const auto refused = a.counter("0").add_along(request);
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_THAT(refused.error().message(), HasSubstr("Counter/AddAlong(\"2\") -> "
+                                                   "corolane.test.Counter/AddAlong(\"0\")"));
+  EXPECT_LT(now() - start, 10ms);
+}
+
+TEST_F(NodeObjectsTest, WhoOwnsAnObjectNoLongerSaysSoAtOnce) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const auto client = test::connect(network_, *a.node);
+  const rpc::Method& get = a.node->shard().host()->types()[0]->method(2);
+  ASSERT_STREQ(get.full_name, "corolane.test.Counter/Get");
+  int moved_count = 0;
+  for (int i = 0; i < 100; ++i) {
+    // As those call who have not heard that it is another node's since.
+    const std::string id = std::to_string(i);
+    const rpc::ObjectTarget target{.id = id, .node_epoch = 1, .partition_epoch = 1};
+    const TimePoint start = now();
+    test::CounterReply reply;
+    if (!client->call(get, test::GetRequest(), reply, {.object = &target})) ++moved_count;
+    EXPECT_LT(now() - start, 100ms);
+  }
+  EXPECT_NEAR(moved_count, 50, 20);
+}
+
+TEST_F(NodeObjectsTest, CallsGoOnWhileAThirdNodeTakesItsShare) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  std::map<std::string, std::int64_t> expected;
+  int failed_count = 0;
+  bool is_done = false;
+  auto caller = coroutine::spawn("caller", [&] {
+    for (int i = 0; !is_done; ++i) {
+      const std::string id = std::to_string(i % 500);
+      const auto& from = i % 2 == 0 ? a : b;
+      const auto reply = from.counter(id).add(add_request(1));
+      if (!reply || reply->value() != ++expected[id]) ++failed_count;
+      if (!coroutine::sleep_for(100us)) return;
+    }
+  });
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  is_done = true;
+  EXPECT_TRUE(caller.join());
+  EXPECT_EQ(failed_count, 0);
+  EXPECT_GT(c.active_count(), 50U);
+}
+
+TEST_F(NodeObjectsTest, ClientsOfObjectsDoNotNoticeThatTheyMove) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const auto client = test::connect(network_, *a.node);
+  const rpc::Method& wait_until = a.node->shard().host()->types()[0]->method(3);
+  ASSERT_STREQ(wait_until.full_name, "corolane.test.Counter/WaitUntil");
+  // Who waits in an object is there whenever it goes.
+  std::vector<std::string> failures;
+  coroutine::TaskGroup callers;
+  for (int i = 0; i < 100; ++i) {
+    const auto spawned = callers.spawn("caller", [&, id = std::to_string(i)] {
+      const rpc::ObjectTarget target{.id = id};
+      test::WaitUntilRequest request;
+      request.set_value(1);
+      test::CounterReply reply;
+      const auto waited = client->call(wait_until, request, reply,
+                                       {.deadline = Deadline::after(60s), .object = &target});
+      if (!waited) failures.push_back(waited.error().to_string());
+    });
+    ASSERT_TRUE(spawned);
+  }
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(b.counter(std::to_string(i)).add(add_request(1)));
+  EXPECT_TRUE(callers.join());
+  EXPECT_THAT(failures, testing::IsEmpty());
+}
+
+TEST_F(NodeObjectsTest, ARollingStopLosesNoCall) {
+  auto a = make("a");
+  auto b = make("b");
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  std::map<std::string, std::int64_t> expected;
+  std::vector<std::string> failures;
+  Duration longest{};
+  bool is_done = false;
+  auto caller = coroutine::spawn("caller", [&] {
+    for (int i = 0; !is_done; ++i) {
+      const std::string id = std::to_string(i % 500);
+      const TimePoint start = now();
+      const auto reply = a.counter(id).add(add_request(1));
+      longest = std::max(longest, now() - start);
+      if (!reply) {
+        failures.push_back(reply.error().to_string());
+      } else if (reply->value() != ++expected[id]) {
+        failures.push_back(id + " is " + std::to_string(reply->value()) + ", not " +
+                           std::to_string(expected[id]));
+      }
+      if (!coroutine::sleep_for(100us)) return;
+    }
+  });
+  for (auto* member : {&b, &c}) {
+    EXPECT_TRUE(member->node->stop(Deadline::after(5s)));
+    member->node.reset();
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    *member = make(member == &b ? "b" : "c");
+    ASSERT_TRUE(coroutine::sleep_for(3s));
+  }
+  is_done = true;
+  EXPECT_TRUE(caller.join());
+  EXPECT_THAT(failures, testing::IsEmpty());
+  EXPECT_GT(expected["0"], 10);
+  EXPECT_LT(longest, 50ms);
+}
+
+TEST_F(NodeObjectsTest, WhatACrashedNodeHadStoredGoesOnElsewhere) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(a.counter(std::to_string(i)).add_for_good(add_request(i)));
+  }
+  b.directory->cut();
+  for (int i = 0; i < 100; ++i) {
+    const auto reply = a.counter(std::to_string(i)).get({}, {.deadline = Deadline::after(20s)});
+    ASSERT_TRUE(reply) << reply;
+    EXPECT_EQ(reply->value(), i);
+  }
+  b.directory->mend();
+}
+
+TEST_F(NodeObjectsTest, AStoreOfOneNodeIsNoneOfACluster) {
+  NodeConfig config = test::node_config("a");
+  config.cluster.directory = DirectoryKind::etcd;
+  config.store.kind = StoreKind::sqlite;
+  Node node(config, network_);
+  const auto started = node.start();
+  ASSERT_THAT(started, fails_with(Code::invalid_argument));
+  EXPECT_THAT(started.error().message(), HasSubstr("node.store.kind"));
+}
+
+}  // namespace
+}  // namespace corolane::framework

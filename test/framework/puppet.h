@@ -1,0 +1,51 @@
+// The object of puppet.proto. What it does is in the test's hands.
+#pragma once
+
+#include <functional>
+
+#include "test/framework/puppet.corolane.h"
+
+namespace corolane::test {
+
+class Puppet : public PuppetObject {
+ public:
+  // Of all puppets of a shard; whatever is null succeeds and does nothing.
+  struct Strings {
+    std::function<Result<void>(Puppet& puppet)> on_activate = nullptr;
+    std::function<Result<void>(Puppet& puppet)> run = nullptr;
+    std::function<Result<void>(Puppet& puppet)> run_alone = nullptr;
+    std::function<Result<void>(Puppet& puppet, const framework::Reminder& reminder)> on_reminder =
+        nullptr;
+  };
+
+  explicit Puppet(const Strings& strings) : strings_(strings) {}
+
+  Result<void> on_activate() override {
+    return strings_.on_activate == nullptr ? Result<void>() : strings_.on_activate(*this);
+  }
+  Result<void> on_reminder(const framework::Reminder& reminder) override {
+    return strings_.on_reminder == nullptr ? Result<void>() : strings_.on_reminder(*this, reminder);
+  }
+  Result<RunReply> run(const RunRequest&, rpc::Context&) override {
+    if (strings_.run == nullptr) return RunReply();
+    auto done = strings_.run(*this);
+    if (!done) return done.error();
+    return RunReply();
+  }
+  Result<void> run_alone(const RunRequest&, rpc::Context&) override {
+    return strings_.run_alone == nullptr ? Result<void>() : strings_.run_alone(*this);
+  }
+  Result<PuppetState> look(const RunRequest&, rpc::Context&) const override { return state(); }
+
+  // For the test.
+  using Object::state;
+  using ObjectBase::reminders;
+  using ObjectBase::router;
+  using ObjectBase::timers;
+  using ObjectBase::wait_for;
+
+ private:
+  const Strings& strings_;
+};
+
+}  // namespace corolane::test

@@ -1,0 +1,67 @@
+// One shard that owns all partitions and hosts puppets, over a store that it may share with others.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "framework/detail/object_host.h"
+#include "framework/detail/object_router.h"
+#include "framework/log.h"
+#include "framework/ownership.h"
+#include "framework/store.h"
+#include "framework/wall_clock.h"
+#include "test/framework/puppet.h"
+#include "test/sim/network.h"
+
+namespace corolane::test {
+
+class PuppetStage {
+ public:
+  // `epoch` is that of its ownership; the store and the strings outlive it.
+  PuppetStage(framework::Store& store, const Puppet::Strings& strings, std::uint64_t epoch = 1,
+              const framework::detail::ObjectHost::Options& options = {},
+              const framework::WallClock& clock = {})
+      : router(network_, 0),
+        surroundings_{.store = store, .router = router, .clock = clock},
+        host(surroundings_, log_, options) {
+    own_all(epoch);
+    fence.set(TimePoint::max());
+    host.add(Puppet::object_type(), ownership,
+             [&strings] { return std::make_unique<Puppet>(strings); });
+    router.set_host(host);
+    EXPECT_TRUE(host.start());
+  }
+  ~PuppetStage() { router.stop(); }
+  PuppetStage(const PuppetStage&) = delete;
+  PuppetStage& operator=(const PuppetStage&) = delete;
+
+  PuppetClient puppet(std::string id) { return PuppetClient(router, std::move(id)); }
+  // 0: none of them.
+  void own_all(std::uint64_t epoch) {
+    for (std::size_t i = 0; i < framework::partition_count; ++i) {
+      ownership.set_epoch(static_cast<framework::Partition>(i), epoch);
+    }
+  }
+  framework::detail::ObjectStatistics statistics() const { return host.statistics(); }
+
+ private:
+  sim::SimulatedNetwork network_;
+  framework::Log log_{framework::LogLevel::error};
+
+ public:
+  framework::Fence fence{now};
+  framework::Ownership ownership{fence};
+  framework::detail::ObjectRouter router;
+
+ private:
+  framework::detail::ObjectCell::Surroundings surroundings_;
+
+ public:
+  framework::detail::ObjectHost host;
+};
+
+}  // namespace corolane::test

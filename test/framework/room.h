@@ -1,0 +1,130 @@
+// The objects of room.proto, and the service that brings clients what they publish.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "coroutine/event.h"
+#include "coroutine/task.h"
+#include "test/framework/room.corolane.h"
+
+namespace corolane::test {
+
+class Room : public RoomObject {
+ public:
+  Result<void> on_activate() override {
+    if (id().starts_with("no ")) return Error(Code::not_found, "there is no such room");
+    return {};
+  }
+  Result<RoomPicture> say(const SayRequest& request, rpc::Context&) override {
+    const std::uint32_t times = std::max(request.times(), 1U);
+    for (std::uint32_t i = 0; i < times; ++i) {
+      state().set_said_count(state().said_count() + 1);
+      RoomEvent event;
+      event.set_number(state().said_count());
+      event.set_text(request.text());
+      publish(std::move(event));
+      if (i > 0) continue;
+      if (auto paused = pause(request); !paused) return paused.error();
+    }
+    return picture();
+  }
+  Result<RoomPicture> say_for_good(const SayRequest& request, rpc::Context& context) override {
+    return say(request, context);
+  }
+  Result<RoomPicture> look(const LookRequest&, rpc::Context&) const override { return picture(); }
+
+ private:
+  Result<void> pause(const SayRequest& request) {
+    if (request.pause_milliseconds() == 0) return {};
+    const std::chrono::milliseconds duration(request.pause_milliseconds());
+    if (!request.waits_outside()) return coroutine::sleep_for(duration);
+    coroutine::Event never("something that does not happen");
+    const auto waited = wait_for(never, Deadline::after(duration));
+    return waited.error().code() == Code::deadline_exceeded ? Result<void>() : waited;
+  }
+  RoomPicture picture() const {
+    RoomPicture picture;
+    picture.set_said_count(state().said_count());
+    picture.set_epoch(position().epoch);
+    picture.set_sequence(position().sequence);
+    return picture;
+  }
+};
+
+class Listener : public ListenerObject {
+ public:
+  Result<ListenReply> listen(const ListenRequest& request, rpc::Context&) override {
+    auto following =
+        follow(RoomClient(router(), request.room()).subscribe(),
+               [this, request](const Result<framework::Publication<RoomEvent>>& event) {
+                 hear(event, request);
+               });
+    if (!following) return following.error();
+    rooms_[request.room()] = *std::move(following);
+    return reply();
+  }
+  Result<ListenReply> leave(const ListenRequest& request, rpc::Context&) override {
+    rooms_.erase(request.room());
+    return reply();
+  }
+  Result<ListenReply> heard(const LookRequest&, rpc::Context&) const override { return reply(); }
+
+ private:
+  void hear(const Result<framework::Publication<RoomEvent>>& event, const ListenRequest& request) {
+    if (!event) {
+      failure_ = event.error().to_string();
+    } else if (event->is_gap()) {
+      state().set_gap_count(state().gap_count() + 1);
+    } else {
+      state().add_texts((*event)->text());
+      if ((*event)->text() == request.leaves_at()) rooms_.erase(std::string(request.room()));
+      static_cast<void>(
+          coroutine::sleep_for(std::chrono::milliseconds(request.pause_milliseconds())));
+    }
+  }
+  ListenReply reply() const {
+    ListenReply reply;
+    *reply.mutable_texts() = state().texts();
+    reply.set_gap_count(state().gap_count());
+    reply.set_failure(failure_);
+    return reply;
+  }
+
+  std::map<std::string, framework::Following> rooms_;
+  std::string failure_;
+};
+
+class WatchService : public WatchBase {
+ public:
+  // `router` outlives it.
+  explicit WatchService(framework::Router& router) : router_(router) {}
+
+  Result<void> watch(const WatchRequest& request, rpc::Writer<RoomNews>& out,
+                     rpc::Context& context) override {
+    RoomClient room(router_, request.room());
+    auto events = room.subscribe();
+    for (;;) {
+      const auto event = events.next(context.deadline());
+      if (!event) return event.error();
+      RoomNews news;
+      if (event->is_gap()) {
+        auto picture = room.look({});
+        if (!picture) return picture.error();
+        *news.mutable_picture() = *std::move(picture);
+      } else {
+        *news.mutable_event() = **event;
+      }
+      if (auto written = out.write(news); !written) return written;
+    }
+  }
+
+ private:
+  framework::Router& router_;
+};
+
+}  // namespace corolane::test

@@ -1,0 +1,76 @@
+// How each of them is opened.
+#include "test/framework/store/backends.h"
+
+#include <mutex>
+#include <optional>
+
+#include "coroutine/base/check.h"
+#include "framework/store/memory_store.h"
+#include "framework/store/redis_store.h"
+#include "framework/store/sqlite_store.h"
+#include "test/support/redis_server.h"
+#include "test/support/temporary_folder.h"
+
+namespace corolane::test {
+namespace {
+
+using framework::MemoryStore;
+using framework::RedisStore;
+using framework::SqliteStore;
+using framework::Store;
+
+// What it forgets at its end is all that it has, so it never ends.
+class MemoryBackend : public StoreBackend {
+ public:
+  Result<std::shared_ptr<Store>> open(net::Network&) override { return store_; }
+
+ private:
+  const std::shared_ptr<Store> store_ = std::make_shared<MemoryStore>();
+};
+
+class SqliteBackend : public StoreBackend {
+ public:
+  Result<std::shared_ptr<Store>> open(net::Network&) override {
+    const std::scoped_lock lock(mutex_);
+    if (auto store = open_.lock()) return store;
+    auto opened = SqliteStore::open(folder_.path() / "objects.db");
+    if (!opened) return opened.error();
+    std::shared_ptr<Store> store = std::move(*opened);
+    open_ = store;
+    return store;
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  std::mutex mutex_;
+  std::weak_ptr<Store> open_;  // Guarded by mutex_: all shards have the same one.
+};
+
+class RedisBackend : public StoreBackend {
+ public:
+  // Here, since a server dies with the thread that has started it.
+  RedisBackend() {
+    if (missing().empty()) server_.emplace();
+  }
+
+  std::string missing() const override { return RedisServer::missing(); }
+
+  Result<std::shared_ptr<Store>> open(net::Network& network) override {
+    return std::make_shared<RedisStore>(network,
+                                        RedisStore::Options{.endpoint = server_->endpoint()});
+  }
+
+ private:
+  std::optional<RedisServer> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreBackend> make_store_backend(const std::string& name) {
+  if (name == "memory") return std::make_unique<MemoryBackend>();
+  if (name == "sqlite") return std::make_unique<SqliteBackend>();
+  check(name == "redis", "there is such a store");
+  return std::make_unique<RedisBackend>();
+}
+
+}  // namespace corolane::test

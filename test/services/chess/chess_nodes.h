@@ -1,0 +1,96 @@
+// Nodes that serve chess, in one thread and virtual time, over a store that outlives them.
+//
+//   ChessNodes nodes;
+//   ChessNode node = nodes.start();
+//   node.game("g").join(request);
+//   node.crash();
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "framework/directory/local_directory.h"
+#include "framework/log.h"
+#include "framework/node.h"
+#include "framework/store/memory_store.h"
+#include "services/chess/chess_service.h"
+#include "services/chess/game.h"
+#include "services/chess/lobby.h"
+#include "services/chess/player.h"
+#include "test/framework/faulty_directory.h"
+#include "test/framework/faulty_store.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+
+namespace corolane::services::chess {
+
+struct ChessNode {
+  std::shared_ptr<test::FaultyStore> store;
+  std::shared_ptr<test::FaultyDirectory> directory;  // Null of a node that is alone.
+  std::unique_ptr<framework::Node> node;
+
+  GameClient game(const std::string& name) const { return {node->router(), name}; }
+  PlayerClient player(const std::string& name) const { return {node->router(), name}; }
+  LobbyClient lobby(const std::string& kind) const { return {node->router(), kind}; }
+
+  // Without a word to anybody: what it has not stored is lost.
+  void crash() {
+    store->cut();
+    if (directory != nullptr) directory->cut();
+    node.reset();
+  }
+};
+
+class ChessNodes {
+ public:
+  // Of the nodes that are started from then on.
+  ChessConfig config{.clock = std::chrono::minutes(1),
+                     .seat_time_max = std::chrono::seconds(30),
+                     .finished_kept = std::chrono::seconds(5)};
+
+  // One that is alone. The one before it has stopped or crashed.
+  ChessNode start() { return make("alone", nullptr); }
+  // One of several. Suspends until it is one of them.
+  ChessNode join(const std::string& name) {
+    return make(name, std::make_shared<test::FaultyDirectory>(table_));
+  }
+
+  sim::SimulatedNetwork& network() { return network_; }
+  // What all nodes keep, whatever one of them sees of it.
+  framework::MemoryStore& store() { return store_; }
+
+ private:
+  ChessNode make(const std::string& name, std::shared_ptr<test::FaultyDirectory> directory) {
+    namespace framework = corolane::framework;
+    ChessNode made{.store = std::make_shared<test::FaultyStore>(store_),
+                   .directory = std::move(directory),
+                   .node = nullptr};
+    made.node = std::make_unique<framework::Node>(
+        test::node_config(name), network_,
+        framework::Log(framework::LogLevel::error, [](std::string_view) {}),
+        framework::Node::Parts{.store = made.store,
+                               .directory = made.directory,
+                               .clock = now,
+                               .wall_clock = wall_clock_});
+    made.node->serve(
+        [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
+    made.node->host<Game>([this](framework::Shard&) { return std::make_unique<Game>(config); });
+    made.node->host<Player>();
+    made.node->host<Lobby>();
+    const auto started = made.node->start();
+    EXPECT_TRUE(started) << started;
+    return made;
+  }
+
+  sim::SimulatedNetwork network_;
+  framework::MemoryStore store_;
+  framework::LocalDirectory table_{1'000};
+  // Virtual, as all time.
+  framework::WallClock wall_clock_{
+      framework::WallTime(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29))};
+};
+
+}  // namespace corolane::services::chess

@@ -1,0 +1,73 @@
+// Calls objects from outside of the cluster, by any of its nodes, for one caller who makes one call
+// at a time: typed clients of objects (GameClient) take it for the router of a node.
+//
+// Each call has a request id, so it may be tried again whatever became of it. A node that is gone,
+// stops or says nothing is left for the next one.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "framework/router.h"
+#include "net/network.h"
+#include "rpc/client.h"
+#include "tools/bots/history.h"
+
+namespace corolane::tools::bots {
+
+class RemoteRouter final : public framework::Router {
+ public:
+  struct Options {
+    std::string caller;     // Nobody else has it.
+    std::size_t first = 0;  // The place of the server that it asks first.
+    // For one attempt: who waits for longer asks again.
+    Duration attempt_time_max = std::chrono::milliseconds(500);
+    Duration connect_time_max = std::chrono::milliseconds(500);
+    Duration retry_delay_min = std::chrono::milliseconds(5);  // Doubled each time.
+    Duration retry_delay_max = std::chrono::milliseconds(100);
+    Duration patience = std::chrono::seconds(60);  // For a call without a deadline of its own.
+  };
+
+  // All of them outlive it. Servers: at least one.
+  RemoteRouter(net::Network& network, const std::vector<net::HostPort>& servers, History& history,
+               Options options)
+      : network_(network), servers_(servers), history_(history), options_(std::move(options)) {}
+
+  Result<void> call(const rpc::Method& method, const std::string& id,
+                    const google::protobuf::Message& request, google::protobuf::Message& reply,
+                    const rpc::CallOptions& options) override;
+  // Nobody could say what became of it.
+  Result<void> notify(const rpc::Method& method, const std::string& id,
+                      const google::protobuf::Message& request,
+                      const rpc::CallOptions& options) override;
+
+ private:
+  struct Call {
+    const rpc::Method& method;
+    const std::string& id;
+    const google::protobuf::Message& request;
+    google::protobuf::Message& reply;
+    std::uint64_t sequence;
+    Deadline deadline;
+  };
+
+  Result<void> call_until_final(const Call& call, std::vector<Code>& errors);
+  Result<void> try_call(const Call& call, std::vector<Code>& errors);
+  Result<void> connect(Deadline deadline);
+
+  net::Network& network_;
+  const std::vector<net::HostPort>& servers_;
+  History& history_;
+  const Options options_;
+  std::size_t moved_count_ = 0;  // From server to server.
+  std::uint64_t last_sequence_ = 0;
+  std::unique_ptr<rpc::Client> client_;  // Of the server that it asks now; null: none yet.
+};
+
+}  // namespace corolane::tools::bots

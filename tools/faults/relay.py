@@ -1,0 +1,68 @@
+"""Passes connections on to a server, until it is cut: then nothing comes through any more, and
+nobody is told, as when a network breaks between two machines.
+"""
+
+import socket
+import threading
+
+
+class Relay:
+    def __init__(self, port, server_port):
+        self.port = port
+        self.server_port = server_port
+        self.is_whole = threading.Event()
+        self.is_whole.set()
+        self.listener = None
+
+    def start(self):
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        self.run_beside(self.accept)
+
+    def cut(self):
+        self.is_whole.clear()
+
+    def mend(self):
+        """What was sent meanwhile arrives now."""
+        self.is_whole.set()
+
+    def close(self):
+        self.mend()
+        if self.listener is not None:
+            self.listener.close()
+
+    @staticmethod
+    def run_beside(work, *arguments):
+        threading.Thread(target=work, args=arguments, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.run_beside(self.serve, client)
+
+    def serve(self, client):
+        self.is_whole.wait()
+        try:
+            server = socket.create_connection(("127.0.0.1", self.server_port))
+        except OSError:
+            client.close()
+            return
+        self.run_beside(self.pass_on, server, client)
+        self.pass_on(client, server)
+
+    def pass_on(self, source, target):
+        """Until either end is over; then both are."""
+        try:
+            while data := source.recv(65536):
+                self.is_whole.wait()
+                target.sendall(data)
+        except OSError:
+            pass
+        self.is_whole.wait()
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass

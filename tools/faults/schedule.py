@@ -1,0 +1,81 @@
+"""What is done to a cluster, and when: drawn from a seed, before anything begins."""
+
+import random
+from dataclasses import dataclass
+
+KILL_INTERVAL = 5.0
+STOP_TIME_MIN = 0.5
+STOP_TIME_MAX = 10.0
+# Without faults before the first and after the last one.
+QUIET_AT_FIRST = 2.0
+QUIET_AT_LAST = 1.0
+
+# kill      kill -9; the lease of the dead is revoked, as a supervisor of the node does
+# vanish    kill -9, and nobody tells the cluster: its lease has to run out
+# stop      SIGSTOP, and SIGCONT after `duration`
+# redis     kill -9 of it; started again after `duration`
+# etcd      the same
+# cut       nothing comes through between the node and etcd
+
+
+@dataclass(frozen=True)
+class Fault:
+    at: float  # Seconds from the start of the load.
+    kind: str
+    node: int = -1
+    duration: float = 0.0
+
+    @property
+    def end(self):
+        return self.at + self.duration
+
+
+def draw(seed, seconds, node_count):
+    """Faults by time: a node is killed every five seconds, and one at a time stands still."""
+    random_of = random.Random(seed)
+    last = seconds - QUIET_AT_LAST
+    faults = []
+    at = QUIET_AT_FIRST + random_of.uniform(0.0, 3.0)
+    while at + STOP_TIME_MIN < last:
+        duration = random_of.uniform(STOP_TIME_MIN, min(STOP_TIME_MAX, last - at))
+        faults.append(Fault(at, "stop", random_of.randrange(node_count), duration))
+        at += duration + random_of.uniform(4.0, 12.0)
+    stops = list(faults)
+    kills = int((last - 0.001) / KILL_INTERVAL)
+    vanishing = random_of.randrange(kills) if kills > 2 else -1
+    for i in range(kills):
+        at = KILL_INTERVAL * (i + 1)
+        standing = {stop.node for stop in stops if stop.at <= at <= stop.end}
+        node = random_of.choice([n for n in range(node_count) if n not in standing])
+        faults.append(Fault(at, "vanish" if i == vanishing else "kill", node))
+    for kind, earliest in (("redis", 0.25), ("etcd", 0.6)):
+        at = seconds * random_of.uniform(earliest, earliest + 0.2)
+        faults.append(Fault(at, kind, duration=random_of.uniform(0.1, 1.0)))
+    return sorted(faults, key=lambda fault: fault.at)
+
+
+def cut_off(seconds, nodes):
+    """Those nodes at the same time, for long enough that others have all that they had."""
+    at, duration = 5.0, 15.0
+    assert at + duration + QUIET_AT_LAST <= seconds
+    return [Fault(at, "cut", node, duration) for node in nodes]
+
+
+def is_alone(fault, faults):
+    """Whether nothing else was broken while the others took over."""
+    before, after = 1.0, 1.0
+    return all(
+        other is fault or other.end < fault.at - before or other.at > fault.at + after
+        for other in faults
+    )
+
+
+def has_etcd_beside(fault, faults):
+    """Whether etcd was restarted while a lease had to run out: then leases live longer, since they
+    begin anew with each leader.
+    """
+    lease_time_max = 8.0
+    return any(
+        other.kind == "etcd" and fault.at - 1.0 <= other.at <= fault.at + lease_time_max
+        for other in faults
+    )
