@@ -21,8 +21,6 @@ using namespace std::chrono_literals;
 
 // How often the host looks for objects that are idle.
 constexpr Duration look_interval = 1s;
-// Objects that go one after the other before others may run.
-constexpr std::size_t deactivations_per_turn = 256;
 // For a caller whose call found the mailbox full: about a turn of all that are in it.
 constexpr std::chrono::milliseconds full_mailbox_delay = 20ms;
 // What is stored so that its object may move; callers wait for that.
@@ -555,31 +553,45 @@ void ObjectHost::end_quiet_visit(ObjectCell& cell) {
   const Visit last(*this, cell);
 }
 
-bool ObjectHost::is_time_to_go(const ObjectCell& cell) const {
-  return memory_bytes_ > options_.memory_bytes_max ||
-         now() - cell.used_at >= options_.idle_time_max;
-}
-
 void ObjectHost::let_idle_go() {
   while (coroutine::sleep_for(look_interval)) {
     // What cannot be stored stays, behind all others.
-    const std::size_t count_max = cells_.size();
-    for (std::size_t count = 0; count < count_max && !cells_.empty(); ++count) {
-      ObjectCell& cell = *cells_.front();
-      if (!is_idle(&cell)) {
-        cells_.splice(cells_.end(), cells_, cell.place);
-        continue;
-      }
-      if (!is_time_to_go(cell)) break;
-      if (cell.is_followed()) {
-        const Visit visit(*this, cell);  // Who has subscribed to it uses it.
-      } else {
+    std::size_t look_count = cells_.size();
+    while (true) {
+      const auto going = take_idle(look_count);
+      if (going.empty()) break;
+      static_cast<void>(for_each(going, [this](ObjectCell& cell) {
         const Deadline deadline = Deadline::after(options_.save_time_max);
-        static_cast<void>(deactivate(cell, deadline, deadline));
-      }
-      if (count % deactivations_per_turn == 0 && !coroutine::yield()) return;
+        return deactivate(cell, deadline, deadline);
+      }));
     }
   }
+}
+
+// Some whose time it is to go, of the `look_count` that were used longest ago; counts down what it
+// has looked at.
+std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
+  std::vector<ObjectCell*> going;
+  std::size_t going_bytes = 0;
+  for (; look_count > 0 && going.size() < options_.concurrent_saves_max; --look_count) {
+    ObjectCell& cell = *cells_.front();
+    const bool may_go = is_idle(&cell);
+    const bool is_time = now() - cell.used_at >= options_.idle_time_max ||
+                         memory_bytes_ > options_.memory_bytes_max + going_bytes;
+    if (may_go && !is_time) {
+      look_count = 0;  // Those behind it were used later still.
+      break;
+    }
+    cells_.splice(cells_.end(), cells_, cell.place);
+    if (!may_go) continue;
+    if (cell.is_followed()) {
+      const Visit visit(*this, cell);  // Who has subscribed to it uses it.
+    } else {
+      going.push_back(&cell);
+      going_bytes += cell.size_bytes();
+    }
+  }
+  return going;
 }
 
 Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by) {

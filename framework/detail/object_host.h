@@ -165,7 +165,7 @@ class ObjectHost {
   template <typename F>
   Result<void> run_unasked(Turn& turn, const std::string& label, F&& work);
   void let_idle_go();
-  bool is_time_to_go(const ObjectCell& cell) const;
+  std::vector<ObjectCell*> take_idle(std::size_t& look_count);
   Result<void> deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by);
   bool drop_stale(ObjectCell& cell, Deadline deadline);
   void drop_soon(ObjectCell& cell);

@@ -447,6 +447,24 @@ TEST_F(ObjectTimersTest, WhatDoesNotEndIsCancelledWhenTheHostStops) {
   EXPECT_EQ(second.puppet("a").look({})->value(), 7);
 }
 
+TEST_F(ObjectTimersTest, WhatIsBusyWithItsTimersHoldsUpNoOther) {
+  PuppetStage stage(store_, strings_, 1, {.idle_time_max = 3s});
+  Duration first_after = 1s;
+  strings_.run = [&](Puppet& puppet) -> Result<void> {
+    auto ticking =
+        puppet.timers().every({.interval = 1ms, .first_after = first_after},
+                              [](const Tick&) { static_cast<void>(coroutine::sleep_for(3s)); });
+    return ticking ? Result<void>() : ticking.error();
+  };
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(stage.puppet(std::to_string(i)).run({}));
+    // When one has a moment, the next one has just begun.
+    first_after -= 10ms;
+  }
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(stage.statistics().active_count, 0U);
+}
+
 // Objects come and go while their timers are set, cancelled, late and waiting; what the host has
 // for them is all gone at the end (as after each test).
 TEST_F(ObjectTimersTest, NothingIsLeftOfManyThatComeAndGo) {

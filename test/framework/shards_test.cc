@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -37,10 +38,9 @@ NodeConfig config() {
   return config;
 }
 
-test::AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pause = 0ms) {
+test::AddRequest add_request(std::int64_t amount) {
   test::AddRequest request;
   request.set_amount(amount);
-  request.set_pause_milliseconds(static_cast<std::uint32_t>(pause.count()));
   return request;
 }
 
@@ -56,6 +56,19 @@ void with_node(F&& body) {
     body(node, network);
     const auto stopped = node.stop(Deadline::after(5s));
     EXPECT_TRUE(stopped) << stopped;
+  });
+}
+
+// The same with puppets, which do what `strings` says.
+template <typename F>
+void with_puppets(const test::Puppet::Strings& strings, F&& body) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    Node node(config(), real.network, Log(LogLevel::error, [](std::string_view) {}));
+    node.host<test::Puppet>([&](Shard&) { return std::make_unique<test::Puppet>(strings); });
+    const auto started = node.start();
+    ASSERT_TRUE(started) << started;
+    body(node);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
   });
 }
 
@@ -109,14 +122,21 @@ TEST(ShardsTest, ACycleOverThreadsIsRefusedAndNamed) {
 }
 
 TEST(ShardsTest, ACallerThatGivesUpReturnsAtOnceWhereverTheObjectIs) {
-  with_node([](Node& node, net::Network&) {
+  std::atomic<bool> has_begun = false;
+  const test::Puppet::Strings strings{.run = [&](test::Puppet&) -> Result<void> {
+    has_begun = true;
+    return coroutine::sleep_for(1h);
+  }};
+  with_puppets(strings, [&](Node& node) {
     for (int i = 0; i < 20; ++i) {
-      CounterClient counter(node.router(), std::to_string(i));
-      const auto late = counter.add(add_request(1, 1h), {.deadline = Deadline::after(5ms)});
+      test::PuppetClient puppet(node.router(), std::to_string(i));
+      const auto late = puppet.run({}, {.deadline = Deadline::after(5ms)});
       ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
-      EXPECT_TRUE(late.error().maybe_executed());
       // The callee was cancelled: others have their turn.
-      EXPECT_TRUE(counter.add(add_request(1)));
+      EXPECT_TRUE(puppet.look({}));
+      // On a busy machine the time may be over before the object has a turn.
+      EXPECT_TRUE(late.error().maybe_executed() || !has_begun);
+      has_begun = false;
     }
   });
 }
@@ -124,11 +144,7 @@ TEST(ShardsTest, ACallerThatGivesUpReturnsAtOnceWhereverTheObjectIs) {
 TEST(ShardsTest, AnObjectThatThrowsIsAnErrorOfItsCallerWhereverThatIs) {
   const test::Puppet::Strings strings{
       .run = [](test::Puppet&) -> Result<void> { throw std::runtime_error("as the test wants"); }};
-  test::run_on_real_loop([&](test::RealLoop& real) {
-    Node node(config(), real.network, Log(LogLevel::error, [](std::string_view) {}));
-    node.host<test::Puppet>([&](Shard&) { return std::make_unique<test::Puppet>(strings); });
-    const auto started = node.start();
-    ASSERT_TRUE(started) << started;
+  with_puppets(strings, [](Node& node) {
     for (int i = 0; i < 10; ++i) {
       test::PuppetClient puppet(node.router(), std::to_string(i));
       const auto threw = puppet.run({});
@@ -138,7 +154,6 @@ TEST(ShardsTest, AnObjectThatThrowsIsAnErrorOfItsCallerWhereverThatIs) {
       EXPECT_TRUE(threw.error().maybe_executed());
       EXPECT_TRUE(puppet.look({}));
     }
-    EXPECT_TRUE(node.stop(Deadline::after(5s)));
   });
 }
 
