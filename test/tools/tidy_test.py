@@ -250,6 +250,24 @@ class HeadersTest(TidyTest):
         missing = "'net/reply.pb.h' file not found"
         self.assert_finds(f"net/answer.h:1: does not compile alone: {missing}; build the tree")
 
+    def test_a_header_that_the_build_has_compiled_alone_is_not_compiled_again(self):
+        self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")
+        self.write("net/answer.cc", '#include "net/answer.h"\n')
+        self.write("net/answer.cc.o", "")
+        self.write_build("net/answer.cc")
+        self.assert_content()
+
+    def test_a_header_that_was_not_compiled_alone_is_compiled_nevertheless(self):
+        expected = "net/answer.h:1: does not compile alone"
+        self.write("net/answer.cc.o", "")
+        self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")
+        self.write("net/answer.cc", SOURCE + 'using Answer = int;\n\n#include "net/answer.h"\n')
+        self.write_build("net/answer.cc")
+        self.assert_finds(expected)
+        self.write("net/answer.cc", '#include "net/answer.h"\n')
+        os.utime(self.root / "net/answer.cc.o", (1, 1))
+        self.assert_finds(expected)
+
     def test_an_unchanged_header_is_compiled_again_when_what_it_includes_changes(self):
         self.write("net/answer.h", HEADER + "using Answer = int;\n")
         self.write("net/ask.h", self.ANSWER)
