@@ -74,7 +74,7 @@ class RunTest(unittest.TestCase):
 
     def test_three_nodes_share_the_games_and_players(self):
         status, out, err = self.run_once("--nodes", "3", *self.some_games(40))
-        self.assertEqual((status, err), (0, ""), out)
+        self.assertEqual((status, err), (0, ""), out + err)
         self.assertIn("40/40 games ended as expected", out)
         self.assertRegex(out, "the ratings of 6000 players are from .*; their sum is what it was")
         for node in ("node-1", "node-2", "node-3"):
