@@ -268,6 +268,14 @@ class HeadersTest(TidyTest):
         os.utime(self.root / "net/answer.cc.o", (1, 1))
         self.assert_finds(expected)
 
+    def test_what_the_build_includes_before_a_source_is_no_excuse(self):
+        self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")
+        self.write("net/answer.cc", '#include "net/answer.h"\n')
+        self.write("net/before.h", HEADER + "using Answer = int;\n")
+        self.write("net/answer.cc.o", "")
+        self.write_build("net/answer.cc", compiler="c++ -include net/before.h")
+        self.assert_finds("net/answer.h:1: does not compile alone: 'Answer' does not name a type")
+
     def test_an_unchanged_header_is_compiled_again_when_what_it_includes_changes(self):
         self.write("net/answer.h", HEADER + "using Answer = int;\n")
         self.write("net/ask.h", self.ANSWER)
