@@ -10,7 +10,7 @@ constexpr std::chrono::minutes step_max(1);
 }  // namespace
 
 std::chrono::sys_time<Duration> WallClock::precise_now() const {
-  if (!origin_) return std::chrono::system_clock::now();
+  if (!origin_) return time_of_day();
   return origin_->wall + (corolane::now() - origin_->steady);
 }
 

@@ -17,7 +17,7 @@ using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 // A value; each copy tells the same time. Any thread.
 class WallClock {
  public:
-  // That of the system, asked anew each time.
+  // That of the system, asked anew each time; of a simulation, its own.
   WallClock() = default;
   // It is `origin` now, and time goes on as that of now() does: for tests and simulation.
   explicit WallClock(WallTime origin) : origin_({.wall = origin, .steady = corolane::now()}) {}

@@ -31,7 +31,7 @@ std::optional<std::string> from_base64(std::string_view text);
 // In a time that says nothing about where they differ.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);
 
-// Bytes that nobody can guess, from the system.
+// Bytes that nobody can guess, from the system; in a simulation from its seed.
 void fill_with_random_bytes(std::span<std::byte> bytes);
 // The seed, or one that nobody can guess when it is 0.
 std::uint64_t seed_or_random(std::uint64_t seed);

@@ -64,8 +64,7 @@ Error no_token() { return Error(Code::unauthenticated, "the token is malformed; 
 }  // namespace
 
 std::chrono::seconds system_unix_time() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::system_clock::now().time_since_epoch());
+  return std::chrono::duration_cast<std::chrono::seconds>(time_of_day().time_since_epoch());
 }
 
 TokenSigner::TokenSigner(std::string key, UnixTime unix_time)

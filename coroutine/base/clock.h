@@ -5,6 +5,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <span>
 
 namespace corolane {
 
@@ -14,16 +16,26 @@ using TimePoint = std::chrono::steady_clock::time_point;
 // About 25 ns on the steady clock. Never suspends.
 TimePoint now();
 
+// The time of day, UTC. It may be set, forwards and backwards: durations are what now() is for.
+std::chrono::sys_time<Duration> time_of_day();
+
 namespace detail {
 
-// Where now() of this thread reads: set by the scheduler that runs on it.
+// What a thread takes from outside of it by itself: where its now() reads, and what else would be
+// another one in each run. Set by the scheduler that runs on it. A simulation has its own.
 class TimeSource {
  public:
   virtual TimePoint now() const = 0;
+  virtual std::chrono::sys_time<Duration> time_of_day() const;
+  // Fills it with bytes that follow from a seed. False: the system's random ones are wanted.
+  virtual bool fill_with_seeded_bytes(std::span<std::byte> bytes) const;
 
  protected:
   ~TimeSource() = default;
 };
+
+// That of this thread; null stands for the steady clock.
+const TimeSource* thread_time_source();
 
 // Returns the source that was set before; null stands for the steady clock.
 const TimeSource* set_thread_time_source(const TimeSource* source);
