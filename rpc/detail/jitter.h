@@ -4,30 +4,23 @@
 #include <cstdint>
 
 #include "coroutine/base/clock.h"
+#include "coroutine/base/split_mix.h"
 
 namespace corolane::rpc::detail {
 
-// SplitMix64 (Steele, Lea, Flood 2014): small, and good enough for this.
 class Jitter {
  public:
-  explicit Jitter(std::uint64_t seed) : state_(seed) {}
+  explicit Jitter(std::uint64_t seed) : numbers_(seed) {}
 
   // Between zero and `range`.
   Duration up_to(Duration range) {
     if (range <= Duration::zero()) return Duration::zero();
     return Duration(
-        static_cast<Duration::rep>(next() % (static_cast<std::uint64_t>(range.count()) + 1)));
+        static_cast<Duration::rep>(numbers_.below(static_cast<std::uint64_t>(range.count()) + 1)));
   }
 
  private:
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
-
-  std::uint64_t state_;
+  SplitMix64 numbers_;
 };
 
 }  // namespace corolane::rpc::detail
