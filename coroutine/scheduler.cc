@@ -90,7 +90,8 @@ Scheduler::Scheduler(EventSource& source, Options options)
                                                         : options_.switch_sample_interval),
       next_create_sample_(options_.create_sample_interval),
       turn_time_(source.now()),
-      sites_(options_.stack_sample_interval) {
+      sites_(options_.stack_sample_interval),
+      shuffle_(options_.shuffle_seed) {
   // Measured now rather than inside the first sample.
   cycles_per_ns();
   cycle_count_overhead();
@@ -107,34 +108,82 @@ Scheduler::~Scheduler() {
   }
 }
 
+class Scheduler::Main {
+ public:
+  using Frame = detail::TaskFrame<std::move_only_function<void()>, void>;
+
+  // In the scheduler's binding.
+  static Result<Main> spawn(std::string_view name, std::move_only_function<void()> main,
+                            std::size_t stack_size_bytes, const std::source_location& site) {
+    auto spawned = detail::spawn_frame<void>(name, std::move(main),
+                                             {.stack_size_bytes = stack_size_bytes}, site, nullptr);
+    if (!spawned) return std::move(spawned.error());
+    return Main(**spawned);
+  }
+
+  bool has_ended() const { return frame_.state == TaskState::ended; }
+  Frame& frame() const { return frame_; }
+
+ private:
+  explicit Main(Frame& frame) : frame_(frame) {}
+
+  Frame& frame_;
+};
+
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main,
                             const std::source_location& site) {
-  check(!std::exchange(is_running_, true), "run() is not called while it runs");
+  // Of what the pieces bind for their own length nothing changes.
   const ThreadBinding binding(*this);
   const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu);
+  if (auto begun = begin(name, std::move(main), site); !begun) return begun;
+  for (;;) {
+    turn();
+    if (main_->has_ended()) break;
+    wait_outside();
+  }
+  return finish();
+}
+
+Result<void> Scheduler::begin(std::string_view name, std::move_only_function<void()> main,
+                              const std::source_location& site) {
+  check(main_ == nullptr, "run() is not called while it runs");
+  const ThreadBinding binding(*this);
   detail::ThreadState::find();
   turn_time_ = source_.now();
+  auto spawned = Main::spawn(name, std::move(main), options_.main_stack_size_bytes, site);
+  if (!spawned) return std::move(spawned.error());
+  main_ = std::make_unique<Main>(*spawned);
+  return {};
+}
 
-  Result<void> result;
-  auto spawned = detail::spawn_frame<void>(
-      name, std::move(main), {.stack_size_bytes = options_.main_stack_size_bytes}, site, nullptr);
-  if (spawned) {
-    auto* const frame = *spawned;
-    for (;;) {
-      turn();
-      if (frame->state == TaskState::ended) break;
-      wait_outside();
-    }
-    result = frame->result.take();
-    drop_reference(*frame);
-    if (!all_tasks_.empty()) {
-      std::fputs(to_text(tasks()).c_str(), stderr);
-      check(false, "no task is left when the main task ends: tasks have owners that join them");
-    }
-  } else {
-    result = std::move(spawned.error());
+bool Scheduler::step() {
+  const ThreadBinding binding(*this);
+  detail::ThreadState::find();
+  turn_time_ = source_.now();
+  turn();
+  if (main_->has_ended()) return false;
+  tend_stacks();
+  return true;
+}
+
+void Scheduler::cancel() { main_->frame().cancel(); }
+
+Deadline Scheduler::next_step() const {
+  if (!ready_.empty() || posted_.load(std::memory_order_relaxed) != nullptr) {
+    return Deadline::passed();
   }
-  is_running_ = false;
+  return timers_.next();
+}
+
+Result<void> Scheduler::finish() {
+  const ThreadBinding binding(*this);
+  const std::unique_ptr<Main> main = std::move(main_);
+  Result<void> result = main->frame().result.take();
+  drop_reference(main->frame());
+  if (!all_tasks_.empty()) {
+    std::fputs(to_text(tasks()).c_str(), stderr);
+    check(false, "no task is left when the main task ends: tasks have owners that join them");
+  }
   return result;
 }
 
@@ -225,15 +274,18 @@ void Scheduler::turn() {
 void Scheduler::wait_outside() {
   // What was posted needs no look here: post() woke the source.
   Deadline until = Deadline::passed();
-  if (ready_.empty()) {
-    const bool was_at_rest = stacks_.is_at_rest();
-    const Deadline upkeep = stacks_.tend(turn_time_);
-    // What a burst needed of the pool it needed of the ring.
-    if (upkeep.is_never() && !was_at_rest) ready_.fit(statistics_.task_count);
-    until = earlier(timers_.next(), upkeep);
-  }
+  if (ready_.empty()) until = earlier(timers_.next(), tend_stacks());
   if (!source_.wait(until)) report_deadlock();
   turn_time_ = source_.now();
+}
+
+// Returns when to do it again.
+Deadline Scheduler::tend_stacks() {
+  const bool was_at_rest = stacks_.is_at_rest();
+  const Deadline upkeep = stacks_.tend(turn_time_);
+  // What a burst needed of the pool it needed of the ring.
+  if (upkeep.is_never() && !was_at_rest) ready_.fit(statistics_.task_count);
+  return upkeep;
 }
 
 void Scheduler::run_posted() {
@@ -251,18 +303,28 @@ void Scheduler::run_posted() {
 }
 
 void Scheduler::run_ready() {
+  if (options_.shuffle_seed != 0) return run_ready_shuffled();
   turn_left_ = turn_budget_;
   steps_ = steps_left_ = std::min(turn_left_, sample_left_);
-  while (turn_left_ > 0 && !ready_.empty()) {
-    if (!has_next_task()) {
-      run_next_strand();
-      continue;
-    }
-    const detail::ReadyRing::Entry first = take_next_task();
-    detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame);
-    count_steps();
-  }
+  while (turn_left_ > 0 && !ready_.empty()) run_next();
   if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
+}
+
+// One at a time, so that each comes back here, and a few of them, so that others come in between.
+void Scheduler::run_ready_shuffled() {
+  for (std::uint64_t count = 1 + shuffle_.below(8); count > 0 && !ready_.empty(); --count) {
+    ready_.bring_to_front(shuffle_.below(ready_.size()));
+    turn_left_ = 1;
+    steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+    run_next();
+  }
+}
+
+void Scheduler::run_next() {
+  if (!has_next_task()) return run_next_strand();
+  const detail::ReadyRing::Entry first = take_next_task();
+  detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame);
+  count_steps();
 }
 
 void Scheduler::run_ready_tasks() {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
+#include "coroutine/base/split_mix.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/spawn_sites.h"
@@ -58,6 +60,10 @@ class Scheduler {
     // The main task of run() does set-up work with deep frames.
     std::size_t main_stack_size_bytes = 512 * 1024;
     OnStrayException on_stray_exception = print_stray_exception;
+    // Not 0: of those that are ready any one runs next, as this seed has it, and now and then what
+    // comes from outside comes first. For tests: who trusts after a suspension what it has read
+    // before is wrong in one order or another.
+    std::uint64_t shuffle_seed = 0;
   };
 
   struct Statistics {
@@ -94,6 +100,19 @@ class Scheduler {
   template <typename F>
     requires(!std::is_void_v<std::invoke_result_t<F&>>)
   Result<void> run(std::string_view name, F&& main) = delete;
+
+  // run() in pieces, for who drives many schedulers by one thread, such as a simulation. begin()
+  // makes `main`; each step() is one turn of the loop, and does not wait: false when `main` has
+  // ended, and then finish() has what became of it, as run(). Neither is called inside of another
+  // one of the same scheduler, nor by its tasks.
+  Result<void> begin(std::string_view name, std::move_only_function<void()> main,
+                     const std::source_location& site = std::source_location::current());
+  bool step();
+  Result<void> finish();
+  // Cancels `main`.
+  void cancel();
+  // When step() has something to do, as far as is known now: at once when somebody is ready.
+  Deadline next_step() const;
 
   // Runs `work` on the loop's stack at its next turn, in order of posting per thread; it must not
   // suspend. Any thread, before, during or after run(); what is still queued at the end of run()
@@ -142,10 +161,16 @@ class Scheduler {
   struct Posted;
   struct ThreadBinding;
 
+  // The main task, until it is joined.
+  class Main;
+
   void turn();
   void wait_outside();
+  Deadline tend_stacks();
   void run_posted();
   void run_ready();
+  void run_ready_shuffled();
+  void run_next();
   void run_next_strand();
   void adapt_turn_budget(Duration turn);
   [[noreturn]] void report_deadlock() const;
@@ -210,7 +235,8 @@ class Scheduler {
   Statistics statistics_;
   detail::SpawnSites sites_;
   detail::CpuTime loop_cpu_;
-  bool is_running_ = false;                // Inside of run().
+  std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
+  SplitMix64 shuffle_;                     // By Options::shuffle_seed.
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
 };
 

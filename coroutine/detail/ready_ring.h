@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "coroutine/detail/jump.h"
 
@@ -68,6 +69,11 @@ class ReadyRing {
   template <typename Visit>
   void for_each(Visit visit) const {
     for (std::size_t offset = head_; offset != tail_; offset += sizeof(Entry)) visit(at(offset));
+  }
+
+  // Lets the one that comes so many behind the first change places with it.
+  void bring_to_front(std::size_t index) {
+    std::swap(at(head_), at(head_ + index * sizeof(Entry)));
   }
 
   // The one whose turn it is; there must be one.
