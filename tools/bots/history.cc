@@ -14,11 +14,11 @@ Result<History> History::create(const std::string& path) {
   return History(file);
 }
 
-void History::add(const CallRecord& record, const google::protobuf::Message& request,
-                  const google::protobuf::Message& reply) {
+void History::on_call(const framework::CallRecord& record, const google::protobuf::Message& request,
+                      const google::protobuf::Message& reply) {
   nlohmann::json errors = nlohmann::json::array();
   for (const Code error : record.errors) errors.push_back(to_string(error));
-  const nlohmann::json head = {{"method", record.method},
+  const nlohmann::json head = {{"method", record.method->full_name},
                                {"object", record.object},
                                {"caller", record.caller},
                                {"sequence", record.sequence},

@@ -10,40 +10,23 @@
 
 #include <google/protobuf/message.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "coroutine/base/clock.h"
-#include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "framework/remote_router.h"
 #include "rpc/json.h"
 
 namespace corolane::tools::bots {
 
-struct CallRecord {
-  std::string_view method;
-  std::string_view object;
-  std::string_view caller;
-  std::uint64_t sequence = 0;
-  TimePoint begin;
-  TimePoint end;
-  std::vector<Code> errors;
-  std::optional<Code> failure = {};
-};
-
 // Belongs to one thread.
-class History {
+class History final : public framework::CallObserver {
  public:
   static Result<History> create(const std::string& path);
 
-  // `reply` is of no meaning after a failure.
-  void add(const CallRecord& record, const google::protobuf::Message& request,
-           const google::protobuf::Message& reply);
+  void on_call(const framework::CallRecord& record, const google::protobuf::Message& request,
+               const google::protobuf::Message& reply) override;
   // Until then lines may be in memory. Fails when the file does not hold all of them.
   Result<void> flush();
 

@@ -7,8 +7,8 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "framework/remote_router.h"
 #include "services/chess/game.corolane.h"
-#include "tools/bots/remote_router.h"
 
 namespace corolane::tools::bots {
 namespace {
@@ -49,8 +49,8 @@ class Table {
   }
 
   void take_part(chess::Seat seat) {
-    RemoteRouter router(hall_.network, hall_.servers, history_,
-                        {.caller = name_of(seat), .first = hall_.tally.bot_count++});
+    framework::RemoteRouter router(hall_.network, hall_.servers, history_,
+                                   {.caller = name_of(seat), .first = hall_.tally.bot_count++});
     chess::GameClient game(router, name_);
     std::size_t ply = 0;
     auto done = seat == chess::SEAT_UNSPECIFIED ? watch(game, ply) : play(game, seat, ply);
@@ -150,8 +150,9 @@ void call_the_roll(Hall& hall, const std::vector<std::string>& games, History& h
   coroutine::TaskGroup looks;
   for (std::size_t i = 0; i < looks_at_once; ++i) {
     auto spawned = looks.spawn("roll call", [&, i] {
-      RemoteRouter router(hall.network, hall.servers, history,
-                          {.caller = hall.run + " roll call " + std::to_string(i), .first = i});
+      framework::RemoteRouter router(
+          hall.network, hall.servers, history,
+          {.caller = hall.run + " roll call " + std::to_string(i), .first = i});
       while (next < games.size() + hall.players.size()) {
         const std::size_t index = next++;
         // What they answer, or that they do not, is in the history.

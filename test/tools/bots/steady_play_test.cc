@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "framework/remote_router.h"
 #include "test/services/chess/chess_nodes.h"
 #include "test/support/matchers.h"
 #include "test/support/temporary_folder.h"
-#include "tools/bots/remote_router.h"
 
 namespace corolane::tools::bots {
 namespace {
@@ -54,7 +54,7 @@ TEST_F(SteadyPlayTest, ACallIsTriedAgainOnTheNextNode) {
   const ChessNode node = nodes_.start();
   const std::vector<net::HostPort> servers{{.host = "127.0.0.1", .port = 1}, listener(node)};
   History history = make_history();
-  RemoteRouter router(nodes_.network(), servers, history, {.caller = "anna"});
+  framework::RemoteRouter router(nodes_.network(), servers, history, {.caller = "anna"});
   services::chess::JoinRequest request;
   request.set_seat(services::chess::WHITE);
   ASSERT_TRUE(services::chess::GameClient(router, "g").join(request));
@@ -77,7 +77,7 @@ TEST_F(SteadyPlayTest, WhatAnObjectRefusesIsFinal) {
   const ChessNode node = nodes_.start();
   const std::vector<net::HostPort> servers{listener(node)};
   History history = make_history();
-  RemoteRouter router(nodes_.network(), servers, history, {.caller = "anna"});
+  framework::RemoteRouter router(nodes_.network(), servers, history, {.caller = "anna"});
   EXPECT_THAT(services::chess::GameClient(router, "g").look({}), fails_with(Code::not_found));
   ASSERT_TRUE(history.flush());
   EXPECT_EQ(calls()[0]["code"], "not_found");
@@ -88,7 +88,8 @@ TEST_F(SteadyPlayTest, WhatAnObjectRefusesIsFinal) {
 TEST_F(SteadyPlayTest, WhoFindsNobodyGivesUpInTheEnd) {
   const std::vector<net::HostPort> servers{{.host = "127.0.0.1", .port = 1}};
   History history = make_history();
-  RemoteRouter router(nodes_.network(), servers, history, {.caller = "anna", .patience = 10s});
+  framework::RemoteRouter router(nodes_.network(), servers, history,
+                                 {.caller = "anna", .patience = 10s});
   const TimePoint start = now();
   EXPECT_FALSE(services::chess::GameClient(router, "g").look({}));
   EXPECT_GE(now() - start, 9s);

@@ -9,19 +9,47 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
+#include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "framework/ownership.h"
 #include "framework/router.h"
 #include "net/network.h"
 #include "rpc/client.h"
-#include "tools/bots/history.h"
 
-namespace corolane::tools::bots {
+namespace corolane::framework {
 
-class RemoteRouter final : public framework::Router {
+// What somebody asked, and what became of it. Refers to texts: valid during the call.
+struct CallRecord {
+  const rpc::Method* method;
+  std::string_view object;
+  std::string_view caller;
+  std::uint64_t sequence = 0;  // 0: it had no request id.
+  TimePoint begin;
+  TimePoint end;
+  std::vector<Code> errors;  // After which it was tried again.
+  std::optional<Code> failure = {};
+};
+
+// Is told of every call.
+class CallObserver {
+ public:
+  // `reply` is of no meaning after a failure.
+  virtual void on_call(const CallRecord& record, const google::protobuf::Message& request,
+                       const google::protobuf::Message& reply) = 0;
+
+ protected:
+  ~CallObserver() = default;
+};
+
+class RemoteRouter final : public Router {
  public:
   struct Options {
     std::string caller;     // Nobody else has it.
@@ -32,12 +60,15 @@ class RemoteRouter final : public framework::Router {
     Duration retry_delay_min = std::chrono::milliseconds(5);  // Doubled each time.
     Duration retry_delay_max = std::chrono::milliseconds(100);
     Duration patience = std::chrono::seconds(60);  // For a call without a deadline of its own.
+    Fence::Clock clock = boot_time;                // Of the records: one for all processes.
+    // Without, what may have been executed is not tried again.
+    bool has_request_ids = true;
   };
 
   // All of them outlive it. Servers: at least one.
-  RemoteRouter(net::Network& network, const std::vector<net::HostPort>& servers, History& history,
-               Options options)
-      : network_(network), servers_(servers), history_(history), options_(std::move(options)) {}
+  RemoteRouter(net::Network& network, const std::vector<net::HostPort>& servers,
+               CallObserver& observer, Options options)
+      : network_(network), servers_(servers), observer_(observer), options_(std::move(options)) {}
 
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message& reply,
@@ -63,11 +94,11 @@ class RemoteRouter final : public framework::Router {
 
   net::Network& network_;
   const std::vector<net::HostPort>& servers_;
-  History& history_;
+  CallObserver& observer_;
   const Options options_;
   std::size_t moved_count_ = 0;  // From server to server.
   std::uint64_t last_sequence_ = 0;
   std::unique_ptr<rpc::Client> client_;  // Of the server that it asks now; null: none yet.
 };
 
-}  // namespace corolane::tools::bots
+}  // namespace corolane::framework

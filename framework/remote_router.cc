@@ -1,11 +1,10 @@
-#include "tools/bots/remote_router.h"
+#include "framework/remote_router.h"
 
 #include <algorithm>
 
 #include "coroutine/task.h"
-#include "framework/ownership.h"
 
-namespace corolane::tools::bots {
+namespace corolane::framework {
 namespace {
 
 // What passes by itself, on another node or a little later.
@@ -31,19 +30,19 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
                   .id = id,
                   .request = request,
                   .reply = reply,
-                  .sequence = ++last_sequence_,
+                  .sequence = options_.has_request_ids ? ++last_sequence_ : 0,
                   .deadline = options.deadline.value_or(Deadline::after(options_.patience))};
-  CallRecord record{.method = method.full_name,
+  CallRecord record{.method = &method,
                     .object = id,
                     .caller = options_.caller,
                     .sequence = call.sequence,
-                    .begin = framework::boot_time(),
+                    .begin = options_.clock(),
                     .end = {},
                     .errors = {}};
   auto result = call_until_final(call, record.errors);
-  record.end = framework::boot_time();
+  record.end = options_.clock();
   if (!result) record.failure = result.error().code();
-  history_.add(record, request, reply);
+  observer_.on_call(record, request, reply);
   return result;
 }
 
@@ -52,6 +51,7 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
        delay = std::min(delay * 2, options_.retry_delay_max)) {
     auto result = try_call(call, errors);
     if (result || !passes(result.error().code())) return result;
+    if (call.sequence == 0 && result.error().maybe_executed()) return result;
     if (coroutine::is_cancelled() || call.deadline.has_passed()) return result;
     errors.push_back(result.error().code());
     client_.reset();
@@ -65,8 +65,10 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
 
 Result<void> RemoteRouter::try_call(const Call& call, std::vector<Code>& errors) {
   if (auto connected = connect(call.deadline); !connected) return connected;
-  const rpc::ObjectTarget target{
-      .id = call.id, .request_id = {.caller = options_.caller, .sequence = call.sequence}};
+  rpc::ObjectTarget target{.id = call.id};
+  if (call.sequence != 0) {
+    target.request_id = {.caller = options_.caller, .sequence = call.sequence};
+  }
   const std::uint64_t retries_before = client_->statistics().retry_count;
   auto result =
       client_->call(call.method, call.request, call.reply,
@@ -95,4 +97,4 @@ Result<void> RemoteRouter::notify(const rpc::Method& method, const std::string&,
   return Error(Code::unimplemented, std::string(method.full_name) + " has no reply");
 }
 
-}  // namespace corolane::tools::bots
+}  // namespace corolane::framework
