@@ -83,6 +83,8 @@ class ObjectHost::Turn {
  private:
   enum class State : std::uint8_t { none, shared, exclusive };
 
+  Result<void> take_again();
+
   ObjectHost& host_;
   ObjectCell& cell_;
   State state_ = State::none;

@@ -50,6 +50,12 @@ Result<std::vector<DueObject>> MemoryStore::due(Partition partition, WallTime un
   return found;
 }
 
+MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = rows_.find({std::string(key.type), std::string(key.id)});
+  return found == rows_.end() ? Row{} : found->second;
+}
+
 void MemoryStore::set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at) {
   const Partition partition = partition_of(key.first, key.second);
   if (row.wake_at) waking_.erase({partition, *row.wake_at, key});

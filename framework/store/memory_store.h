@@ -26,18 +26,27 @@ class MemoryStore : public Store {
   bool is_shared() const override { return false; }
   std::string name() const override { return "memory"; }
 
- private:
-  using Key = std::pair<std::string, std::string>;  // Type and id.
+  // For those who check what is there: by which epoch an object is sealed, and what it is. Never
+  // suspends.
   struct Row {
     std::uint64_t epoch = 0;
-    StoredObject object;
-    std::optional<WallTime> wake_at;
+    StoredObject object = {};
+    std::optional<WallTime> wake_at = {};
   };
+  Row look(const ObjectKey& key) const;
+  // Calls visit(key, row) for each.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [key, row] : rows_) visit(ObjectKey{.type = key.first, .id = key.second}, row);
+  }
 
+ private:
+  using Key = std::pair<std::string, std::string>;  // Type and id.
   // The lock is held.
   void set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::uint64_t last_epoch_ = 0;
   std::map<Key, Row> rows_;
   // Those that want to be called; the pairs are keys.

@@ -156,5 +156,34 @@ TEST_F(StoreFaultsTest, OneThatAppliesButLosesTheAnswerDoesNothingTwice) {
   EXPECT_THAT(last_error_, HasSubstr("the answer is lost"));
 }
 
+TEST_F(StoreFaultsTest, WhoHasWaitedIsToldOfNothingThatIsNotStored) {
+  begin();
+  ASSERT_TRUE(CounterClient(node_->router(), "1").get({}));
+  Result<test::CounterReply> told = Error(Code::unavailable, "nobody has said anything");
+  ASSERT_TRUE(clients_.spawn("reader", [&] {
+    test::WaitUntilRequest request;
+    request.set_value(1);
+    told = CounterClient(node_->router(), "1")
+               .wait_until(request, {.deadline = Deadline::after(20s)});
+  }));
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  bool is_full = true;
+  store_->set_before_write([&](const ObjectKey&) {
+    return is_full ? Result<void>(Error(Code::resource_exhausted, "full")) : Result<void>();
+  });
+  test::AddRequest request;
+  request.set_amount(1);
+  const auto added = CounterClient(node_->router(), "1").add_for_good(request);
+  ASSERT_FALSE(added);
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  EXPECT_FALSE(told);
+  is_full = false;
+  ASSERT_TRUE(clients_.join());
+  ASSERT_TRUE(told) << told;
+  EXPECT_EQ(told->value(), 1);
+  EXPECT_EQ(table_.look({.type = "corolane.test.Counter", .id = "1"}).object.version, 1U);
+  ASSERT_TRUE(node_->stop(Deadline::after(5s)));
+}
+
 }  // namespace
 }  // namespace corolane::framework
