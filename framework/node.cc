@@ -62,14 +62,22 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       created_at_(now()),
       log_(std::move(log)),
       fence_(parts_.clock),
-      shard_(std::make_unique<Shard>(
-          0, Shard::Surroundings{config_, log_, objects_, shared_key_, parts_.wall_clock},
-          network)),
+      shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
       http_face_(shard_->rpc_server()),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics(), *this);
   add_node_pages(*admin_, *this);
+}
+
+Shard::Surroundings Node::surroundings() {
+  return {.config = config_,
+          .log = log_,
+          .objects = objects_,
+          .shared_key = shared_key_,
+          .wall_clock = parts_.wall_clock,
+          .witness = parts_.witness,
+          .bugs = parts_.bugs};
 }
 
 Node::~Node() {
@@ -153,7 +161,7 @@ Result<void> Node::open_shards() {
   const std::size_t count = config_.shard_count();
   // What protobuf makes for its reflection when somebody first needs it: before there are threads.
   static_cast<void>(ObjectRecord::default_instance().GetReflection());
-  if (auto grown = shards_->grow(count, {config_, log_, objects_, shared_key_, parts_.wall_clock},
+  if (auto grown = shards_->grow(count, surroundings(),
                                  {.stacks = {.stack_count_max = config_.stacks.count_max / count}});
       !grown) {
     return grown;

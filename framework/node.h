@@ -29,6 +29,7 @@
 #include "coroutine/scheduler.h"
 #include "framework/admin.h"
 #include "framework/cluster.h"
+#include "framework/detail/seeded_bugs.h"
 #include "framework/directory.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
@@ -62,6 +63,8 @@ class Node {
     Fence::Clock clock = boot_time;
     WallClock wall_clock = {};
     Cluster::Options cluster = {};
+    detail::Witness* witness = nullptr;  // Outlives the node.
+    detail::SeededBugs bugs = {};
   };
 
   // `network` outlives the node. Logs to stderr.
@@ -152,6 +155,7 @@ class Node {
   const Fence& fence() const { return fence_; }
 
  private:
+  Shard::Surroundings surroundings();
   Result<void> read_shared_key();
   Result<void> open_stores();
   Result<void> open_shards();

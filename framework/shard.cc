@@ -32,6 +32,7 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
                  network, surroundings.log),
       router_(network, index),
       rpc_server_(network, rpc_options(surroundings.config.rpc)) {
+  router_.set_bugs(surroundings.bugs);
   add_shard_metrics(metrics_, *this);
   telemetry_.watch(rpc_server_);
   serve(std::make_unique<rpc::ReflectionService>(rpc_server_));
@@ -51,8 +52,11 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   }
   if (store_ == nullptr) return {};
   host_ = std::make_unique<detail::ObjectHost>(
-      detail::ObjectCell::Surroundings{
-          .store = *store_, .router = router_, .clock = surroundings_.wall_clock},
+      detail::ObjectCell::Surroundings{.store = *store_,
+                                       .router = router_,
+                                       .clock = surroundings_.wall_clock,
+                                       .witness = surroundings_.witness,
+                                       .bugs = surroundings_.bugs},
       log(), host_options(surroundings_.config.objects, surroundings_.config.shard_count()));
   for (const HostedObjects& objects : surroundings_.objects) {
     detail::HostedType& type = host_->add(objects.type, *objects.ownership,

@@ -23,6 +23,7 @@
 #include "framework/detail/object_host.h"
 #include "framework/detail/object_router.h"
 #include "framework/detail/push_service.h"
+#include "framework/detail/seeded_bugs.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
@@ -60,6 +61,8 @@ class Shard {
     const std::string& shared_key;
     // What objects see.
     WallClock wall_clock = {};
+    detail::Witness* witness = nullptr;
+    detail::SeededBugs bugs = {};
   };
 
   Shard(std::size_t index, const Surroundings& surroundings, net::Network& network);

@@ -68,6 +68,7 @@ Result<void> Membership::put_key(Member& self, Deadline deadline) {
 void Membership::heard(TimePoint sent_at) {
   if (is_lost_) return;
   if (!directory_.is_shared()) return fence_.set(TimePoint::max());
+  if (options_.bugs.keepalive_time_at_answer) sent_at = fence_.clock_now();
   fence_.set(std::max(fence_.at(), sent_at + options_.fence_after));
   // As object_host.cc logs replies.
   log_.debug("lease kept", {{"at", sent_at.time_since_epoch().count()}});

@@ -9,6 +9,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "framework/cluster_view.h"
+#include "framework/detail/seeded_bugs.h"
 #include "framework/directory.h"
 #include "framework/log.h"
 #include "framework/ownership.h"
@@ -25,6 +26,7 @@ class Membership {
     Duration fence_after = std::chrono::milliseconds(4'500);
     // For one keepalive; the next one is sent at once when it has failed.
     Duration keepalive_time_max = std::chrono::seconds(1);
+    SeededBugs bugs = {};
   };
 
   // All of them outlive it.

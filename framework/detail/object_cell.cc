@@ -72,7 +72,11 @@ bool ObjectCell::is_current() const {
   return is_active() && epoch_ == type_.ownership().epoch(partition_);
 }
 
-bool ObjectCell::is_owned() const { return type_.ownership().holds(partition_, epoch_); }
+bool ObjectCell::is_owned() const {
+  const Ownership& ownership = type_.ownership();
+  return ownership.holds(partition_, epoch_) ||
+         (surroundings_.bugs.reply_after_fence && ownership.epoch(partition_) == epoch_);
+}
 
 Error ObjectCell::moved() const {
   return moved_error(type_.name(), id_, surroundings_.router.owner_of(type_, partition_));
@@ -240,7 +244,9 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
 std::string ObjectCell::serialise() {
   ObjectRecord record;
   object_->state_message().SerializeToString(record.mutable_state());
-  if (ledger_ != nullptr) ledger_->store(record);
+  if (ledger_ != nullptr && !surroundings_.bugs.request_ids_outside_state) {
+    ledger_->store(record);
+  }
   if (alarms_ != nullptr) alarms_->reminders.store(record);
   return record.SerializeAsString();
 }

@@ -24,6 +24,7 @@
 #include "framework/detail/follower.h"
 #include "framework/detail/object_alarms.h"
 #include "framework/detail/request_ledger.h"
+#include "framework/detail/seeded_bugs.h"
 #include "framework/detail/topic.h"
 #include "framework/object.h"
 #include "framework/ownership.h"
@@ -35,6 +36,7 @@ namespace corolane::framework::detail {
 
 class HostedType;
 class ObjectRouter;
+class Witness;
 
 class ObjectCell {
  public:
@@ -45,6 +47,8 @@ class ObjectCell {
     Store& store;
     ObjectRouter& router;
     WallClock clock = {};
+    Witness* witness = nullptr;  // Null outside of a simulation; outlives it.
+    SeededBugs bugs = {};
   };
 
   ObjectCell(HostedType& type, std::string_view id, Partition partition,

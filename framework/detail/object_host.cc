@@ -12,6 +12,7 @@
 #include "framework/detail/object_error.h"
 #include "framework/detail/object_router.h"
 #include "framework/detail/object_turn.h"
+#include "framework/detail/witness.h"
 #include "rpc/call_scope.h"
 
 namespace corolane::framework::detail {
@@ -205,6 +206,8 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
                     surroundings_.router.owner_of(type, partition).partition_epoch);
   };
   while (known_epoch() < context.object()->partition_epoch) {
+    // A watch may have missed it.
+    surroundings_.router.doubt();
     // Later than that, it may be the caller who is wrong.
     if (ownership_changed_.wait(deadline)) continue;
     if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled");
@@ -334,10 +337,12 @@ Result<void> ObjectHost::for_each(const std::vector<ObjectCell*>& cells, F&& act
 }
 
 bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id) {
-  if (!log_.writes(LogLevel::debug)) return cell.is_owned();
+  Witness* const witness = surroundings_.witness;
+  if (!log_.writes(LogLevel::debug) && witness == nullptr) return cell.is_owned();
   // Read before it is asked: at that time nobody else was the owner.
   const TimePoint at = cell.type().ownership().fence().clock_now();
   if (!cell.is_owned()) return false;
+  if (witness != nullptr) witness->on_reply(cell, request_id);
   log_.debug("object replies", {{"type", cell.type().name()},
                                 {"id", cell.id()},
                                 {"epoch", cell.epoch()},

@@ -215,7 +215,8 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
 
 // Of what was surely not executed, what passes by itself: an object that moves, a node that is
 // gone.
-bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) {
+bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) const {
+  if (bugs_.retry_on_unknown && error.maybe_executed()) return true;
   if (error.maybe_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
   if (moved_of(error)) return true;
   // What an object, or its store, says of itself is final.

@@ -26,6 +26,7 @@
 #include "framework/detail/object_error.h"
 #include "framework/detail/object_host.h"
 #include "framework/detail/publisher.h"
+#include "framework/detail/seeded_bugs.h"
 #include "framework/router.h"
 
 namespace corolane::framework::detail {
@@ -50,10 +51,13 @@ class ObjectRouter final : public Router {
   void set_host(ObjectHost& host);
   // All shards of the node by number, which outlive its calls. Until then there is none but this.
   void set_peers(std::vector<Peer> peers) { peers_ = std::move(peers); }
+  void set_bugs(const SeededBugs& bugs) { bugs_ = bugs; }
   // What there is of other nodes, from now on. `on_doubt` is called when somebody has said that it
   // is old.
   void set_view(std::shared_ptr<const ClusterView> view);
   void set_on_doubt(std::function<void()> on_doubt) { on_doubt_ = std::move(on_doubt); }
+  // Somebody has said so.
+  void doubt();
   // Ends all subscriptions, and later ones at once: "unavailable". Suspends until nothing is
   // followed any more.
   void end_subscriptions() { feeds_.stop(); }
@@ -132,9 +136,8 @@ class ObjectRouter final : public Router {
                                  const SendBatch& send);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
                           rpc::Context& context, rpc::ReplySink& sink);
-  static bool may_try_again(const Error& error, const Call& call, const Place& place);
+  bool may_try_again(const Error& error, const Call& call, const Place& place) const;
   bool learn(const Moved& moved, const Call& call);
-  void doubt();
 
   const std::size_t index_;
   ObjectHost* host_ = nullptr;
@@ -150,6 +153,7 @@ class ObjectRouter final : public Router {
   std::map<std::pair<std::string_view, Partition>, Learned> learned_;
   coroutine::Event view_changed_{"news of the cluster"};
   bool is_stopped_ = false;
+  SeededBugs bugs_;
   NodeClients clients_;
   coroutine::TaskGroup incoming_;  // From other shards.
   coroutine::TaskGroup one_way_calls_;

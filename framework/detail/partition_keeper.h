@@ -16,6 +16,7 @@
 #include "coroutine/base/result.h"
 #include "framework/cluster_view.h"
 #include "framework/detail/cluster_table.h"
+#include "framework/detail/seeded_bugs.h"
 #include "framework/directory.h"
 #include "framework/log.h"
 #include "framework/ownership.h"
@@ -51,6 +52,7 @@ class PartitionKeeper {
     // Of partitions that move to a node that has come: a few at a time, so that nobody notices.
     Duration hand_over_interval = std::chrono::milliseconds(50);
     Duration commit_time_max = std::chrono::seconds(2);
+    SeededBugs bugs = {};
   };
 
   struct Group {

@@ -79,6 +79,15 @@ Result<Directory::Snapshot> LocalDirectory::list(std::string_view prefix, Deadli
   return snapshot;
 }
 
+std::optional<Directory::Entry> LocalDirectory::find(std::string_view key) const {
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) return std::nullopt;
+  return Entry{.key = std::string(key),
+               .value = found->second.value,
+               .created_at = found->second.created_at,
+               .modified_at = found->second.modified_at};
+}
+
 bool LocalDirectory::holds(const Condition& condition) const {
   const auto found = rows_.find(condition.key);
   Revision number = 0;

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ class LocalDirectory final : public Directory {
 
   bool is_shared() const override { return false; }
   std::string name() const override { return "local"; }
+
+  // The entry of that key; nothing when there is none. Never suspends.
+  std::optional<Entry> find(std::string_view key) const;
 
  private:
   struct Held;  // A lease.

@@ -15,6 +15,7 @@ class FaultyDirectory final : public framework::Directory {
 
   Duration delay = std::chrono::milliseconds(1);  // Of each call, half of it on the way back.
   bool loses_answers = false;
+  bool is_deaf = false;  // Watches tell of nothing.
   // From now on nothing is heard of it: calls wait until their deadlines, watches are silent.
   void cut() { is_away_ = true; }
   void mend() {
@@ -39,7 +40,7 @@ class FaultyDirectory final : public framework::Directory {
   }
   Result<void> watch(std::string_view prefix, Revision from, const OnChange& on_change) override {
     return table_.watch(prefix, from, [&](const Change& change) {
-      if (!is_away_) on_change(change);
+      if (!is_away_ && !is_deaf) on_change(change);
     });
   }
   bool is_shared() const override { return true; }

@@ -47,8 +47,9 @@ class NodeObjectsTest : public testing::Test {
     std::size_t active_count() const { return node->shard().host()->statistics().active_count; }
   };
 
-  Member make(const std::string& name) {
+  Member make(const std::string& name, bool is_deaf = false) {
     Member member{.directory = std::make_shared<FaultyDirectory>(table_), .node = nullptr};
+    member.directory->is_deaf = is_deaf;
     NodeConfig config = test::node_config(name);
     config.cluster.shared_key_file = shared_key_file_;
     member.node = std::make_unique<Node>(
@@ -91,6 +92,18 @@ TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
     EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
     EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
   }
+}
+
+TEST_F(NodeObjectsTest, WhoHearsFromACallerThatItOwnsAnObjectAsksTheDirectory) {
+  auto a = make("a");
+  auto b = make("b", /*is_deaf=*/true);
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 20; ++i) {
+    const auto added = a.counter(std::to_string(i))
+                           .add(add_request(1), {.deadline = Deadline::after(400ms)});
+    EXPECT_TRUE(added) << added;
+  }
+  EXPECT_GT(b.active_count(), 0U);
 }
 
 TEST_F(NodeObjectsTest, ACycleOverNodesIsRefusedAndNamed) {
