@@ -1,0 +1,81 @@
+// Clients of a simulated cluster that play chess and trade, and know what must come of it: what
+// tools/simulate runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/result.h"
+#include "framework/node.h"
+#include "services/chess/chess_config.h"
+#include "services/chess/game.corolane.h"
+#include "test/sim/cluster.h"
+#include "test/sim/trade/trade.corolane.h"
+#include "test/support/random.h"
+
+namespace corolane::sim {
+
+class Market {
+ public:
+  struct Options {
+    std::size_t player_count = 24;  // Two at each table.
+    std::size_t trader_count = 26;
+    std::size_t account_count = 20;
+  };
+
+  // What nodes host for it.
+  static void set_up(framework::Node& node);
+
+  // Adds its invariants to the cluster, which outlives it.
+  Market(SimulatedCluster& cluster, const Options& options);
+  Market(const Market&) = delete;
+  Market& operator=(const Market&) = delete;
+
+  // Everybody begins.
+  void open();
+  // Nobody begins anything new; what was begun ends.
+  void close() { is_closed_ = true; }
+  // When nobody is at it any more: asks everybody once more, and compares. Nobody may need longer
+  // than that, which is I6. Reports to the cluster what is wrong.
+  void settle(Duration answer_time_max);
+
+  std::uint64_t call_count() const { return call_count_; }
+  std::uint64_t game_count() const { return games_.size(); }
+
+ private:
+  struct Tips {
+    std::uint64_t sure = 0;   // Answered.
+    std::uint64_t maybe = 0;  // May have been executed, or is under way.
+  };
+  struct Seen {
+    std::int64_t gold = 0;
+    std::uint64_t tips = 0;
+  };
+
+  void trade(std::size_t index);
+  void tip(std::size_t index, framework::Router& once);
+  void note(const std::string& account, const AccountReply& reply);
+  void play(std::size_t table);
+  void play_game(std::size_t table, const std::string& name);
+  Result<void> sit_and_play(const std::string& name, services::chess::Seat seat,
+                            const std::string& player, std::size_t length, test::Random& dice);
+  std::string what_gold_is_missing() const;
+  std::string what_tips_are_wrong() const;
+  std::string what_ratings_are_wrong(bool is_settled) const;
+  std::string any_account(test::Random& dice) const;
+
+  SimulatedCluster& cluster_;
+  const Options options_;
+  bool is_closed_ = false;
+  std::uint64_t call_count_ = 0;
+  std::map<std::string, Tips> tips_;
+  // By account and count: whoever sees the same count sees the same account.
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;
+  // Moves that were answered, by game and ply.
+  std::map<std::string, std::map<std::uint32_t, std::string>> games_;
+};
+
+}  // namespace corolane::sim

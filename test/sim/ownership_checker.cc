@@ -1,0 +1,174 @@
+#include "test/sim/ownership_checker.h"
+
+#include <algorithm>
+#include <set>
+
+#include "framework/detail/hosted_type.h"
+#include "framework/detail/object_cell.h"
+#include "framework/objects.pb.h"
+
+namespace corolane::sim {
+namespace {
+
+// Of how many callers an object knows the requests: framework/detail/request_ledger.h.
+constexpr int callers_kept = 64;
+
+std::string name_of(std::string_view type, std::string_view id) {
+  return std::string(type) + " \"" + std::string(id) + "\"";
+}
+
+std::string request(const std::pair<std::string, std::uint64_t>& id) {
+  return "request " + std::to_string(id.second) + " of " + id.first;
+}
+
+}  // namespace
+
+OwnershipChecker::Object& OwnershipChecker::object(std::string_view type, std::string_view id) {
+  return objects_[name_of(type, id)];
+}
+
+void OwnershipChecker::on_reply(std::uint64_t process, const framework::detail::ObjectCell& cell,
+                                const rpc::RequestId& id) {
+  ++statistics_.reply_count;
+  const std::string name = name_of(cell.type().name(), cell.id());
+  Object& object = objects_[name];
+  const std::uint64_t epoch = cell.epoch();
+  if (epoch < object.replied_epoch) {
+    violated("I1", name,
+             "replied under epoch " + std::to_string(epoch) + " after " +
+                 std::to_string(object.replied_epoch));
+  } else if (epoch == object.replied_epoch && process != object.replied_by) {
+    violated("I1", name, "two processes replied under epoch " + std::to_string(epoch));
+  }
+  const std::uint64_t owner = owner_of_(cell.partition());
+  if (owner != epoch) {
+    violated("I1", name,
+             "replied under epoch " + std::to_string(epoch) + " while the directory has " +
+                 (owner == 0 ? "no owner" : std::to_string(owner)));
+  }
+  if (epoch >= object.replied_epoch) {
+    object.replied_epoch = epoch;
+    object.replied_by = process;
+  }
+  if (id) {
+    Seen& seen = object.replies[{std::string(id.caller), id.sequence}];
+    seen = {.epoch = std::max(seen.epoch, epoch),
+            .version = std::max(seen.version, cell.version())};
+  }
+}
+
+void OwnershipChecker::on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) {
+  ++statistics_.seal_count;
+  const std::string name = name_of(key.type, key.id);
+  Object& object = objects_[name];
+  if (epoch < object.written_epoch) {
+    violated("I2", name,
+             "sealed by epoch " + std::to_string(epoch) + " after " +
+                 std::to_string(object.written_epoch));
+  }
+  object.written_epoch = std::max(object.written_epoch, epoch);
+}
+
+void OwnershipChecker::on_written(const framework::ObjectKey& key, std::uint64_t epoch,
+                                  std::uint64_t version, std::string_view bytes) {
+  ++statistics_.write_count;
+  const std::string name = name_of(key.type, key.id);
+  Object& object = objects_[name];
+  if (epoch < object.written_epoch) {
+    violated("I2", name,
+             "epoch " + std::to_string(epoch) + " wrote after epoch " +
+                 std::to_string(object.written_epoch));
+  }
+  if (version != object.version + 1) {
+    violated("I2", name,
+             "version " + std::to_string(version) + " follows " + std::to_string(object.version));
+  }
+  object.written_epoch = std::max(object.written_epoch, epoch);
+  object.version = version;
+  learn_requests(name, object, bytes);
+}
+
+// I4, and what I3 needs.
+void OwnershipChecker::learn_requests(const std::string& name, Object& object,
+                                      std::string_view bytes) {
+  framework::ObjectRecord record;
+  if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return violated("I2", name, "what is stored is no record");
+  }
+  std::set<std::string_view> present;
+  for (const framework::AppliedCaller& caller : record.callers()) {
+    present.insert(caller.caller());
+    Applied& before = object.callers[caller.caller()];
+    if (caller.last() == before.last && caller.window() == before.window) continue;
+    const auto has_been = [&before](std::uint64_t sequence) {
+      if (sequence >= before.last) return sequence == before.last;
+      const std::uint64_t age = before.last - sequence - 1;
+      return age < 64 && (before.window >> age & 1) != 0;
+    };
+    const auto note = [&](std::uint64_t sequence) {
+      if (has_been(sequence)) return;
+      const RequestId id{caller.caller(), sequence};
+      const auto [place, is_new] = object.known.emplace(id, object.version);
+      if (is_new) return;
+      violated("I4", name,
+               request(id) + " took effect in version " + std::to_string(place->second) +
+                   " and again in " + std::to_string(object.version));
+    };
+    if (caller.last() < before.last) {
+      violated("I4", name, request({caller.caller(), before.last}) + " is forgotten");
+    }
+    note(caller.last());
+    for (std::uint64_t bit = 0; bit < 64 && bit + 1 < caller.last(); ++bit) {
+      if ((caller.window() >> bit & 1) != 0) note(caller.last() - 1 - bit);
+    }
+    before = {.last = caller.last(), .window = caller.window()};
+  }
+  if (record.callers_size() >= callers_kept) return;
+  for (const auto& [caller, applied] : object.callers) {
+    if (present.contains(caller)) continue;
+    violated("I4", name, request({caller, applied.last}) + " is forgotten");
+  }
+}
+
+void OwnershipChecker::on_call(const framework::CallRecord& record) {
+  if (record.failure || record.sequence == 0) return;
+  ++statistics_.call_count;
+  const std::string_view method = record.method->full_name;
+  const std::string name = name_of(method.substr(0, method.find('/')), record.object);
+  Object& object = objects_[name];
+  const RequestId id{std::string(record.caller), record.sequence};
+  if (record.method->durable && !object.known.contains(id)) {
+    violated("I3", name,
+             std::string(method) + ", " + request(id) + ", was answered and is not stored");
+  }
+  const auto reply = object.replies.find(id);
+  if (reply == object.replies.end()) {
+    return violated("I7", name, request(id) + " was answered by nobody");
+  }
+  const Seen seen = reply->second;
+  object.replies.erase(reply);
+  // What others had been told when this one was asked.
+  const auto after = std::ranges::lower_bound(object.heard, record.begin, {}, &Heard::end);
+  if (after != object.heard.begin()) {
+    const Seen& past = std::prev(after)->highest;
+    if (seen.epoch < past.epoch) {
+      violated("I7", name,
+               request(id) + " was answered under epoch " + std::to_string(seen.epoch) + " after " +
+                   std::to_string(past.epoch));
+    }
+    if (seen.version < past.version) {
+      violated("I8", name,
+               request(id) + " saw version " + std::to_string(seen.version) + " after " +
+                   std::to_string(past.version));
+    }
+  }
+  Seen highest = seen;
+  if (!object.heard.empty()) {
+    const Seen& before = object.heard.back().highest;
+    highest = {.epoch = std::max(seen.epoch, before.epoch),
+               .version = std::max(seen.version, before.version)};
+  }
+  object.heard.push_back({.end = record.end, .highest = highest});
+}
+
+}  // namespace corolane::sim

@@ -1,0 +1,64 @@
+// What happened in a simulation, event by event: a number that tells two runs apart, and, for those
+// who want to read it, text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/base/clock.h"
+
+namespace corolane::sim {
+
+class Trace {
+ public:
+  struct Event {
+    TimePoint at;           // The simulation's time.
+    std::string_view host;  // Empty: of no host.
+    std::string_view what;  // A constant word or two.
+    std::string detail;
+  };
+  using Reader = std::function<void(const Event& event)>;
+
+  // From now on; null: nobody reads.
+  void set_reader(Reader reader) { reader_ = std::move(reader); }
+  bool is_read() const { return reader_ != nullptr; }
+
+  // Goes into the hash and nowhere else.
+  void mix(std::uint64_t number) {
+    hash_ = (hash_ ^ number) * 0x9fb21c651e98df25;
+    hash_ ^= hash_ >> 32;
+  }
+  void mix(TimePoint time) { mix(static_cast<std::uint64_t>(time.time_since_epoch().count())); }
+  void mix(std::string_view bytes) { mix(std::hash<std::string_view>()(bytes)); }
+
+  // `describe` returns the detail; it is called when somebody reads.
+  template <typename Describe>
+  void add(TimePoint at, std::string_view host, std::string_view what, Describe&& describe) {
+    mix(at);
+    mix(what);
+    ++count_;
+    if (reader_ != nullptr) {
+      reader_({.at = at, .host = host, .what = what, .detail = describe()});
+    }
+  }
+
+  // For those who read, and not in the hash: what is only there when somebody reads.
+  void tell(TimePoint at, std::string_view host, std::string_view what, std::string detail) {
+    if (reader_ == nullptr) return;
+    reader_({.at = at, .host = host, .what = what, .detail = std::move(detail)});
+  }
+
+  // Two runs of one seed have the same.
+  std::uint64_t hash() const { return hash_; }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  std::uint64_t hash_ = 0x2545f4914f6cdd1d;
+  std::uint64_t count_ = 0;
+  Reader reader_;
+};
+
+}  // namespace corolane::sim

@@ -1,0 +1,31 @@
+// The object of trade.proto: a saga with an idempotent transfer record.
+#pragma once
+
+#include "test/sim/trade/trade.corolane.h"
+
+namespace corolane::sim {
+
+class Account : public AccountObject {
+ public:
+  // What each has at the beginning.
+  static constexpr std::int64_t first_gold = 1'000;
+
+  Result<AccountReply> pay(const PayRequest& request, rpc::Context& context) override;
+  Result<AccountReply> tip(const google::protobuf::Empty& request, rpc::Context& context) override;
+  Result<AccountReply> look(const google::protobuf::Empty& request,
+                            rpc::Context& context) const override;
+  Result<google::protobuf::Empty> receive(const Transfer& transfer, rpc::Context& context) override;
+  Result<void> deliver(const google::protobuf::Empty& request, rpc::Context& context) override;
+
+  Result<void> on_activate() override;
+  Result<void> on_reminder(const framework::Reminder& reminder) override;
+
+ private:
+  AccountReply reply() const;
+  void deliver_soon() const;
+  Result<void> deliver_first(Deadline deadline);
+
+  bool is_delivering_ = false;
+};
+
+}  // namespace corolane::sim
