@@ -138,8 +138,9 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
 
 PartitionKeeper::Progress PartitionKeeper::step() {
   if (undecided_) {
-    if (!look_again()) return Progress::stuck;
-    settle(*std::exchange(undecided_, std::nullopt), /*is_known=*/true);
+    if (!take_back(*undecided_)) return Progress::stuck;
+    const Gift decided = *std::exchange(undecided_, std::nullopt);
+    tenants_.resume(decided.batch.group->placement, decided.batch.partitions);
   }
   bool is_all_done = true;
   for (const Batch& batch : claims()) is_all_done = claim(batch) && is_all_done;
@@ -240,21 +241,26 @@ void PartitionKeeper::note_reluctance(const Batch& batch, const std::vector<Part
 
 PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
   const TimePoint start = now();
-  // As of before: whoever hears of a later epoch meanwhile has given it away already.
-  const auto& known = table_.ownerships(batch.group->placement);
-  std::map<Partition, Directory::Revision> epochs;
-  for (const Partition partition : batch.partitions) epochs[partition] = known[partition].epoch;
+  // As of before: whoever hears of a later epoch meanwhile has given it away already. What is known
+  // may be replaced by all that the directory has, too.
+  const auto known = [&](Partition partition) -> const ClusterTable::Ownership& {
+    return table_.ownerships(batch.group->placement)[partition];
+  };
+  Gift gift{.batch = batch};
+  auto& epochs = gift.epochs;
+  for (const Partition partition : batch.partitions) epochs[partition] = known(partition).epoch;
   const auto kept = tenants_.release(batch.group->placement, batch.partitions,
                                      Deadline::after(release_time_of(batch)));
   note_reluctance(batch, kept);
   const TimePoint released = now();
   for (const Partition partition : kept) epochs.erase(partition);
   std::erase_if(epochs, [&](const auto& each) {
-    const auto& now_known = known[each.first];
+    const auto& now_known = known(each.first);
     return !is_mine(now_known) || now_known.epoch != each.second;
   });
+  const auto resume = [&] { tenants_.resume(batch.group->placement, batch.partitions); };
   if (epochs.empty()) {
-    settle(batch, /*is_known=*/true);
+    resume();
     return Progress::stuck;
   }
   Batch free = batch;
@@ -272,27 +278,47 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
     free.partitions.push_back(partition);
   }
   auto outcome = directory_.commit(transaction, Deadline::after(options_.commit_time_max));
-  const bool is_done = outcome && outcome->is_done;
-  if (is_done) {
+  if (outcome && outcome->is_done) {
     given_count_ += free.partitions.size();
     note_owner(free, *outcome);
     log_.debug("handed over", {{"to", batch.to},
                                {"partitions", free.partitions.size()},
                                {"release_took", released - start},
                                {"commit_took", now() - released}});
+    resume();
+    return kept.empty() ? Progress::all_done : Progress::more_to_do;
   }
-  settle(batch, is_done || look_again().has_value());
-  if (!is_done || undecided_) return Progress::stuck;
-  return kept.empty() ? Progress::all_done : Progress::more_to_do;
+  // While nobody knows whose they are nobody is served.
+  const bool is_decided = outcome ? look_again().has_value() : take_back(gift);
+  if (is_decided) {
+    resume();
+  } else {
+    undecided_ = std::move(gift);
+  }
+  return Progress::stuck;
 }
 
-// While nobody knows whose they are nobody is served.
-void PartitionKeeper::settle(const Batch& batch, bool is_known) {
-  if (is_known) {
-    tenants_.resume(batch.group->placement, batch.partitions);
-  } else {
-    undecided_ = batch;
+// Of a gift whose outcome nobody has told us. To read the table again would not do: the transaction
+// may be on its way, and be made afterwards, while we serve. So we take what is still ours under
+// another epoch; then the gift is made already, or never will be. False: not known yet.
+bool PartitionKeeper::take_back(const Gift& gift) {
+  Batch mine{.group = gift.batch.group, .to = name_, .to_epoch = self_.epoch, .partitions = {}};
+  Directory::Transaction transaction;
+  transaction.conditions.push_back(
+      {.key = ClusterTable::node_key(name_), .field = Field::created_at, .revision = self_.epoch});
+  for (const auto& [partition, epoch] : gift.epochs) {
+    auto put = put_owner(mine, partition);
+    transaction.conditions.push_back({.key = put.key, .revision = epoch});
+    transaction.puts.push_back(std::move(put));
+    mine.partitions.push_back(partition);
   }
+  auto outcome = directory_.commit(transaction, Deadline::after(options_.commit_time_max));
+  if (!outcome) return false;
+  if (outcome->is_done) {
+    note_owner(mine, *outcome);
+    return true;
+  }
+  return look_again().has_value();
 }
 
 Result<void> PartitionKeeper::look_again() {

@@ -91,6 +91,11 @@ class PartitionKeeper {
     std::uint64_t to_epoch;
     std::vector<Partition> partitions;
   };
+  // Partitions on their way to another node, and their epochs before.
+  struct Gift {
+    Batch batch;
+    std::map<Partition, Directory::Revision> epochs = {};
+  };
   // Of a partition that did not let go.
   struct Reluctance {
     Duration release_time;
@@ -109,7 +114,7 @@ class PartitionKeeper {
   bool claim(const Batch& batch);
   bool claim_each(const Batch& batch);
   Progress hand_over(const Batch& batch);
-  void settle(const Batch& batch, bool is_known);
+  bool take_back(const Gift& gift);
   Result<void> look_again();
   static Directory::Put put_owner(const Batch& batch, Partition partition);
   void note_owner(const Batch& batch, const Directory::Outcome& outcome);
@@ -124,7 +129,7 @@ class PartitionKeeper {
   const Options options_;
   std::map<Place, Reluctance> reluctant_;
   // Released, and given away or not: the directory did not tell.
-  std::optional<Batch> undecided_;
+  std::optional<Gift> undecided_;
   std::uint64_t claimed_count_ = 0;
   std::uint64_t given_count_ = 0;
 };

@@ -58,6 +58,7 @@ class TestNode final : private Cluster::Tenants {
   Ownership ownership{fence};
   std::set<Partition> released;
   std::set<Partition> busy;  // Those that do not let go.
+  bool looks_again_as_it_releases = false;
   int fence_count = 0;
   TimePoint fenced_at{};
 
@@ -77,6 +78,10 @@ class TestNode final : private Cluster::Tenants {
     std::ranges::copy_if(partitions, std::back_inserter(kept),
                          [this](Partition partition) { return busy.contains(partition); });
     if (!kept.empty()) static_cast<void>(coroutine::sleep_until(deadline));
+    if (looks_again_as_it_releases) {
+      cluster_->look_again();
+      static_cast<void>(coroutine::sleep_for(10ms));
+    }
     return kept;
   }
   void resume(const Placement&, std::span<const Partition> partitions) override {
@@ -220,6 +225,43 @@ TEST_F(ClusterTest, LostAnswersLeaveNoPartitionWithTwoOwnersOrNone) {
   }
   EXPECT_TRUE(is_shared_out(a, b));
   EXPECT_TRUE(a->released.empty());
+}
+
+TEST_F(ClusterTest, AGiftThatIsMadeAfterItWasGivenUpLeavesNoPartitionWithTwoOwners) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->directory.commits_late_by = 3s;
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  a->directory.commits_late_by = {};
+  a->directory.is_deaf = true;
+  // Nor does it try again.
+  for (std::size_t i = 0; i < partition_count; ++i) a->busy.insert(static_cast<Partition>(i));
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10ms));
+    for (std::size_t j = 0; j < partition_count; ++j) {
+      const auto partition = static_cast<Partition>(j);
+      ASSERT_FALSE(a->owns(partition) && b->owns(partition)) << "after " << i << " looks";
+    }
+  }
+  a->directory.is_deaf = false;
+  a->busy.clear();
+  ASSERT_TRUE(coroutine::sleep_for(40s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_GT(b->owned_count(), 400U);
+  EXPECT_TRUE(a->released.empty());
+}
+
+// Of what was known before nothing is left, where the sanitizer sees that nobody goes by it.
+TEST_F(ClusterTest, TheTableMayBeReadAgainInTheMiddleOfAHandOver) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->looks_again_as_it_releases = true;
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_GT(b->owned_count(), 400U);
+  EXPECT_GT(a->cluster().statistics().resync_count, 10U);
 }
 
 TEST_F(ClusterTest, WhatDoesNotLetGoStaysAndHoldsUpNobody) {

@@ -5,6 +5,7 @@
 
 #include "coroutine/event.h"
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "framework/directory.h"
 
 namespace corolane::test {
@@ -16,6 +17,8 @@ class FaultyDirectory final : public framework::Directory {
   Duration delay = std::chrono::milliseconds(1);  // Of each call, half of it on the way back.
   bool loses_answers = false;
   bool is_deaf = false;  // Watches tell of nothing.
+  // Commits are made so much later, when whoever asked has given up.
+  Duration commits_late_by{};
   // From now on nothing is heard of it: calls wait until their deadlines, watches are silent.
   void cut() { is_away_ = true; }
   void mend() {
@@ -36,6 +39,14 @@ class FaultyDirectory final : public framework::Directory {
     return reach(deadline, [&] { return table_.list(prefix, deadline); });
   }
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override {
+    if (commits_late_by > Duration::zero()) {
+      static_cast<void>(late_.spawn("late commit", [this, transaction, late_by = commits_late_by] {
+        if (!coroutine::sleep_for(late_by)) return;
+        static_cast<void>(table_.commit(transaction, Deadline::never()));
+      }));
+      static_cast<void>(coroutine::sleep_until(deadline));
+      return Error(Code::deadline_exceeded, "no answer").with_maybe_executed();
+    }
     return reach(deadline, [&] { return table_.commit(transaction, deadline); });
   }
   Result<void> watch(std::string_view prefix, Revision from, const OnChange& on_change) override {
@@ -68,6 +79,7 @@ class FaultyDirectory final : public framework::Directory {
   framework::Directory& table_;
   bool is_away_ = false;
   coroutine::Event back_{"the directory"};
+  coroutine::TaskGroup late_;
 };
 
 }  // namespace corolane::test
