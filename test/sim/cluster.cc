@@ -18,6 +18,7 @@ constexpr std::uint16_t client_port = 8460;
 constexpr std::uint16_t admin_port = 8461;
 constexpr std::uint16_t cluster_port = 8470;
 constexpr Duration stop_time_max = 5s;
+constexpr std::uint64_t knobs_concern = 10'000;
 constexpr Duration look_interval = 100ms;
 
 // Of the protocol: the time of the turn is that of its start.
@@ -123,7 +124,7 @@ void SimulatedCluster::live(std::size_t index) {
                        simulation_.trace().tell(simulation_.now(), process.host.name(), "log",
                                                 std::string(line.substr(line.find('Z') + 1)));
                      });
-  framework::Cluster::Options cluster;
+  framework::Cluster::Options cluster = cluster_options(process.number);
   cluster.membership.bugs = options_.bugs;
   cluster.partitions.bugs = options_.bugs;
   framework::Node node(config, fabric_.network_of(process.host), std::move(log),
@@ -147,6 +148,20 @@ void SimulatedCluster::live(std::size_t index) {
   simulation_.at(simulation_.now() + options_.restart_after, [this, index] {
     if (nodes_[index]->is_wanted && !nodes_[index]->host.is_alive()) boot(index);
   });
+}
+
+// Whatever is a matter of taste, and not of safety, is another one in each life of each node.
+framework::Cluster::Options SimulatedCluster::cluster_options(std::uint64_t life) {
+  test::Random dice = simulation_.dice(knobs_concern + life);
+  framework::Cluster::Options options;
+  if (dice.one_in(2)) return options;
+  options.membership.keepalive_time_max = 500ms + dice.up_to(4s);
+  options.partitions.claim_count_max = 1 + dice.below(60);
+  options.partitions.hand_over_count_max = 1 + dice.below(60);
+  options.partitions.commit_time_max = 500ms + dice.up_to(3s);
+  options.partitions.hand_over_interval = dice.up_to(100ms);
+  options.resync_interval = 2s + dice.up_to(60s);
+  return options;
 }
 
 void SimulatedCluster::run_for(Duration duration) {

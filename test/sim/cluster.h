@@ -146,6 +146,7 @@ class SimulatedCluster {
   framework::Router& router(const std::string& caller, bool has_request_ids);
   void boot(std::size_t node);
   void live(std::size_t node);
+  framework::Cluster::Options cluster_options(std::uint64_t life);
   void look_at_invariants();
   void tell_tasks();
   std::string stored_state(std::string_view type, std::string_view id) const;

@@ -116,7 +116,6 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::power_off:
     case FaultKind::drain:
     case FaultKind::pause:
-    case FaultKind::stall:
     case FaultKind::skew_clock:
     case FaultKind::few_stacks:
       return strike_node(fault, duration, dice);
@@ -158,11 +157,6 @@ void Nemesis::strike_node(const Fault& fault, Duration duration, test::Random& d
       return later(duration, start_again);
     case FaultKind::pause:
       return cluster_.pause(node, std::min(duration, until_ - cluster_.simulation().now()));
-    case FaultKind::stall:
-      if (!host.is_alive()) return;
-      return host.post([&host, length = std::min(duration, until_ - cluster_.simulation().now())] {
-        host.stall(length);
-      });
     case FaultKind::skew_clock: {
       const auto wrong = static_cast<std::int64_t>(dice.below(2 * fault.amount + 1)) -
                          static_cast<std::int64_t>(fault.amount);

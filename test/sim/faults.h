@@ -30,8 +30,7 @@ enum class FaultKind : std::uint8_t {
   crash,           // A process dies, and is started again afterwards.
   power_off,       // So does its machine, and nobody is told.
   drain,           // A node is told to stop, and started again.
-  pause,           // A process stands still.
-  stall,           // Its loop is busy with something else.
+  pause,           // A process stands still, or is busy with something that does not suspend.
   skew_clock,      // Its clock goes wrong by up to `amount` millionths, its time of day by seconds.
   few_stacks,      // A node is started again with memory for `amount` tasks.
   reset,           // A connection breaks.
@@ -57,7 +56,6 @@ constexpr auto choices(FaultKind) {
       {"power_off", FaultKind::power_off},
       {"drain", FaultKind::drain},
       {"pause", FaultKind::pause},
-      {"stall", FaultKind::stall},
       {"skew_clock", FaultKind::skew_clock},
       {"few_stacks", FaultKind::few_stacks},
       {"reset", FaultKind::reset},

@@ -42,6 +42,7 @@ void Host::start(std::function<void()> main) {
   is_alive_ = true;
   ++life_;
   paused_until_ = {};
+  stale_time_.reset();
   coroutine::StackPool::Options stacks;
   if (stack_count_max_ != 0) stacks.stack_count_max = stack_count_max_;
   scheduler_ = std::make_unique<coroutine::Scheduler>(
@@ -87,9 +88,10 @@ void Host::end_life() {
   for (const auto& on_death : on_death_) on_death();
 }
 
-void Host::pause_until(TimePoint time) { paused_until_ = std::max(paused_until_, time); }
-
-void Host::stall(Duration duration) { stalled_ += duration; }
+void Host::pause_until(TimePoint time) {
+  if (!stale_time_) stale_time_ = local(simulation_.now());
+  paused_until_ = std::max(paused_until_, time);
+}
 
 void Host::set_drift(std::int64_t parts_per_million) {
   shown_ = local(simulation_.now());
@@ -123,7 +125,6 @@ TimePoint Host::next_step() const {
 void Host::step() {
   const bool goes_on = scheduler_->step();
   simulation_.trace().mix(index_ << 56 | scheduler_->switch_count());
-  if (stalled_ > Duration::zero()) pause_until(simulation_.now() + std::exchange(stalled_, {}));
   run_after_step();
   if (goes_on) return;
   end_life();
@@ -141,10 +142,15 @@ void Host::run_after_step() {
   }
 }
 
-TimePoint Host::now() const { return is_alive_ ? local(simulation_.now() + stalled_) : afterlife_; }
+TimePoint Host::now() const {
+  if (!is_alive_) return afterlife_;
+  // The scheduler asks first, for the time of its turn.
+  if (stale_time_) return *std::exchange(stale_time_, std::nullopt);
+  return local(simulation_.now());
+}
 
 std::chrono::sys_time<Duration> Host::time_of_day() const {
-  return first_day + simulation_.elapsed() + stalled_ + wall_offset_;
+  return first_day + simulation_.elapsed() + wall_offset_;
 }
 
 bool Host::fill_with_seeded_bytes(std::span<std::byte> bytes) const {

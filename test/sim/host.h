@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,10 +44,10 @@ class Host final : public coroutine::EventSource {
   // Is called when a life ends, before anything of it is given back.
   void add_on_death(std::function<void()> on_death) { on_death_.push_back(std::move(on_death)); }
 
-  // Stands still until then, as a process that is stopped or swapped out: what comes waits.
+  // Stands still until then, as a process that is stopped, swapped out, or busy with something that
+  // does not suspend: what comes waits. It is in the middle of a turn, whose time it has read
+  // before.
   void pause_until(TimePoint time);
-  // For who runs on it: it does nothing else for so long, as in a loop without end.
-  void stall(Duration duration);
 
   // In its next life there is memory for so many tasks; 0: for as many as ever.
   void set_stack_count_max(std::size_t count) { stack_count_max_ = count; }
@@ -97,7 +98,8 @@ class Host final : public coroutine::EventSource {
   std::int64_t drift_ = 0;
   Duration wall_offset_{};
   std::size_t stack_count_max_ = 0;
-  Duration stalled_{};  // In this step.
+  // When it was paused, by its own clock: the time of the turn in which it goes on.
+  mutable std::optional<TimePoint> stale_time_;
   // Of a dead one, by its own clock: how far its tasks have come in ending.
   TimePoint afterlife_{};
   std::unique_ptr<coroutine::Scheduler> scheduler_;

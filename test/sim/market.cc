@@ -255,10 +255,8 @@ std::string Market::what_gold_is_missing() const {
   for (const auto& [name, account] : accounts) {
     sum += account.change();
     for (const Transfer& transfer : account.on_the_way()) {
-      const auto& received = accounts[transfer.to()].received();
-      const auto last = received.find(name);
-      const bool has_arrived = last != received.end() && transfer.number() <= last->second;
-      if (!has_arrived) sum += static_cast<std::int64_t>(transfer.amount());
+      if (!has_arrived(accounts[transfer.to()], transfer))
+        sum += static_cast<std::int64_t>(transfer.amount());
     }
   }
   return sum == 0 ? "" : "I5 there is " + std::to_string(sum) + " gold more than at the beginning";

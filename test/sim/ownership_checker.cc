@@ -46,6 +46,12 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::detail::
              "replied under epoch " + std::to_string(epoch) + " while the directory has " +
                  (owner == 0 ? "no owner" : std::to_string(owner)));
   }
+  if (cell.version() < object.version && object.version_epoch != epoch) {
+    violated("I8", name,
+             "version " + std::to_string(cell.version()) + " is replied under epoch " +
+                 std::to_string(epoch) + ", and " + std::to_string(object.version) +
+                 " is stored by epoch " + std::to_string(object.version_epoch));
+  }
   if (epoch >= object.replied_epoch) {
     object.replied_epoch = epoch;
     object.replied_by = process;
@@ -85,6 +91,7 @@ void OwnershipChecker::on_written(const framework::ObjectKey& key, std::uint64_t
   }
   object.written_epoch = std::max(object.written_epoch, epoch);
   object.version = version;
+  object.version_epoch = epoch;
   learn_requests(name, object, bytes);
 }
 

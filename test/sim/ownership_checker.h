@@ -7,7 +7,8 @@
 //   I3  what a durable call has changed is stored when it is answered, and stays
 //   I4  a request id takes effect once
 //   I7  who asks after an answer under an epoch is not answered under an earlier one
-//   I8  who asks after an answer that knew a version is not told of an earlier one
+//   I8  who replies knows what was stored before it became the owner, and who asks after an answer
+//       that knew a version is not told of an earlier one
 //
 // I5, that sums are conserved, is a matter of the state; I6, that all answer when faults have
 // stopped, of who ends them: both are said as invariants of a cluster (cluster.h).
@@ -71,9 +72,10 @@ class OwnershipChecker final : public StoreWitness {
   };
   struct Object {
     std::uint64_t replied_epoch = 0;
-    std::uint64_t replied_by = 0;  // The process.
-    std::uint64_t written_epoch = 0;
+    std::uint64_t replied_by = 0;     // The process.
+    std::uint64_t written_epoch = 0;  // Or sealed by.
     std::uint64_t version = 0;
+    std::uint64_t version_epoch = 0;  // By which that version was written.
     std::map<std::string, Applied> callers;
     std::map<RequestId, std::uint64_t> known;  // The version in which it became so.
     std::map<RequestId, Seen> replies;         // The latest.

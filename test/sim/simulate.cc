@@ -9,9 +9,10 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,25 @@ Outcome outcome_of(const std::string& line) {
           .marks = read["marks"]};
 }
 
+// While it lives, what is allocated lies elsewhere than it would: whoever goes by addresses does
+// something else then.
+class OtherAddresses {
+ public:
+  OtherAddresses() {
+    std::random_device chance;
+    for (int i = 0; i < 20'000; ++i) {
+      blocks_.push_back(std::make_unique<char[]>(1 + chance() % 2'000));
+    }
+    // Holes, for some to fall into.
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (chance() % 2 == 0) blocks_[i].reset();
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<char[]>> blocks_;
+};
+
 Outcome run_seed(RunPlan plan, std::uint64_t seed) {
   plan.seed = seed;
   RunResult result = run(plan);
@@ -148,6 +168,7 @@ Outcome run_seed(RunPlan plan, std::uint64_t seed) {
                   .games = result.game_count,
                   .marks = std::move(result.marks)};
   if (outcome.ran_twice) {
+    const OtherAddresses elsewhere;
     const RunResult again = run(plan);
     outcome.differs = again.hash != outcome.hash;
     outcome.simulated += again.simulated;
@@ -413,6 +434,31 @@ class TraceFiles {
   std::map<std::string, std::size_t, std::less<>> threads_;
 };
 
+std::string line_of(const Trace::Event& event, Duration at) {
+  return std::to_string(at.count()) + " " + std::string(event.host) + " " +
+         std::string(event.what) + " " + event.detail + " " + std::to_string(event.hash);
+}
+
+// Runs it once more, and says where that is another one.
+bool is_same_again(const RunPlan& plan, const std::vector<std::size_t>& events) {
+  std::size_t count = 0;
+  std::optional<TimePoint> begin;
+  std::string difference;
+  const OtherAddresses elsewhere;
+  static_cast<void>(run(plan, [&](const Trace::Event& event) {
+    if (!begin) begin = event.at;
+    const std::string line = line_of(event, event.at - *begin);
+    const bool is_same = count < events.size() && events[count] == std::hash<std::string>()(line);
+    ++count;
+    if (!is_same && difference.empty()) {
+      difference = "event " + std::to_string(count) + ", " + line;
+    }
+  }));
+  if (difference.empty() && count == events.size()) return true;
+  std::printf("its second run is another one, from %s on\n", difference.c_str());
+  return false;
+}
+
 int run_traced(const Settings& settings) {
   TraceFiles files(settings.trace);
   if (!files.is_open()) {
@@ -423,16 +469,19 @@ int run_traced(const Settings& settings) {
   RunPlan plan = settings.plan;
   plan.seed = settings.first;
   std::optional<TimePoint> begin;
+  std::vector<std::size_t> events;
   const RunResult result = run(plan, [&](const Trace::Event& event) {
     if (!begin) begin = event.at;
     files.add(event, event.at - *begin);
+    events.push_back(std::hash<std::string>()(line_of(event, event.at - *begin)));
   });
   std::printf("seed %llu, hash %016llx, %.1f simulated seconds; its events are in %s and %s.json\n",
               static_cast<unsigned long long>(plan.seed),
               static_cast<unsigned long long>(result.hash), seconds(result.simulated),
               settings.trace.c_str(), settings.trace.c_str());
   for (const std::string& violation : result.violations) std::printf("%s\n", violation.c_str());
-  return result.violations.empty() ? exit_ok : exit_failed;
+  const bool is_same = is_same_again(plan, events);
+  return result.violations.empty() && is_same ? exit_ok : exit_failed;
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {

@@ -65,6 +65,7 @@ class StoreServer {
   friend class Remote;
 
   Result<void> admit(bool is_write);
+  Duration late_by();
   bool happens(std::uint32_t one_in) { return one_in != 0 && dice_.one_in(one_in); }
 
   Simulation& simulation_;

@@ -19,6 +19,7 @@ class Trace {
     std::string_view host;  // Empty: of no host.
     std::string_view what;  // A constant word or two.
     std::string detail;
+    std::uint64_t hash = 0;  // Of all until then.
   };
   using Reader = std::function<void(const Event& event)>;
 
@@ -41,14 +42,14 @@ class Trace {
     mix(what);
     ++count_;
     if (reader_ != nullptr) {
-      reader_({.at = at, .host = host, .what = what, .detail = describe()});
+      reader_({.at = at, .host = host, .what = what, .detail = describe(), .hash = hash_});
     }
   }
 
   // For those who read, and not in the hash: what is only there when somebody reads.
   void tell(TimePoint at, std::string_view host, std::string_view what, std::string detail) {
     if (reader_ == nullptr) return;
-    reader_({.at = at, .host = host, .what = what, .detail = std::move(detail)});
+    reader_({.at = at, .host = host, .what = what, .detail = std::move(detail), .hash = hash_});
   }
 
   // Two runs of one seed have the same.

@@ -1,6 +1,8 @@
 #include "test/sim/trade/account.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "coroutine/event.h"
@@ -61,15 +63,23 @@ Result<AccountReply> Account::look(const google::protobuf::Empty&, rpc::Context&
 }
 
 Result<google::protobuf::Empty> Account::receive(const Transfer& transfer, rpc::Context&) {
-  const auto& received = std::as_const(*this).state().received();
-  const auto last = received.find(transfer.from());
-  const bool is_known = last != received.end() && transfer.number() <= last->second;
-  if (!is_known) {
-    state().set_change(std::as_const(*this).state().change() +
-                       static_cast<std::int64_t>(transfer.amount()));
-    (*state().mutable_received())[transfer.from()] = transfer.number();
+  if (has_arrived(std::as_const(*this).state(), transfer)) return google::protobuf::Empty();
+  AccountState& changed = state();
+  changed.set_change(changed.change() + static_cast<std::int64_t>(transfer.amount()));
+  auto& receipts = *changed.mutable_receipts();
+  auto receipt = std::ranges::find(receipts, transfer.from(), &Receipt::from);
+  if (receipt == receipts.end()) {
+    receipts.Add()->set_from(transfer.from());
+    receipt = std::prev(receipts.end());
   }
+  receipt->set_number(transfer.number());
   return google::protobuf::Empty();
+}
+
+bool has_arrived(const AccountState& receiver, const Transfer& transfer) {
+  return std::ranges::any_of(receiver.receipts(), [&](const Receipt& receipt) {
+    return receipt.from() == transfer.from() && transfer.number() <= receipt.number();
+  });
 }
 
 Result<void> Account::deliver(const google::protobuf::Empty&, rpc::Context& context) {

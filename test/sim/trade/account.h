@@ -28,4 +28,7 @@ class Account : public AccountObject {
   bool is_delivering_ = false;
 };
 
+// Whether that account has the gold of that transfer.
+bool has_arrived(const AccountState& receiver, const Transfer& transfer);
+
 }  // namespace corolane::sim
