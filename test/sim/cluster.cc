@@ -155,11 +155,11 @@ framework::Cluster::Options SimulatedCluster::cluster_options(std::uint64_t life
   test::Random dice = simulation_.dice(knobs_concern + life);
   framework::Cluster::Options options;
   if (dice.one_in(2)) return options;
-  options.membership.keepalive_time_max = 500ms + dice.up_to(4s);
+  options.membership.keepalive_time_max = 500ms + dice.up_to(5s);
   options.partitions.claim_count_max = 1 + dice.below(60);
   options.partitions.hand_over_count_max = 1 + dice.below(60);
   options.partitions.commit_time_max = 500ms + dice.up_to(3s);
-  options.partitions.hand_over_interval = dice.up_to(100ms);
+  options.partitions.hand_over_interval = dice.up_to(500ms);
   options.resync_interval = 2s + dice.up_to(60s);
   return options;
 }

@@ -101,9 +101,13 @@ class DirectoryServer::Remote final : public framework::Directory {
   template <typename T, typename F>
   Result<T> ask(Deadline deadline, F serve) {
     return line_.ask<T>(deadline, [&server = server_, serve = std::move(serve)]() -> Result<T> {
-      server.be_asked();
+      // Before it is done, or after that.
+      const bool is_slow_to_answer = server.dice_.one_in(2);
+      if (!is_slow_to_answer) server.be_slow();
+      server.wait_for_leader();
       if (server.table_ == nullptr) return Error(Code::unavailable, "the directory ends");
       auto answer = serve(*server.table_);
+      if (is_slow_to_answer) server.be_slow();
       if (server.happens(server.condition_.loses_one_in)) {
         static_cast<void>(coroutine::sleep_for(too_late));
       }
@@ -143,10 +147,12 @@ Directory::Revision DirectoryServer::owner_of(const framework::Placement& placem
 }
 
 // In a task of the server. Suspends.
-void DirectoryServer::be_asked() {
-  if (condition_.slow_by_max > Duration::zero()) {
-    static_cast<void>(coroutine::sleep_for(dice_.up_to(condition_.slow_by_max)));
-  }
+void DirectoryServer::be_slow() {
+  if (condition_.slow_by_max == Duration::zero()) return;
+  static_cast<void>(coroutine::sleep_for(dice_.up_to(condition_.slow_by_max)));
+}
+
+void DirectoryServer::wait_for_leader() {
   while (!condition_.has_leader && coroutine::sleep_for(leader_look_interval)) {
   }
 }

@@ -51,7 +51,8 @@ class DirectoryServer {
   struct Watching;
   friend class Remote;
 
-  void be_asked();
+  void be_slow();
+  void wait_for_leader();
   void watch(const std::shared_ptr<Watching>& watching);
   bool happens(std::uint32_t one_in) { return one_in != 0 && dice_.one_in(one_in); }
 

@@ -255,8 +255,8 @@ void Nemesis::strike_directory(const Fault& fault, Duration duration) {
       return with([](Condition& c) { c.has_leader = false; },
                   [](Condition& c) { c.has_leader = true; });
     case FaultKind::slow_directory:
-      return with([&](Condition& c) { c.slow_by_max = amount; },
-                  [](Condition& c) { c.slow_by_max = {}; });
+      return with([&](Condition& c) { c.slow_by_max = c.watch_delay_max = amount; },
+                  [](Condition& c) { c.slow_by_max = c.watch_delay_max = {}; });
     case FaultKind::mute_directory:
       return with([&](Condition& c) { c.loses_one_in = fault.amount; },
                   [](Condition& c) { c.loses_one_in = 0; });

@@ -39,7 +39,7 @@ enum class FaultKind : std::uint8_t {
   cut_off,         // One node hears of nobody, directory and store included.
   part,            // Two groups of nodes do not hear of each other.
   no_leader,       // The directory has none.
-  slow_directory,  // It takes up to `amount` milliseconds longer.
+  slow_directory,  // All that it does takes up to `amount` milliseconds longer.
   mute_directory,  // One of `amount` answers of it is lost.
   late_watch,      // What it tells of changes comes up to `amount` milliseconds late.
   watch_gap,       // Of `amount` changes it does not tell of one.
