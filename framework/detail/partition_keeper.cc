@@ -61,18 +61,41 @@ std::size_t PartitionKeeper::owned_count() const {
   return count;
 }
 
+// Made anew when a member has come, gone or begun to drain: nothing else of one ever changes.
+const PartitionKeeper::Plan& PartitionKeeper::plan() {
+  std::vector<Member> members = table_.members();
+  const auto mark_of = [](const Member& member) {
+    return std::pair(member.epoch, member.is_draining);
+  };
+  if (!plan_.targets.empty() && std::ranges::equal(members, plan_.members, {}, mark_of, mark_of)) {
+    return plan_;
+  }
+  plan_.members = std::move(members);
+  plan_.targets.assign(groups_.size(), {});
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      plan_.targets[group][i] =
+          choose_owner(plan_.members, groups_[group].placement, static_cast<Partition>(i));
+    }
+  }
+  return plan_;
+}
+
 // Those that are to be ours, and whose owner, if they ever had one, is gone.
-std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() const {
-  const std::vector<Member> members = table_.members();
+std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
+  const auto& targets = plan().targets;
+  // No two members ever have the same epoch.
+  const auto is_there = [this](std::uint64_t epoch) {
+    return std::ranges::find(plan_.members, epoch, &Member::epoch) != plan_.members.end();
+  };
   std::vector<Batch> claims;
   for (const Group& group : groups_) {
     Batch whole{.group = &group, .to = name_, .to_epoch = self_.epoch, .partitions = {}};
     const auto& known = table_.ownerships(group.placement);
     for (std::size_t i = 0; i < partition_count; ++i) {
       const auto partition = static_cast<Partition>(i);
-      const Member* const owner = table_.find(known[i].owner);
-      if (owner != nullptr && owner->epoch == known[i].node_epoch) continue;
-      const Member* const target = choose_owner(members, group.placement, partition);
+      if (is_there(known[i].node_epoch)) continue;
+      const Member* const target = targets[number_of(group)][i];
       if (target == nullptr || target->epoch != self_.epoch) continue;
       whole.partitions.push_back(partition);
     }
@@ -82,26 +105,25 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() const {
 }
 
 // Whose that partition of ours is to be; null when it stays, or there is nobody else for it.
-const Member* PartitionKeeper::heir_of(const std::vector<Member>& members, const Group& group,
-                                       Partition partition) const {
+const Member* PartitionKeeper::heir_of(const Group& group, Partition partition) {
   if (!is_mine(table_.ownerships(group.placement)[partition])) return nullptr;
-  const Member* const target = choose_owner(members, group.placement, partition);
+  const Member* const target = plan_.targets[number_of(group)][partition];
   return target == nullptr || target->epoch == self_.epoch ? nullptr : target;
 }
 
-std::size_t PartitionKeeper::to_give_count() const {
-  const std::vector<Member> members = table_.members();
+std::size_t PartitionKeeper::to_give_count() {
+  plan();
   std::size_t count = 0;
   for (const Group& group : groups_) {
     for (std::size_t i = 0; i < partition_count; ++i) {
-      if (heir_of(members, group, static_cast<Partition>(i)) != nullptr) ++count;
+      if (heir_of(group, static_cast<Partition>(i)) != nullptr) ++count;
     }
   }
   return count;
 }
 
-std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_count) const {
-  const std::vector<Member> members = table_.members();
+std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_count) {
+  plan();
   std::vector<Batch> gifts;
   std::vector<Batch> reluctant;
   left_count = 0;
@@ -109,7 +131,7 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
     std::map<std::string, Batch> by_target;
     for (std::size_t i = 0; i < partition_count; ++i) {
       const auto partition = static_cast<Partition>(i);
-      const Member* const target = heir_of(members, group, partition);
+      const Member* const target = heir_of(group, partition);
       if (target == nullptr) continue;
       const std::string to = ClusterTable::name_of(*target);
       const auto reluctance = reluctant_.find({&group, partition});

@@ -2,6 +2,7 @@
 // transactions of the directory alone (steps 3, 4 and 9 of the protocol in README.md).
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -79,7 +80,7 @@ class PartitionKeeper {
 
   std::size_t owned_count() const;
   // Of those that it owns: how many there is another node for.
-  std::size_t to_give_count() const;
+  std::size_t to_give_count();
   std::uint64_t claimed_count() const { return claimed_count_; }
   std::uint64_t given_count() const { return given_count_; }
 
@@ -90,6 +91,12 @@ class PartitionKeeper {
     std::string to;  // "NAME.INCARNATION".
     std::uint64_t to_epoch;
     std::vector<Partition> partitions;
+  };
+  // Who is to own what, as long as those are the members.
+  struct Plan {
+    std::vector<Member> members = {};
+    using Targets = std::array<const Member*, partition_count>;
+    std::vector<Targets> targets = {};  // By number of the group; null: nobody may.
   };
   // Partitions on their way to another node, and their epochs before.
   struct Gift {
@@ -103,13 +110,16 @@ class PartitionKeeper {
   };
   using Place = std::pair<const Group*, Partition>;
 
-  std::vector<Batch> claims() const;
+  const Plan& plan();
+  std::vector<Batch> claims();
   // Those for now; `left_count` is how many are for later.
-  std::vector<Batch> gifts(std::size_t& left_count) const;
-  const Member* heir_of(const std::vector<Member>& members, const Group& group,
-                        Partition partition) const;
+  std::vector<Batch> gifts(std::size_t& left_count);
+  const Member* heir_of(const Group& group, Partition partition);
   Duration release_time_of(const Batch& batch) const;
   void note_reluctance(const Batch& batch, const std::vector<Partition>& kept);
+  std::size_t number_of(const Group& group) const {
+    return static_cast<std::size_t>(&group - groups_.data());
+  }
   bool is_mine(const ClusterTable::Ownership& ownership) const;
   bool claim(const Batch& batch);
   bool claim_each(const Batch& batch);
@@ -127,6 +137,7 @@ class PartitionKeeper {
   Tenants& tenants_;
   Log& log_;
   const Options options_;
+  Plan plan_;
   std::map<Place, Reluctance> reluctant_;
   // Released, and given away or not: the directory did not tell.
   std::optional<Gift> undecided_;

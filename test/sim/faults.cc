@@ -41,6 +41,7 @@ Result<Fault> read_fault(const std::string& path) {
   if (loaded->value.lasts_max < loaded->value.lasts_min) {
     return Error(Code::invalid_argument, path + ": lasts_max is below lasts_min");
   }
+  loaded->value.name = std::filesystem::path(path).stem().string();
   return loaded->value;
 }
 
@@ -67,7 +68,7 @@ Result<std::vector<Fault>> read_faults(const std::string& folder) {
 Nemesis::Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults)
     : cluster_(cluster), faults_(std::move(faults)) {
   for (const Fault& fault : faults_) {
-    dice_.push_back(cluster.simulation().dice(concern + std::to_underlying(fault.fault)));
+    dice_.push_back(cluster.simulation().dice(concern + std::hash<std::string>()(fault.name)));
   }
 }
 

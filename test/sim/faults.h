@@ -77,6 +77,7 @@ constexpr auto choices(FaultKind) {
 }
 
 struct Fault {
+  std::string name = {};  // Of its file, without .yaml.
   FaultKind fault = FaultKind::crash;
   Duration every = std::chrono::seconds(15);  // On average.
   Duration lasts_min = std::chrono::milliseconds(100);

@@ -283,9 +283,7 @@ class Workers {
 std::string replay_command(const Settings& settings, const RunPlan& plan) {
   std::string faults;
   for (const Fault& fault : plan.faults) {
-    const auto all = choices(FaultKind());
-    const auto place = std::ranges::find(all, fault.fault, [](const auto& c) { return c.value; });
-    faults += (faults.empty() ? "" : ",") + std::string(place->name);
+    faults += (faults.empty() ? "" : ",") + fault.name;
   }
   return "tools/simulate --seeds " + std::to_string(plan.seed) + " --seconds " +
          std::to_string(plan.length.count()) + " --nodes " + std::to_string(plan.node_count) +
