@@ -29,8 +29,8 @@ constexpr std::uint64_t concern = 5'000;
 constexpr const char* account_type = "corolane.sim.Account";
 constexpr const char* player_type = "corolane.services.chess.Player";
 constexpr const char* game_type = "corolane.services.chess.Game";
-constexpr Duration think_time_min = 50ms;
-constexpr Duration think_time_max = 500ms;
+constexpr Duration think_time_min = 100ms;
+constexpr Duration think_time_max = 700ms;
 constexpr std::size_t game_length_max = 40;
 constexpr std::uint64_t payment_max = 50;
 // A game that was not scored at once is scored when its reminder comes, after a minute.
