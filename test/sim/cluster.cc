@@ -221,6 +221,15 @@ Host& SimulatedCluster::node_host(std::size_t node) { return nodes_[node]->host;
 
 framework::Node* SimulatedCluster::node(std::size_t node) { return nodes_[node]->node; }
 
+std::optional<std::size_t> SimulatedCluster::owner_of(std::string_view type,
+                                                      std::string_view id) const {
+  const std::string owner = directory_.owner_name({}, framework::partition_of(type, id));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (owner.starts_with(nodes_[i]->host.name() + ".")) return i;
+  }
+  return std::nullopt;
+}
+
 bool SimulatedCluster::is_running(std::size_t node) const { return nodes_[node]->host.is_alive(); }
 
 void SimulatedCluster::crash(std::size_t node) {

@@ -27,6 +27,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -114,6 +115,8 @@ class SimulatedCluster {
   Host& client_host() { return clients_; }
   // Null while it does not run.
   framework::Node* node(std::size_t node);
+  // Which node the directory has as the owner of that object; nothing when nobody ever was.
+  std::optional<std::size_t> owner_of(std::string_view type, std::string_view id) const;
 
   // The state of an object as it is stored: what was never stored is empty.
   template <typename State>

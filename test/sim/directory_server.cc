@@ -140,10 +140,19 @@ std::shared_ptr<framework::Directory> DirectoryServer::directory_of(Host& node) 
 
 Directory::Revision DirectoryServer::owner_of(const framework::Placement& placement,
                                               framework::Partition partition) const {
-  if (table_ == nullptr) return 0;
-  const auto entry =
-      table_->find(framework::detail::ClusterTable::partition_key(placement, partition));
-  return entry ? entry->modified_at : 0;
+  return entry_of(placement, partition).modified_at;
+}
+
+std::string DirectoryServer::owner_name(const framework::Placement& placement,
+                                        framework::Partition partition) const {
+  return entry_of(placement, partition).value;
+}
+
+Directory::Entry DirectoryServer::entry_of(const framework::Placement& placement,
+                                           framework::Partition partition) const {
+  if (table_ == nullptr) return {};
+  const auto key = framework::detail::ClusterTable::partition_key(placement, partition);
+  return table_->find(key).value_or(Directory::Entry{});
 }
 
 // In a task of the server. Suspends.

@@ -41,6 +41,9 @@ class DirectoryServer {
   // By its revision, who owns that partition at this moment; 0: nobody ever did. From anywhere.
   framework::Directory::Revision owner_of(const framework::Placement& placement,
                                           framework::Partition partition) const;
+  // "NAME.INCARNATION EPOCH"; empty: nobody ever did.
+  std::string owner_name(const framework::Placement& placement,
+                         framework::Partition partition) const;
 
   Host& host() const { return host_; }
   void set_condition(const Condition& condition) { condition_ = condition; }
@@ -51,6 +54,8 @@ class DirectoryServer {
   struct Watching;
   friend class Remote;
 
+  framework::Directory::Entry entry_of(const framework::Placement& placement,
+                                       framework::Partition partition) const;
   void be_slow();
   void wait_for_leader();
   void watch(const std::shared_ptr<Watching>& watching);

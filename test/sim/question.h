@@ -11,6 +11,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/event.h"
+#include "coroutine/task.h"
 #include "test/sim/fabric.h"
 #include "test/sim/host.h"
 
@@ -31,6 +32,10 @@ class Line {
   template <typename T>
   Result<T> ask(Deadline deadline, std::function<Result<T>()> serve) {
     if (!client().is_alive()) return Error(Code::unavailable, "the process ends");
+    if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled before it was asked");
+    if (deadline.has_passed()) {
+      return Error(Code::deadline_exceeded, "the deadline passed before it was asked");
+    }
     struct Question {
       coroutine::Event answered{"answer of a server"};
       std::optional<Result<T>> answer = {};

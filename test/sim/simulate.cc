@@ -34,7 +34,7 @@ constexpr int exit_wrong_usage = 2;
 constexpr std::uint64_t twice_one_in = 20;
 // Of runs, for marks that are hit in some of them: fewer say nothing.
 constexpr std::size_t runs_for_marks = 50;
-constexpr Duration progress_interval = std::chrono::seconds(1);
+constexpr Duration progress_interval = std::chrono::seconds(5);
 
 constexpr const char* help = R"(usage: tools/simulate [options]
 Runs a cluster of nodes, its clients, network, directory and store in one thread and simulated time,
@@ -51,6 +51,7 @@ command that replays it.
   --jobs N           processes that share the work (default: one for each core)
   --in-order         ready tasks run in the order in which they became ready
   --bug NAME         makes this mistake on purpose; --bug list has their names
+  --bugs             makes each of them, and shows in a table how many seeds it took to catch it
   --keep-going       runs all seeds, and does not make the failing ones smaller
   --trace FILE       writes every event of a single seed, readable, to FILE, and for
                      https://ui.perfetto.dev to FILE.json
@@ -380,6 +381,43 @@ int run_many(const Settings& settings) {
   return failed == 0 && !is_mark_missed ? exit_ok : exit_failed;
 }
 
+// The first seed that fails, and why. Of seeds that run at the same time the first one counts.
+std::optional<Outcome> first_failure_of(const Settings& settings) {
+  std::optional<Outcome> first;
+  std::set<std::uint64_t> done;
+  Workers workers(settings);
+  while (auto outcome = workers.next()) {
+    done.insert(outcome->seed);
+    const bool fails = !outcome->violation.empty();
+    if (fails && (!first || outcome->seed < first->seed)) first = outcome;
+    if (!first) continue;
+    bool is_first = true;
+    for (std::uint64_t seed = settings.first; seed < first->seed && is_first; ++seed) {
+      is_first = done.contains(seed);
+    }
+    if (is_first) break;
+  }
+  return first;
+}
+
+int run_bugs(Settings settings) {
+  std::printf("%-26s %6s  %s\n", "bug", "seeds", "caught by");
+  std::size_t caught_count = 0;
+  for (const Choice& bug : bugs) {
+    settings.plan.bugs = {};
+    settings.plan.bugs.*bug.member = true;
+    const auto failure = first_failure_of(settings);
+    caught_count += failure ? 1 : 0;
+    std::printf("%-26s %6s  %s\n", bug.name,
+                failure ? std::to_string(failure->seed - settings.first + 1).c_str() : "-",
+                failure ? failure->violation.c_str() : "nobody");
+    std::fflush(stdout);
+  }
+  std::printf("%zu of %zu bugs caught within %llu seeds each\n", caught_count, std::size(bugs),
+              static_cast<unsigned long long>(settings.last - settings.first + 1));
+  return caught_count == std::size(bugs) ? exit_ok : exit_failed;
+}
+
 // Readable, and as the trace event format that Perfetto reads: each host a thread.
 class TraceFiles {
  public:
@@ -571,6 +609,7 @@ int main(std::span<const char* const> words) {
       {.name = "--jobs", .has_value = true},
       {.name = "--bug", .has_value = true},
       {.name = "--trace", .has_value = true},
+      {.name = "--bugs"},
       {.name = "--in-order"},
       {.name = "--keep-going"},
       {.name = "--help"},
@@ -590,6 +629,7 @@ int main(std::span<const char* const> words) {
                  settings.error().message().c_str());
     return exit_wrong_usage;
   }
+  if (arguments->has("--bugs")) return run_bugs(*settings);
   return settings->trace.empty() ? run_many(*settings) : run_traced(*settings);
 }
 

@@ -15,6 +15,10 @@
 #include "framework/directory/local_directory.h"
 #include "test/framework/directory/directory_world.h"
 #include "test/framework/directory/watcher.h"
+#include "test/sim/directory_server.h"
+#include "test/sim/fabric.h"
+#include "test/sim/host.h"
+#include "test/sim/simulation.h"
 #include "test/support/etcd_server.h"
 #include "test/support/matchers.h"
 #include "test/support/real_loop.h"
@@ -61,6 +65,19 @@ class EtcdWorld final : public DirectoryWorld {
   }
 };
 
+// The one of simulated clusters, over their network.
+class SimulatedWorld final : public DirectoryWorld {
+ public:
+  void run(const std::function<void(Directory&)>& body) override {
+    sim::Simulation simulation({.seed = 1});
+    sim::Fabric fabric(simulation);
+    sim::DirectoryServer server(simulation, fabric);
+    sim::Host& node = simulation.add_host("node");
+    node.start([&] { body(*server.directory_of(node)); });
+    EXPECT_TRUE(simulation.run_until([&] { return !node.is_alive(); }, simulation.now() + 1h));
+  }
+};
+
 class DirectoryContractTest : public testing::TestWithParam<DirectoryKind> {
  protected:
   void SetUp() override {
@@ -78,6 +95,7 @@ class DirectoryContractTest : public testing::TestWithParam<DirectoryKind> {
 INSTANTIATE_TEST_SUITE_P(
     All, DirectoryContractTest,
     testing::Values(DirectoryKind{"Local", [] { return std::make_unique<LocalWorld>(); }},
+                    DirectoryKind{"Simulated", [] { return std::make_unique<SimulatedWorld>(); }},
                     DirectoryKind{"Etcd", [] { return std::make_unique<EtcdWorld>(); }}),
     [](const auto& tested) { return tested.param.name; });
 

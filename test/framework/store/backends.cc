@@ -1,6 +1,9 @@
 // How each of them is opened.
 #include "test/framework/store/backends.h"
 
+#include <gtest/gtest.h>
+
+#include <chrono>
 #include <mutex>
 #include <optional>
 
@@ -8,12 +11,18 @@
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"
+#include "test/sim/fabric.h"
+#include "test/sim/host.h"
+#include "test/sim/simulation.h"
+#include "test/sim/store_server.h"
+#include "test/support/real_loop.h"
 #include "test/support/redis_server.h"
 #include "test/support/temporary_folder.h"
 
 namespace corolane::test {
 namespace {
 
+using namespace std::chrono_literals;
 using framework::MemoryStore;
 using framework::RedisStore;
 using framework::SqliteStore;
@@ -64,11 +73,39 @@ class RedisBackend : public StoreBackend {
   std::optional<RedisServer> server_;
 };
 
+// The one of simulated clusters, over their network.
+class SimulatedBackend : public StoreBackend {
+ public:
+  Result<std::shared_ptr<Store>> open(net::Network&) override {
+    return Error(Code::unimplemented, "it lives in simulated time");
+  }
+  bool is_for_threads() const override { return false; }
+  void run(const std::function<void(Store&)>& body) override {
+    node_.start([&] { body(*server_.store_of(node_)); });
+    EXPECT_TRUE(simulation_.run_until([&] { return !node_.is_alive(); }, simulation_.now() + 1h));
+  }
+
+ private:
+  sim::Simulation simulation_{{.seed = 1}};
+  sim::Fabric fabric_{simulation_};
+  sim::StoreServer server_{simulation_, fabric_, nullptr, {}};
+  sim::Host& node_ = simulation_.add_host("node");
+};
+
 }  // namespace
+
+void StoreBackend::run(const std::function<void(Store&)>& body) {
+  run_on_real_loop([&](RealLoop& real) {
+    auto store = open(real.network);
+    ASSERT_TRUE(store) << store.error();
+    body(**store);
+  });
+}
 
 std::unique_ptr<StoreBackend> make_store_backend(const std::string& name) {
   if (name == "memory") return std::make_unique<MemoryBackend>();
   if (name == "sqlite") return std::make_unique<SqliteBackend>();
+  if (name == "simulated") return std::make_unique<SimulatedBackend>();
   check(name == "redis", "there is such a store");
   return std::make_unique<RedisBackend>();
 }
