@@ -296,6 +296,7 @@ void SimulatedCluster::invariant(std::string name, Invariant invariant) {
 
 void SimulatedCluster::look_at_invariants() {
   look_at_ = simulation_.now() + look_interval;
+  if (!violations_.empty()) return;
   for (const auto& [name, invariant] : invariants_) {
     if (std::string what = invariant(); !what.empty()) violated(name + ": " + what);
   }

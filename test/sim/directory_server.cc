@@ -55,7 +55,8 @@ class DirectoryServer::Remote final : public framework::Directory {
   }
   Result<void> keep_alive(Lease lease, Deadline deadline) override {
     return ask<void>(
-        deadline, [lease](Directory& table) { return table.keep_alive(lease, Deadline::never()); });
+        deadline, [lease](Directory& table) { return table.keep_alive(lease, Deadline::never()); },
+        /*is_keepalive=*/true);
   }
   Result<void> revoke(Lease lease, Deadline deadline) override {
     return ask<void>(deadline,
@@ -99,20 +100,22 @@ class DirectoryServer::Remote final : public framework::Directory {
 
  private:
   template <typename T, typename F>
-  Result<T> ask(Deadline deadline, F serve) {
-    return line_.ask<T>(deadline, [&server = server_, serve = std::move(serve)]() -> Result<T> {
-      // Before it is done, or after that.
-      const bool is_slow_to_answer = server.dice_.one_in(2);
-      if (!is_slow_to_answer) server.be_slow();
-      server.wait_for_leader();
-      if (server.table_ == nullptr) return Error(Code::unavailable, "the directory ends");
-      auto answer = serve(*server.table_);
-      if (is_slow_to_answer) server.be_slow();
-      if (server.happens(server.condition_.loses_one_in)) {
-        static_cast<void>(coroutine::sleep_for(too_late));
-      }
-      return answer;
-    });
+  Result<T> ask(Deadline deadline, F serve, bool is_keepalive = false) {
+    return line_.ask<T>(deadline,
+                        [&server = server_, serve = std::move(serve), is_keepalive]() -> Result<T> {
+                          // Before it is done, or after that.
+                          const bool is_slow_to_answer = server.dice_.one_in(2);
+                          if (!is_slow_to_answer) server.be_slow(is_keepalive);
+                          server.wait_for_leader();
+                          if (server.table_ == nullptr)
+                            return Error(Code::unavailable, "the directory ends");
+                          auto answer = serve(*server.table_);
+                          if (is_slow_to_answer) server.be_slow(is_keepalive);
+                          if (server.happens(server.condition_.loses_one_in)) {
+                            static_cast<void>(coroutine::sleep_for(too_late));
+                          }
+                          return answer;
+                        });
   }
 
   DirectoryServer& server_;
@@ -156,9 +159,11 @@ Directory::Entry DirectoryServer::entry_of(const framework::Placement& placement
 }
 
 // In a task of the server. Suspends.
-void DirectoryServer::be_slow() {
-  if (condition_.slow_by_max == Duration::zero()) return;
-  static_cast<void>(coroutine::sleep_for(dice_.up_to(condition_.slow_by_max)));
+void DirectoryServer::be_slow(bool is_keepalive) {
+  const Duration longest = is_keepalive
+                               ? std::max(condition_.slow_by_max, condition_.lease_delay_max)
+                               : condition_.slow_by_max;
+  if (longest > Duration::zero()) static_cast<void>(coroutine::sleep_for(dice_.up_to(longest)));
 }
 
 void DirectoryServer::wait_for_leader() {

@@ -28,12 +28,16 @@ class DirectoryServer {
     bool has_leader = true;
     Duration slow_by_max{};          // Each request takes up to so much longer.
     Duration watch_delay_max{};      // And so do changes on their way to who watches.
+    Duration lease_delay_max{};      // And so do the keepalives of leases, there or back.
     std::uint32_t gap_one_in = 0;    // Of so many changes a watch misses one; 0: none.
     std::uint32_t loses_one_in = 0;  // Of so many requests it answers one not at all; 0: none.
   };
 
   // All of them outlive it.
   DirectoryServer(Simulation& simulation, Fabric& fabric);
+  ~DirectoryServer() { host_.kill(); }
+  DirectoryServer(const DirectoryServer&) = delete;
+  DirectoryServer& operator=(const DirectoryServer&) = delete;
 
   // How a node sees it. Lives no longer than the server.
   std::shared_ptr<framework::Directory> directory_of(Host& node);
@@ -56,7 +60,7 @@ class DirectoryServer {
 
   framework::Directory::Entry entry_of(const framework::Placement& placement,
                                        framework::Partition partition) const;
-  void be_slow();
+  void be_slow(bool is_keepalive);
   void wait_for_leader();
   void watch(const std::shared_ptr<Watching>& watching);
   bool happens(std::uint32_t one_in) { return one_in != 0 && dice_.one_in(one_in); }

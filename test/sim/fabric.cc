@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "coroutine/base/check.h"
 #include "test/sim/host.h"
 #include "test/sim/host_network.h"
 
@@ -18,13 +19,16 @@ constexpr std::size_t connections_before_sweep = 256;
 Fabric::Fabric(Simulation& simulation, const Options& options)
     : simulation_(simulation), options_(options), dice_(simulation.dice(concern)) {}
 
-Fabric::~Fabric() = default;
+Fabric::~Fabric() {
+  for (const auto& [index, network] : networks_) network->host().kill();
+}
 
 net::Network& Fabric::network_of(Host& host) {
   auto& network = networks_[host.index()];
   if (network == nullptr) {
     network = std::make_unique<HostNetwork>(*this, host);
     host.add_on_death([this, &host] { died(host); });
+    host.add_on_burial([this, &host] { check_nothing_is_left(host); });
   }
   return *network;
 }
@@ -143,6 +147,16 @@ void Fabric::died(const Host& host) {
       const Connection::End& end = connection->ends[side];
       if (end.host != &host || end.life != host.life()) continue;
       break_off(connection, 1 - side);
+    }
+  }
+}
+
+void Fabric::check_nothing_is_left(const Host& host) const {
+  for (const auto& weak : connections_) {
+    const auto connection = weak.lock();
+    if (connection == nullptr) continue;
+    for (const Connection::End& end : connection->ends) {
+      check(end.host != &host || end.stream == nullptr, "no stream is left when a host has ended");
     }
   }
 }

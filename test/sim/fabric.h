@@ -39,6 +39,7 @@ class Fabric {
 
   explicit Fabric(Simulation& simulation) : Fabric(simulation, Options{}) {}
   Fabric(Simulation& simulation, const Options& options);
+  // Kills the hosts that are connected to it.
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -99,6 +100,7 @@ class Fabric {
             std::move_only_function<void(HostStream*)> work);
   void break_off(const std::shared_ptr<Connection>& connection, std::size_t side);
   void died(const Host& host);
+  void check_nothing_is_left(const Host& host) const;
   bool is_off(const Host& host) const;
   std::shared_ptr<Connection> connect(Host& near, Host& far);
   HostNetwork* find(const std::string& address) const;

@@ -129,6 +129,7 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::no_leader:
     case FaultKind::slow_directory:
     case FaultKind::mute_directory:
+    case FaultKind::late_lease:
     case FaultKind::late_watch:
     case FaultKind::watch_gap:
       return strike_directory(fault, duration);
@@ -261,6 +262,9 @@ void Nemesis::strike_directory(const Fault& fault, Duration duration) {
     case FaultKind::mute_directory:
       return with([&](Condition& c) { c.loses_one_in = fault.amount; },
                   [](Condition& c) { c.loses_one_in = 0; });
+    case FaultKind::late_lease:
+      return with([&](Condition& c) { c.lease_delay_max = amount; },
+                  [](Condition& c) { c.lease_delay_max = {}; });
     case FaultKind::late_watch:
       return with([&](Condition& c) { c.watch_delay_max = amount; },
                   [](Condition& c) { c.watch_delay_max = {}; });

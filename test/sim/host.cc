@@ -77,10 +77,19 @@ void Host::kill() {
     check(!next.is_never(), "the tasks of a host that is killed wait for nothing");
     if (next > Deadline::at(afterlife_)) afterlife_ = next.time();
   }
+  static_cast<void>(scheduler_->finish());
+  bury();
+}
+
+// Whatever it had is given back.
+void Host::bury() {
   after_step_.clear();
   to_spawn_.clear();
-  static_cast<void>(scheduler_->finish());
+  check(scheduler_->timers().armed_count() == 0, "no timer is left when a host has ended");
+  check(scheduler_->stacks().statistics().in_use_count == 0,
+        "no stack is in use when a host has ended");
   scheduler_.reset();
+  for (const auto& on_burial : on_burial_) on_burial();
 }
 
 void Host::end_life() {
@@ -130,8 +139,7 @@ void Host::step() {
   end_life();
   auto result = scheduler_->finish();
   check(result.has_value(), "the main function of a host throws nothing");
-  scheduler_.reset();
-  to_spawn_.clear();
+  bury();
 }
 
 void Host::run_after_step() {

@@ -43,6 +43,10 @@ class Host final : public coroutine::EventSource {
   std::uint64_t life() const { return life_; }
   // Is called when a life ends, before anything of it is given back.
   void add_on_death(std::function<void()> on_death) { on_death_.push_back(std::move(on_death)); }
+  // And this one when all of it is given back.
+  void add_on_burial(std::function<void()> on_burial) {
+    on_burial_.push_back(std::move(on_burial));
+  }
 
   // Stands still until then, as a process that is stopped, swapped out, or busy with something that
   // does not suspend: what comes waits. It is in the middle of a turn, whose time it has read
@@ -84,6 +88,7 @@ class Host final : public coroutine::EventSource {
   TimePoint global(TimePoint local_time) const;
   void end_life();
   void run_after_step();
+  void bury();
 
   Simulation& simulation_;
   const std::string name_;
@@ -107,6 +112,7 @@ class Host final : public coroutine::EventSource {
   std::vector<std::pair<std::string, std::function<void()>>> to_spawn_;  // Before it begins.
   std::vector<std::move_only_function<void()>> after_step_;
   std::vector<std::function<void()>> on_death_;
+  std::vector<std::function<void()>> on_burial_;
 };
 
 }  // namespace corolane::sim

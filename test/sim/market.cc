@@ -52,9 +52,32 @@ State state_of(const framework::MemoryStore::Row& row) {
   return state;
 }
 
+// Says of each letter whether it came in its turn.
+class PostService final : public PostBase {
+ public:
+  PostService(PostOffice& office, std::string node) : office_(office), node_(std::move(node)) {}
+
+  Result<google::protobuf::Empty> send(const Letter& letter, rpc::Context&) override {
+    std::uint64_t& last = office_.last[{letter.sender(), node_}];
+    if (letter.number() <= last && office_.disorder.empty()) {
+      office_.disorder = "letter " + std::to_string(letter.number()) + " of " + letter.sender() +
+                         " came to " + node_ + " behind letter " + std::to_string(last);
+    }
+    last = std::max(last, letter.number());
+    return google::protobuf::Empty();
+  }
+
+ private:
+  PostOffice& office_;
+  const std::string node_;
+};
+
 }  // namespace
 
-void Market::set_up(framework::Node& node) {
+void Market::set_up(framework::Node& node, PostOffice& post) {
+  node.serve([&post, name = node.config().name](framework::Shard&) {
+    return std::make_unique<PostService>(post, name);
+  });
   node.host<Account>();
   node.host<chess::Game>(
       [](framework::Shard&) { return std::make_unique<chess::Game>(chess_config()); });
@@ -62,8 +85,12 @@ void Market::set_up(framework::Node& node) {
   node.host<chess::Lobby>();
 }
 
-Market::Market(SimulatedCluster& cluster, const Options& options)
+Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options)
     : cluster_(cluster), options_(options) {
+  // Handlers begin in the order in which their calls came, where ready tasks run in theirs.
+  if (!cluster_.simulation().shuffles()) {
+    cluster_.invariant("letters come in order", [&post] { return post.disorder; });
+  }
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
   cluster_.invariant("what one wins another one loses",
@@ -73,6 +100,9 @@ Market::Market(SimulatedCluster& cluster, const Options& options)
 void Market::open() {
   for (std::size_t i = 0; i < options_.trader_count; ++i) {
     cluster_.spawn("trader " + std::to_string(i), [this, i] { trade(i); });
+  }
+  for (std::size_t i = 0; i < options_.sender_count; ++i) {
+    cluster_.spawn("sender " + std::to_string(i), [this, i] { send_letters(i); });
   }
   for (std::size_t i = 0; i < options_.player_count / 2; ++i) {
     cluster_.spawn("table " + std::to_string(i), [this, i] { play(i); });
@@ -143,6 +173,29 @@ void Market::tip(std::size_t index, framework::Router& once) {
     --tips.maybe;
   } else {
     cluster_.sometimes("nobody knows what became of a call");
+  }
+}
+
+// A few at a time, without waiting for one before the next is sent.
+void Market::send_letters(std::size_t index) {
+  test::Random dice = cluster_.simulation().dice(concern + 500 + index);
+  const net::HostPort& server = cluster_.servers()[index % cluster_.servers().size()];
+  rpc::Client client(cluster_.network(), server, {});
+  std::uint64_t number = 0;
+  while (!is_closed_) {
+    coroutine::TaskGroup letters;
+    for (std::uint64_t count = 1 + dice.below(5); count > 0; --count) {
+      auto spawned = letters.spawn("letter", [&] {
+        Letter letter;
+        letter.set_sender("sender " + std::to_string(index));
+        letter.set_number(++number);  // Whichever of them calls first.
+        static_cast<void>(
+            PostClient(client).send(letter, {.deadline = Deadline::after(2s), .order_key = 1}));
+      });
+      check(spawned.has_value(), "there is memory for a letter");
+    }
+    static_cast<void>(letters.join(Deadline::never()));
+    if (!coroutine::sleep_for(dice.up_to(500ms))) return;
   }
 }
 

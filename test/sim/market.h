@@ -18,19 +18,26 @@
 
 namespace corolane::sim {
 
+// What the post services of all nodes have received: FIFO for each pair of a sender and a node.
+struct PostOffice {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> last;  // By sender and node.
+  std::string disorder;  // The first letter that came behind a later one; empty: none.
+};
+
 class Market {
  public:
   struct Options {
-    std::size_t player_count = 24;  // Two at each table.
-    std::size_t trader_count = 26;
+    std::size_t player_count = 22;  // Two at each table.
+    std::size_t trader_count = 24;
+    std::size_t sender_count = 4;  // Of letters, a few at a time.
     std::size_t account_count = 20;
   };
 
-  // What nodes host for it.
-  static void set_up(framework::Node& node);
+  // What nodes serve and host for it; `post` lives as long as they.
+  static void set_up(framework::Node& node, PostOffice& post);
 
   // Adds its invariants to the cluster, which outlives it.
-  Market(SimulatedCluster& cluster, const Options& options);
+  Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options);
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;
 
@@ -58,6 +65,7 @@ class Market {
   void trade(std::size_t index);
   void tip(std::size_t index, framework::Router& once);
   void note(const std::string& account, const AccountReply& reply);
+  void send_letters(std::size_t index);
   void play(std::size_t table);
   void play_game(std::size_t table, const std::string& name);
   Result<void> sit_and_play(const std::string& name, services::chess::Seat seat,

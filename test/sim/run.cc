@@ -12,6 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Of so many seeds one has its ready tasks run in the order in which they became ready: what is
+// promised for that order alone is looked at, too.
+constexpr std::uint64_t in_order_one_in = 4;
 // A whole cluster is there by then.
 constexpr Duration opening = 2s;
 // Of the length: until then there are faults, and the market is open.
@@ -23,8 +26,10 @@ constexpr Duration answer_time_max = 10s;
 // Three times as many trades in a second as games.
 Market::Options market_options(std::size_t client_count) {
   const std::size_t player_count = client_count / 4 * 2;
+  const std::size_t sender_count = client_count / 12;
   return {.player_count = player_count,
-          .trader_count = client_count - player_count,
+          .trader_count = client_count - player_count - sender_count,
+          .sender_count = sender_count,
           .account_count = std::max<std::size_t>(2, client_count * 2 / 5)};
 }
 
@@ -50,11 +55,14 @@ RunResult run(const RunPlan& plan, Trace::Reader reader) {
   const Duration start = processor_time();
   RunResult result;
   {
-    SimulatedCluster cluster(
-        {.seed = plan.seed, .nodes = plan.node_count, .shuffles = plan.shuffles, .bugs = plan.bugs},
-        Market::set_up);
+    PostOffice post;
+    SimulatedCluster cluster({.seed = plan.seed,
+                              .nodes = plan.node_count,
+                              .shuffles = plan.shuffles && plan.seed % in_order_one_in != 0,
+                              .bugs = plan.bugs},
+                             [&](framework::Node& node) { Market::set_up(node, post); });
     if (reader != nullptr) cluster.simulation().trace().set_reader(std::move(reader));
-    Market market(cluster, market_options(plan.client_count));
+    Market market(cluster, post, market_options(plan.client_count));
     Nemesis nemesis(cluster, plan.faults);
     const Duration length = plan.length;
     const auto part = [&](double share) {

@@ -49,6 +49,9 @@ class StoreServer {
   // All of them outlive it; `witness` may be null.
   StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness,
               const framework::detail::SeededBugs& bugs);
+  ~StoreServer() { host_.kill(); }
+  StoreServer(const StoreServer&) = delete;
+  StoreServer& operator=(const StoreServer&) = delete;
 
   // How a node sees it. Lives no longer than the server.
   std::shared_ptr<framework::Store> store_of(Host& node);

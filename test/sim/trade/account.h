@@ -8,7 +8,7 @@ namespace corolane::sim {
 class Account : public AccountObject {
  public:
   // What each has at the beginning.
-  static constexpr std::int64_t first_gold = 1'000;
+  static constexpr std::int64_t first_gold = 200;
 
   Result<AccountReply> pay(const PayRequest& request, rpc::Context& context) override;
   Result<AccountReply> tip(const google::protobuf::Empty& request, rpc::Context& context) override;
