@@ -85,6 +85,17 @@ TEST(ReconnectTest, CallsFailAtOnceWhenTheServerIsGoneForLong) {
   EXPECT_EQ(now(), later);
 }
 
+TEST(ReconnectTest, WhoHasNoPatienceIsToldToTryAgainSoon) {
+  EchoWorld world;
+  auto connection = world.connect({.unreachable_after = 0ms});
+  ASSERT_TRUE(world.server.stop(Deadline::after(1s)));
+  const auto reply =
+      EchoClient(*connection).echo(make_echo(""), {.deadline = Deadline::after(100ms)});
+  ASSERT_FALSE(reply);
+  EXPECT_GT(reply.error().retry_after(), 0ms);
+  EXPECT_LE(reply.error().retry_after(), 2s);
+}
+
 TEST(ReconnectTest, ServerThatWasGoneForLongIsFoundAgain) {
   EchoWorld world;
   auto connection = world.connect();
