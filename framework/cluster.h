@@ -94,6 +94,12 @@ class Cluster : private detail::Tenants {
   // Asks the directory soon: somebody has seen that what we know is old.
   void look_again() { look_again_.set(); }
 
+  // The key under which the directory has the owner of that partition: its entry begins with the
+  // name of the node and a dot, and its last revision is the epoch of the ownership.
+  static std::string owner_key(const Placement& placement, Partition partition) {
+    return detail::ClusterTable::partition_key(placement, partition);
+  }
+
   const std::shared_ptr<const ClusterView>& view() const { return view_; }
   const Member& self() const { return self_; }
   Statistics statistics() const;

@@ -29,13 +29,13 @@
 #include "coroutine/scheduler.h"
 #include "framework/admin.h"
 #include "framework/cluster.h"
-#include "framework/detail/seeded_bugs.h"
 #include "framework/directory.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
 #include "framework/object.h"
 #include "framework/ownership.h"
+#include "framework/seeded_bugs.h"
 #include "framework/shard.h"
 #include "framework/store.h"
 #include "framework/telemetry.h"
@@ -63,8 +63,8 @@ class Node {
     Fence::Clock clock = boot_time;
     WallClock wall_clock = {};
     Cluster::Options cluster = {};
-    detail::Witness* witness = nullptr;  // Outlives the node.
-    detail::SeededBugs bugs = {};
+    Witness* witness = nullptr;  // Outlives the node.
+    SeededBugs bugs = {};
   };
 
   // `network` outlives the node. Logs to stderr.

@@ -23,13 +23,13 @@
 #include "framework/detail/object_host.h"
 #include "framework/detail/object_router.h"
 #include "framework/detail/push_service.h"
-#include "framework/detail/seeded_bugs.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
 #include "framework/object.h"
 #include "framework/ownership.h"
 #include "framework/router.h"
+#include "framework/seeded_bugs.h"
 #include "framework/store.h"
 #include "framework/telemetry.h"
 #include "framework/wall_clock.h"
@@ -61,8 +61,8 @@ class Shard {
     const std::string& shared_key;
     // What objects see.
     WallClock wall_clock = {};
-    detail::Witness* witness = nullptr;
-    detail::SeededBugs bugs = {};
+    Witness* witness = nullptr;
+    SeededBugs bugs = {};
   };
 
   Shard(std::size_t index, const Surroundings& surroundings, net::Network& network);

@@ -10,13 +10,12 @@ thread_local const detail::TimeSource* source_of_thread = nullptr;
 }  // namespace
 
 TimePoint now() {
-  return source_of_thread != nullptr ? source_of_thread->now()
-                                       : std::chrono::steady_clock::now();
+  return source_of_thread != nullptr ? source_of_thread->now() : std::chrono::steady_clock::now();
 }
 
 std::chrono::sys_time<Duration> time_of_day() {
   return source_of_thread != nullptr ? source_of_thread->time_of_day()
-                                       : std::chrono::system_clock::now();
+                                     : std::chrono::system_clock::now();
 }
 
 std::chrono::sys_time<Duration> detail::TimeSource::time_of_day() const {

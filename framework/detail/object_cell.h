@@ -24,19 +24,19 @@
 #include "framework/detail/follower.h"
 #include "framework/detail/object_alarms.h"
 #include "framework/detail/request_ledger.h"
-#include "framework/detail/seeded_bugs.h"
 #include "framework/detail/topic.h"
 #include "framework/object.h"
 #include "framework/ownership.h"
 #include "framework/partition.h"
+#include "framework/seeded_bugs.h"
 #include "framework/store.h"
 #include "framework/wall_clock.h"
+#include "framework/witness.h"
 
 namespace corolane::framework::detail {
 
 class HostedType;
 class ObjectRouter;
-class Witness;
 
 class ObjectCell {
  public:

@@ -12,7 +12,6 @@
 #include "framework/detail/object_error.h"
 #include "framework/detail/object_router.h"
 #include "framework/detail/object_turn.h"
-#include "framework/detail/witness.h"
 #include "rpc/call_scope.h"
 
 namespace corolane::framework::detail {
@@ -342,7 +341,14 @@ bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request
   // Read before it is asked: at that time nobody else was the owner.
   const TimePoint at = cell.type().ownership().fence().clock_now();
   if (!cell.is_owned()) return false;
-  if (witness != nullptr) witness->on_reply(cell, request_id);
+  if (witness != nullptr) {
+    witness->on_reply({.type = cell.type().name(),
+                       .id = cell.id(),
+                       .partition = cell.partition(),
+                       .epoch = cell.epoch(),
+                       .version = cell.version(),
+                       .request_id = request_id});
+  }
   log_.debug("object replies", {{"type", cell.type().name()},
                                 {"id", cell.id()},
                                 {"epoch", cell.epoch()},

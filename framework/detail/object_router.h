@@ -26,8 +26,8 @@
 #include "framework/detail/object_error.h"
 #include "framework/detail/object_host.h"
 #include "framework/detail/publisher.h"
-#include "framework/detail/seeded_bugs.h"
 #include "framework/router.h"
+#include "framework/seeded_bugs.h"
 
 namespace corolane::framework::detail {
 

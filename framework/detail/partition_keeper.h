@@ -17,10 +17,10 @@
 #include "coroutine/base/result.h"
 #include "framework/cluster_view.h"
 #include "framework/detail/cluster_table.h"
-#include "framework/detail/seeded_bugs.h"
 #include "framework/directory.h"
 #include "framework/log.h"
 #include "framework/ownership.h"
+#include "framework/seeded_bugs.h"
 
 namespace corolane::framework::detail {
 

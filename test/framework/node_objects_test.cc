@@ -99,8 +99,8 @@ TEST_F(NodeObjectsTest, WhoHearsFromACallerThatItOwnsAnObjectAsksTheDirectory) {
   auto b = make("b", /*is_deaf=*/true);
   ASSERT_TRUE(coroutine::sleep_for(5s));
   for (int i = 0; i < 20; ++i) {
-    const auto added = a.counter(std::to_string(i))
-                           .add(add_request(1), {.deadline = Deadline::after(400ms)});
+    const auto added =
+        a.counter(std::to_string(i)).add(add_request(1), {.deadline = Deadline::after(400ms)});
     EXPECT_TRUE(added) << added;
   }
   EXPECT_GT(b.active_count(), 0U);

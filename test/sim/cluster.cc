@@ -1,3 +1,4 @@
+// Boots nodes on hosts, tells their clients the way, and looks at what must hold.
 #include "test/sim/cluster.h"
 
 #include <utility>
@@ -5,7 +6,6 @@
 #include "coroutine/base/check.h"
 #include "coroutine/event.h"
 #include "coroutine/task.h"
-#include "framework/detail/cluster_table.h"
 #include "framework/objects.pb.h"
 #include "test/sim/host.h"
 
@@ -27,12 +27,11 @@ TimePoint turn_time() { return coroutine::Scheduler::current().turn_time(); }
 }  // namespace
 
 // A node's host, and what there is of the node while it runs.
-struct SimulatedCluster::Process final : framework::detail::Witness {
+struct SimulatedCluster::Process final : framework::Witness {
   Process(SimulatedCluster& its_cluster, Host& its_host) : cluster(its_cluster), host(its_host) {}
 
-  void on_reply(const framework::detail::ObjectCell& cell,
-                const rpc::RequestId& request_id) override {
-    if (host.is_alive()) cluster.checker_.on_reply(number, cell, request_id);
+  void on_reply(const framework::OwnerReply& reply) override {
+    if (host.is_alive()) cluster.checker_.on_reply(number, reply);
   }
 
   SimulatedCluster& cluster;

@@ -32,9 +32,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/detail/seeded_bugs.h"
 #include "framework/node.h"
 #include "framework/remote_router.h"
+#include "framework/seeded_bugs.h"
 #include "net/endpoint.h"
 #include "test/sim/directory_server.h"
 #include "test/sim/fabric.h"
@@ -53,7 +53,7 @@ class SimulatedCluster {
     Fabric::Options network = {};
     // A node whose process ends by itself, since it could not start, is started again after that.
     Duration restart_after = std::chrono::seconds(1);
-    framework::detail::SeededBugs bugs = {};
+    framework::SeededBugs bugs = {};
   };
   // Tells a node what to serve and to host, each time that it starts.
   using SetUp = std::function<void(framework::Node& node)>;

@@ -1,3 +1,4 @@
+// A local directory behind messages that are late or lost.
 #include "test/sim/directory_server.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include "coroutine/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/detail/cluster_table.h"
+#include "framework/cluster.h"
 #include "test/sim/question.h"
 
 namespace corolane::sim {
@@ -154,7 +155,7 @@ std::string DirectoryServer::owner_name(const framework::Placement& placement,
 Directory::Entry DirectoryServer::entry_of(const framework::Placement& placement,
                                            framework::Partition partition) const {
   if (table_ == nullptr) return {};
-  const auto key = framework::detail::ClusterTable::partition_key(placement, partition);
+  const std::string key = framework::Cluster::owner_key(placement, partition);
   return table_->find(key).value_or(Directory::Entry{});
 }
 

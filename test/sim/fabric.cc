@@ -1,3 +1,4 @@
+// Links between hosts, and what is under way on them.
 #include "test/sim/fabric.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Each fault begins by dice and ends by itself.
 #include "test/sim/faults.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A scheduler that is stepped, and clocks that run as they please.
 #include "test/sim/host.h"
 
 #include <algorithm>

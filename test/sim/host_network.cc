@@ -1,3 +1,4 @@
+// Listeners and streams that hand bytes to the fabric, and take them from it.
 #include "test/sim/host_network.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Traders, players and senders of letters, and what must come of it.
 #include "test/sim/market.h"
 
 #include <algorithm>

@@ -1,10 +1,9 @@
+// Keeps of each object what was replied, stored and told, and compares.
 #include "test/sim/ownership_checker.h"
 
 #include <algorithm>
 #include <set>
 
-#include "framework/detail/hosted_type.h"
-#include "framework/detail/object_cell.h"
 #include "framework/objects.pb.h"
 
 namespace corolane::sim {
@@ -27,12 +26,11 @@ OwnershipChecker::Object& OwnershipChecker::object(std::string_view type, std::s
   return objects_[name_of(type, id)];
 }
 
-void OwnershipChecker::on_reply(std::uint64_t process, const framework::detail::ObjectCell& cell,
-                                const rpc::RequestId& id) {
+void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerReply& reply) {
   ++statistics_.reply_count;
-  const std::string name = name_of(cell.type().name(), cell.id());
+  const std::string name = name_of(reply.type, reply.id);
   Object& object = objects_[name];
-  const std::uint64_t epoch = cell.epoch();
+  const std::uint64_t epoch = reply.epoch;
   if (epoch < object.replied_epoch) {
     violated("I1", name,
              "replied under epoch " + std::to_string(epoch) + " after " +
@@ -40,15 +38,15 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::detail::
   } else if (epoch == object.replied_epoch && process != object.replied_by) {
     violated("I1", name, "two processes replied under epoch " + std::to_string(epoch));
   }
-  const std::uint64_t owner = owner_of_(cell.partition());
+  const std::uint64_t owner = owner_of_(reply.partition);
   if (owner != epoch) {
     violated("I1", name,
              "replied under epoch " + std::to_string(epoch) + " while the directory has " +
                  (owner == 0 ? "no owner" : std::to_string(owner)));
   }
-  if (cell.version() < object.version && object.version_epoch != epoch) {
+  if (reply.version < object.version && object.version_epoch != epoch) {
     violated("I8", name,
-             "version " + std::to_string(cell.version()) + " is replied under epoch " +
+             "version " + std::to_string(reply.version) + " is replied under epoch " +
                  std::to_string(epoch) + ", and " + std::to_string(object.version) +
                  " is stored by epoch " + std::to_string(object.version_epoch));
   }
@@ -56,10 +54,9 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::detail::
     object.replied_epoch = epoch;
     object.replied_by = process;
   }
-  if (id) {
+  if (const rpc::RequestId& id = reply.request_id) {
     Seen& seen = object.replies[{std::string(id.caller), id.sequence}];
-    seen = {.epoch = std::max(seen.epoch, epoch),
-            .version = std::max(seen.version, cell.version())};
+    seen = {.epoch = std::max(seen.epoch, epoch), .version = std::max(seen.version, reply.version)};
   }
 }
 

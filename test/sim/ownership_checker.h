@@ -22,8 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/detail/witness.h"
+#include "framework/partition.h"
 #include "framework/remote_router.h"
+#include "framework/witness.h"
 #include "test/sim/store_server.h"
 
 namespace corolane::sim {
@@ -46,8 +47,7 @@ class OwnershipChecker final : public StoreWitness {
       : owner_of_(std::move(owner_of)), report_(std::move(report)) {}
 
   // `process` is a life of a node: no other one has its number.
-  void on_reply(std::uint64_t process, const framework::detail::ObjectCell& cell,
-                const rpc::RequestId& id);
+  void on_reply(std::uint64_t process, const framework::OwnerReply& reply);
   void on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) override;
   void on_written(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                   std::string_view bytes) override;

@@ -1,3 +1,4 @@
+// Opens the market, lets the faults loose, closes it and asks everybody.
 #include "test/sim/run.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/detail/seeded_bugs.h"
+#include "framework/seeded_bugs.h"
 #include "test/sim/faults.h"
 #include "test/sim/trace.h"
 
@@ -23,7 +23,7 @@ struct RunPlan {
   std::size_t client_count = 50;
   std::vector<Fault> faults = {};
   bool shuffles = true;
-  framework::detail::SeededBugs bugs = {};
+  framework::SeededBugs bugs = {};
 };
 
 struct RunResult {

@@ -60,22 +60,22 @@ command that replays it.
 
 struct Choice {
   const char* name;
-  bool framework::detail::SeededBugs::* member;
+  bool framework::SeededBugs::* member;
 };
 
 constexpr Choice bugs[] = {
-    {"no_seal", &framework::detail::SeededBugs::no_seal},
-    {"load_before_seal", &framework::detail::SeededBugs::load_before_seal},
-    {"fence_from_cached_time", &framework::detail::SeededBugs::fence_from_cached_time},
-    {"reply_before_write", &framework::detail::SeededBugs::reply_before_write},
-    {"request_ids_outside_state", &framework::detail::SeededBugs::request_ids_outside_state},
-    {"retry_on_unknown", &framework::detail::SeededBugs::retry_on_unknown},
-    {"cache_without_epoch", &framework::detail::SeededBugs::cache_without_epoch},
-    {"reply_after_fence", &framework::detail::SeededBugs::reply_after_fence},
-    {"watch_trusted", &framework::detail::SeededBugs::watch_trusted},
-    {"hand_over_without_compare", &framework::detail::SeededBugs::hand_over_without_compare},
-    {"version_check_off", &framework::detail::SeededBugs::version_check_off},
-    {"keepalive_time_at_answer", &framework::detail::SeededBugs::keepalive_time_at_answer},
+    {"no_seal", &framework::SeededBugs::no_seal},
+    {"load_before_seal", &framework::SeededBugs::load_before_seal},
+    {"fence_from_cached_time", &framework::SeededBugs::fence_from_cached_time},
+    {"reply_before_write", &framework::SeededBugs::reply_before_write},
+    {"request_ids_outside_state", &framework::SeededBugs::request_ids_outside_state},
+    {"retry_on_unknown", &framework::SeededBugs::retry_on_unknown},
+    {"cache_without_epoch", &framework::SeededBugs::cache_without_epoch},
+    {"reply_after_fence", &framework::SeededBugs::reply_after_fence},
+    {"watch_trusted", &framework::SeededBugs::watch_trusted},
+    {"hand_over_without_compare", &framework::SeededBugs::hand_over_without_compare},
+    {"version_check_off", &framework::SeededBugs::version_check_off},
+    {"keepalive_time_at_answer", &framework::SeededBugs::keepalive_time_at_answer},
 };
 
 struct Settings {

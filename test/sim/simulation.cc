@@ -1,3 +1,4 @@
+// The queue of events, and whose turn it is.
 #include "test/sim/simulation.h"
 
 #include <algorithm>

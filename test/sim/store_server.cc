@@ -1,3 +1,4 @@
+// A store in memory behind messages that are late or lost.
 #include "test/sim/store_server.h"
 
 #include <optional>
@@ -135,7 +136,7 @@ class StoreServer::Remote final : public framework::Store {
 };
 
 StoreServer::StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness,
-                         const framework::detail::SeededBugs& bugs)
+                         const framework::SeededBugs& bugs)
     : simulation_(simulation),
       fabric_(fabric),
       witness_(witness),

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/detail/seeded_bugs.h"
+#include "framework/seeded_bugs.h"
 #include "framework/store.h"
 #include "framework/store/memory_store.h"
 #include "test/sim/fabric.h"
@@ -48,7 +48,7 @@ class StoreServer {
 
   // All of them outlive it; `witness` may be null.
   StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness,
-              const framework::detail::SeededBugs& bugs);
+              const framework::SeededBugs& bugs);
   ~StoreServer() { host_.kill(); }
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
@@ -74,7 +74,7 @@ class StoreServer {
   Simulation& simulation_;
   Fabric& fabric_;
   StoreWitness* const witness_;
-  const framework::detail::SeededBugs bugs_;
+  const framework::SeededBugs bugs_;
   test::Random dice_;
   Condition condition_;
   framework::MemoryStore table_;

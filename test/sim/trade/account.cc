@@ -1,3 +1,4 @@
+// Pays at once, and delivers until it has arrived.
 #include "test/sim/trade/account.h"
 
 #include <algorithm>

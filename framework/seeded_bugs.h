@@ -5,7 +5,7 @@
 // nothing. Those that a store or a clock makes are made by the simulation's.
 #pragma once
 
-namespace corolane::framework::detail {
+namespace corolane::framework {
 
 struct SeededBugs {
   bool no_seal = false;                    // An object is loaded and not sealed before.
@@ -22,4 +22,4 @@ struct SeededBugs {
   bool keepalive_time_at_answer = false;   // A lease counts from when its answer has come.
 };
 
-}  // namespace corolane::framework::detail
+}  // namespace corolane::framework
