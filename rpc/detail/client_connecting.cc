@@ -95,8 +95,8 @@ bool Client::Impl::is_hopeless() const {
 }
 
 Error Client::Impl::unreachable() const {
-  const auto until_next = std::chrono::ceil<std::chrono::milliseconds>(
-      Deadline::at(next_attempt_at_).remaining());
+  const auto until_next =
+      std::chrono::ceil<std::chrono::milliseconds>(Deadline::at(next_attempt_at_).remaining());
   Error reason = last_failure_ ? *last_failure_ : Error(Code::unavailable, "no answer so far");
   return std::move(reason)
       .with_context("no connection to " + peer_name_)
