@@ -56,7 +56,7 @@ class StoreServer::Remote final : public framework::Store {
                           .wake_at = object.wake_at};
     return line_.ask<void>(deadline, [&server = server_, request, deadline]() -> Result<void> {
       if (server.happens(server.condition_.late_one_in)) {
-        static_cast<void>(coroutine::sleep_for(server.late_by()));
+        server.be_late(request.names.key());
       }
       if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
       auto written = apply(server, request);
@@ -100,6 +100,7 @@ class StoreServer::Remote final : public framework::Store {
     return line_.ask<StoredObject>(
         deadline, [&server = server_, names, epoch]() -> Result<StoredObject> {
           if (auto admitted = server.admit(/*is_write=*/false); !admitted) return admitted.error();
+          server.let_late_ones_go_first(names.key());
           auto sealed = server.table_.seal(names.key(), epoch, Deadline::never());
           if (sealed && server.witness_ != nullptr) server.witness_->on_sealed(names.key(), epoch);
           return sealed;
@@ -153,10 +154,22 @@ std::shared_ptr<framework::Store> StoreServer::store_of(Host& node) {
   return std::make_shared<Remote>(*this, node);
 }
 
-// Many a little, some so long that another owner has come and gone.
-Duration StoreServer::late_by() {
-  const Duration longest = dice_.one_in(2) ? late_by_max : late_by_max / 20;
-  return dice_.up_to(longest);
+// In a task of the server. Suspends, until another owner comes for the object, or for a while.
+void StoreServer::be_late(const ObjectKey& key) {
+  coroutine::Event seal_comes("a seal of the same object");
+  const auto place =
+      late_.emplace(std::pair(std::string(key.type), std::string(key.id)), &seal_comes);
+  static_cast<void>(seal_comes.wait(Deadline::after(dice_.up_to(late_by_max))));
+  late_.erase(place);
+}
+
+// A request may arrive at any time, and there is no worse one than right before a seal.
+void StoreServer::let_late_ones_go_first(const ObjectKey& key) {
+  const auto [begin, end] =
+      late_.equal_range(std::pair(std::string(key.type), std::string(key.id)));
+  if (begin == end || dice_.one_in(2)) return;
+  for (auto late = begin; late != end; ++late) late->second->set();
+  static_cast<void>(coroutine::sleep_for(std::chrono::milliseconds(1)));
 }
 
 // In a task of the server. Suspends.

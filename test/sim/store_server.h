@@ -7,10 +7,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "coroutine/event.h"
 #include "framework/seeded_bugs.h"
 #include "framework/store.h"
 #include "framework/store/memory_store.h"
@@ -68,7 +71,8 @@ class StoreServer {
   friend class Remote;
 
   Result<void> admit(bool is_write);
-  Duration late_by();
+  void be_late(const framework::ObjectKey& key);
+  void let_late_ones_go_first(const framework::ObjectKey& key);
   bool happens(std::uint32_t one_in) { return one_in != 0 && dice_.one_in(one_in); }
 
   Simulation& simulation_;
@@ -77,6 +81,8 @@ class StoreServer {
   const framework::SeededBugs bugs_;
   test::Random dice_;
   Condition condition_;
+  // Writes that come late, by the type and id of their object.
+  std::multimap<std::pair<std::string, std::string>, coroutine::Event*> late_;
   framework::MemoryStore table_;
   Host& host_;
 };
