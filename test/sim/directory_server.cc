@@ -20,6 +20,8 @@ using framework::Directory;
 constexpr std::uint64_t concern = 3;
 // What nobody waits for.
 constexpr Duration too_late = std::chrono::seconds(15);
+// Of a transaction: most of them when they were given up.
+constexpr Duration late_by_max = std::chrono::seconds(8);
 constexpr Duration leader_look_interval = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -69,7 +71,10 @@ class DirectoryServer::Remote final : public framework::Directory {
     });
   }
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override {
-    return ask<Outcome>(deadline, [transaction](Directory& table) {
+    return ask<Outcome>(deadline, [transaction, &server = server_](Directory& table) {
+      if (server.happens(server.condition_.late_one_in)) {
+        static_cast<void>(coroutine::sleep_for(server.dice_.up_to(late_by_max)));
+      }
       return table.commit(transaction, Deadline::never());
     });
   }

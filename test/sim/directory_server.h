@@ -29,6 +29,7 @@ class DirectoryServer {
     Duration slow_by_max{};          // Each request takes up to so much longer.
     Duration watch_delay_max{};      // And so do changes on their way to who watches.
     Duration lease_delay_max{};      // And so do the keepalives of leases, there or back.
+    std::uint32_t late_one_in = 0;   // Of so many transactions one is made seconds later; 0: none.
     std::uint32_t gap_one_in = 0;    // Of so many changes a watch misses one; 0: none.
     std::uint32_t loses_one_in = 0;  // Of so many requests it answers one not at all; 0: none.
   };

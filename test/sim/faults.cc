@@ -130,6 +130,7 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::no_leader:
     case FaultKind::slow_directory:
     case FaultKind::mute_directory:
+    case FaultKind::late_commits:
     case FaultKind::late_lease:
     case FaultKind::late_watch:
     case FaultKind::watch_gap:
@@ -263,6 +264,16 @@ void Nemesis::strike_directory(const Fault& fault, Duration duration) {
     case FaultKind::mute_directory:
       return with([&](Condition& c) { c.loses_one_in = fault.amount; },
                   [](Condition& c) { c.loses_one_in = 0; });
+    case FaultKind::late_commits:
+      return with(
+          [&](Condition& c) {
+            c.late_one_in = fault.amount;
+            c.watch_delay_max = std::chrono::seconds(3);
+          },
+          [](Condition& c) {
+            c.late_one_in = 0;
+            c.watch_delay_max = {};
+          });
     case FaultKind::late_lease:
       return with([&](Condition& c) { c.lease_delay_max = amount; },
                   [](Condition& c) { c.lease_delay_max = {}; });

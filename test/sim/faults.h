@@ -41,6 +41,7 @@ enum class FaultKind : std::uint8_t {
   no_leader,       // The directory has none.
   slow_directory,  // All that it does takes up to `amount` milliseconds longer.
   mute_directory,  // One of `amount` answers of it is lost.
+  late_commits,    // Of `amount` transactions one is made late, and what is told of it later still.
   late_lease,      // Keepalives are done, or answered, up to `amount` milliseconds late.
   late_watch,      // What it tells of changes comes up to `amount` milliseconds late.
   watch_gap,       // Of `amount` changes it does not tell of one.
@@ -67,6 +68,7 @@ constexpr auto choices(FaultKind) {
       {"no_leader", FaultKind::no_leader},
       {"slow_directory", FaultKind::slow_directory},
       {"mute_directory", FaultKind::mute_directory},
+      {"late_commits", FaultKind::late_commits},
       {"late_lease", FaultKind::late_lease},
       {"late_watch", FaultKind::late_watch},
       {"watch_gap", FaultKind::watch_gap},
