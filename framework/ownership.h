@@ -14,10 +14,6 @@
 
 namespace corolane::framework {
 
-// CLOCK_BOOTTIME: unlike the steady clock it goes on while the machine sleeps, and so does the
-// time to live of a lease. Any thread.
-TimePoint boot_time();
-
 // Until when this node may speak for what it owns. By a clock that goes on while the machine
 // sleeps.
 class Fence {

@@ -87,7 +87,7 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 
 void fill_with_random_bytes(std::span<std::byte> bytes) {
   const auto* const source = corolane::detail::thread_time_source();
-  if (source != nullptr && source->fill_with_seeded_bytes(bytes)) return;
+  if (source != nullptr && source->draw(bytes)) return;
   const int filled =
       RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   check(filled == 1, "the system has random numbers");

@@ -36,7 +36,8 @@ class DateText {
   std::string_view at(TimePoint present) {
     if (!text_.empty() && present < next_) return text_;
     next_ = present + 1s;
-    const std::time_t seconds = std::time(nullptr);
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(
+        std::chrono::floor<std::chrono::seconds>(time_of_day()));
     std::tm parts{};
     gmtime_r(&seconds, &parts);
     std::array<char, 32> text;

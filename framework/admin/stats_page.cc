@@ -1,7 +1,5 @@
 #include "framework/admin/stats_page.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -111,7 +109,7 @@ std::string_view to_string(StackPool::Guard guard) {
 Json node_section(const Node& node) {
   return {{"name", node.config().name},
           {"version", version()},
-          {"pid", ::getpid()},
+          {"pid", process_id()},
           {"uptime_seconds", rounded(in_seconds(now() - node.created_at()), 1000)},
           {"stopping", node.is_stopping()},
           {"listen", net::to_string(node.endpoints().listen)},

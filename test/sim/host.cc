@@ -162,7 +162,7 @@ std::chrono::sys_time<Duration> Host::time_of_day() const {
   return first_day + simulation_.elapsed() + wall_offset_;
 }
 
-bool Host::fill_with_seeded_bytes(std::span<std::byte> bytes) const {
+bool Host::draw(std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
     const std::uint64_t word = chance_.any();
     const std::size_t size = std::min(bytes.size(), sizeof(word));

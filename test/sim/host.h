@@ -79,7 +79,7 @@ class Host final : public coroutine::EventSource {
   // For its scheduler: its own clocks, and chance.
   TimePoint now() const override;
   std::chrono::sys_time<Duration> time_of_day() const override;
-  bool fill_with_seeded_bytes(std::span<std::byte> bytes) const override;
+  bool draw(std::span<std::byte> bytes) const override;
   bool wait(Deadline deadline) override;
   void wake() override {}
 
