@@ -477,7 +477,9 @@ Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Dea
 }
 
 void ObjectHost::save_or_warn(ObjectCell& cell, Deadline deadline) {
-  if (auto saved = save(cell, deadline); !saved) {
+  auto saved = save(cell, deadline);
+  // Who is cancelled makes room for stop(), which stores what is left.
+  if (!saved && !coroutine::is_cancelled()) {
     log_.warning(
         "object not stored",
         {{"type", cell.type().name()}, {"id", cell.id()}, {"error", saved.error().to_string()}});

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coroutine/task.h"
@@ -41,7 +42,8 @@ class StoreFaultsTest : public testing::Test {
   void begin() {
     store_ = std::make_shared<FaultyStore>(table_);
     node_ = std::make_unique<Node>(test::node_config("node"), network_,
-                                   Log(LogLevel::error, [](std::string_view) {}),
+                                   Log(LogLevel::warning,
+                                       [this](std::string_view line) { warnings_ += line; }),
                                    Node::Parts{.store = store_});
     node_->host<Counter>();
     const auto started = node_->start();
@@ -123,6 +125,7 @@ class StoreFaultsTest : public testing::Test {
   std::map<std::string, TimePoint> last_success_;     // By client.
   std::map<std::string, int> errors_;
   std::string last_error_;
+  std::string warnings_;
 };
 
 TEST_F(StoreFaultsTest, OneThatIsAwayLosesNothing) {
@@ -154,6 +157,23 @@ TEST_F(StoreFaultsTest, OneThatAppliesButLosesTheAnswerDoesNothingTwice) {
       [this] { store_->set_after_write(nullptr); });
   EXPECT_GT(errors_["unavailable"], 0);
   EXPECT_THAT(last_error_, HasSubstr("the answer is lost"));
+}
+
+TEST_F(StoreFaultsTest, WhatTheEndOfTheNodeStoresIsNotReportedAsLost) {
+  begin();
+  bool is_first = true;
+  store_->set_before_write([&](const ObjectKey&) {
+    return std::exchange(is_first, false) ? coroutine::sleep_for(1h) : Result<void>();
+  });
+  test::AddRequest one;
+  one.set_amount(1);
+  ASSERT_TRUE(CounterClient(node_->router(), "1").add(one));
+  while (is_first) ASSERT_TRUE(coroutine::sleep_for(10ms));
+  ASSERT_TRUE(node_->stop(Deadline::after(5s)));
+  node_.reset();
+  EXPECT_THAT(warnings_, testing::Not(HasSubstr("object not stored")));
+  begin();
+  EXPECT_EQ(CounterClient(node_->router(), "1").get({})->value(), 1);
 }
 
 TEST_F(StoreFaultsTest, WhoHasWaitedIsToldOfNothingThatIsNotStored) {
