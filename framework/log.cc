@@ -126,4 +126,12 @@ void Log::write(LogLevel level, std::string_view message, Fields fields) {
   impl_->logger.log(spdlog_level(level), text);
 }
 
+void log_stray_exception(Log& log, const coroutine::StrayException& stray) {
+  const std::string site =
+      stray.spawn_site.file_name() + (":" + std::to_string(stray.spawn_site.line()));
+  log.error(stray.is_stackless ? "a stackless coroutine ended with a stray exception"
+                               : "a task ended with a stray exception",
+            {{"task", stray.task_name}, {"spawned_at", site}, {"what", stray.what}});
+}
+
 }  // namespace corolane::framework

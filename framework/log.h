@@ -21,6 +21,7 @@
 
 #include "config/choice.h"
 #include "coroutine/base/clock.h"
+#include "coroutine/stray_exception.h"
 
 namespace corolane::framework {
 
@@ -94,5 +95,8 @@ class Log {
   LogLevel level_;
   std::unique_ptr<Impl> impl_;
 };
+
+// A task of a node has ended with an exception that nobody caught.
+void log_stray_exception(Log& log, const coroutine::StrayException& stray);
 
 }  // namespace corolane::framework

@@ -58,6 +58,22 @@ Error at_key(std::string_view key, const Error& error) {
   return Error(error.code(), std::string(key) + ": " + error.message());
 }
 
+// What cannot be lived again is not recorded.
+Result<void> check_record(const NodeConfig& config) {
+  if (config.record.file.empty()) return {};
+  if (config.shard_count() != 1) {
+    return Error(Code::invalid_argument,
+                 "node.record.file: a node that is recorded has one shard, and this one has " +
+                     std::to_string(config.shard_count()) + "; set node.shards to 1");
+  }
+  if (!config.tls.certificate_file.empty() || !config.cluster.ca_file.empty()) {
+    return Error(Code::invalid_argument,
+                 "node.record.file: what goes inside of TLS is another one in each run; take the "
+                 "files of node.tls and node.cluster.ca_file away, and put TLS before the node");
+  }
+  return {};
+}
+
 }  // namespace
 
 void describe(config::Section& section, StacksConfig& value) {
@@ -137,6 +153,14 @@ void describe(config::Section& section, ClusterConfig& value) {
                 config::where(check_name));
 }
 
+void describe(config::Section& section, RecordConfig& value) {
+  section.field("file", value.file,
+                "Where all is recorded that enters the node, for --replay; empty: nowhere.");
+  section.field("size_max", value.size_max,
+                "Disk that is taken for it at the start; when it is full the node goes on without.",
+                config::between(config::mebibyte, 64 * config::gibibyte));
+}
+
 std::size_t NodeConfig::shard_count() const {
   if (shards != 0) return shards;
   return std::max(1U, std::thread::hardware_concurrency());
@@ -168,6 +192,7 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("objects", value.objects, "The objects that live here.");
   section.field("store", value.store, "Where objects are kept.");
   section.field("cluster", value.cluster, "The other nodes.");
+  section.field("record", value.record, "A recording of this node, to be replayed.");
 }
 
 Result<NodeEndpoints> validate(const NodeConfig& config) {
@@ -190,6 +215,7 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
                  "what one has written another one would not find: take redis, or "
                  "node.cluster.directory: local for a node that is alone");
   }
+  if (auto record = check_record(config); !record) return record.error();
   NodeEndpoints endpoints{.listen = *std::move(listen),
                           .admin = *net::parse_endpoint(config.admin)};
   if (!config.http.empty()) endpoints.http = *net::parse_endpoint(config.http);

@@ -83,6 +83,12 @@ struct ClusterConfig {
   std::vector<std::string> roles = {};
 };
 
+// What enters the node goes into a file, for `--replay`.
+struct RecordConfig {
+  std::string file = {};  // Empty: nothing is recorded.
+  config::Bytes size_max = 64 * config::mebibyte;
+};
+
 struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
   std::string listen = "127.0.0.1:8460";
@@ -99,6 +105,7 @@ struct NodeConfig {
   ObjectsConfig objects;
   StoreConfig store;
   ClusterConfig cluster;
+  RecordConfig record;
 
   std::size_t shard_count() const;
 };
@@ -109,6 +116,7 @@ void describe(config::Section& section, TlsConfig& value);
 void describe(config::Section& section, ObjectsConfig& value);
 void describe(config::Section& section, StoreConfig& value);
 void describe(config::Section& section, ClusterConfig& value);
+void describe(config::Section& section, RecordConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
 // Where a node listens, for calls, for its operator, and for calls by HTTP.

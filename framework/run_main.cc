@@ -1,7 +1,6 @@
 #include "framework/run_main.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -14,6 +13,8 @@
 #include "coroutine/task_group.h"
 #include "framework/detail/command_line.h"
 #include "framework/detail/stop_signal.h"
+#include "framework/recording/recorded_run.h"
+#include "framework/recording/recording_file.h"
 #include "framework/version.h"
 #include "net/descriptor_limit.h"
 #include "net/event_loop.h"
@@ -25,9 +26,6 @@ namespace {
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_usage = 2;
-
-// What is left to calls that were cancelled when node.stop_time_max was over.
-constexpr Duration unwind_time_max = std::chrono::seconds(1);
 
 // For what is no connection of a client: listeners, admin pages, files, the event loop.
 constexpr std::uint64_t descriptors_kept = 256;
@@ -54,14 +52,6 @@ void print_serving(const Program& program, const Node& node) {
               to_string(endpoints.admin).c_str(), http ? ", http://" : "",
               http ? (to_string(*http) + "/").c_str() : "");
   std::fflush(stdout);
-}
-
-void log_stray_exception(Log& log, const coroutine::StrayException& stray) {
-  const std::string site =
-      stray.spawn_site.file_name() + (":" + std::to_string(stray.spawn_site.line()));
-  log.error(stray.is_stackless ? "a stackless coroutine ended with a stray exception"
-                               : "a task ended with a stray exception",
-            {{"task", stray.task_name}, {"spawned_at", site}, {"what", stray.what}});
 }
 
 // What SIGHUP asks for.
@@ -97,9 +87,10 @@ class Presence {
 };
 
 // The life of the node, as a task. Returns the exit status.
-int serve_until_signal(const Program& program, net::Network& network, StopSignal& stop_signal,
-                       std::uint64_t descriptors, Presence*& present) {
-  Node node(program.node_config(), network);
+int serve_until_signal(const Program& program, std::uint64_t descriptors, Presence*& present,
+                       const recording::Surroundings& surroundings) {
+  Node node(program.node_config(), surroundings.network, Log(program.node_config().log_level),
+            surroundings.parts);
   const Presence presence(present, node);
   warn_of_few_descriptors(node, descriptors);
   auto ready = program.set_up(node);
@@ -110,9 +101,9 @@ int serve_until_signal(const Program& program, net::Network& network, StopSignal
   }
   print_serving(program, node);
 
-  const auto arrival = stop_signal.wait();
-  if (arrival) node.log().info("signal", {{"number", arrival->number}});
-  const TimePoint stop_start = arrival ? arrival->time : now();
+  const auto signal = surroundings.wait_for_signal();
+  if (signal) node.log().info("signal", {{"number", signal->number}});
+  const TimePoint stop_start = signal ? signal->time : now();
   // Calls that had to be cancelled are in the log; the node has stopped all the same.
   static_cast<void>(node.stop(Deadline::at(stop_start + node.config().stop_time_max)));
   return exit_ok;
@@ -138,10 +129,61 @@ int serve(const Program& program) {
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);
   int status = exit_failed;
   const auto ran = scheduler.run("main", [&] {
-    status = serve_until_signal(program, network, stop_signal, descriptors, present);
+    status =
+        serve_until_signal(program, descriptors, present,
+                           {.network = network, .parts = {}, .wait_for_signal = [&stop_signal] {
+                              return stop_signal.wait();
+                            }});
   });
   if (!ran) print_error(program, ran.error());
   return status;
+}
+
+// Its life has no SIGHUP: there is no TLS.
+recording::Life life_of(const Program& program, std::uint64_t descriptors) {
+  return [&program, descriptors](const recording::Surroundings& surroundings) {
+    Presence* present = nullptr;
+    return serve_until_signal(program, descriptors, present, surroundings);
+  };
+}
+
+int serve_recorded(const Program& program) {
+  const std::uint64_t descriptors = net::raise_descriptor_limit();
+  if (auto valid = validate(program.node_config()); !valid) {
+    print_error(program, valid.error());
+    return exit_failed;
+  }
+  Log log(program.node_config().log_level);
+  recording::Header header;
+  header.set_config(program.print_config());
+  header.set_version(std::string(version()));
+  header.set_descriptor_limit(descriptors);
+  const auto status = recording::run_recorded(program.node_config(), std::move(header), log,
+                                              life_of(program, descriptors));
+  if (status) return *status;
+  print_error(program, status.error());
+  return exit_failed;
+}
+
+int replay(Program& program, const CommandLine& command) {
+  auto file = recording::RecordingReader::open(command.replay_path);
+  if (!file) {
+    print_error(program, file.error());
+    return exit_failed;
+  }
+  if (auto loaded = program.load_recorded((*file)->header().config()); !loaded) {
+    std::fprintf(stderr, "%s\n%s: that is no recording of this program; it was made by %s\n",
+                 loaded.error().message().c_str(), program.name(), (*file)->program().c_str());
+    return exit_failed;
+  }
+  Log log(program.node_config().log_level);
+  const std::uint64_t descriptors = (*file)->header().descriptor_limit();
+  const auto status =
+      recording::run_replayed(program.node_config(), *std::move(file), command.trace_path, log,
+                              life_of(program, descriptors));
+  if (status) return *status;
+  print_error(program, status.error());
+  return exit_failed;
 }
 
 Result<void> load(Program& program, const CommandLine& command) {
@@ -170,6 +212,7 @@ int run(int argc, const char* const* argv, Program& program) {
                 version().data());
     return exit_ok;
   }
+  if (!command->replay_path.empty()) return replay(program, *command);
   if (auto loaded = load(program, *command); !loaded) {
     std::fprintf(stderr, "%s\n%s: the configuration is wrong; %s --print-config shows every key\n",
                  loaded.error().message().c_str(), program.name(), program.name());
@@ -183,7 +226,7 @@ int run(int argc, const char* const* argv, Program& program) {
     std::printf("%s: the configuration is valid\n", program.name());
     return exit_ok;
   }
-  return serve(program);
+  return program.node_config().record.file.empty() ? serve(program) : serve_recorded(program);
 }
 
 }  // namespace corolane::framework::detail

@@ -35,6 +35,8 @@ class Program {
   virtual const char* name() const = 0;
   // Reads `path`, or nothing but the overrides when it is empty.
   virtual Result<void> load(const std::string& path, const config::Overrides& overrides) = 0;
+  // Reads that text, which a recording has, and nothing else.
+  virtual Result<void> load_recorded(const std::string& text) = 0;
   // What was loaded.
   virtual const NodeConfig& node_config() const = 0;
   virtual std::string print_config() const = 0;
@@ -69,6 +71,13 @@ class TypedProgram final : public Program {
   Result<void> load(const std::string& path, const config::Overrides& overrides) override {
     auto loaded = path.empty() ? config::load_text<Config>("", "defaults", overrides)
                                : config::load_file<Config>(path, overrides);
+    if (!loaded) return loaded.error();
+    loaded_ = *std::move(loaded);
+    return {};
+  }
+
+  Result<void> load_recorded(const std::string& text) override {
+    auto loaded = config::load_text<Config>(text, "recording");
     if (!loaded) return loaded.error();
     loaded_ = *std::move(loaded);
     return {};

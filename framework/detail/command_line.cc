@@ -19,7 +19,9 @@ constexpr auto action_options = std::to_array<ActionOption>({
     {"--version", CommandLine::Action::version},
 });
 
-constexpr const char* config_usage = "--config needs the name of a file";
+std::string needs_file(std::string_view option) {
+  return std::string(option) + " needs the name of a file";
+}
 
 Error usage_error(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
 
@@ -36,22 +38,32 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
     }
     const auto equals = argument.find('=');
     const std::string_view name = argument.substr(0, equals);
-    if (name != "--config" && name != "--set") {
+    if (name != "--config" && name != "--set" && name != "--replay" && name != "--trace") {
       return usage_error((argument.starts_with('-') ? "unknown option \"" : "stray argument \"") +
                          std::string(argument) + "\"");
     }
     if (equals == std::string_view::npos && i + 1 == arguments.size()) {
       return usage_error(name == "--set" ? "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0"
-                                         : config_usage);
+                                         : needs_file(name));
     }
     const std::string value(equals == std::string_view::npos ? std::string_view(arguments[++i])
                                                              : argument.substr(equals + 1));
-    if (name == "--config" && value.empty()) return usage_error(config_usage);
+    if (name != "--set" && value.empty()) return usage_error(needs_file(name));
     if (name == "--set") {
       command.settings.push_back(value);
+    } else if (name == "--replay") {
+      command.replay_path = value;
+    } else if (name == "--trace") {
+      command.trace_path = value;
     } else {
       command.config_path = value;
     }
+  }
+  if (!command.trace_path.empty() && command.replay_path.empty()) {
+    return usage_error("--trace is for --replay");
+  }
+  if (!command.replay_path.empty() && !(command.config_path.empty() && command.settings.empty())) {
+    return usage_error("--replay takes the configuration from the recording");
   }
   return command;
 }
@@ -69,6 +81,9 @@ once.
   --config FILE     read the configuration from FILE, in YAML; without it the
                     defaults hold
   --set KEY=VALUE   use VALUE for KEY whatever the file says; may be repeated
+  --replay FILE     live the life of a node again that was recorded
+                    (node.record.file), and say whether it did the same
+  --trace FILE      with that, write what the node asked and got to FILE
   --check-config    say whether the configuration is valid, and exit
   --print-config    print every key with its value, meaning and origin, and exit
   --help            print this, and exit
@@ -78,8 +93,9 @@ Environment variables stand between file and --set, in capitals and with two
 underscores for a dot: COROLANE_NODE__LISTEN=127.0.0.1:0 does what
 --set node.listen=127.0.0.1:0 does.
 
-Exit status: 0 stopped by a signal, 1 the node could not serve, 2 wrong usage
-or configuration, 130 ended by a second signal.
+Exit status: 0 stopped by a signal, 1 the node could not serve or did something
+else when it was replayed, 2 wrong usage or configuration, 130 ended by a second
+signal.
 )";
 }
 

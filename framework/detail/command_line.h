@@ -17,6 +17,8 @@ struct CommandLine {
   Action action = Action::serve;
   std::string config_path;            // Empty when none was given.
   std::vector<std::string> settings;  // What followed each --set.
+  std::string replay_path;            // Of a recording; empty: a node serves.
+  std::string trace_path;             // Of what is replayed; empty: none is wanted.
 };
 
 // Reads what follows the program's name. When several actions are asked for, the last counts.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -20,6 +21,9 @@
 #include "framework/log.h"
 
 namespace corolane::framework::detail {
+
+// What is left to calls that were cancelled when node.stop_time_max was over.
+constexpr Duration unwind_time_max = std::chrono::seconds(1);
 
 class StopSignal {
  public:

@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "coroutine/base/check.h"
+#include "framework/recording/inbox_store.h"
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"
+#include "test/framework/recording/two_lives.h"
 #include "test/sim/fabric.h"
 #include "test/sim/host.h"
 #include "test/sim/simulation.h"
@@ -27,6 +29,8 @@ using framework::MemoryStore;
 using framework::RedisStore;
 using framework::SqliteStore;
 using framework::Store;
+using framework::recording::Inbox;
+using framework::recording::InboxStore;
 
 // What it forgets at its end is all that it has, so it never ends.
 class MemoryBackend : public StoreBackend {
@@ -92,6 +96,33 @@ class SimulatedBackend : public StoreBackend {
   sim::Host& node_ = simulation_.add_host("node");
 };
 
+// That of a node which is recorded.
+class RecordedBackend : public StoreBackend {
+ public:
+  Result<std::shared_ptr<Store>> open(net::Network&) override {
+    return Error(Code::unimplemented, "it lives behind an inbox");
+  }
+  bool is_for_threads() const override { return false; }
+  void run(const std::function<void(Store&)>& body) override {
+    framework::recording::record(
+        folder_.path() / "recording",
+        [&](net::Network&, Inbox& inbox) {
+          InboxStore store(inbox, "sqlite behind an inbox");
+          body(store);
+        },
+        [this] { return open_sqlite(); });
+  }
+
+ private:
+  Result<std::shared_ptr<Store>> open_sqlite() const {
+    auto store = SqliteStore::open(folder_.path() / "objects.db");
+    if (!store) return store.error();
+    return std::shared_ptr<Store>(*std::move(store));
+  }
+
+  const TemporaryFolder folder_;
+};
+
 }  // namespace
 
 void StoreBackend::run(const std::function<void(Store&)>& body) {
@@ -105,6 +136,7 @@ void StoreBackend::run(const std::function<void(Store&)>& body) {
 std::unique_ptr<StoreBackend> make_store_backend(const std::string& name) {
   if (name == "memory") return std::make_unique<MemoryBackend>();
   if (name == "sqlite") return std::make_unique<SqliteBackend>();
+  if (name == "recorded") return std::make_unique<RecordedBackend>();
   if (name == "simulated") return std::make_unique<SimulatedBackend>();
   check(name == "redis", "there is such a store");
   return std::make_unique<RedisBackend>();

@@ -28,7 +28,7 @@ class StoreBackend {
   virtual bool is_for_threads() const { return true; }
 };
 
-// "memory", "sqlite", "redis", or "simulated".
+// "memory", "sqlite", "redis", "simulated", or "recorded".
 std::unique_ptr<StoreBackend> make_store_backend(const std::string& name);
 
 }  // namespace corolane::test

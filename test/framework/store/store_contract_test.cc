@@ -569,7 +569,7 @@ TEST_P(StoreContractTest, AnyCallsDoWhatTheyDoToTheModel) {
 
 std::string name_of(const testing::TestParamInfo<const char*>& backend) { return backend.param; }
 
-const auto backends = testing::Values("memory", "sqlite", "redis", "simulated");
+const auto backends = testing::Values("memory", "sqlite", "redis", "simulated", "recorded");
 INSTANTIATE_TEST_SUITE_P(Stores, StoreContractTest, backends, name_of);
 INSTANTIATE_TEST_SUITE_P(Stores, DueTest, backends, name_of);
 

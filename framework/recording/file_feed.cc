@@ -1,0 +1,89 @@
+#include "framework/recording/file_feed.h"
+
+#include <cstring>
+#include <utility>
+
+#include "coroutine/base/check.h"
+
+namespace corolane::framework::recording {
+namespace {
+
+const char* name_of(Entry::WhatCase what) {
+  switch (what) {
+    case Entry::kTime:
+      return "the time";
+    case Entry::kBootTime:
+      return "the time since the machine was switched on";
+    case Entry::kTimeOfDay:
+      return "the time of day";
+    case Entry::kProcessId:
+      return "the number of its process";
+    case Entry::kDrawn:
+      return "random bytes";
+    case Entry::kListening:
+      return "to listen";
+    case Entry::kTurn:
+      return "to wait";
+    case Entry::kEnd:
+    case Entry::WHAT_NOT_SET:
+      break;
+  }
+  return "nothing any more";
+}
+
+}  // namespace
+
+FileFeed::FileFeed(std::unique_ptr<RecordingReader> file, OnEnd on_end)
+    : file_(std::move(file)), on_end_(std::move(on_end)) {}
+
+Entry FileFeed::take(Entry::WhatCase wanted) {
+  auto read = file_->next();
+  if (!read) on_end_(read.error().message(), false);
+  if (!*read) {
+    on_end_("there the recording breaks off: the process died without an end, or still runs", true);
+  }
+  Entry& entry = **read;
+  if (entry.has_end() && !entry.end().reason().empty()) {
+    on_end_("there the recording ends: " + entry.end().reason(), true);
+  }
+  if (entry.what_case() != wanted) {
+    on_end_(std::string("the node wants ") + name_of(wanted) + ", where it wanted " +
+                name_of(entry.what_case()),
+            false);
+  }
+  return std::move(entry);
+}
+
+std::int64_t FileFeed::read(Entry::WhatCase clock) { return marks_.shown(take(clock)); }
+
+void FileFeed::draw(std::span<std::byte> bytes) {
+  const Entry entry = take(Entry::kDrawn);
+  if (entry.drawn().size() != bytes.size()) {
+    on_end_("the node draws " + std::to_string(bytes.size()) + " random bytes, where it drew " +
+                std::to_string(entry.drawn().size()),
+            false);
+  }
+  std::memcpy(bytes.data(), entry.drawn().data(), bytes.size());
+}
+
+Listening FileFeed::listen(const Ask& /*ask*/) { return take(Entry::kListening).listening(); }
+
+std::vector<Arrival> FileFeed::turn(std::vector<Ask> asks, std::uint64_t asked_hash,
+                                    Deadline /*deadline*/) {
+  Entry entry = take(Entry::kTurn);
+  if (entry.turn().asked_hash() != asked_hash) {
+    on_end_(asks.empty() ? "the node asks for nothing, where it asked for something"
+                         : "the node asks for something else than it did; the last: " +
+                               asks.back().ShortDebugString(),
+            false);
+  }
+  auto* const arrivals = entry.mutable_turn()->mutable_arrivals();
+  return {std::make_move_iterator(arrivals->begin()), std::make_move_iterator(arrivals->end())};
+}
+
+void FileFeed::end() {
+  const Entry entry = take(Entry::kEnd);
+  check(entry.end().reason().empty(), "other ends were told of");
+}
+
+}  // namespace corolane::framework::recording

@@ -1,0 +1,184 @@
+#include "framework/recording/inbox_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "framework/recording/messages.h"
+
+namespace corolane::framework::recording {
+namespace {
+
+Error closed_here() { return Error(Code::unavailable, "the stream is closed"); }
+
+}  // namespace
+
+InboxStream::InboxStream(InboxNetwork& network, const Connected& connected,
+                         const net::StreamOptions& options)
+    : network_(network),
+      id_(connected.stream()),
+      local_(to_endpoint(connected.local())),
+      peer_(to_endpoint(connected.peer())),
+      options_(options) {
+  network_.streams_.emplace(id_, this);
+  Ask ask;
+  ask.set_read(id_);
+  network_.inbox_.ask(std::move(ask));
+}
+
+InboxStream::~InboxStream() { close(); }
+
+Result<std::size_t> InboxStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
+  check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
+  while (received_.empty() && !ended_by_) {
+    if (is_closed_) return closed_here();
+    if (auto waited = readable_.wait(deadline); !waited) return waited.error();
+  }
+  if (is_closed_) return closed_here();
+  if (received_.empty()) {
+    if (!is_broken_) return std::size_t{0};
+    return *ended_by_;
+  }
+  const std::size_t count = std::min(buffer.size(), received_.size());
+  std::ranges::copy(std::as_bytes(std::span(received_)).first(count), buffer.begin());
+  received_.erase(0, count);
+  taken_ += count;
+  talk();
+  return count;
+}
+
+void InboxStream::set_read_sink(net::ReadSink& sink) {
+  sink_ = &sink;
+  hand_over_soon();
+}
+
+void InboxStream::resume_reading() {
+  is_paused_ = false;
+  hand_over_soon();
+}
+
+Result<void> InboxStream::write_all(std::span<const std::byte> bytes, Deadline deadline) {
+  if (auto appended = append(bytes); !appended) return appended;
+  while (unwritten_ > options_.output_bytes_max) {
+    if (auto waited = writable_.wait(deadline); !waited) return waited.error();
+    if (is_closed()) return closed_here();
+  }
+  return {};
+}
+
+Result<void> InboxStream::try_write(std::span<const std::byte> bytes) {
+  if (!is_closed() && unwritten_ > options_.output_bytes_max) {
+    return Error(Code::resource_exhausted, "the peer does not read");
+  }
+  return append(bytes);
+}
+
+Result<void> InboxStream::append(std::span<const std::byte> bytes) {
+  if (is_closed()) return closed_here();
+  if (is_finished_) return Error(Code::failed_precondition, "nothing is written after the end");
+  if (bytes.empty()) return {};
+  output_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  unwritten_ += bytes.size();
+  talk();
+  return {};
+}
+
+Result<void> InboxStream::flush(Deadline deadline) {
+  while (!is_closed() && unwritten_ > 0) {
+    if (auto waited = writable_.wait(deadline); !waited) return waited.error();
+  }
+  if (is_closed()) return closed_here();
+  return {};
+}
+
+void InboxStream::finish_writing() {
+  if (is_closed() || std::exchange(is_finished_, true)) return;
+  send_output();
+  Ask ask;
+  ask.set_finish(id_);
+  network_.inbox_.ask(std::move(ask));
+}
+
+void InboxStream::close() {
+  if (std::exchange(is_closed_, true)) return;
+  network_.streams_.erase(id_);
+  network_.talking_.erase(id_);
+  Ask ask;
+  ask.set_close(id_);
+  network_.inbox_.ask(std::move(ask));
+  sink_ = nullptr;
+  readable_.pulse();
+  writable_.pulse();
+}
+
+void InboxStream::send_output() {
+  if (output_.empty()) return;
+  Ask ask;
+  ask.mutable_write()->set_stream(id_);
+  ask.mutable_write()->set_bytes(std::exchange(output_, {}));
+  network_.inbox_.ask(std::move(ask));
+}
+
+void InboxStream::end_turn() {
+  send_output();
+  if (taken_ == 0) return;
+  Ask ask;
+  ask.mutable_taken()->set_stream(id_);
+  ask.mutable_taken()->set_size(std::exchange(taken_, 0));
+  network_.inbox_.ask(std::move(ask));
+}
+
+void InboxStream::arrive(const std::string& bytes) {
+  received_ += bytes;
+  hand_over();
+}
+
+// A stream may break after its peer has finished.
+void InboxStream::arrive_end(const Ended& ended) {
+  if (!ended_by_) ended_by_ = to_error(ended.failure());
+  if (ended.is_broken()) {
+    is_broken_ = true;
+    output_.clear();
+    writable_.pulse();
+  }
+  hand_over();
+}
+
+void InboxStream::arrive_written(std::size_t size) {
+  unwritten_ -= std::min(size, unwritten_);
+  writable_.pulse();
+  if (sink_ != nullptr) hand_over();
+}
+
+bool InboxStream::is_sink_open() const {
+  return !is_paused_ && unwritten_ <= options_.output_while_reading_max;
+}
+
+// Never inside of the call that asks for it.
+void InboxStream::hand_over_soon() {
+  if (received_.empty() && !ended_by_) return;
+  coroutine::Scheduler::current().post([network = &network_, id = id_] {
+    const auto found = network->streams_.find(id);
+    if (found != network->streams_.end()) found->second->hand_over();
+  });
+}
+
+void InboxStream::hand_over() {
+  if (sink_ == nullptr) return readable_.pulse();
+  if (!received_.empty()) {
+    if (is_sink_open()) {
+      const std::string bytes = std::exchange(received_, {});
+      taken_ += bytes.size();
+      talk();
+      sink_->on_bytes(std::as_bytes(std::span(bytes)));
+    } else if (!is_broken_) {
+      return;
+    }
+  }
+  if (!is_closed_ && ended_by_ && sink_ != nullptr) {
+    std::exchange(sink_, nullptr)->on_end(*ended_by_);
+  }
+}
+
+}  // namespace corolane::framework::recording

@@ -1,0 +1,66 @@
+// A connection of a node that is recorded or replayed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "coroutine/event.h"
+#include "framework/recording/inbox_network.h"
+#include "net/stream.h"
+
+namespace corolane::framework::recording {
+
+class InboxStream final : public net::Stream {
+ public:
+  InboxStream(InboxNetwork& network, const Connected& connected, const net::StreamOptions& options);
+  ~InboxStream() override;
+
+  Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
+  void set_read_sink(net::ReadSink& sink) override;
+  void pause_reading() override { is_paused_ = true; }
+  void resume_reading() override;
+  Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
+  Result<void> try_write(std::span<const std::byte> bytes) override;
+  Result<void> flush(Deadline deadline) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_closed() const override { return is_closed_ || is_broken_; }
+  const net::Endpoint& peer_endpoint() const override { return peer_; }
+  const net::Endpoint& local_endpoint() const override { return local_; }
+
+  // Of the network, on the loop's stack.
+  void arrive(const std::string& bytes);
+  void arrive_end(const Ended& ended);
+  void arrive_written(std::size_t size);
+  void end_turn();
+
+ private:
+  Result<void> append(std::span<const std::byte> bytes);
+  void send_output();
+  void talk() { network_.talking_.insert(id_); }
+  bool is_sink_open() const;
+  void hand_over_soon();
+  void hand_over();
+
+  InboxNetwork& network_;
+  const std::uint64_t id_;
+  const net::Endpoint local_;
+  const net::Endpoint peer_;
+  const net::StreamOptions options_;
+  net::ReadSink* sink_ = nullptr;
+  std::string output_;         // Of this turn.
+  std::size_t unwritten_ = 0;  // With that: what the kernel has not taken.
+  std::string received_;
+  std::size_t taken_ = 0;          // In this turn, of what was received.
+  std::optional<Error> ended_by_;  // Nothing comes any more.
+  bool is_finished_ = false;
+  bool is_paused_ = false;
+  bool is_broken_ = false;
+  bool is_closed_ = false;
+  coroutine::Event readable_{"stream read"};
+  coroutine::Event writable_{"stream write"};
+};
+
+}  // namespace corolane::framework::recording

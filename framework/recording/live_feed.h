@@ -1,0 +1,54 @@
+// The outside of a node that is recorded, and the file into which all goes that it gives.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "framework/log.h"
+#include "framework/recording/clock_marks.h"
+#include "framework/recording/inbox.h"
+#include "framework/recording/outside.h"
+#include "framework/recording/recording_file.h"
+
+namespace corolane::framework::recording {
+
+class LiveFeed final : public Feed {
+ public:
+  // All outlive it. Whoever reads first is the node, on whose thread all of Feed is.
+  LiveFeed(RecordingWriter& file, Log& log) : file_(file), log_(log) {}
+
+  // Before the node begins.
+  void set_outside(Outside& outside) { outside_ = &outside; }
+  // Any thread: that has come.
+  void push(Arrival arrival);
+
+  std::int64_t read(Entry::WhatCase clock) override;
+  void draw(std::span<std::byte> bytes) override;
+  Listening listen(const Ask& ask) override;
+  std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
+                            Deadline deadline) override;
+  void wake() override;
+
+  // The node has ended.
+  void end();
+
+ private:
+  void add(const Entry& entry);
+  void end_early(const char* reason);
+
+  RecordingWriter& file_;
+  Log& log_;
+  Outside* outside_ = nullptr;
+  ClockMarks marks_;
+  std::atomic<std::thread::id> node_thread_;
+  std::atomic<bool> is_disturbed_ = false;  // Another thread has had work done by the node.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Arrival> arrivals_;  // Guarded by mutex_.
+  bool is_woken_ = false;          // Likewise.
+};
+
+}  // namespace corolane::framework::recording

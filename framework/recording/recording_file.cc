@@ -1,0 +1,203 @@
+#include "framework/recording/recording_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "coroutine/base/check.h"
+
+namespace corolane::framework::recording {
+namespace {
+
+constexpr std::string_view mark = "corolane recording 1 ";
+
+// For an end and its reason.
+constexpr std::size_t kept_for_end = 256;
+// Larger ones are none: what a recording can hold.
+constexpr std::uint64_t message_size_max = std::uint64_t{1} << 30;
+
+Error system_error(const std::string& path, int number) {
+  const Code code = number == ENOENT                      ? Code::not_found
+                    : number == EACCES || number == EPERM ? Code::permission_denied
+                    : number == ENOSPC || number == EDQUOT || number == EFBIG
+                        ? Code::resource_exhausted
+                        : Code::unavailable;
+  return Error(code, path + ": " + std::generic_category().message(number));
+}
+
+std::string own_path() {
+  std::error_code failure;
+  return std::filesystem::read_symlink("/proc/self/exe", failure).string();
+}
+
+std::size_t align(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
+
+// The note among those of one segment; see elf(5).
+std::string build_id_in(const char* notes, std::size_t size) {
+  while (size >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes, sizeof(note));
+    const std::size_t name = sizeof(note);
+    const std::size_t text = name + align(note.n_namesz);
+    const std::size_t end = text + align(note.n_descsz);
+    if (end > size) break;
+    if (note.n_type == NT_GNU_BUILD_ID && std::string_view(notes + name, 3) == "GNU") {
+      return {notes + text, note.n_descsz};
+    }
+    notes += end;
+    size -= end;
+  }
+  return {};
+}
+
+// Nothing at the end, and where zeros follow, of a file that was never used to its end.
+Result<std::optional<std::string>> read_message(std::ifstream& file) {
+  std::uint64_t size = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const int byte = file.get();
+    if (byte == std::ifstream::traits_type::eof()) return std::nullopt;
+    size |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) break;
+    if (shift > 28) return Error(Code::data_loss, "the recording is damaged");
+  }
+  if (size == 0) return std::nullopt;
+  if (size > message_size_max) return Error(Code::data_loss, "the recording is damaged");
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (static_cast<std::uint64_t>(file.gcount()) != size) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
+
+std::string own_build_id() {
+  std::string found;
+  // The first object is the program itself.
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* place) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_NOTE) continue;
+          const auto* const notes =
+              reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+          std::string id = build_id_in(notes, segment.p_memsz);
+          if (!id.empty()) *static_cast<std::string*>(place) = std::move(id);
+        }
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& path,
+                                                                 std::size_t size_max,
+                                                                 const Header& header) {
+  const std::string previous = path + ".previous";
+  if (std::rename(path.c_str(), previous.c_str()) != 0 && errno != ENOENT) {
+    return system_error(path, errno);
+  }
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return system_error(path, errno);
+  if (const int failure = ::posix_fallocate(file, 0, static_cast<off_t>(size_max)); failure != 0) {
+    ::close(file);
+    static_cast<void>(std::remove(path.c_str()));
+    return system_error(path, failure);
+  }
+  void* const bytes = ::mmap(nullptr, size_max, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (bytes == MAP_FAILED) {
+    const int failure = errno;
+    ::close(file);
+    return system_error(path, failure);
+  }
+  std::unique_ptr<RecordingWriter> writer(
+      new RecordingWriter(file, static_cast<std::byte*>(bytes), size_max));
+  const std::string first_line = std::string(mark) + own_path() + "\n";
+  if (first_line.size() + kept_for_end > size_max) return system_error(path, ENOSPC);
+  std::memcpy(writer->bytes_, first_line.data(), first_line.size());
+  writer->size_ = first_line.size();
+  if (!writer->put(header, kept_for_end)) {
+    return Error(Code::resource_exhausted, path + ": the configuration alone is larger than that");
+  }
+  return writer;
+}
+
+RecordingWriter::RecordingWriter(int file, std::byte* bytes, std::size_t size_max)
+    : file_(file), bytes_(bytes), size_max_(size_max) {}
+
+RecordingWriter::~RecordingWriter() {
+  ::munmap(bytes_, size_max_);
+  if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) {
+    // Then it keeps its size, with zeros behind its end, which readers know.
+  }
+  ::close(file_);
+}
+
+// Returns false, and has changed nothing, when less than `kept` would be left.
+bool RecordingWriter::put(const google::protobuf::MessageLite& message, std::size_t kept) {
+  const std::size_t size = message.ByteSizeLong();
+  std::array<std::uint8_t, 10> prefix{};
+  std::size_t prefix_size = 0;
+  for (std::size_t rest = size;; rest >>= 7) {
+    prefix[prefix_size++] = static_cast<std::uint8_t>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+    if (rest <= 0x7f) break;
+  }
+  if (prefix_size + size + kept > size_max_ - size_) return false;
+  std::byte* const place = bytes_ + size_;
+  // The size last: without it nothing is there for who reads what a dead process has left.
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(place + prefix_size));
+  std::memcpy(place, prefix.data(), prefix_size);
+  size_ += prefix_size + size;
+  return true;
+}
+
+void RecordingWriter::add(const Entry& entry) {
+  if (has_ended_) return;
+  if (!put(entry, kept_for_end)) return end("the file is full");
+  ++entry_count_;
+}
+
+void RecordingWriter::end(const std::string& reason) {
+  if (std::exchange(has_ended_, true)) return;
+  Entry entry;
+  entry.mutable_end()->set_reason(reason);
+  check(put(entry, 0), "there is room for the end of a recording");
+}
+
+Result<std::unique_ptr<RecordingReader>> RecordingReader::open(const std::string& path) {
+  std::unique_ptr<RecordingReader> reader(new RecordingReader);
+  reader->file_.open(path, std::ios::binary);
+  if (!reader->file_) return system_error(path, errno);
+  const Error no_recording(Code::invalid_argument,
+                           path + ": no recording of a node; node.record.file makes one");
+  std::string first(mark.size(), '\0');
+  reader->file_.read(first.data(), static_cast<std::streamsize>(first.size()));
+  if (first != mark || !std::getline(reader->file_, reader->program_)) return no_recording;
+  auto header = read_message(reader->file_);
+  if (!header || !*header || !reader->header_.ParseFromString(**header)) return no_recording;
+  return reader;
+}
+
+Result<std::optional<Entry>> RecordingReader::next() {
+  auto bytes = read_message(file_);
+  if (!bytes) return bytes.error();
+  if (!*bytes) return std::nullopt;
+  Entry entry;
+  if (!entry.ParseFromString(**bytes) || entry.what_case() == Entry::WHAT_NOT_SET) {
+    return Error(Code::data_loss, "the recording is damaged");
+  }
+  return entry;
+}
+
+}  // namespace corolane::framework::recording

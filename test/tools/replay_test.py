@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""A chess node that is recorded, and lives again: node.record and tools/replay, as a user meets them.
+
+Called with the paths of chess_node and bots, from the root of the tree.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+CHESS_NODE = "chess_node"
+BOTS = "bots"
+GAMES = "test/data/chess/games.pgn"
+GAME_COUNT = 15
+
+
+class RecordedNode:
+    """In a folder with its objects and its recording."""
+
+    def __init__(self, folder, *options):
+        self.recording = f"{folder}/chess.recording"
+        self.process = subprocess.Popen(
+            [
+                CHESS_NODE,
+                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                *("--set", "node.http=127.0.0.1:0", "--set", "node.shards=1"),
+                *("--set", f"node.store.file={folder}/objects.db"),
+                *("--set", f"node.record.file={self.recording}"),
+                *options,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        line = self.process.stdout.readline()
+        found = re.search(r"serves on (\S+), admin http://(\S+)/, http://(\S+)/", line)
+        if not found:
+            raise AssertionError(f"the node did not start: {line}{self.process.stderr.read()}")
+        self.listen, self.admin, self.http = found.groups()
+
+    def play(self, folder):
+        games = f"{folder}/games.pgn"
+        with open(GAMES, encoding="utf-8") as all_games, open(games, "w", encoding="utf-8") as some:
+            parts = re.split(r"(?=^\[Event )", all_games.read(), flags=re.MULTILINE)
+            some.write("".join(parts[: GAME_COUNT + 1]))
+        played = subprocess.run(
+            [BOTS, "--server", self.listen, "--games", games],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        if played.returncode != 0:
+            raise AssertionError(played.stdout + played.stderr)
+
+    def page(self, name):
+        with urllib.request.urlopen(f"http://{self.admin}/{name}", timeout=60) as reply:
+            return reply.read().decode()
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=60)
+        return errors
+
+
+def replay(*words):
+    return subprocess.run(
+        ["tools/replay", *words], capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+class ReplayTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="corolane-replay-")
+        self.addCleanup(self.folder.cleanup)
+
+    def test_a_node_that_was_recorded_does_the_same_again(self):
+        node = RecordedNode(self.folder.name)
+        node.play(self.folder.name)
+        for page in ("stats", "tasks", "tasks/stacks", "metrics", "objects", "sites"):
+            node.page(page)
+        log = node.end()
+        self.assertEqual(node.process.returncode, 0, log)
+        recorded = re.search(r"recorded .* turns=(\d+) arrivals=(\d+) hash=([0-9a-f]{16})", log)
+        self.assertIsNotNone(recorded, log)
+        # Whatever is there now: a replay has no use for it.
+        os.remove(f"{self.folder.name}/objects.db")
+        for _ in range(2):
+            again = replay(node.recording, "--trace", f"{self.folder.name}/trace.txt")
+            self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+            turns, arrivals, trace_hash = recorded.groups()
+            self.assertRegex(
+                again.stdout,
+                f"replayed {turns} turns with {arrivals} arrivals, .* s of the node's time, in .* s: "
+                f"the same trace, hash {trace_hash}\n$",
+            )
+        self.assertFalse(os.path.exists(f"{self.folder.name}/objects.db"))
+        with open(f"{self.folder.name}/trace.txt", encoding="utf-8") as file:
+            trace = file.read()
+        for part in ("asks call", "store { seal {", "store { write {", "gets accepted", "signal {"):
+            self.assertIn(part, trace)
+
+    def test_what_a_killed_node_did_is_there_to_its_end(self):
+        node = RecordedNode(self.folder.name)
+        node.play(self.folder.name)
+        node.end(signal.SIGKILL)
+        again = replay(node.recording)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.assertIn("there the recording breaks off", again.stdout)
+        self.assertIn("the same trace", again.stdout)
+
+    def test_a_recording_that_is_full_holds_its_beginning(self):
+        node = RecordedNode(self.folder.name, "--set", "node.record.size_max=1MiB")
+        # Not even half of that.
+        for _ in range(300):
+            node.page("metrics?" + "x" * 4000)
+        log = node.end()
+        self.assertEqual(node.process.returncode, 0, log)
+        self.assertIn("the recording is full; the node goes on without", log)
+        self.assertLessEqual(os.path.getsize(node.recording), 1 << 20)
+        again = replay(node.recording)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.assertIn("there the recording ends: the file is full", again.stdout)
+
+    def test_a_recording_that_says_something_else_is_told_apart(self):
+        node = RecordedNode(self.folder.name)
+        self.assertEqual(json.loads(node.page("stats"))["node"]["name"], "node")
+        node.end()
+        with open(node.recording, "rb") as file:
+            recorded = file.read()
+        # Another page than it was asked for.
+        self.assertEqual(recorded.count(b"GET /stats "), 1)
+        with open(node.recording, "wb") as file:
+            file.write(recorded.replace(b"GET /stats ", b"GET /tasks "))
+        again = replay(node.recording)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertRegex(again.stdout, "the replay differs in turn [1-9]")
+
+    def test_what_cannot_be_lived_again_is_not_recorded(self):
+        for setting, advice in (
+            ("node.shards=2", "set node.shards to 1"),
+            ("node.tls.certificate_file=x.pem", "put TLS before the node"),
+        ):
+            refused = subprocess.run(
+                [
+                    CHESS_NODE,
+                    *("--set", "node.shards=1"),
+                    *("--set", f"node.record.file={self.folder.name}/recording"),
+                    *("--set", setting),
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(advice, refused.stderr)
+
+    def test_wrong_usage_says_what_to_do(self):
+        for words, advice in (
+            ((), "which recording?"),
+            (("--trace",), "--trace needs the name of a file"),
+            (("no/such/file",), "no/such/file cannot be read"),
+            (("README.md",), "README.md is no recording of a node; node.record.file makes one"),
+            (("--speed", "2"), 'unknown option "--speed"'),
+        ):
+            wrong = replay(*words)
+            self.assertEqual(wrong.returncode, 2, wrong.stderr)
+            self.assertIn(advice, wrong.stderr)
+        self.assertEqual(replay("--help").returncode, 0)
+
+
+if __name__ == "__main__":
+    CHESS_NODE, BOTS = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
