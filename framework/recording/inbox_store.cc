@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "framework/store/detail/refusals.h"
+#include "coroutine/task.h"
 
 namespace corolane::framework::recording {
 namespace {
@@ -81,7 +81,10 @@ Result<Stored> perform(Store& store, const StoreCall& call) {
 }
 
 Result<Stored> InboxStore::call(StoreCall call, Deadline deadline) {
-  if (auto may = framework::detail::check_may_begin(deadline); !may) return std::move(may.error());
+  if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled before it was asked");
+  if (deadline.has_passed()) {
+    return Error(Code::deadline_exceeded, "the deadline passed before it was asked");
+  }
   const bool is_reading = call.has_due();
   Ask ask;
   *ask.mutable_store() = std::move(call);

@@ -41,10 +41,10 @@ class StoreFaultsTest : public testing::Test {
  protected:
   void begin() {
     store_ = std::make_shared<FaultyStore>(table_);
-    node_ = std::make_unique<Node>(test::node_config("node"), network_,
-                                   Log(LogLevel::warning,
-                                       [this](std::string_view line) { warnings_ += line; }),
-                                   Node::Parts{.store = store_});
+    node_ = std::make_unique<Node>(
+        test::node_config("node"), network_,
+        Log(LogLevel::warning, [this](std::string_view line) { warnings_ += line; }),
+        Node::Parts{.store = store_});
     node_->host<Counter>();
     const auto started = node_->start();
     ASSERT_TRUE(started) << started;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chess node that is recorded, and lives again: node.record and tools/replay, as a user meets them.
+"""A chess node that is recorded, and lives again: node.record and tools/replay, as users meet them.
 
 Called with the paths of chess_node and bots, from the root of the tree.
 """
@@ -97,8 +97,8 @@ class ReplayTest(unittest.TestCase):
             turns, arrivals, trace_hash = recorded.groups()
             self.assertRegex(
                 again.stdout,
-                f"replayed {turns} turns with {arrivals} arrivals, .* s of the node's time, in .* s: "
-                f"the same trace, hash {trace_hash}\n$",
+                f"replayed {turns} turns with {arrivals} arrivals, .* s of the node's time, "
+                f"in .* s: the same trace, hash {trace_hash}\n$",
             )
         self.assertFalse(os.path.exists(f"{self.folder.name}/objects.db"))
         with open(f"{self.folder.name}/trace.txt", encoding="utf-8") as file:
