@@ -54,9 +54,7 @@ void Fabric::cut(const Host& from, const Host& to) { ++link(from, to).cut_count;
 void Fabric::mend(const Host& from, const Host& to) {
   Link& mended = link(from, to);
   if (--mended.cut_count > 0) return;
-  for (Parked& parked : std::exchange(mended.parked, {})) {
-    parked.go(simulation_.now() + latency(from, to));
-  }
+  for (auto& go : std::exchange(mended.parked, {})) go(simulation_.now() + latency(from, to));
 }
 
 void Fabric::set_delay(const Host& from, const Host& to, Duration delay) {
@@ -71,7 +69,7 @@ Duration Fabric::latency(const Host& from, const Host& to) {
 void Fabric::leave(const Host& from, const Host& to, std::move_only_function<void(TimePoint)> go) {
   Link& taken = link(from, to);
   if (taken.cut_count > 0) {
-    taken.parked.push_back({std::move(go)});
+    taken.parked.push_back(std::move(go));
   } else {
     go(simulation_.now() + latency(from, to));
   }
@@ -85,9 +83,9 @@ void Fabric::carry(const Host& from, Host& to, TimePoint& lane,
   if (link(from, to).cut_count == 0) return simulation_.at(lane, to, std::move(work));
   // As soon as it is mended; those behind it come later still, since they are parked as well.
   link(from, to).parked.push_back(
-      {[this, &to, way, life = to.life(), work = std::move(work)](TimePoint) mutable {
+      [this, &to, way, life = to.life(), work = std::move(work)](TimePoint) mutable {
         if (to.life() == life) simulation_.at(simulation_.now() + way, to, std::move(work));
-      }});
+      });
 }
 
 void Fabric::send(const std::shared_ptr<Connection>& connection, std::size_t to,

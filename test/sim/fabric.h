@@ -83,13 +83,10 @@ class Fabric {
     };
     std::array<End, 2> ends;  // Who connected, and who accepted.
   };
-  struct Parked {
-    std::move_only_function<void(TimePoint)> go;
-  };
   struct Link {
     int cut_count = 0;
     Duration delay{};
-    std::vector<Parked> parked;
+    std::vector<std::move_only_function<void(TimePoint)>> parked;  // What waits behind a cut.
   };
   // Runs with the time at which it arrives, as soon as the link lets it go.
   void leave(const Host& from, const Host& to, std::move_only_function<void(TimePoint)> go);

@@ -83,6 +83,19 @@ void Nemesis::later(Duration duration, std::move_only_function<void()> work) {
   simulation.at(std::min(simulation.now() + duration, until_), std::move(work));
 }
 
+// Of the others nothing changes that begin or end meanwhile.
+template <typename Server, typename Change, typename Undo>
+void Nemesis::change_for(Server& server, Duration duration, Change change, Undo undo) {
+  auto condition = server.condition();
+  change(condition);
+  server.set_condition(condition);
+  later(duration, [&server, undo] {
+    auto mended = server.condition();
+    undo(mended);
+    server.set_condition(mended);
+  });
+}
+
 void Nemesis::plan(std::size_t index) {
   Simulation& simulation = cluster_.simulation();
   const TimePoint time = simulation.now() + dice_[index].up_to(2 * faults_[index].every);
@@ -242,16 +255,7 @@ void Nemesis::strike_directory(const Fault& fault, Duration duration) {
   DirectoryServer& directory = cluster_.directory();
   note("directory",
        std::string(name_of(fault.fault)) + " for " + std::to_string(duration / 1ms) + " ms");
-  const auto with = [&](auto change, auto undo) {
-    DirectoryServer::Condition condition = directory.condition();
-    change(condition);
-    directory.set_condition(condition);
-    later(duration, [&directory, undo] {
-      DirectoryServer::Condition mended = directory.condition();
-      undo(mended);
-      directory.set_condition(mended);
-    });
-  };
+  const auto with = [&](auto change, auto undo) { change_for(directory, duration, change, undo); };
   using Condition = DirectoryServer::Condition;
   const Duration amount = std::chrono::milliseconds(fault.amount);
   switch (fault.fault) {
@@ -292,16 +296,7 @@ void Nemesis::strike_store(const Fault& fault, Duration duration) {
   StoreServer& store = cluster_.store();
   note("store",
        std::string(name_of(fault.fault)) + " for " + std::to_string(duration / 1ms) + " ms");
-  const auto with = [&](auto change, auto undo) {
-    StoreServer::Condition condition = store.condition();
-    change(condition);
-    store.set_condition(condition);
-    later(duration, [&store, undo] {
-      StoreServer::Condition mended = store.condition();
-      undo(mended);
-      store.set_condition(mended);
-    });
-  };
+  const auto with = [&](auto change, auto undo) { change_for(store, duration, change, undo); };
   using Condition = StoreServer::Condition;
   const Duration amount = std::chrono::milliseconds(fault.amount);
   switch (fault.fault) {

@@ -116,6 +116,8 @@ class Nemesis {
   void strike_network(const Fault& fault, Duration duration, test::Random& dice);
   void strike_directory(const Fault& fault, Duration duration);
   void strike_store(const Fault& fault, Duration duration);
+  template <typename Server, typename Change, typename Undo>
+  void change_for(Server& server, Duration duration, Change change, Undo undo);
   void later(Duration duration, std::move_only_function<void()> work);
   void note(std::string_view what, std::string detail);
   Host& any_host(test::Random& dice);

@@ -94,8 +94,6 @@ Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options&
   }
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
-  cluster_.invariant("what one wins another one loses",
-                     [this] { return what_ratings_are_wrong(/*is_settled=*/false); });
 }
 
 void Market::open() {
@@ -130,7 +128,6 @@ void Market::trade(std::size_t index) {
   framework::Router& once = cluster_.router_without_ids(name);
   while (!is_closed_) {
     if (!coroutine::sleep_for(think_time_min + dice.up_to(think_time_max - think_time_min))) return;
-    ++call_count_;
     const std::string account = any_account(dice);
     AccountClient client(router, account);
     rpc::CallOptions options;
@@ -153,14 +150,13 @@ void Market::trade(std::size_t index) {
       const auto seen = client.look({}, options);
       if (seen) note(account, *seen);
     } else {
-      tip(index, once);
+      tip(once, dice);
     }
   }
 }
 
 // Without a request id: what may have been executed is not tried again.
-void Market::tip(std::size_t index, framework::Router& once) {
-  test::Random dice = cluster_.simulation().dice(concern + 1'000 + index * 1'000'000 + call_count_);
+void Market::tip(framework::Router& once, test::Random& dice) {
   const std::string account = any_account(dice);
   Tips& tips = tips_[account];
   ++tips.maybe;
@@ -262,7 +258,6 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
       request.set_game(name);
       request.set_token(joined->token());
       request.set_san(to_san(game.position(), move));
-      ++call_count_;
       const auto moved = client.move(request);
       if (!moved) return moved.error();
       if (moved->ply() != ply) {
@@ -274,7 +269,6 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
       chess::WaitMoveRequest request;
       request.set_game(name);
       request.set_ply(ply);
-      ++call_count_;
       auto seen = client.wait_move(request);
       if (!seen) return is_left(seen.error()) ? Result<void>() : seen.error();
       uci = seen->uci();
@@ -329,7 +323,8 @@ std::string Market::what_tips_are_wrong() const {
   return "";
 }
 
-std::string Market::what_ratings_are_wrong(bool is_settled) const {
+// When every game is scored.
+std::string Market::what_ratings_are_wrong() const {
   std::int64_t sum = 0;
   std::uint64_t results = 0;
   std::uint64_t unscored = 0;
@@ -341,7 +336,6 @@ std::string Market::what_ratings_are_wrong(bool is_settled) const {
     results += player.wins() + player.draws() + player.losses();
     unscored += static_cast<std::uint64_t>(player.unscored_games_size());
   }
-  if (!is_settled) return "";
   if (sum != 0) return "I5 all ratings together have changed by " + std::to_string(sum);
   if (unscored != 0) return "I5 " + std::to_string(unscored) + " results are to come";
   if (results != 2 * games_.size()) {
@@ -382,7 +376,7 @@ void Market::settle(Duration answer_time_max) {
           cluster_.store().table().look({.type = account_type, .id = account_name(i)}));
       if (!state.on_the_way().empty()) return false;
     }
-    return what_ratings_are_wrong(/*is_settled=*/true).empty();
+    return what_ratings_are_wrong().empty();
   };
   Simulation& simulation = cluster_.simulation();
   const TimePoint last = simulation.now() + settle_time_max;
@@ -390,7 +384,7 @@ void Market::settle(Duration answer_time_max) {
     cluster_.run_for(200ms);
   }
   if (!is_settled()) {
-    std::string what = what_ratings_are_wrong(/*is_settled=*/true);
+    std::string what = what_ratings_are_wrong();
     cluster_.violated(what.empty() ? "I5 what was paid has not arrived" : what);
   }
   for (const auto& [name, moves] : games_) {

@@ -49,7 +49,6 @@ class Market {
   // than that, which is I6. Reports to the cluster what is wrong.
   void settle(Duration answer_time_max);
 
-  std::uint64_t call_count() const { return call_count_; }
   std::uint64_t game_count() const { return games_.size(); }
 
  private:
@@ -57,13 +56,9 @@ class Market {
     std::uint64_t sure = 0;   // Answered.
     std::uint64_t maybe = 0;  // May have been executed, or is under way.
   };
-  struct Seen {
-    std::int64_t gold = 0;
-    std::uint64_t tips = 0;
-  };
 
   void trade(std::size_t index);
-  void tip(std::size_t index, framework::Router& once);
+  void tip(framework::Router& once, test::Random& dice);
   void note(const std::string& account, const AccountReply& reply);
   void send_letters(std::size_t index);
   void play(std::size_t table);
@@ -72,13 +67,12 @@ class Market {
                             const std::string& player, std::size_t length, test::Random& dice);
   std::string what_gold_is_missing() const;
   std::string what_tips_are_wrong() const;
-  std::string what_ratings_are_wrong(bool is_settled) const;
+  std::string what_ratings_are_wrong() const;
   std::string any_account(test::Random& dice) const;
 
   SimulatedCluster& cluster_;
   const Options options_;
   bool is_closed_ = false;
-  std::uint64_t call_count_ = 0;
   std::map<std::string, Tips> tips_;
   // By account and count: whoever sees the same count sees the same account.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;

@@ -64,9 +64,15 @@ void OwnershipChecker::on_sealed(const framework::ObjectKey& key, std::uint64_t 
   ++statistics_.seal_count;
   const std::string name = name_of(key.type, key.id);
   Object& object = objects_[name];
+  reach(name, object, epoch, "sealed");
+}
+
+// The store has let that epoch do it: no later one has been there.
+void OwnershipChecker::reach(const std::string& name, Object& object, std::uint64_t epoch,
+                             std::string_view what) {
   if (epoch < object.written_epoch) {
     violated("I2", name,
-             "sealed by epoch " + std::to_string(epoch) + " after " +
+             std::string(what) + " by epoch " + std::to_string(epoch) + " after " +
                  std::to_string(object.written_epoch));
   }
   object.written_epoch = std::max(object.written_epoch, epoch);
@@ -77,16 +83,11 @@ void OwnershipChecker::on_written(const framework::ObjectKey& key, std::uint64_t
   ++statistics_.write_count;
   const std::string name = name_of(key.type, key.id);
   Object& object = objects_[name];
-  if (epoch < object.written_epoch) {
-    violated("I2", name,
-             "epoch " + std::to_string(epoch) + " wrote after epoch " +
-                 std::to_string(object.written_epoch));
-  }
+  reach(name, object, epoch, "written");
   if (version != object.version + 1) {
     violated("I2", name,
              "version " + std::to_string(version) + " follows " + std::to_string(object.version));
   }
-  object.written_epoch = std::max(object.written_epoch, epoch);
   object.version = version;
   object.version_epoch = epoch;
   learn_requests(name, object, bytes);

@@ -83,6 +83,7 @@ class OwnershipChecker final : public StoreWitness {
   };
 
   Object& object(std::string_view type, std::string_view id);
+  void reach(const std::string& name, Object& object, std::uint64_t epoch, std::string_view what);
   void learn_requests(const std::string& name, Object& object, std::string_view bytes);
   void violated(std::string_view invariant, const std::string& name, const std::string& what) {
     report_(std::string(invariant) + " " + name + ": " + what);

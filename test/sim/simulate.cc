@@ -1,5 +1,4 @@
 // The program behind tools/simulate: many seeds of a simulated cluster, each a run of its own.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,29 +8,27 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "config/units.h"
+#include "test/sim/other_addresses.h"
 #include "test/sim/run.h"
+#include "test/sim/trace_files.h"
+#include "test/sim/workers.h"
 #include "tools/arguments.h"
 
 namespace corolane::sim {
 namespace {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_usage = 2;
 
-// One of so many seeds is run twice, to see that it is the same both times.
-constexpr std::uint64_t twice_one_in = 20;
 // Of runs, for marks that are hit in some of them: fewer say nothing.
 constexpr std::size_t runs_for_marks = 50;
 constexpr Duration progress_interval = std::chrono::seconds(5);
@@ -80,206 +77,14 @@ constexpr Choice bugs[] = {
 
 struct Settings {
   RunPlan plan;
-  std::uint64_t first = 1;
-  std::uint64_t last = 200;
+  Seeds seeds;
   std::size_t job_count = 1;
   bool keeps_going = false;
   std::string trace;
-  std::vector<std::string> fault_names;  // As given: for the command that replays.
   std::string bug;
 };
 
-// What a worker tells of a seed, as a line of JSON.
-struct Outcome {
-  std::uint64_t seed = 0;
-  std::string violation;  // The first one; empty: none.
-  bool differs = false;   // From its second run.
-  bool ran_twice = false;
-  std::uint64_t hash = 0;
-  Duration simulated{};
-  Duration took{};
-  std::uint64_t faults = 0;
-  std::uint64_t calls = 0;
-  std::uint64_t writes = 0;
-  std::uint64_t games = 0;
-  std::map<std::string, bool> marks;
-};
-
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-std::string to_line(const Outcome& outcome) {
-  return json{{"seed", outcome.seed},         {"violation", outcome.violation},
-              {"differs", outcome.differs},   {"twice", outcome.ran_twice},
-              {"hash", outcome.hash},         {"simulated", outcome.simulated.count()},
-              {"took", outcome.took.count()}, {"faults", outcome.faults},
-              {"calls", outcome.calls},       {"writes", outcome.writes},
-              {"games", outcome.games},       {"marks", outcome.marks}}
-             .dump(-1, ' ', false, json::error_handler_t::replace) +
-         "\n";
-}
-
-Outcome outcome_of(const std::string& line) {
-  const json read = json::parse(line);
-  return {.seed = read["seed"],
-          .violation = read["violation"],
-          .differs = read["differs"],
-          .ran_twice = read["twice"],
-          .hash = read["hash"],
-          .simulated = Duration(read["simulated"]),
-          .took = Duration(read["took"]),
-          .faults = read["faults"],
-          .calls = read["calls"],
-          .writes = read["writes"],
-          .games = read["games"],
-          .marks = read["marks"]};
-}
-
-// While it lives, what is allocated lies elsewhere than it would: whoever goes by addresses does
-// something else then.
-class OtherAddresses {
- public:
-  OtherAddresses() {
-    std::random_device chance;
-    for (int i = 0; i < 20'000; ++i) {
-      blocks_.push_back(std::make_unique<char[]>(1 + chance() % 2'000));
-    }
-    // Holes, for some to fall into.
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      if (chance() % 2 == 0) blocks_[i].reset();
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<char[]>> blocks_;
-};
-
-Outcome run_seed(RunPlan plan, std::uint64_t seed) {
-  plan.seed = seed;
-  RunResult result = run(plan);
-  Outcome outcome{.seed = seed,
-                  .violation = result.violations.empty() ? "" : result.violations.front(),
-                  .differs = false,
-                  .ran_twice = seed % twice_one_in == 0,
-                  .hash = result.hash,
-                  .simulated = result.simulated,
-                  .took = result.took,
-                  .faults = result.fault_count,
-                  .calls = result.call_count,
-                  .writes = result.write_count,
-                  .games = result.game_count,
-                  .marks = std::move(result.marks)};
-  if (outcome.ran_twice) {
-    const OtherAddresses elsewhere;
-    const RunResult again = run(plan);
-    outcome.differs = again.hash != outcome.hash;
-    outcome.simulated += again.simulated;
-    outcome.took += again.took;
-  }
-  return outcome;
-}
-
-// Processes that run seeds, each one after the other, and tell of them over a pipe.
-class Workers {
- public:
-  explicit Workers(const Settings& settings) {
-    const std::uint64_t count = settings.last - settings.first + 1;
-    const std::size_t jobs = std::min<std::uint64_t>(settings.job_count, count);
-    for (std::size_t job = 0; job < jobs; ++job) begin(settings, job, jobs);
-  }
-  ~Workers() { stop(); }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
-  // The next outcome of any of them; nothing when all are done. A worker that dies is a failure of
-  // its seed.
-  std::optional<Outcome> next() {
-    while (!workers_.empty()) {
-      fd_set readable;
-      FD_ZERO(&readable);
-      int highest = 0;
-      for (const Worker& worker : workers_) {
-        FD_SET(worker.pipe, &readable);
-        highest = std::max(highest, worker.pipe);
-      }
-      if (::select(highest + 1, &readable, nullptr, nullptr, nullptr) < 0) continue;
-      for (std::size_t i = 0; i < workers_.size(); ++i) {
-        if (!FD_ISSET(workers_[i].pipe, &readable)) continue;
-        if (auto outcome = read_from(i)) return outcome;
-        break;
-      }
-    }
-    return std::nullopt;
-  }
-
-  void stop() {
-    for (const Worker& worker : workers_) {
-      ::kill(worker.process, SIGKILL);
-      static_cast<void>(::waitpid(worker.process, nullptr, 0));
-      ::close(worker.pipe);
-    }
-    workers_.clear();
-  }
-
- private:
-  struct Worker {
-    pid_t process;
-    int pipe;
-    std::uint64_t next_seed;
-    std::uint64_t step;
-    std::string text;
-  };
-
-  void begin(const Settings& settings, std::size_t job, std::size_t jobs) {
-    int ends[2];
-    if (::pipe(ends) != 0) std::abort();
-    const pid_t process = ::fork();
-    if (process == 0) {
-      ::close(ends[0]);
-      for (std::uint64_t seed = settings.first + job; seed <= settings.last; seed += jobs) {
-        const std::string line = to_line(run_seed(settings.plan, seed));
-        for (std::size_t done = 0; done < line.size();) {
-          const ssize_t count = ::write(ends[1], line.data() + done, line.size() - done);
-          if (count <= 0) ::_exit(exit_failed);
-          done += static_cast<std::size_t>(count);
-        }
-      }
-      ::_exit(exit_ok);
-    }
-    ::close(ends[1]);
-    workers_.push_back({.process = process,
-                        .pipe = ends[0],
-                        .next_seed = settings.first + job,
-                        .step = jobs,
-                        .text = ""});
-  }
-
-  std::optional<Outcome> read_from(std::size_t index) {
-    Worker& worker = workers_[index];
-    char buffer[4096];
-    const ssize_t count = ::read(worker.pipe, buffer, sizeof(buffer));
-    if (count > 0) {
-      worker.text.append(buffer, static_cast<std::size_t>(count));
-      const std::size_t end = worker.text.find('\n');
-      if (end == std::string::npos) return std::nullopt;
-      Outcome outcome = outcome_of(worker.text.substr(0, end));
-      worker.text.erase(0, end + 1);
-      worker.next_seed += worker.step;
-      return outcome;
-    }
-    int status = 0;
-    static_cast<void>(::waitpid(worker.process, &status, 0));
-    ::close(worker.pipe);
-    const std::uint64_t seed = worker.next_seed;
-    workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == exit_ok) return std::nullopt;
-    Outcome died;
-    died.seed = seed;
-    died.violation = "the process died, as above or of a signal";
-    return died;
-  }
-
-  std::vector<Worker> workers_;
-};
 
 std::string replay_command(const Settings& settings, const RunPlan& plan) {
   std::string faults;
@@ -315,8 +120,8 @@ void explain(const Settings& settings, const Outcome& failed) {
 
 int run_many(const Settings& settings) {
   const auto begin = Clock::now();
-  const std::uint64_t wanted = settings.last - settings.first + 1;
-  Workers workers(settings);
+  const std::uint64_t wanted = settings.seeds.count();
+  Workers workers(settings.plan, settings.seeds, settings.job_count);
   std::uint64_t done = 0;
   std::uint64_t failed = 0;
   std::uint64_t twice = 0;
@@ -385,14 +190,14 @@ int run_many(const Settings& settings) {
 std::optional<Outcome> first_failure_of(const Settings& settings) {
   std::optional<Outcome> first;
   std::set<std::uint64_t> done;
-  Workers workers(settings);
+  Workers workers(settings.plan, settings.seeds, settings.job_count);
   while (auto outcome = workers.next()) {
     done.insert(outcome->seed);
     const bool fails = !outcome->violation.empty();
     if (fails && (!first || outcome->seed < first->seed)) first = outcome;
     if (!first) continue;
     bool is_first = true;
-    for (std::uint64_t seed = settings.first; seed < first->seed && is_first; ++seed) {
+    for (std::uint64_t seed = settings.seeds.first; seed < first->seed && is_first; ++seed) {
       is_first = done.contains(seed);
     }
     if (is_first) break;
@@ -409,66 +214,14 @@ int run_bugs(Settings settings) {
     const auto failure = first_failure_of(settings);
     caught_count += failure ? 1 : 0;
     std::printf("%-26s %6s  %s\n", bug.name,
-                failure ? std::to_string(failure->seed - settings.first + 1).c_str() : "-",
+                failure ? std::to_string(failure->seed - settings.seeds.first + 1).c_str() : "-",
                 failure ? failure->violation.c_str() : "nobody");
     std::fflush(stdout);
   }
   std::printf("%zu of %zu bugs caught within %llu seeds each\n", caught_count, std::size(bugs),
-              static_cast<unsigned long long>(settings.last - settings.first + 1));
+              static_cast<unsigned long long>(settings.seeds.count()));
   return caught_count == std::size(bugs) ? exit_ok : exit_failed;
 }
-
-// Readable, and as the trace event format that Perfetto reads: each host a thread.
-class TraceFiles {
- public:
-  explicit TraceFiles(const std::string& path)
-      : text_(std::fopen(path.c_str(), "we")), events_(std::fopen((path + ".json").c_str(), "we")) {
-    if (events_ != nullptr) std::fputs("[", events_);
-  }
-  ~TraceFiles() {
-    if (events_ != nullptr) std::fputs("\n]\n", events_);
-    for (std::FILE* const file : {text_, events_}) {
-      if (file != nullptr) static_cast<void>(std::fclose(file));
-    }
-  }
-  TraceFiles(const TraceFiles&) = delete;
-  TraceFiles& operator=(const TraceFiles&) = delete;
-
-  bool is_open() const { return text_ != nullptr && events_ != nullptr; }
-
-  void add(const Trace::Event& event, Duration at) {
-    std::fprintf(text_, "%12.6f %-12.*s %.*s %s\n", seconds(at),
-                 static_cast<int>(event.host.size()), event.host.data(),
-                 static_cast<int>(event.what.size()), event.what.data(), event.detail.c_str());
-    const auto [thread, is_new] = threads_.emplace(event.host, threads_.size() + 1);
-    if (is_new) {
-      write({{"ph", "M"},
-             {"name", "thread_name"},
-             {"pid", 1},
-             {"tid", thread->second},
-             {"args", {{"name", event.host.empty() ? "checks" : std::string(event.host)}}}});
-    }
-    write({{"ph", "i"},
-           {"s", "t"},
-           {"name", std::string(event.what)},
-           {"pid", 1},
-           {"tid", thread->second},
-           {"ts", static_cast<double>(at.count()) / 1e3},
-           {"args", {{"detail", event.detail}}}});
-  }
-
- private:
-  void write(const json& event) {
-    std::fputs(is_first_ ? "\n" : ",\n", events_);
-    is_first_ = false;
-    std::fputs(event.dump(-1, ' ', false, json::error_handler_t::replace).c_str(), events_);
-  }
-
-  std::FILE* const text_;
-  std::FILE* const events_;
-  bool is_first_ = true;
-  std::map<std::string, std::size_t, std::less<>> threads_;
-};
 
 std::string line_of(const Trace::Event& event, Duration at) {
   return std::to_string(at.count()) + " " + std::string(event.host) + " " +
@@ -503,7 +256,7 @@ int run_traced(const Settings& settings) {
     return exit_failed;
   }
   RunPlan plan = settings.plan;
-  plan.seed = settings.first;
+  plan.seed = settings.seeds.first;
   std::optional<TimePoint> begin;
   std::vector<std::size_t> events;
   const RunResult result = run(plan, [&](const Trace::Event& event) {
@@ -570,8 +323,8 @@ Result<Settings> settings_of(const tools::Arguments& arguments) {
       const auto last =
           dots == std::string::npos ? first : number_of(std::string_view(value).substr(dots + 2));
       if (!first || !last || *last < *first) return wrong(option, value, "as 1..200, or as 7");
-      settings.first = *first;
-      settings.last = *last;
+      settings.seeds.first = *first;
+      settings.seeds.last = *last;
     }
     for (const char* const name : {"--seconds", "--nodes", "--clients", "--jobs"}) {
       if (option != name) continue;
@@ -586,7 +339,7 @@ Result<Settings> settings_of(const tools::Arguments& arguments) {
       if (option == "--jobs") settings.job_count = *number;
     }
   }
-  if (!settings.trace.empty() && settings.first != settings.last) {
+  if (!settings.trace.empty() && settings.seeds.first != settings.seeds.last) {
     return Error(Code::invalid_argument, "--trace is for one seed, such as --seeds 7");
   }
   while (faults != "none" && !faults.empty()) {
