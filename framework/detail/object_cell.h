@@ -174,7 +174,8 @@ class ObjectCell {
     Handler** link_;
   };
 
-  // For its host.
+  // For its host. Nobody is inside:
+  bool is_idle() const { return visitor_count == 0; }
   std::uint32_t visitor_count = 0;
   std::uint32_t quiet_visitor_count = 0;
   std::uint32_t failed_activation_count = 0;
