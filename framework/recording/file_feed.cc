@@ -66,7 +66,9 @@ void FileFeed::draw(std::span<std::byte> bytes) {
   std::memcpy(bytes.data(), entry.drawn().data(), bytes.size());
 }
 
-Listening FileFeed::listen(const Ask& /*ask*/) { return take(Entry::kListening).listening(); }
+Listening FileFeed::listen(std::vector<Ask> /*before*/, const Ask& /*ask*/) {
+  return take(Entry::kListening).listening();
+}
 
 std::vector<Arrival> FileFeed::turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                                     Deadline /*deadline*/) {

@@ -14,15 +14,15 @@ namespace corolane::framework::recording {
 
 class FileFeed final : public Feed {
  public:
-  // Is told, inside of any call, why the node cannot go on: `reason` is empty when the recording is
-  // over, and says otherwise how the node has done something else than it did. Does not return.
+  // Is told, inside of any call, why the node cannot go on: the recording is over, or the node has
+  // done something else than it did. Does not return.
   using OnEnd = std::function<void(const std::string& how, bool is_same)>;
 
   FileFeed(std::unique_ptr<RecordingReader> file, OnEnd on_end);
 
   std::int64_t read(Entry::WhatCase clock) override;
   void draw(std::span<std::byte> bytes) override;
-  Listening listen(const Ask& ask) override;
+  Listening listen(std::vector<Ask> before, const Ask& ask) override;
   std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                             Deadline deadline) override;
   void wake() override {}

@@ -43,11 +43,8 @@ bool Inbox::draw(std::span<std::byte> bytes) const {
 
 bool Inbox::wait(Deadline deadline) {
   if (network_ != nullptr) network_->end_turn();
-  for (const Ask& ask : asks_) {
-    mix(asked_hash_, ask);
-    if (trace_ != nullptr) note("asks", ask);
-  }
-  const auto arrivals = feed_.turn(std::exchange(asks_, {}), asked_hash_, deadline);
+  auto asks = take_asks();
+  const auto arrivals = feed_.turn(std::move(asks), asked_hash_, deadline);
   ++turn_count_;
   for (const Arrival& arrival : arrivals) {
     ++arrival_count_;
@@ -59,9 +56,20 @@ bool Inbox::wait(Deadline deadline) {
 }
 
 Listening Inbox::listen(const Ask& ask) {
+  // Such as to close who listens there.
+  auto before = take_asks();
+  note_ask(ask);
+  return feed_.listen(std::move(before), ask);
+}
+
+std::vector<Ask> Inbox::take_asks() {
+  for (const Ask& ask : asks_) note_ask(ask);
+  return std::exchange(asks_, {});
+}
+
+void Inbox::note_ask(const Ask& ask) {
   mix(asked_hash_, ask);
   if (trace_ != nullptr) note("asks", ask);
-  return feed_.listen(ask);
 }
 
 Result<Arrival> Inbox::call(Ask ask, Deadline deadline) {

@@ -33,7 +33,8 @@ class Feed {
   // What that clock shows, in nanoseconds; also Entry::kProcessId.
   virtual std::int64_t read(Entry::WhatCase clock) = 0;
   virtual void draw(std::span<std::byte> bytes) = 0;
-  virtual Listening listen(const Ask& ask) = 0;
+  // Hands over what was asked before, and this, and blocks until it is answered.
+  virtual Listening listen(std::vector<Ask> before, const Ask& ask) = 0;
   // Hands over what was asked, and blocks until something comes, wake() is called, or the deadline.
   virtual std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                                     Deadline deadline) = 0;
@@ -94,6 +95,8 @@ class Inbox final : public coroutine::EventSource {
     std::optional<Arrival> answer = {};
   };
 
+  std::vector<Ask> take_asks();
+  void note_ask(const Ask& ask);
   void arrive(const Arrival& arrival);
   void note(const char* what, const google::protobuf::Message& message) const;
 

@@ -62,7 +62,8 @@ void LiveFeed::draw(std::span<std::byte> bytes) {
   add(entry);
 }
 
-Listening LiveFeed::listen(const Ask& ask) {
+Listening LiveFeed::listen(std::vector<Ask> before, const Ask& ask) {
+  if (!before.empty()) outside_->post(std::move(before));
   Entry entry;
   *entry.mutable_listening() = outside_->listen(ask);
   add(entry);

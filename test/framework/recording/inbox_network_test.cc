@@ -136,6 +136,7 @@ TEST(InboxNetworkTest, WhatCannotBeReachedIsRefused) {
       closed = (*listener)->local_endpoint();
       EXPECT_THAT(network.listen(closed), fails_with(Code::already_exists));
     }
+    EXPECT_TRUE(network.listen(closed)) << "who listened there is gone";
     EXPECT_THAT(network.connect(closed, soon()), fails_with(Code::unavailable));
     const auto found = network.resolve({.host = "localhost", .port = 7}, soon());
     ASSERT_TRUE(found) << found.error();
