@@ -5,8 +5,15 @@
 #include <nlohmann/json.hpp>
 
 namespace corolane::sim {
+namespace {
 
 using nlohmann::json;
+
+std::string text_of(const json& event) {
+  return event.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
 
 TraceFiles::TraceFiles(const std::string& path)
     : text_(std::fopen(path.c_str(), "we")), events_(std::fopen((path + ".json").c_str(), "we")) {
@@ -26,25 +33,25 @@ void TraceFiles::add(const Trace::Event& event, Duration at) {
                static_cast<int>(event.what.size()), event.what.data(), event.detail.c_str());
   const auto [thread, is_new] = threads_.emplace(event.host, threads_.size() + 1);
   if (is_new) {
-    write({{"ph", "M"},
-           {"name", "thread_name"},
-           {"pid", 1},
-           {"tid", thread->second},
-           {"args", {{"name", event.host.empty() ? "checks" : std::string(event.host)}}}});
+    write(text_of({{"ph", "M"},
+                   {"name", "thread_name"},
+                   {"pid", 1},
+                   {"tid", thread->second},
+                   {"args", {{"name", event.host.empty() ? "checks" : std::string(event.host)}}}}));
   }
-  write({{"ph", "i"},
-         {"s", "t"},
-         {"name", std::string(event.what)},
-         {"pid", 1},
-         {"tid", thread->second},
-         {"ts", static_cast<double>(at.count()) / 1e3},
-         {"args", {{"detail", event.detail}}}});
+  write(text_of({{"ph", "i"},
+                 {"s", "t"},
+                 {"name", std::string(event.what)},
+                 {"pid", 1},
+                 {"tid", thread->second},
+                 {"ts", static_cast<double>(at.count()) / 1e3},
+                 {"args", {{"detail", event.detail}}}}));
 }
 
-void TraceFiles::write(const json& event) {
+void TraceFiles::write(const std::string& event) {
   std::fputs(is_first_ ? "\n" : ",\n", events_);
   is_first_ = false;
-  std::fputs(event.dump(-1, ' ', false, json::error_handler_t::replace).c_str(), events_);
+  std::fputs(event.c_str(), events_);
 }
 
 }  // namespace corolane::sim

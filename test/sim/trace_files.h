@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "test/sim/trace.h"
@@ -28,7 +27,7 @@ class TraceFiles {
   void add(const Trace::Event& event, Duration at);
 
  private:
-  void write(const nlohmann::json& event);
+  void write(const std::string& event);
 
   std::FILE* const text_;
   std::FILE* const events_;
