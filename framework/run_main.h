@@ -77,7 +77,8 @@ class TypedProgram final : public Program {
   }
 
   Result<void> load_recorded(const std::string& text) override {
-    auto loaded = config::load_text<Config>(text, "recording");
+    // Without a number it had as many as its machine has cores: one, or it was not recorded.
+    auto loaded = config::load_text<Config>(text, "recording", {.settings = {"node.shards=1"}});
     if (!loaded) return loaded.error();
     loaded_ = *std::move(loaded);
     return {};

@@ -99,8 +99,11 @@ Result<DescribeReply> ReflectionService::describe(const DescribeRequest& request
   append_with_imports(*file, seen, reply);
   for (const Service* service : server_->services()) {
     if (service->service_name() != request.symbol()) continue;
-    for (const auto& [symbol, text] : service->comments())
-      (*reply.mutable_comments())[symbol] = text;
+    for (const auto& [symbol, text] : service->comments()) {
+      Comment& comment = *reply.add_comments();
+      comment.set_symbol(std::string(symbol));
+      comment.set_text(std::string(text));
+    }
   }
   return reply;
 }

@@ -1,5 +1,8 @@
 #include "framework/detail/object_cell.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -47,6 +50,15 @@ namespace {
 
 // Of the cell itself, its place in a table and what a state of no content takes, about.
 constexpr std::size_t cell_bytes = sizeof(ObjectCell) + 128;
+
+// The same state is the same bytes: maps are sorted.
+void serialise_in_order(const google::protobuf::MessageLite& message, std::string& bytes) {
+  bytes.resize(message.ByteSizeLong());
+  google::protobuf::io::ArrayOutputStream out(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedOutputStream coded(&out);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeWithCachedSizes(&coded);
+}
 
 }  // namespace
 
@@ -243,7 +255,7 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
 
 std::string ObjectCell::serialise() {
   ObjectRecord record;
-  object_->state_message().SerializeToString(record.mutable_state());
+  serialise_in_order(object_->state_message(), *record.mutable_state());
   if (ledger_ != nullptr && !surroundings_.bugs.request_ids_outside_state) {
     ledger_->store(record);
   }

@@ -66,21 +66,27 @@ void FileFeed::draw(std::span<std::byte> bytes) {
   std::memcpy(bytes.data(), entry.drawn().data(), bytes.size());
 }
 
-Listening FileFeed::listen(std::vector<Ask> /*before*/, const Ask& /*ask*/) {
-  return take(Entry::kListening).listening();
+Listening FileFeed::listen(std::vector<Ask> /*before*/, const Ask& ask, std::uint64_t asked_hash) {
+  Entry entry = take(Entry::kListening);
+  compare(entry.listening().asked_hash(), asked_hash, &ask);
+  return std::move(*entry.mutable_listening());
 }
 
 std::vector<Arrival> FileFeed::turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                                     Deadline /*deadline*/) {
   Entry entry = take(Entry::kTurn);
-  if (entry.turn().asked_hash() != asked_hash) {
-    on_end_(asks.empty() ? "the node asks for nothing, where it asked for something"
-                         : "the node asks for something else than it did; the last: " +
-                               asks.back().ShortDebugString(),
-            false);
-  }
+  compare(entry.turn().asked_hash(), asked_hash, asks.empty() ? nullptr : &asks.back());
   auto* const arrivals = entry.mutable_turn()->mutable_arrivals();
   return {std::make_move_iterator(arrivals->begin()), std::make_move_iterator(arrivals->end())};
+}
+
+// What it asked then is known by its hash alone.
+void FileFeed::compare(std::uint64_t recorded_hash, std::uint64_t asked_hash, const Ask* last) {
+  if (recorded_hash == asked_hash) return;
+  on_end_("the node asks for something else in it than it did" +
+              (last == nullptr ? ": for nothing this time"
+                               : "; this time it ends with: " + last->ShortDebugString()),
+          false);
 }
 
 void FileFeed::end() {

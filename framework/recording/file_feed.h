@@ -22,7 +22,7 @@ class FileFeed final : public Feed {
 
   std::int64_t read(Entry::WhatCase clock) override;
   void draw(std::span<std::byte> bytes) override;
-  Listening listen(std::vector<Ask> before, const Ask& ask) override;
+  Listening listen(std::vector<Ask> before, const Ask& ask, std::uint64_t asked_hash) override;
   std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                             Deadline deadline) override;
   void wake() override {}
@@ -32,6 +32,7 @@ class FileFeed final : public Feed {
 
  private:
   Entry take(Entry::WhatCase wanted);
+  void compare(std::uint64_t recorded_hash, std::uint64_t asked_hash, const Ask* last);
 
   const std::unique_ptr<RecordingReader> file_;
   const OnEnd on_end_;

@@ -43,8 +43,7 @@ bool Inbox::draw(std::span<std::byte> bytes) const {
 
 bool Inbox::wait(Deadline deadline) {
   if (network_ != nullptr) network_->end_turn();
-  auto asks = take_asks();
-  const auto arrivals = feed_.turn(std::move(asks), asked_hash_, deadline);
+  const auto arrivals = feed_.turn(std::exchange(asks_, {}), asked_hash_, deadline);
   ++turn_count_;
   for (const Arrival& arrival : arrivals) {
     ++arrival_count_;
@@ -56,15 +55,14 @@ bool Inbox::wait(Deadline deadline) {
 }
 
 Listening Inbox::listen(const Ask& ask) {
-  // Such as to close who listens there.
-  auto before = take_asks();
   note_ask(ask);
-  return feed_.listen(std::move(before), ask);
+  // Before it, such as to close who listens there.
+  return feed_.listen(std::exchange(asks_, {}), ask, asked_hash_);
 }
 
-std::vector<Ask> Inbox::take_asks() {
-  for (const Ask& ask : asks_) note_ask(ask);
-  return std::exchange(asks_, {});
+void Inbox::ask(Ask ask) {
+  note_ask(ask);
+  asks_.push_back(std::move(ask));
 }
 
 void Inbox::note_ask(const Ask& ask) {
@@ -77,7 +75,7 @@ Result<Arrival> Inbox::call(Ask ask, Deadline deadline) {
   const std::uint64_t id = new_id();
   calls_.emplace(id, &call);
   ask.set_call(id);
-  asks_.push_back(std::move(ask));
+  this->ask(std::move(ask));
   auto waited = call.answered.wait(deadline);
   calls_.erase(id);
   if (call.answer) {
@@ -86,7 +84,7 @@ Result<Arrival> Inbox::call(Ask ask, Deadline deadline) {
   }
   Ask give_up;
   give_up.set_give_up(id);
-  asks_.push_back(std::move(give_up));
+  this->ask(std::move(give_up));
   return std::move(waited.error());
 }
 

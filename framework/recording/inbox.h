@@ -34,7 +34,8 @@ class Feed {
   virtual std::int64_t read(Entry::WhatCase clock) = 0;
   virtual void draw(std::span<std::byte> bytes) = 0;
   // Hands over what was asked before, and this, and blocks until it is answered.
-  virtual Listening listen(std::vector<Ask> before, const Ask& ask) = 0;
+  // `asked_hash` is of all that was asked so far.
+  virtual Listening listen(std::vector<Ask> before, const Ask& ask, std::uint64_t asked_hash) = 0;
   // Hands over what was asked, and blocks until something comes, wake() is called, or the deadline.
   virtual std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                                     Deadline deadline) = 0;
@@ -58,7 +59,7 @@ class Inbox final : public coroutine::EventSource {
   // For streams, listeners and calls; those of the outside are odd.
   std::uint64_t new_id() { return last_id_ += 2; }
   // Handed over at the end of the turn.
-  void ask(Ask ask) { asks_.push_back(std::move(ask)); }
+  void ask(Ask ask);
   // At once.
   Listening listen(const Ask& ask);
   // Suspends until it is answered; fails with what the answer says, and with deadline_exceeded or
@@ -95,7 +96,6 @@ class Inbox final : public coroutine::EventSource {
     std::optional<Arrival> answer = {};
   };
 
-  std::vector<Ask> take_asks();
   void note_ask(const Ask& ask);
   void arrive(const Arrival& arrival);
   void note(const char* what, const google::protobuf::Message& message) const;

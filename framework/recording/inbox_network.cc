@@ -130,15 +130,18 @@ void InboxNetwork::arrive(const Arrival& arrival) {
     return;
   }
   // What is closed here hears no more.
-  const std::uint64_t stream = arrival.has_bytes()   ? arrival.bytes().stream()
-                               : arrival.has_ended() ? arrival.ended().stream()
-                                                     : arrival.written().stream();
+  const std::uint64_t stream = arrival.has_bytes()          ? arrival.bytes().stream()
+                               : arrival.has_ended()        ? arrival.ended().stream()
+                               : arrival.has_write_failed() ? arrival.write_failed().stream()
+                                                            : arrival.written().stream();
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return;
   if (arrival.has_bytes()) {
     found->second->arrive(arrival.bytes().bytes());
   } else if (arrival.has_ended()) {
     found->second->arrive_end(arrival.ended());
+  } else if (arrival.has_write_failed()) {
+    found->second->arrive_write_failed(arrival.write_failed().failure());
   } else {
     found->second->arrive_written(arrival.written().size());
   }

@@ -62,13 +62,14 @@ Result<void> InboxStream::write_all(std::span<const std::byte> bytes, Deadline d
   if (auto appended = append(bytes); !appended) return appended;
   while (unwritten_ > options_.output_bytes_max) {
     if (auto waited = writable_.wait(deadline); !waited) return waited.error();
+    if (write_failed_) return *write_failed_;
     if (is_closed()) return closed_here();
   }
   return {};
 }
 
 Result<void> InboxStream::try_write(std::span<const std::byte> bytes) {
-  if (!is_closed() && unwritten_ > options_.output_bytes_max) {
+  if (!is_closed() && !write_failed_ && unwritten_ > options_.output_bytes_max) {
     return Error(Code::resource_exhausted, "the peer does not read");
   }
   return append(bytes);
@@ -76,6 +77,7 @@ Result<void> InboxStream::try_write(std::span<const std::byte> bytes) {
 
 Result<void> InboxStream::append(std::span<const std::byte> bytes) {
   if (is_closed()) return closed_here();
+  if (write_failed_) return *write_failed_;
   if (is_finished_) return Error(Code::failed_precondition, "nothing is written after the end");
   if (bytes.empty()) return {};
   output_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -85,9 +87,10 @@ Result<void> InboxStream::append(std::span<const std::byte> bytes) {
 }
 
 Result<void> InboxStream::flush(Deadline deadline) {
-  while (!is_closed() && unwritten_ > 0) {
+  while (!is_closed() && !write_failed_ && unwritten_ > 0) {
     if (auto waited = writable_.wait(deadline); !waited) return waited.error();
   }
+  if (write_failed_) return *write_failed_;
   if (is_closed()) return closed_here();
   return {};
 }
@@ -145,6 +148,12 @@ void InboxStream::arrive_end(const Ended& ended) {
   hand_over();
 }
 
+void InboxStream::arrive_write_failed(const Failure& failure) {
+  write_failed_ = to_error(failure);
+  output_.clear();
+  writable_.pulse();
+}
+
 void InboxStream::arrive_written(std::size_t size) {
   unwritten_ -= std::min(size, unwritten_);
   writable_.pulse();
@@ -176,6 +185,8 @@ void InboxStream::hand_over() {
       return;
     }
   }
+  // What is not open reads nothing, be it the end.
+  if (!is_sink_open() && !is_broken_) return;
   if (!is_closed_ && ended_by_ && sink_ != nullptr) {
     std::exchange(sink_, nullptr)->on_end(*ended_by_);
   }

@@ -26,13 +26,16 @@ class InboxStream final : public net::Stream {
   Result<void> flush(Deadline deadline) override;
   void finish_writing() override;
   void close() override;
-  bool is_closed() const override { return is_closed_ || is_broken_; }
+  bool is_closed() const override {
+    return is_closed_ || is_broken_ || (write_failed_ && ended_by_);
+  }
   const net::Endpoint& peer_endpoint() const override { return peer_; }
   const net::Endpoint& local_endpoint() const override { return local_; }
 
   // Of the network, on the loop's stack.
   void arrive(const std::string& bytes);
   void arrive_end(const Ended& ended);
+  void arrive_write_failed(const Failure& failure);
   void arrive_written(std::size_t size);
   void end_turn();
 
@@ -53,8 +56,9 @@ class InboxStream final : public net::Stream {
   std::string output_;         // Of this turn.
   std::size_t unwritten_ = 0;  // With that: what the kernel has not taken.
   std::string received_;
-  std::size_t taken_ = 0;          // In this turn, of what was received.
-  std::optional<Error> ended_by_;  // Nothing comes any more.
+  std::size_t taken_ = 0;              // In this turn, of what was received.
+  std::optional<Error> ended_by_;      // Nothing comes any more.
+  std::optional<Error> write_failed_;  // Nothing goes any more.
   bool is_finished_ = false;
   bool is_paused_ = false;
   bool is_broken_ = false;

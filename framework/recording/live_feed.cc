@@ -62,10 +62,11 @@ void LiveFeed::draw(std::span<std::byte> bytes) {
   add(entry);
 }
 
-Listening LiveFeed::listen(std::vector<Ask> before, const Ask& ask) {
+Listening LiveFeed::listen(std::vector<Ask> before, const Ask& ask, std::uint64_t asked_hash) {
   if (!before.empty()) outside_->post(std::move(before));
   Entry entry;
   *entry.mutable_listening() = outside_->listen(ask);
+  entry.mutable_listening()->set_asked_hash(asked_hash);
   add(entry);
   return std::move(*entry.mutable_listening());
 }

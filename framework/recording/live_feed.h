@@ -27,7 +27,7 @@ class LiveFeed final : public Feed {
 
   std::int64_t read(Entry::WhatCase clock) override;
   void draw(std::span<std::byte> bytes) override;
-  Listening listen(std::vector<Ask> before, const Ask& ask) override;
+  Listening listen(std::vector<Ask> before, const Ask& ask, std::uint64_t asked_hash) override;
   std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                             Deadline deadline) override;
   void wake() override;

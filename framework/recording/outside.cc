@@ -17,8 +17,10 @@ using namespace std::chrono_literals;
 
 // What a stream reads ahead of the node.
 constexpr std::size_t ahead_bytes_max = 256 * 1024;
-// After an accept that has failed, for want of descriptors.
+// After an accept that has failed, for want of descriptors mostly.
 constexpr Duration accept_pause = 100ms;
+// For what was written to go out when its stream is closed.
+constexpr Duration last_output_time_max = 500ms;
 
 net::StreamOptions options_of(const StreamSettings& settings) {
   net::StreamOptions options;
@@ -59,28 +61,38 @@ class Outside::Conversation final : public net::ReadSink {
     changed_.pulse();
   }
 
+  // What the node wrote in earlier turns goes out before: a stream without an inbox would have sent
+  // it by now.
   void close() {
-    is_closed_ = true;
-    stream_->close();
+    is_to_close_ = true;
     changed_.pulse();
+  }
+  // Nobody serves it.
+  void refuse(const Error& reason) {
+    stream_->close();
+    tell_end(reason);
   }
 
   // Until it is closed. Suspends.
   void serve() {
-    while (!is_closed_ && !coroutine::is_cancelled()) {
+    while (!coroutine::is_cancelled()) {
       if (!output_.empty()) {
         write_output();
       } else if (is_to_finish_) {
         is_to_finish_ = false;
         stream_->finish_writing();
+      } else if (is_to_close_) {
+        break;
       } else {
         static_cast<void>(changed_.wait(Deadline::never()));
       }
     }
+    static_cast<void>(stream_->flush(Deadline::after(last_output_time_max)));
     stream_->close();
   }
 
   void on_bytes(std::span<const std::byte> bytes) override {
+    if (is_to_close_) return;
     Arrival arrival;
     arrival.mutable_bytes()->set_stream(id_);
     arrival.mutable_bytes()->set_bytes(bytes.data(), bytes.size());
@@ -91,30 +103,35 @@ class Outside::Conversation final : public net::ReadSink {
     stream_->pause_reading();
   }
 
-  void on_end(const Error& reason) override { tell_end(reason, stream_->is_closed()); }
+  void on_end(const Error& reason) override {
+    if (!is_to_close_) tell_end(reason);
+  }
 
  private:
   void write_output() {
     const std::string bytes = std::exchange(output_, {});
-    auto written = stream_->write_all(net::bytes_of(bytes), Deadline::never());
-    if (written && output_.empty()) written = stream_->flush(Deadline::never());
-    if (!written) {
-      output_.clear();
-      if (!is_closed_) tell_end(written.error(), true);
-      return;
+    auto written = stream_->write_all(net::bytes_of(bytes), Deadline::after(last_output_time_max));
+    while (!written && written.error().code() == Code::deadline_exceeded && !is_to_close_) {
+      written = stream_->write_all({}, Deadline::after(last_output_time_max));
     }
     Arrival arrival;
-    arrival.mutable_written()->set_stream(id_);
-    arrival.mutable_written()->set_size(bytes.size());
+    if (written) {
+      arrival.mutable_written()->set_stream(id_);
+      arrival.mutable_written()->set_size(bytes.size());
+    } else {
+      // What the peer has sent before is still to be read.
+      arrival.mutable_write_failed()->set_stream(id_);
+      *arrival.mutable_write_failed()->mutable_failure() = to_message(written.error());
+    }
     tell_(std::move(arrival));
   }
 
-  void tell_end(const Error& reason, bool is_broken) const {
+  void tell_end(const Error& reason) const {
     Arrival arrival;
     Ended& ended = *arrival.mutable_ended();
     ended.set_stream(id_);
     *ended.mutable_failure() = to_message(reason);
-    ended.set_is_broken(is_broken);
+    ended.set_is_broken(stream_->is_closed());
     tell_(std::move(arrival));
   }
 
@@ -125,7 +142,7 @@ class Outside::Conversation final : public net::ReadSink {
   std::size_t ahead_bytes_ = 0;  // That the node has not taken.
   bool is_paused_ = false;
   bool is_to_finish_ = false;
-  bool is_closed_ = false;
+  bool is_to_close_ = false;
   coroutine::Event changed_{"what a recorded node writes"};
 };
 
@@ -136,7 +153,10 @@ Outside::Outside(net::Network& network, OpenStore open_store, Tell tell)
       tell_(std::move(tell)) {}
 
 Outside::~Outside() {
-  for (const auto& [id, listener] : listeners_) listener->close();
+  for (const auto& [id, listener] : std::exchange(listeners_, {})) listener->close();
+  for (const auto& [id, conversation] : conversations_) conversation->close();
+  for (const auto& [id, call] : calls_) call.cancel();
+  static_cast<void>(tasks_.join(Deadline::after(last_output_time_max)));
   tasks_.cancel_and_join();
 }
 
@@ -225,7 +245,7 @@ void Outside::accept(std::uint64_t id, net::Listener& listener) {
       tell_(std::move(arrival));
       continue;
     }
-    if (accepted.error().code() != Code::resource_exhausted) return;
+    if (!listeners_.contains(id) || coroutine::is_cancelled()) return;
     Arrival arrival;
     arrival.mutable_accept_failed()->set_listener(id);
     *arrival.mutable_accept_failed()->mutable_failure() = to_message(accepted.error());
@@ -234,7 +254,6 @@ void Outside::accept(std::uint64_t id, net::Listener& listener) {
   }
 }
 
-// One that cannot be served is closed at once, which the node learns as of any other.
 Connected Outside::begin(std::unique_ptr<net::Stream> stream, std::uint64_t id) {
   Connected connected;
   connected.set_stream(id);
@@ -243,8 +262,12 @@ Connected Outside::begin(std::unique_ptr<net::Stream> stream, std::uint64_t id) 
   const auto conversation = std::make_shared<Conversation>(id, std::move(stream), tell_);
   auto spawned =
       tasks_.spawn("stream of a recorded node", [conversation] { conversation->serve(); });
-  if (!spawned) conversation->close();
-  conversations_.emplace(id, conversation);
+  if (spawned) {
+    conversations_.emplace(id, conversation);
+  } else {
+    // When it was told that there is one.
+    scheduler_.post([conversation, error = spawned.error()] { conversation->refuse(error); });
+  }
   return connected;
 }
 
@@ -282,6 +305,8 @@ Result<Arrival> Outside::connect(const Connect& ask, std::uint64_t id) {
   auto connected =
       network_.connect(to_endpoint(ask.peer()), Deadline::never(), options_of(ask.stream()));
   if (!connected) return std::move(connected.error());
+  // Given up at the last moment.
+  if (coroutine::is_cancelled()) return Error(Code::cancelled, "nobody wants it any more");
   Arrival arrival;
   *arrival.mutable_connected() = begin(*std::move(connected), id);
   return arrival;

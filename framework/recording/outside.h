@@ -26,7 +26,7 @@ class Outside {
   using OpenStore = std::function<Result<std::shared_ptr<Store>>()>;
 
   Outside(net::Network& network, OpenStore open_store, Tell tell);
-  // Suspends until all has ended. What was written goes out before, for a moment.
+  // Suspends until all has ended. What was written goes out before, if that takes but a moment.
   ~Outside();
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;

@@ -81,7 +81,9 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
   if (!file) return std::move(file.error()).with_context("node.record.file");
   net::EventLoop loop;
   net::UvNetwork network(loop);
-  coroutine::Scheduler scheduler(loop);
+  // A task for each connection.
+  coroutine::Scheduler scheduler(
+      loop, {.stacks = {.stack_count_max = config.stacks.count_max + config.rpc.connections_max}});
   detail::StopSignal stop_signal(scheduler, config.stop_time_max + detail::unwind_time_max, log);
   int status = exit_failed;
   auto ran = scheduler.run("outside", [&] {
@@ -128,6 +130,8 @@ Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingRead
     if (trace == nullptr) {
       return Error(Code::not_found, trace_path + ": " + std::generic_category().message(errno));
     }
+    // What dies in the middle of a turn is to be seen up to there.
+    std::setvbuf(trace, nullptr, _IOLBF, 0);
   }
   if (file->header().build_id() != own_build_id()) {
     log.warning("another build of this program was recorded; this one may do something else", {});
@@ -147,7 +151,6 @@ Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingRead
                   summary(*replayed).c_str(), how.c_str());
     }
     std::fflush(stdout);
-    if (trace != nullptr) std::fflush(trace);
     return is_same ? exit_ok : exit_failed;
   };
   FileFeed feed(std::move(file), [&](const std::string& how, bool is_same) {

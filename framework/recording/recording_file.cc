@@ -62,6 +62,28 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
+// The entry that says that the node has ended: its size, its field, the size of that.
+constexpr std::string_view good_end("\x02\x42\x00", 3);
+
+// For a new one.
+Result<void> make_way(const std::string& path) {
+  if (!std::filesystem::exists(path)) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(mark.size(), '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin != mark) {
+    return Error(Code::already_exists, path + " is there and no recording; name another file");
+  }
+  std::string end(good_end.size(), '\0');
+  file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+  file.read(end.data(), static_cast<std::streamsize>(end.size()));
+  const bool has_ended_well = end == good_end;
+  const int failed = has_ended_well ? std::remove(path.c_str())
+                                    : std::rename(path.c_str(), (path + ".previous").c_str());
+  if (failed != 0) return system_error(path, errno);
+  return {};
+}
+
 // Nothing at the end, and where zeros follow, of a file that was never used to its end.
 Result<std::optional<std::string>> read_message(std::ifstream& file) {
   std::uint64_t size = 0;
@@ -104,10 +126,7 @@ std::string own_build_id() {
 Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& path,
                                                                  std::size_t size_max,
                                                                  const Header& header) {
-  const std::string previous = path + ".previous";
-  if (std::rename(path.c_str(), previous.c_str()) != 0 && errno != ENOENT) {
-    return system_error(path, errno);
-  }
+  if (auto made = make_way(path); !made) return std::move(made.error());
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0) return system_error(path, errno);
   if (const int failure = ::posix_fallocate(file, 0, static_cast<off_t>(size_max)); failure != 0) {

@@ -26,8 +26,10 @@ std::string own_build_id();
 
 class RecordingWriter {
  public:
-  // A file of that name becomes NAME.previous first. Blocks. Fails with resource_exhausted when
-  // there is no room on the disk, with not_found or permission_denied.
+  // A recording of that name becomes NAME.previous first, unless its node ended well: then it is
+  // replaced, so that what a crash has left outlives those who come after it. Blocks. Fails with
+  // already_exists when there is something else, with resource_exhausted when there is no room on
+  // the disk, with not_found or permission_denied.
   static Result<std::unique_ptr<RecordingWriter>> create(const std::string& path,
                                                          std::size_t size_max,
                                                          const Header& header);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -154,11 +155,11 @@ TEST_F(ReflectionTest, CommentsAreThoseOfAServedServiceAndOfItsMessages) {
   const auto unserved = describe("corolane.codegen_test.Notebook");
 
   ASSERT_TRUE(served && unserved);
-  EXPECT_EQ(served->comments().at("corolane.rpc.Reflection.ListServices"),
-            "Every service of this server.");
-  EXPECT_EQ(served->comments().at("corolane.rpc.ServiceEntry.methods"),
-            "In the order of the file.");
-  EXPECT_FALSE(served->comments().contains("corolane.rpc.ListServicesRequest"));
+  std::map<std::string, std::string> comments;
+  for (const Comment& comment : served->comments()) comments[comment.symbol()] = comment.text();
+  EXPECT_EQ(comments.at("corolane.rpc.Reflection.ListServices"), "Every service of this server.");
+  EXPECT_EQ(comments.at("corolane.rpc.ServiceEntry.methods"), "In the order of the file.");
+  EXPECT_FALSE(comments.contains("corolane.rpc.ListServicesRequest"));
   EXPECT_TRUE(unserved->comments().empty());
 }
 

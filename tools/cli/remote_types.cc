@@ -33,7 +33,9 @@ Result<void> RemoteTypes::add(const rpc::DescribeReply& description) {
                                         " in a way that makes no sense: " + error.message);
     }
   }
-  comments_.insert(description.comments().begin(), description.comments().end());
+  for (const rpc::Comment& comment : description.comments()) {
+    comments_.emplace(comment.symbol(), comment.text());
+  }
   return {};
 }
 

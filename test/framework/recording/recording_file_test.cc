@@ -129,11 +129,21 @@ TEST_F(RecordingFileTest, WhatIsNoEntryIsDamage) {
   EXPECT_TRUE(read().is_damaged);
 }
 
-TEST_F(RecordingFileTest, TheOneBeforeIsKept) {
+TEST_F(RecordingFileTest, ThatOfACrashIsKeptAndOutlivesThoseWhoEndWell) {
   create()->add(drawn(1));
-  create();
-  EXPECT_TRUE(read().entries.empty());
-  EXPECT_TRUE(std::filesystem::exists(path_ + ".previous"));
+  create()->end("");
+  EXPECT_EQ(read().entries.size(), 1u);
+  create()->end("");
+  std::filesystem::rename(path_ + ".previous", path_);
+  EXPECT_EQ(read().entries.at(0).drawn(), "x");
+}
+
+TEST_F(RecordingFileTest, WhatIsNoRecordingIsNotReplaced) {
+  std::ofstream(path_) << "the only copy of something";
+  EXPECT_THAT(RecordingWriter::create(path_, size_max, Header()), fails_with(Code::already_exists));
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  EXPECT_THAT(RecordingWriter::create(path_, size_max, Header()), fails_with(Code::already_exists));
 }
 
 TEST_F(RecordingFileTest, WhatIsNoRecordingSaysWhatMakesOne) {
