@@ -76,6 +76,7 @@ SimulatedCluster::SimulatedCluster(const Options& options, SetUp set_up)
       store_(simulation_, fabric_, &checker_, options.bugs),
       clients_(simulation_.add_host("clients")),
       client_calls_(std::make_unique<ClientCalls>(*this)) {
+  sometimes("a node cannot start, and is started again", false);
   clients_.start([this] {
     static_cast<void>(coroutine::sleep_until(Deadline::never()));
     clients_.end_tasks();
@@ -137,13 +138,14 @@ void SimulatedCluster::live(std::size_t index) {
   coroutine::Event leave("the end of a node");
   process.leave = &leave;
   process.node = &node;
-  if (node.start() && leave.wait(Deadline::never())) {
+  const bool has_started = node.start().has_value();
+  if (has_started && leave.wait(Deadline::never())) {
     static_cast<void>(node.stop(Deadline::after(stop_time_max)));
   }
   process.node = nullptr;
   process.leave = nullptr;
   if (!process.host.is_alive() || !process.is_wanted) return;
-  sometimes("a node cannot start, and is started again");
+  sometimes("a node cannot start, and is started again", !has_started);
   simulation_.at(simulation_.now() + options_.restart_after, [this, index] {
     if (nodes_[index]->is_wanted && !nodes_[index]->host.is_alive()) boot(index);
   });

@@ -16,13 +16,12 @@
 // passes but in run_for() and its like. Two runs of one seed are the same, step by step: hash()
 // tells.
 //
-// Besides the test's own invariants, those of ownership are looked at all the time
-// (ownership_checker.h): run_for() returns early when one is violated.
+// Besides the test's own invariants, those of ownership that need nothing of what objects mean are
+// looked at all the time (ownership_checker.h): run_for() returns early when one is violated.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <map>

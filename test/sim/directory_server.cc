@@ -149,7 +149,10 @@ std::shared_ptr<framework::Directory> DirectoryServer::directory_of(Host& node) 
 
 Directory::Revision DirectoryServer::owner_of(const framework::Placement& placement,
                                               framework::Partition partition) const {
-  return entry_of(placement, partition).modified_at;
+  const Directory::Entry entry = entry_of(placement, partition);
+  // The node's own entry hangs on its lease.
+  const std::string node = entry.value.substr(0, entry.value.find(' '));
+  return table_ != nullptr && table_->find("nodes/" + node) ? entry.modified_at : 0;
 }
 
 std::string DirectoryServer::owner_name(const framework::Placement& placement,

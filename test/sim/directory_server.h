@@ -1,7 +1,7 @@
 // The directory of a simulated cluster: a server that all nodes ask, as they ask an etcd; and what
 // goes wrong with one.
 //
-// Its table is strictly serializable, and what hangs on a lease goes a little later than the lease.
+// Its table is strictly serializable, and what hangs on a lease goes with it.
 // Watches are hints: late, or with gaps.
 #pragma once
 
@@ -24,7 +24,8 @@ class DirectoryServer {
  public:
   // How it is at present.
   struct Condition {
-    // Without a leader it says nothing, and what waits is done when there is one.
+    // Without a leader it answers nothing, and what waits is done when there is one. Leases end all
+    // the same, and watches go on: an etcd is more patient with both.
     bool has_leader = true;
     Duration slow_by_max{};          // Each request takes up to so much longer.
     Duration watch_delay_max{};      // And so do changes on their way to who watches.
@@ -43,7 +44,8 @@ class DirectoryServer {
   // How a node sees it. Lives no longer than the server.
   std::shared_ptr<framework::Directory> directory_of(Host& node);
 
-  // By its revision, who owns that partition at this moment; 0: nobody ever did. From anywhere.
+  // By its revision, who owns that partition at this moment; 0: nobody ever did, or their lease has
+  // ended. From anywhere.
   framework::Directory::Revision owner_of(const framework::Placement& placement,
                                           framework::Partition partition) const;
   // "NAME.INCARNATION EPOCH"; empty: nobody ever did.

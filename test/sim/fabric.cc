@@ -53,6 +53,7 @@ void Fabric::cut(const Host& from, const Host& to) { ++link(from, to).cut_count;
 
 void Fabric::mend(const Host& from, const Host& to) {
   Link& mended = link(from, to);
+  check(mended.cut_count > 0, "a link is mended as often as it is cut");
   if (--mended.cut_count > 0) return;
   for (auto& go : std::exchange(mended.parked, {})) go(simulation_.now() + latency(from, to));
 }
@@ -75,17 +76,15 @@ void Fabric::leave(const Host& from, const Host& to, std::move_only_function<voi
   }
 }
 
-void Fabric::carry(const Host& from, Host& to, TimePoint& lane,
+void Fabric::carry(const Host& from, Host& to, const std::shared_ptr<TimePoint>& lane,
                    std::move_only_function<void()> work) {
   if (!from.is_alive()) return;
-  lane = std::max(simulation_.now() + latency(from, to), lane + Duration(1));
-  const Duration way = lane - simulation_.now();
-  if (link(from, to).cut_count == 0) return simulation_.at(lane, to, std::move(work));
-  // As soon as it is mended; those behind it come later still, since they are parked as well.
-  link(from, to).parked.push_back(
-      [this, &to, way, life = to.life(), work = std::move(work)](TimePoint) mutable {
-        if (to.life() == life) simulation_.at(simulation_.now() + way, to, std::move(work));
-      });
+  leave(from, to,
+        [this, &to, lane, life = to.life(), work = std::move(work)](TimePoint arrival) mutable {
+          if (to.life() != life) return;
+          *lane = std::max(arrival, *lane + Duration(1));
+          simulation_.at(*lane, to, std::move(work));
+        });
 }
 
 void Fabric::send(const std::shared_ptr<Connection>& connection, std::size_t to,
@@ -109,9 +108,15 @@ void Fabric::send(const std::shared_ptr<Connection>& connection, std::size_t to,
 
 // That end learns of it after a while, be it reached or not.
 void Fabric::break_off(const std::shared_ptr<Connection>& connection, std::size_t side) {
-  Connection::End& end = connection->ends[side];
+  const Connection::End& end = connection->ends[side];
+  break_at(connection, side,
+           simulation_.now() + latency(*connection->ends[1 - side].host, *end.host));
+}
+
+void Fabric::break_at(const std::shared_ptr<Connection>& connection, std::size_t side,
+                      TimePoint time) {
+  const Connection::End& end = connection->ends[side];
   if (!end.host->is_alive() || end.host->life() != end.life) return;
-  const TimePoint time = simulation_.now() + latency(*connection->ends[1 - side].host, *end.host);
   simulation_.at(time, *end.host, [connection, side] {
     HostStream* const stream = connection->ends[side].stream;
     if (stream != nullptr) stream->reset();
@@ -145,7 +150,13 @@ void Fabric::died(const Host& host) {
     for (const std::size_t side : {0, 1}) {
       const Connection::End& end = connection->ends[side];
       if (end.host != &host || end.life != host.life()) continue;
-      break_off(connection, 1 - side);
+      // Behind what it has sent before.
+      leave(host, *connection->ends[1 - side].host,
+            [this, connection, other = 1 - side](TimePoint arrival) {
+              Connection::End& told = connection->ends[other];
+              told.last_arrival = std::max(arrival, told.last_arrival + Duration(1));
+              break_at(connection, other, told.last_arrival);
+            });
     }
   }
 }

@@ -62,7 +62,8 @@ class Fabric {
 
   // For what is no stream: runs `work` on `to` when a message of `from` has arrived there. `lane`
   // keeps those of one sender in order; it is the time at which the last of them arrived.
-  void carry(const Host& from, Host& to, TimePoint& lane, std::move_only_function<void()> work);
+  void carry(const Host& from, Host& to, const std::shared_ptr<TimePoint>& lane,
+             std::move_only_function<void()> work);
 
  private:
   friend class HostNetwork;
@@ -96,6 +97,7 @@ class Fabric {
   void send(const std::shared_ptr<Connection>& connection, std::size_t to,
             std::move_only_function<void(HostStream*)> work);
   void break_off(const std::shared_ptr<Connection>& connection, std::size_t side);
+  void break_at(const std::shared_ptr<Connection>& connection, std::size_t side, TimePoint time);
   void died(const Host& host);
   void check_nothing_is_left(const Host& host) const;
   bool is_off(const Host& host) const;

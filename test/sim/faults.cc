@@ -24,6 +24,8 @@ std::string_view name_of(FaultKind kind) {
   return "";
 }
 
+std::string mark_of(const Fault& fault) { return "fault: " + std::string(name_of(fault.fault)); }
+
 }  // namespace
 
 void describe(config::Section& section, Fault& value) {
@@ -69,6 +71,7 @@ Result<std::vector<Fault>> read_faults(const std::string& folder) {
 Nemesis::Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults)
     : cluster_(cluster), faults_(std::move(faults)) {
   for (const Fault& fault : faults_) {
+    cluster_.sometimes(mark_of(fault), false);
     dice_.push_back(cluster.simulation().dice(concern + std::hash<std::string>()(fault.name)));
   }
 }
@@ -83,7 +86,7 @@ void Nemesis::later(Duration duration, std::move_only_function<void()> work) {
   simulation.at(std::min(simulation.now() + duration, until_), std::move(work));
 }
 
-// Of the others nothing changes that begin or end meanwhile.
+// Of two that change the same, the first that ends ends both.
 template <typename Server, typename Change, typename Undo>
 void Nemesis::change_for(Server& server, Duration duration, Change change, Undo undo) {
   auto condition = server.condition();
@@ -125,7 +128,7 @@ Host& Nemesis::any_host(test::Random& dice) {
 }
 
 void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
-  cluster_.sometimes("fault: " + std::string(name_of(fault.fault)));
+  cluster_.sometimes(mark_of(fault));
   switch (fault.fault) {
     case FaultKind::crash:
     case FaultKind::power_off:

@@ -55,7 +55,7 @@ class Host final : public coroutine::EventSource {
 
   // In its next life there is memory for so many tasks; 0: for as many as ever.
   void set_stack_count_max(std::size_t count) { stack_count_max_ = count; }
-  // Its steady clock and its time of day go faster from now on, by so many millionths, or slower.
+  // Its steady clock goes faster from now on, by so many millionths, or slower.
   void set_drift(std::int64_t parts_per_million);
   // Somebody sets its time of day by so much forwards, or backwards.
   void set_time_of_day_off(Duration offset) { wall_offset_ = offset; }

@@ -250,7 +250,7 @@ void HostStream::close() {
   sink_ = nullptr;
   output_.clear();
   // Nobody takes any more what the peer has sent.
-  other_end().under_way_bytes = 0;
+  take(other_end().under_way_bytes);
   readable_.pulse();
   writable_.pulse();
 }

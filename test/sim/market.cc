@@ -92,9 +92,13 @@ Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options&
   if (!cluster_.simulation().shuffles()) {
     cluster_.invariant("letters come in order", [&post] { return post.disorder; });
   }
+  cluster_.sometimes("nobody knows what became of a call", false);
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
 }
+
+// Clients that are still at it refer to this.
+Market::~Market() { cluster_.client_host().kill(); }
 
 void Market::open() {
   for (std::size_t i = 0; i < options_.trader_count; ++i) {
@@ -346,12 +350,11 @@ std::string Market::what_ratings_are_wrong() const {
 }
 
 void Market::settle(Duration answer_time_max) {
-  bool has_answered = false;
   const bool is_in_time = cluster_.run(
       "roll call",
-      [this, &has_answered] {
+      [this] {
         framework::Router& router = cluster_.router("roll call");
-        has_answered = true;
+        bool has_answered = true;
         for (std::size_t i = 0; i < options_.account_count; ++i) {
           has_answered =
               AccountClient(router, account_name(i)).look({}).has_value() && has_answered;
@@ -363,10 +366,11 @@ void Market::settle(Duration answer_time_max) {
         for (const auto& [name, moves] : games_) {
           has_answered = chess::GameClient(router, name).look({}).has_value() && has_answered;
         }
+        has_everybody_answered_ = has_answered;
       },
       answer_time_max);
   if (!cluster_.violations().empty()) return;
-  if (!is_in_time || !has_answered) {
+  if (!is_in_time || !has_everybody_answered_) {
     return cluster_.violated("I6 not everybody has answered when the faults were over");
   }
   // What is on its way arrives, and every game is scored.

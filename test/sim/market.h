@@ -38,6 +38,7 @@ class Market {
 
   // Adds its invariants to the cluster, which outlives it.
   Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options);
+  ~Market();
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;
 
@@ -73,6 +74,7 @@ class Market {
   SimulatedCluster& cluster_;
   const Options options_;
   bool is_closed_ = false;
+  bool has_everybody_answered_ = false;
   std::map<std::string, Tips> tips_;
   // By account and count: whoever sees the same count sees the same account.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;

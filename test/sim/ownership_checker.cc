@@ -22,10 +22,6 @@ std::string request(const std::pair<std::string, std::uint64_t>& id) {
 
 }  // namespace
 
-OwnershipChecker::Object& OwnershipChecker::object(std::string_view type, std::string_view id) {
-  return objects_[name_of(type, id)];
-}
-
 void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerReply& reply) {
   ++statistics_.reply_count;
   const std::string name = name_of(reply.type, reply.id);

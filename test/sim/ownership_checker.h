@@ -31,8 +31,8 @@ namespace corolane::sim {
 
 class OwnershipChecker final : public StoreWitness {
  public:
-  // Who owned an object when: the revision of its partition's entry in the directory, and whether
-  // its lease stands.
+  // Who owns the objects of a partition now: the revision of its entry in the directory, or 0 when
+  // nobody does or their lease has ended.
   using OwnerOf = std::function<std::uint64_t(framework::Partition partition)>;
   using Report = std::function<void(std::string violation)>;
 
@@ -82,7 +82,6 @@ class OwnershipChecker final : public StoreWitness {
     std::vector<Heard> heard;
   };
 
-  Object& object(std::string_view type, std::string_view id);
   void reach(const std::string& name, Object& object, std::uint64_t epoch, std::string_view what);
   void learn_requests(const std::string& name, Object& object, std::string_view bytes);
   void violated(std::string_view invariant, const std::string& name, const std::string& what) {

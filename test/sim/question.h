@@ -44,7 +44,7 @@ class Line {
     const auto work = [way = way_, question, serve = std::move(serve), life = client().life()] {
       Result<T> answer = serve();
       if (way->client.life() != life) return;
-      way->fabric.carry(way->server, way->client, way->back,
+      way->fabric.carry(way->server, way->client, back_of(way),
                         [question, answer = std::move(answer)]() mutable {
                           question->answer = std::move(answer);
                           question->answered.set();
@@ -60,11 +60,12 @@ class Line {
 
   // To the server, where no answer is wanted: runs on its loop.
   void say(std::move_only_function<void()> work) {
-    way_->fabric.carry(way_->client, way_->server, way_->there, std::move(work));
+    way_->fabric.carry(way_->client, way_->server, std::shared_ptr<TimePoint>(way_, &way_->there),
+                       std::move(work));
   }
   // From it, where it has something to say without being asked.
   void tell(std::move_only_function<void()> work) {
-    way_->fabric.carry(way_->server, way_->client, way_->back, std::move(work));
+    way_->fabric.carry(way_->server, way_->client, back_of(way_), std::move(work));
   }
 
  private:
@@ -75,6 +76,10 @@ class Line {
     TimePoint there{};
     TimePoint back{};
   };
+
+  static std::shared_ptr<TimePoint> back_of(const std::shared_ptr<Way>& way) {
+    return {way, &way->back};
+  }
 
   const std::shared_ptr<Way> way_;
 };

@@ -98,13 +98,14 @@ std::string replay_command(const Settings& settings, const RunPlan& plan) {
          (settings.bug.empty() ? "" : " --bug " + settings.bug) + " --trace trace.txt";
 }
 
-// Smaller, if it still fails in a process of its own.
+// Made smaller, too.
 void explain(const Settings& settings, const Outcome& failed) {
   std::printf("seed %llu fails: %s\n", static_cast<unsigned long long>(failed.seed),
               failed.violation.c_str());
   RunPlan plan = settings.plan;
   plan.seed = failed.seed;
-  if (failed.simulated == Duration::zero()) {  // It died.
+  // It died, or cannot be told by one run alone.
+  if (failed.simulated == Duration::zero() || failed.differs) {
     std::printf("replay it with\n  %s\n", replay_command(settings, plan).c_str());
     return;
   }
@@ -180,10 +181,12 @@ int run_many(const Settings& settings) {
     std::printf("never reached: %s\n", mark.c_str());
     is_mark_missed = true;
   }
+  if (done != wanted)
+    std::printf("of %llu seeds some told nothing\n", static_cast<unsigned long long>(wanted));
   if (!is_mark_missed && done >= runs_for_marks) {
     std::printf("each of %zu rare states was reached\n", marks.size());
   }
-  return failed == 0 && !is_mark_missed ? exit_ok : exit_failed;
+  return failed == 0 && !is_mark_missed && done == wanted ? exit_ok : exit_failed;
 }
 
 // The first seed that fails, and why. Of seeds that run at the same time the first one counts.
@@ -330,8 +333,10 @@ Result<Settings> settings_of(const tools::Arguments& arguments) {
       if (option != name) continue;
       const auto number = number_of(value);
       const std::uint64_t least = option == "--seconds" ? 8 : option == "--clients" ? 4 : 1;
-      if (!number || *number < least || *number > 10'000) {
-        return wrong(option, value, "a number from " + std::to_string(least) + " on");
+      const std::uint64_t most = option == "--jobs" ? 256 : 10'000;
+      if (!number || *number < least || *number > most) {
+        return wrong(option, value,
+                     "a number from " + std::to_string(least) + " to " + std::to_string(most));
       }
       if (option == "--seconds") settings.plan.length = std::chrono::seconds(*number);
       if (option == "--nodes") settings.plan.node_count = *number;

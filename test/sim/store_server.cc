@@ -26,7 +26,7 @@ class StoreServer::Remote final : public framework::Store {
 
   Result<std::uint64_t> next_epoch(Deadline deadline) override {
     return line_.ask<std::uint64_t>(deadline, [&server = server_]() -> Result<std::uint64_t> {
-      if (auto admitted = server.admit(/*is_write=*/false); !admitted) return admitted.error();
+      if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
       return server.table_.next_epoch(Deadline::never());
     });
   }
@@ -99,7 +99,7 @@ class StoreServer::Remote final : public framework::Store {
   Result<StoredObject> ask_to_seal(const Names& names, std::uint64_t epoch, Deadline deadline) {
     return line_.ask<StoredObject>(
         deadline, [&server = server_, names, epoch]() -> Result<StoredObject> {
-          if (auto admitted = server.admit(/*is_write=*/false); !admitted) return admitted.error();
+          if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
           server.let_late_ones_go_first(names.key());
           auto sealed = server.table_.seal(names.key(), epoch, Deadline::never());
           if (sealed && server.witness_ != nullptr) server.witness_->on_sealed(names.key(), epoch);

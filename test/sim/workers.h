@@ -61,6 +61,7 @@ class Workers {
   };
 
   void begin(const RunPlan& plan, const Seeds& seeds, std::size_t job, std::size_t jobs);
+  static std::optional<Outcome> take_line(Worker& worker);
   std::optional<Outcome> read_from(std::size_t index);
 
   std::vector<Worker> workers_;

@@ -27,8 +27,8 @@ void host_chess(framework::Node& node) {
 }
 
 TEST(ChessCrashTest, NoMoveIsLost) {
-  SimulatedCluster cluster({.seed = 7, .nodes = 3}, host_chess);
   int told = 0;  // Moves that were answered.
+  SimulatedCluster cluster({.seed = 7, .nodes = 3}, host_chess);
   cluster.invariant("no move is lost", [&] {
     return cluster.stored<GameRecord>(game_type, "g").moves_size() < told ? "one is gone" : "";
   });
@@ -44,8 +44,8 @@ TEST(ChessCrashTest, NoMoveIsLost) {
       ++told;
     }
   };
-  cluster.spawn("white", [&] { play(WHITE, {"e4", "Nf3", "Bb5", "O-O"}); });
-  cluster.spawn("black", [&] { play(BLACK, {"e5", "Nc6", "Nf6", "Nxe4"}); });
+  cluster.spawn("white", [play] { play(WHITE, {"e4", "Nf3", "Bb5", "O-O"}); });
+  cluster.spawn("black", [play] { play(BLACK, {"e5", "Nc6", "Nf6", "Nxe4"}); });
   EXPECT_TRUE(cluster.run_until([&] { return told == 3; }, 20s));
   const std::size_t node = cluster.owner_of(game_type, "g").value();
   cluster.crash(node);
