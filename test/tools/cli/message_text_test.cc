@@ -53,8 +53,9 @@ TEST(MessageTextTest, ATypeIsShownOnce) {
 
 TEST(MessageTextTest, CommentsStandAboveTheirFields) {
   rpc::DescribeReply description;
-  (*description.mutable_comments())["corolane.cli_test.SayReply.said"] =
-      "What was said.\n\nNot\x1b[2J more.";
+  rpc::Comment& comment = *description.add_comments();
+  comment.set_symbol("corolane.cli_test.SayReply.said");
+  comment.set_text("What was said.\n\nNot\x1b[2J more.");
   RemoteTypes types;
   ASSERT_TRUE(types.add(description));
   FieldsText fields(types);
