@@ -78,5 +78,7 @@ function(corolane_test name)
   if(COROLANE_PRECOMPILES)
     target_precompile_headers(${name}_test REUSE_FROM corolane_test_support)
   endif()
-  add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # Of hundreds of tests only those are told of that fail: so that these are found.
+  add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
