@@ -81,6 +81,23 @@ struct Scheduler::ThreadBinding {
   const corolane::detail::TimeSource* previous_source;
 };
 
+// While it lives the loop runs tasks.
+class Scheduler::Activity {
+ public:
+  explicit Activity(std::atomic<std::uint32_t>& number) : number_(number) { next(); }
+  ~Activity() { next(); }
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+
+ private:
+  // No other thread writes it.
+  void next() {
+    number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  std::atomic<std::uint32_t>& number_;
+};
+
 Scheduler::Scheduler(EventSource& source, Options options)
     : source_(source),
       options_(std::move(options)),
@@ -108,6 +125,18 @@ Scheduler::~Scheduler() {
   }
 }
 
+// For the length of run(), where there is a handler to answer.
+struct Scheduler::Interruptible {
+  explicit Interruptible(detail::Interrupter& it) : interrupter(it) {
+    if (detail::CpuMeter::is_running()) interrupter.enter();
+  }
+  ~Interruptible() { interrupter.leave(); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+  detail::Interrupter& interrupter;
+};
+
 class Scheduler::Main {
  public:
   using Frame = detail::TaskFrame<std::move_only_function<void()>, void>;
@@ -134,7 +163,9 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
                             const std::source_location& site) {
   // Of what the pieces bind for their own length nothing changes.
   const ThreadBinding binding(*this);
-  const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu);
+  const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu,
+                               &Scheduler::answer_interruption);
+  const Interruptible interruptible(interrupter_);
   if (auto begun = begin(name, std::move(main), site); !begun) return begun;
   for (;;) {
     turn();
@@ -241,6 +272,7 @@ TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
 Scheduler::Statistics Scheduler::statistics() const {
   Statistics statistics = statistics_;
   statistics.created_count = last_task_id_;
+  statistics.ready_count = ready_.size();
   statistics.switch_count += steps_ - steps_left_;
   statistics.stackless_count = detail::AsyncFramePool::frame_count();
   statistics.loop_cpu = loop_cpu_.sum();
@@ -250,6 +282,7 @@ Scheduler::Statistics Scheduler::statistics() const {
 
 // What others sent, what is ready, what became due.
 void Scheduler::turn() {
+  const Activity active(activity_);
   ++statistics_.turn_count;
   run_posted();
   run_ready();
@@ -330,6 +363,7 @@ void Scheduler::run_next() {
 void Scheduler::run_ready_tasks() {
   check(current_ == this && running_ == nullptr && running_strand_ == nullptr,
         "tasks are not run by a task");
+  const Activity active(activity_);
   turn_time_ = source_.now();
   run_ready();
 }
@@ -471,6 +505,13 @@ void Scheduler::charge_cpu(std::uint64_t nanoseconds) {
     task->site_record->cpu.add(nanoseconds);
   } else {
     current_->loop_cpu_.add(nanoseconds);
+  }
+}
+
+// Likewise.
+void Scheduler::answer_interruption(const void* context) {
+  if (current_ != nullptr) {
+    current_->interrupter_.answer(context, detail::Strand::running_task());
   }
 }
 

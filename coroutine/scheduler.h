@@ -24,11 +24,13 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "coroutine/base/split_mix.h"
+#include "coroutine/detail/interrupter.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/spawn_sites.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
+#include "coroutine/interruption.h"
 #include "coroutine/spawn_site.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/stray_exception.h"
@@ -73,6 +75,7 @@ class Scheduler {
     std::uint64_t created_count = 0;
     std::size_t task_count = 0;  // Alive now; an ended task counts until it is joined.
     std::size_t task_count_peak = 0;
+    std::size_t ready_count = 0;   // Of those alive, stackless coroutines included.
     std::uint64_t turn_count = 0;  // Turns of the loop.
     std::uint64_t stray_exception_count = 0;
     std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now.
@@ -152,6 +155,16 @@ class Scheduler {
   // all further ones.
   std::vector<SpawnSite> sites() const { return sites_.all(); }
 
+  // For a watchdog, which is another thread, while run() lasts. A number that changes whenever the
+  // loop begins and ends to run tasks; odd while it runs them: the same odd number for long is a
+  // loop that does not turn.
+  std::uint32_t activity() const { return activity_.load(std::memory_order_relaxed); }
+  // What the thread does at this moment. Blocks until it says so; nothing when it does not within
+  // `patience`, or where CPU time is not measured either (Options::cpu_sample_interval).
+  std::optional<Interruption> interrupt(Duration patience, InterruptionNote note = nullptr) {
+    return interrupter_.interrupt(patience, note);
+  }
+
  private:
   friend class detail::Strand;
   friend class detail::TaskAccess;
@@ -160,6 +173,8 @@ class Scheduler {
 
   struct Posted;
   struct ThreadBinding;
+  class Activity;
+  struct Interruptible;
 
   // The main task, until it is joined.
   class Main;
@@ -194,6 +209,7 @@ class Scheduler {
   static void* begin_stack(detail::TaskControl& task);
   static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds);
+  static void answer_interruption(const void* context);
 
   Result<Stack> begin_spawn(const TaskOptions& options);
   void finish_spawn(detail::TaskControl& task);
@@ -238,6 +254,8 @@ class Scheduler {
   std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
+  std::atomic<std::uint32_t> activity_ = 0;
+  detail::Interrupter interrupter_;
 };
 
 inline Scheduler& Scheduler::current() {

@@ -1,9 +1,12 @@
 #include "framework/admin.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "framework/admin/web_page.h"
+#include "net/crypto.h"
 
 namespace corolane::framework {
 namespace {
@@ -13,21 +16,80 @@ namespace {
 constexpr coroutine::TaskOptions page_task = {.stack_size_bytes = 256 * 1024,
                                               .purpose = coroutine::StackPool::Purpose::control};
 
-}  // namespace
+constexpr std::string_view bearer = "Bearer ";
+constexpr std::string_view basic = "Basic ";
 
-Result<void> require_loopback(const net::Endpoint& endpoint) {
-  if (endpoint.address.starts_with("127.") || endpoint.address == "::1") return {};
-  return Error(Code::invalid_argument,
-               to_string(endpoint) +
-                   " is no loopback address; the admin pages ask nobody for a password, so serve "
-                   "them on 127.0.0.1 or [::1] and come from elsewhere through a tunnel");
+// The document has its style and scripts inside, asks this server alone, and is in no frame.
+constexpr std::string_view content_policy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self';"
+    " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// A browser that comes by itself, rather than the document that asks for JSON.
+bool wants_document(const net::HttpRequest& request) {
+  return request.header("Accept").contains("text/html") && request.query("format").empty();
 }
 
-AdminServer::AdminServer(net::Network& network)
-    : server_(network, [this](const net::HttpRequest& request) { return answer(request); },
-              {.connection_count_max = connection_count_max, .task = page_task}) {
-  page("/", "this list",
-       [this](const net::HttpRequest&) { return net::HttpResponse{.body = list_of_pages()}; });
+net::HttpResponse document() {
+  return {.content_type = "text/html; charset=utf-8",
+          .body = std::string(detail::web_page),
+          .headers = {{"Content-Security-Policy", content_policy},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Cache-Control", "no-cache"},
+                      {"Vary", "Accept"}}};
+}
+
+net::HttpResponse not_let_in() {
+  return {.status = 401,
+          .body =
+              "the pages of this node ask for its token (node.admin_token_file): curl -H "
+              "'Authorization: Bearer TOKEN', or as the password of a browser\n",
+          .headers = {{"WWW-Authenticate", "Basic realm=\"corolane\", charset=\"UTF-8\""}}};
+}
+
+net::HttpResponse only_by(std::string_view methods) {
+  return {.status = 405,
+          .body = "this is asked for by " + std::string(methods) + "\n",
+          .headers = {{"Allow", methods}}};
+}
+
+// The password of `user:password`, RFC 7617; any user will do.
+std::string password_of(std::string_view credentials) {
+  const auto decoded = net::from_base64(credentials);
+  if (!decoded) return {};
+  const std::size_t colon = decoded->find(':');
+  return colon == std::string::npos ? std::string() : decoded->substr(colon + 1);
+}
+
+// The page of that path, or of its folder: "/tasks/{id}" for "/tasks/17".
+template <typename Pages>
+auto find(const Pages& pages, std::string_view path) -> const typename Pages::mapped_type* {
+  if (const auto exact = pages.find(path); exact != pages.end()) return &exact->second;
+  const auto matches = [path](std::string_view known) {
+    std::string_view rest = path;
+    while (!known.empty()) {
+      const std::size_t brace = known.find('{');
+      if (brace == std::string_view::npos) return known == rest;
+      if (rest.substr(0, brace) != known.substr(0, brace)) return false;
+      rest.remove_prefix(brace);
+      const std::size_t end = std::min(rest.find('/'), rest.size());
+      if (end == 0) return false;
+      rest.remove_prefix(end);
+      known.remove_prefix(known.find('}') + 1);
+    }
+    return rest.empty();
+  };
+  const auto pattern = std::ranges::find_if(pages, [&](const auto& entry) {
+    const std::string_view known = entry.first;
+    return known.contains('{') && matches(known);
+  });
+  return pattern == pages.end() ? nullptr : &pattern->second;
+}
+
+}  // namespace
+
+bool is_local(const net::Endpoint& endpoint) {
+  return endpoint.address.starts_with("127.") || endpoint.address == "::1" ||
+         net::is_unix(endpoint);
 }
 
 void AdminServer::page(std::string path, std::string summary, net::HttpHandler handler) {
@@ -37,47 +99,93 @@ void AdminServer::page(std::string path, std::string summary, net::HttpHandler h
   check(is_new, "a path has one page");
 }
 
-Result<net::Endpoint> AdminServer::listen(const net::Endpoint& endpoint) {
-  check(!listens_, "an admin server listens once");
-  if (auto allowed = require_loopback(endpoint); !allowed) return allowed.error();
-  auto local = server_.listen(endpoint);
-  listens_ = local.has_value();
+void AdminServer::action(std::string path, std::string summary, net::HttpHandler handler) {
+  check(path.starts_with('/'), "the path of an action starts with a slash");
+  const auto [place, is_new] =
+      actions_.emplace(std::move(path), Page{std::move(summary), std::move(handler)});
+  check(is_new, "a path has one action");
+}
+
+Result<net::Endpoint> AdminServer::listen(const Door& door) {
+  check(server_ == nullptr, "an admin server listens once");
+  if (!is_local(door.endpoint) && door.token.empty()) {
+    return Error(Code::invalid_argument,
+                 to_string(door.endpoint) +
+                     " is no loopback address: others could read and change everything; serve the "
+                     "pages on 127.0.0.1, [::1] or a Unix socket, or give node.admin_token_file");
+  }
+  token_ = door.token;
+  server_ = std::make_unique<net::HttpServer>(
+      door.network != nullptr ? *door.network : network_,
+      [this](const net::HttpRequest& request) { return answer(request); },
+      net::HttpServer::Options{.connection_count_max = connection_count_max, .task = page_task});
+  auto local = server_->listen(door.endpoint);
+  if (!local) server_.reset();
   return local;
 }
 
-void AdminServer::stop() { static_cast<void>(server_.stop(Deadline::passed())); }
+void AdminServer::stop() {
+  if (server_ != nullptr) static_cast<void>(server_->stop(Deadline::passed()));
+}
+
+std::vector<AdminServer::Listed> AdminServer::pages() const {
+  std::vector<Listed> all;
+  for (const auto& [path, page] : pages_) all.push_back({path, page.summary, false});
+  for (const auto& [path, page] : actions_) all.push_back({path, page.summary, true});
+  std::ranges::stable_sort(all, {}, &Listed::path);
+  return all;
+}
 
 net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
-  if (request.method != "GET" && request.method != "HEAD") {
-    return {.status = 405,
-            .body = "pages are read with GET or HEAD\n",
-            .headers = {{"Allow", "GET, HEAD"}}};
+  if (!is_let_in(request)) return not_let_in();
+  if (request.method == "POST") return answer_post(request);
+  if (request.method != "GET" && request.method != "HEAD") return only_by("GET, HEAD, POST");
+  const Page* const found = find(pages_, request.path());
+  if (found == nullptr && request.path() != "/") {
+    return find(actions_, request.path()) != nullptr ? only_by("POST") : no_page(request);
   }
-  const Page* const found = find(request.path());
+  if (wants_document(request)) return document();
+  if (found == nullptr) return {.body = list_of_pages()};
+  return found->handler(request);
+}
+
+net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) const {
+  const Page* const found = find(actions_, request.path());
   if (found == nullptr) {
-    return {.status = 404,
-            .body = "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages()};
+    return find(pages_, request.path()) != nullptr ? only_by("GET, HEAD") : no_page(request);
+  }
+  // A browser says where the document came from that sends it, and whoever has one on this machine
+  // may have documents of anybody.
+  const std::string_view site = request.header("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none") {
+    return {.status = 403, .body = "another site may not have this done\n"};
   }
   return found->handler(request);
 }
 
-const AdminServer::Page* AdminServer::find(std::string_view path) const {
-  if (const auto exact = pages_.find(path); exact != pages_.end()) return &exact->second;
-  const std::string_view folder = path.substr(0, path.rfind('/') + 1);
-  if (folder.size() == path.size()) return nullptr;
-  const auto pattern = std::ranges::find_if(pages_, [&](const auto& entry) {
-    const std::string_view known = entry.first;
-    return known.ends_with('}') && known.substr(0, known.find('{')) == folder;
-  });
-  return pattern == pages_.end() ? nullptr : &pattern->second;
+bool AdminServer::is_let_in(const net::HttpRequest& request) const {
+  if (token_.empty()) return true;
+  const std::string_view credentials = request.header("Authorization");
+  std::string shown;
+  if (credentials.starts_with(bearer)) shown = credentials.substr(bearer.size());
+  if (credentials.starts_with(basic)) shown = password_of(credentials.substr(basic.size()));
+  return net::equal_in_constant_time(std::as_bytes(std::span(shown)),
+                                     std::as_bytes(std::span(token_)));
+}
+
+net::HttpResponse AdminServer::no_page(const net::HttpRequest& request) const {
+  return {.status = 404,
+          .body = "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages()};
 }
 
 std::string AdminServer::list_of_pages() const {
+  const auto all = pages();
   std::size_t width = 0;
-  for (const auto& [path, page] : pages_) width = std::max(width, path.size());
+  for (const Listed& page : all) width = std::max(width, page.path.size());
   std::string text;
-  for (const auto& [path, page] : pages_) {
-    text.append(path).append(width - path.size() + 2, ' ').append(page.summary).append("\n");
+  for (const Listed& page : all) {
+    text.append(page.path).append(width - page.path.size() + 2, ' ');
+    text.append(page.is_action ? "POST: " : "").append(page.summary).append("\n");
   }
   return text;
 }

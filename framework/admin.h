@@ -4,15 +4,19 @@
 //   admin.page("/health", "whether the node serves", [&](const net::HttpRequest&) { ... });
 //   if (auto endpoint = admin.listen({"127.0.0.1", 8461}); !endpoint) return endpoint.error();
 //
-// Whoever reaches the door is let in and sees everything, so it is on loopback only. Pages show
-// and change nothing: GET and HEAD. All of it belongs to one scheduler's thread.
+// A page is text to curl, JSON with ?format=json, and to a browser a document that draws that JSON
+// (admin/web). Whoever reaches the door sees everything: so it is on loopback or a Unix socket, or
+// asks for a token. Pages are read by GET and HEAD; an action, which changes something, takes POST,
+// and nothing that another site has a browser send. All of it belongs to one scheduler's thread.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "coroutine/base/result.h"
 #include "net/http_server.h"
@@ -20,8 +24,8 @@
 
 namespace corolane::framework {
 
-// Fails with invalid_argument unless the address is in 127.0.0.0/8 or is ::1.
-Result<void> require_loopback(const net::Endpoint& endpoint);
+// Who does not come from this machine does not get there: 127.0.0.0/8, ::1, a Unix socket.
+bool is_local(const net::Endpoint& endpoint);
 
 class AdminServer {
  public:
@@ -29,7 +33,7 @@ class AdminServer {
   static constexpr std::size_t connection_count_max = 64;
 
   // `network` outlives the server. There is one page from the start, "/": the list of all.
-  explicit AdminServer(net::Network& network);
+  explicit AdminServer(net::Network& network) : network_(network) {}
   ~AdminServer() { stop(); }
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
@@ -39,9 +43,35 @@ class AdminServer {
   // have another last part and no page of their own.
   void page(std::string path, std::string summary, net::HttpHandler handler);
 
-  // Starts to serve; returns the endpoint with the port that was chosen. Once. Fails as
-  // require_loopback() and Network::listen() do, and with resource_exhausted at the cap of tasks.
-  Result<net::Endpoint> listen(const net::Endpoint& endpoint);
+  // The same for POST: it does something and says what. A path may have both. `summary` is for the
+  // list.
+  void action(std::string path, std::string summary, net::HttpHandler handler);
+
+  struct Door {
+    net::Endpoint endpoint;
+    // What a request has to show, as `Authorization: Bearer TOKEN` or as the password of a browser.
+    // Empty: nothing, which is for local endpoints.
+    std::string token = {};
+    // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
+    // Outlives the server.
+    net::Network* network = nullptr;
+  };
+
+  // Starts to serve; returns the endpoint with the port that was chosen. Once. Fails with
+  // invalid_argument when anybody could come without a token; as Network::listen(), and with
+  // resource_exhausted at the cap of tasks.
+  Result<net::Endpoint> listen(const Door& door);
+  Result<net::Endpoint> listen(const net::Endpoint& endpoint) {
+    return listen(Door{.endpoint = endpoint});
+  }
+
+  struct Listed {
+    std::string_view path;
+    std::string_view summary;
+    bool is_action;
+  };
+  // All that there is, by path.
+  std::vector<Listed> pages() const;
 
   // Closes the listener and all connections, whatever they are doing. Suspends until their tasks
   // have ended, whether or not the calling task is cancelled.
@@ -53,13 +83,19 @@ class AdminServer {
     net::HttpHandler handler;
   };
 
+  using Pages = std::map<std::string, Page, std::less<>>;
+
   net::HttpResponse answer(const net::HttpRequest& request) const;
-  const Page* find(std::string_view path) const;
+  net::HttpResponse answer_post(const net::HttpRequest& request) const;
+  bool is_let_in(const net::HttpRequest& request) const;
+  net::HttpResponse no_page(const net::HttpRequest& request) const;
   std::string list_of_pages() const;
 
-  std::map<std::string, Page, std::less<>> pages_;
-  net::HttpServer server_;
-  bool listens_ = false;
+  net::Network& network_;
+  Pages pages_;
+  Pages actions_;
+  std::string token_;
+  std::unique_ptr<net::HttpServer> server_;  // Null until it listens.
 };
 
 }  // namespace corolane::framework

@@ -5,8 +5,11 @@
 
 #include "framework/admin/objects_page.h"
 #include "framework/admin/page.h"
+#include "framework/admin/ready_page.h"
+#include "framework/admin/root_page.h"
 #include "framework/admin/sites_page.h"
 #include "framework/admin/stacks_page.h"
+#include "framework/admin/stalls_page.h"
 #include "framework/admin/stats_page.h"
 #include "framework/admin/tasks_page.h"
 #include "framework/node.h"
@@ -39,15 +42,22 @@ void add_node_pages(AdminServer& admin, Node& node) {
   };
   admin.page("/health", "ok, or 503 while the node stops",
              [&node](const net::HttpRequest&) { return health_page(node); });
+  page("/", "this list; in a browser a dashboard", detail::root_page);
+  page("/ready", "ready, or 503 and why clients should not be sent here", detail::ready_page);
   page("/metrics", "all metrics, for Prometheus", metrics_page);
   page("/stats", "what the node has done so far, as JSON", detail::stats_page);
   page("/objects", "what is hosted here, what was done to it, and who is in the cluster",
        detail::objects_page);
-  page("/tasks", "every coroutine: what it waits for, since when, where it was spawned",
-       detail::tasks_page);
+  page(
+      "/tasks",
+      "every coroutine: what it waits for, since when, where it was spawned; ?group=stack, ?state=,"
+      " ?name=, ?waiting_for=, ?site=, ?shard=, ?age=",
+      detail::tasks_page);
+  page("/stalls", "the last times that a loop did not turn, and who kept it", detail::stalls_page);
   page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
        detail::sites_page);
-  page("/tasks/stacks", "where they wait: their stacks, equal ones together", detail::stacks_page);
+  page("/tasks/stacks", "where they wait: their stacks, equal ones together (?group=stack)",
+       detail::stacks_page);
   page("/tasks/{id}", "one of them, with its stack", detail::task_page);
 }
 

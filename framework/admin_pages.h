@@ -1,5 +1,5 @@
-// The admin pages that every node has: /health, /metrics, /stats, /objects, /sites, /tasks and
-// those below it. They show all of its shards.
+// The admin pages that every node has: /, /health, /ready, /metrics, /stats, /objects, /sites,
+// /stalls, /tasks and those below it. They show all of its shards.
 #pragma once
 
 #include "framework/admin.h"

@@ -22,9 +22,6 @@ constexpr auto queue_bounds_us = std::to_array<std::uint64_t>(
 constexpr MetricBuckets call_buckets = {.bounds = call_bounds_us, .units_per_base = 1e6};
 constexpr MetricBuckets queue_buckets = {.bounds = queue_bounds_us, .units_per_base = 1e6};
 
-constexpr std::array<std::string_view, rpc::priority_count> priorities = {"control", "in_session",
-                                                                          "login", "background"};
-
 using ErrorCounts = std::array<std::uint64_t, code_count>;
 
 // One series for each code that there was: most never come.
@@ -52,11 +49,11 @@ void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter
 void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& out) {
   out.gauge("corolane_rpc_calls_waiting", "Calls that wait for their turn.", {},
             statistics.waiting_count);
-  for (std::size_t i = 0; i < priorities.size(); ++i) {
+  for (std::size_t i = 0; i < priority_names.size(); ++i) {
     out.counter("corolane_rpc_calls_shed_total", "Calls that were refused for overload.",
-                {{"priority", priorities[i]}}, statistics.shed_counts[i]);
+                {{"priority", priority_names[i]}}, statistics.shed_counts[i]);
     out.histogram("corolane_rpc_queue_seconds", "Time from a request to the start of its handler.",
-                  {{"priority", priorities[i]}}, statistics.queue_delay_us[i], queue_buckets);
+                  {{"priority", priority_names[i]}}, statistics.queue_delay_us[i], queue_buckets);
   }
 }
 

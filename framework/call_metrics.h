@@ -1,6 +1,7 @@
 // The metrics of calls, those that a server serves and those that a client makes.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "framework/metrics.h"
@@ -8,6 +9,10 @@
 #include "rpc/server.h"
 
 namespace corolane::framework {
+
+// As labels, by number.
+inline constexpr std::array<std::string_view, rpc::priority_count> priority_names = {
+    "control", "in_session", "login", "background"};
 
 // Of a whole server, by method, by code and by priority.
 void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out);

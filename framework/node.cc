@@ -16,6 +16,8 @@
 #include "framework/detail/node_clients.h"
 #include "framework/detail/node_tenants.h"
 #include "framework/detail/shard_set.h"
+#include "framework/detail/side_thread.h"
+#include "framework/detail/stall_watchdog.h"
 #include "framework/node_metrics.h"
 #include "framework/objects.pb.h"
 #include "framework/version.h"
@@ -40,6 +42,17 @@ constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} <<
 net::HttpServer::Options http_options(const RpcConfig& config) {
   return {.limits = {.body_bytes_max = config.request_size_max.count},
           .connection_count_max = config.connections_max};
+}
+
+// As long as to be guessed by nobody: openssl rand -hex 16 makes 32.
+constexpr std::size_t admin_token_bytes_min = 16;
+
+// Empty when it cannot be read. What an editor leaves at the end is no part of it.
+std::string read_secret(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string secret(std::istreambuf_iterator<char>(file), {});
+  while (secret.ends_with('\n')) secret.pop_back();
+  return secret;
 }
 
 // What to do about a listener that was refused.
@@ -88,6 +101,26 @@ void Node::serve(std::unique_ptr<rpc::Service> service) {
   check(!started_, "services are served before the node starts");
   has_single_services_ = true;
   shard_->serve(std::move(service));
+}
+
+void Node::observe() {
+  side_thread_ = std::make_unique<detail::SideThread>(scheduler());
+  if (config_.stall_time_min == Duration::zero()) return;
+  std::vector<coroutine::Scheduler*> schedulers(shard_count());
+  static_cast<void>(shards_->on_each([&](Shard& shard) -> Result<void> {
+    schedulers[shard.index()] = &shard.scheduler();
+    return {};
+  }));
+  // One that has no stack left to say so is not watched.
+  std::erase(schedulers, nullptr);
+  stall_watchdog_ = std::make_unique<detail::StallWatchdog>(
+      std::move(schedulers),
+      detail::StallWatchdog::Options{.stall_time_min = config_.stall_time_min}, log_);
+}
+
+void Node::run_beside(const std::function<void()>& work) {
+  if (side_thread_ == nullptr) return work();
+  side_thread_->run(work);
 }
 
 Result<void> Node::reload_certificates() {
@@ -147,14 +180,21 @@ Result<void> Node::open_stores() {
 Result<void> Node::read_shared_key() {
   const std::string& path = config_.cluster.shared_key_file;
   if (path.empty()) return {};
-  std::ifstream file(path, std::ios::binary);
-  shared_key_.assign(std::istreambuf_iterator<char>(file), {});
-  // What an editor leaves at the end is no part of it.
-  while (shared_key_.ends_with('\n')) shared_key_.pop_back();
-  if (file && shared_key_.size() >= rpc::Security::shared_key_bytes_min) return {};
+  shared_key_ = read_secret(path);
+  if (shared_key_.size() >= rpc::Security::shared_key_bytes_min) return {};
   return Error(Code::invalid_argument,
                "node.cluster.shared_key_file: " + path + " cannot be read, or has fewer than " +
                    std::to_string(rpc::Security::shared_key_bytes_min) + " bytes");
+}
+
+Result<std::string> Node::read_admin_token() const {
+  const std::string& path = config_.admin_token_file;
+  if (path.empty()) return std::string();
+  auto token = read_secret(path);
+  if (token.size() >= admin_token_bytes_min) return token;
+  return Error(Code::invalid_argument, "node.admin_token_file: " + path +
+                                           " cannot be read, or has fewer than " +
+                                           std::to_string(admin_token_bytes_min) + " bytes");
 }
 
 Result<void> Node::open_shards() {
@@ -266,7 +306,11 @@ Result<void> Node::join_cluster() {
 
 // Clients come last: one that is served is served by a whole node.
 Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
-  auto admin = admin_->listen(endpoints.admin);
+  auto token = read_admin_token();
+  if (!token) return token.error();
+  net::Network* const tls = is_local(endpoints.admin) ? nullptr : &shard_->clients_network();
+  auto admin =
+      admin_->listen({.endpoint = endpoints.admin, .token = *std::move(token), .network = tls});
   if (!admin) return listen_error("node.admin", endpoints.admin, admin.error());
   endpoints_.admin = *std::move(admin);
   if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;

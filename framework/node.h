@@ -51,6 +51,8 @@ namespace detail {
 class FenceWatchdog;
 class NodeTenants;
 class ShardSet;
+class SideThread;
+class StallWatchdog;
 }  // namespace detail
 
 class Node {
@@ -116,6 +118,11 @@ class Node {
   // net::TlsContext::load(); a store and a directory that are away.
   Result<void> start();
 
+  // Begins the threads that look at the node from outside, after start(): a watchdog that notices
+  // loops which do not turn (node.stall_time_min), and one that names what is on stacks, which
+  // would hold up the loop. For real processes; where time is simulated there is nobody outside.
+  void observe();
+
   // Reads the files of node.tls again, for the connections that begin from now on. Fails as
   // net::TlsContext::reload(), and nothing has changed then. Does nothing without TLS.
   Result<void> reload_certificates();
@@ -139,6 +146,13 @@ class Node {
   rpc::Tracer& tracer() { return shard_->tracer(); }
   Router& router() { return shard_->router(); }
   AdminServer& admin() { return *admin_; }
+  const AdminServer& admin() const { return *admin_; }
+
+  // For pages. Null unless observe() was called and stalls are looked for.
+  const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
+  // Runs what would hold up the loop on a thread of its own, if observe() was called, and suspends
+  // until it has ended; otherwise here and now. It must not throw.
+  void run_beside(const std::function<void()>& work);
 
   // The first one.
   const Shard& shard() const { return *shard_; }
@@ -157,6 +171,7 @@ class Node {
  private:
   Shard::Surroundings surroundings();
   Result<void> read_shared_key();
+  Result<std::string> read_admin_token() const;
   Result<void> open_stores();
   Result<void> open_shards();
   Result<void> join_cluster();
@@ -193,6 +208,8 @@ class Node {
   std::unique_ptr<detail::NodeTenants> tenants_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null where nobody waits for us to be silent.
+  std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
+  std::unique_ptr<detail::SideThread> side_thread_;
   rpc::HttpFace http_face_;
   std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
   std::unique_ptr<AdminServer> admin_;

@@ -32,10 +32,23 @@ Result<void> check_listen(const std::string& text) {
   return {};
 }
 
-Result<void> check_admin(const std::string& text) {
-  auto endpoint = net::parse_endpoint(text);
-  if (!endpoint) return endpoint.error();
-  return require_loopback(*endpoint);
+// Others than on this machine see and change everything by the admin pages: they show who they are,
+// and nobody listens.
+Result<void> check_admin(const NodeConfig& config) {
+  auto endpoint = net::parse_endpoint(config.admin);
+  if (!endpoint) return std::move(endpoint.error()).with_context("node.admin");
+  if (is_local(*endpoint)) return {};
+  if (config.admin_token_file.empty()) {
+    return Error(Code::invalid_argument,
+                 "node.admin: " + config.admin +
+                     " is no loopback address: give node.admin_token_file with a token that "
+                     "people need, or take 127.0.0.1 and come from elsewhere through a tunnel");
+  }
+  if (!config.tls.certificate_file.empty()) return {};
+  return Error(Code::invalid_argument,
+               "node.admin: " + config.admin +
+                   " is no loopback address: a token that goes there without TLS is heard by "
+                   "others, so give node.tls.certificate_file and node.tls.key_file as well");
 }
 
 // Where nothing need listen.
@@ -171,8 +184,12 @@ void describe(config::Section& section, NodeConfig& value) {
                 config::where(check_name));
   section.field("listen", value.listen, "Where clients call, as address:port; port 0 takes any.",
                 config::where(check_listen));
-  section.field("admin", value.admin, "Where the admin pages are; a loopback address.",
-                config::where(check_admin));
+  section.field("admin", value.admin,
+                "Where the admin pages are: a loopback address or unix:/path, or with a token and "
+                "TLS any other.",
+                config::where(check_listen));
+  section.field("admin_token_file", value.admin_token_file,
+                "What the admin pages ask for, 16 bytes or more; empty: nothing.");
   section.field("http", value.http,
                 "Where the services answer HTTP, JSON by the Connect protocol, as address:port;"
                 " empty for nowhere.",
@@ -181,6 +198,10 @@ void describe(config::Section& section, NodeConfig& value) {
                 "How long running calls may take to finish when the node stops.",
                 config::at_most(1h));
   section.field("log_level", value.log_level, "The least level that is logged.");
+  section.field("stall_time_min", value.stall_time_min,
+                "A loop that does not turn for so long is reported, with who keeps it; 0s: nobody "
+                "looks.",
+                config::at_most(1h));
   section.field("stacks", value.stacks, "The stacks that coroutines run on.");
   section.field("rpc", value.rpc, "Limits against clients.");
   section.field("tracing", value.tracing, "Spans of calls, for a collector.");
@@ -204,7 +225,7 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
     return Error(Code::invalid_argument,
                  "node.tls.certificate_file: a key or a CA is of no use without a certificate");
   }
-  if (auto admin = check_admin(config.admin); !admin) return at_key("node.admin", admin.error());
+  if (auto admin = check_admin(config); !admin) return admin.error();
   if (auto collector = check_collector(config.tracing.collector); !collector) {
     return at_key("node.tracing.collector", collector.error());
   }

@@ -93,9 +93,11 @@ struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
   std::string listen = "127.0.0.1:8460";
   std::string admin = "127.0.0.1:8461";
+  std::string admin_token_file = {};
   std::string http;  // Empty: the services are not served by HTTP.
   Duration stop_time_max = std::chrono::seconds(5);
   LogLevel log_level = LogLevel::info;
+  Duration stall_time_min = std::chrono::milliseconds(20);  // 0: nobody looks.
   StacksConfig stacks;
   RpcConfig rpc;
   TracingConfig tracing;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/cluster.h"
+#include "framework/detail/stall_watchdog.h"
 #include "framework/each_shard.h"
 #include "framework/node.h"
 #include "framework/version.h"
@@ -18,6 +19,15 @@ void collect_node(const Node& node, MetricWriter& out) {
             now() - node.created_at());
   out.gauge("corolane_node_stopping", "1 while the node stops, 0 before.", {},
             node.is_stopping() ? 1 : 0);
+}
+
+void collect_stalls(const detail::StallWatchdog& watchdog, MetricWriter& out) {
+  const auto statistics = watchdog.statistics();
+  out.counter("corolane_node_stalls_total",
+              "Times that a loop did not turn for node.stall_time_min or longer.", {},
+              statistics.count);
+  out.counter("corolane_node_stall_seconds_total", "Time for which loops did not turn in stalls.",
+              {}, statistics.time);
 }
 
 void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& out) {
@@ -49,6 +59,7 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
 void add_node_metrics(Metrics& metrics, const Node& node) {
   metrics.add([&node](MetricWriter& out) {
     collect_node(node, out);
+    if (node.stall_watchdog() != nullptr) collect_stalls(*node.stall_watchdog(), out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
   });
 }

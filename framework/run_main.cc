@@ -99,6 +99,7 @@ int serve_until_signal(const Program& program, std::uint64_t descriptors, Presen
     print_error(program, ready.error());
     return exit_failed;
   }
+  if (surroundings.is_real) node.observe();
   print_serving(program, node);
 
   const auto signal = surroundings.wait_for_signal();
@@ -129,11 +130,11 @@ int serve(const Program& program) {
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);
   int status = exit_failed;
   const auto ran = scheduler.run("main", [&] {
-    status =
-        serve_until_signal(program, descriptors, present,
-                           {.network = network, .parts = {}, .wait_for_signal = [&stop_signal] {
-                              return stop_signal.wait();
-                            }});
+    status = serve_until_signal(program, descriptors, present,
+                                {.network = network,
+                                 .parts = {},
+                                 .wait_for_signal = [&stop_signal] { return stop_signal.wait(); },
+                                 .is_real = true});
   });
   if (!ran) print_error(program, ran.error());
   return status;

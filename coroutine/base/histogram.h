@@ -31,6 +31,14 @@ class Histogram {
   // How many values were recorded that are at most `bound`, exact up to a bucket's width.
   std::uint64_t count_up_to(std::uint64_t bound) const;
 
+  // Calls visit(upper bound, count) for each bucket that is not empty, the lowest first.
+  template <typename F>
+  void for_each_bucket(F visit) const {
+    for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) {
+      if (buckets_[bucket] != 0) visit(upper_bound_of(bucket), buckets_[bucket]);
+    }
+  }
+
  private:
   static constexpr int sub_bits = 4;
   static constexpr int octaves = 37;

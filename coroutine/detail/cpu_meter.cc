@@ -26,10 +26,11 @@ constexpr std::uint64_t ns_per_second = 1'000'000'000;
 
 }  // namespace
 
-CpuMeter::CpuMeter(Duration interval, Charge charge)
+CpuMeter::CpuMeter(Duration interval, Charge charge, Interrupted interrupted)
     : interval_ns_(static_cast<std::uint64_t>(
           std::chrono::duration_cast<std::chrono::nanoseconds>(interval).count())),
-      charge_(charge) {
+      charge_(charge),
+      interrupted_(interrupted) {
   if (!signals_are_prompt || interval_ns_ == 0 || is_running()) return;
   static const bool signal_is_ours = claim_signal();
   if (signal_is_ours && give_thread_signal_stack() && start_timer()) running_ = this;
@@ -55,9 +56,11 @@ bool CpuMeter::claim_signal() {
   return sigaction(SIGURG, &action, nullptr) == 0;
 }
 
-void CpuMeter::handle(int /*signal*/, siginfo_t* info, void* /*context*/) {
+void CpuMeter::handle(int /*signal*/, siginfo_t* info, void* context) {
   const CpuMeter* const meter = running_;
-  if (meter == nullptr || info->si_code != SI_TIMER) return;
+  if (meter == nullptr) return;
+  if (info->si_code == SI_TKILL) return meter->interrupted_(context);
+  if (info->si_code != SI_TIMER) return;
   meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_);
 }
 

@@ -38,13 +38,16 @@ class CpuTime {
 // Measures the thread that made it, until its end there.
 class CpuMeter {
  public:
-  // Called in the signal handler, so it may do next to nothing.
+  // Called in the signal handler, so they may do next to nothing. `context` is the third argument
+  // of the handler.
   using Charge = void (*)(std::uint64_t nanoseconds);
+  // Another thread wants to know what this one does: it has sent SIGURG to it by tgkill(2).
+  using Interrupted = void (*)(const void* context);
 
   // Does nothing when the interval is zero, when this thread has a meter already, and where it
   // cannot be: in builds with the thread sanitizer, which puts signals off until they say nothing,
   // when something else handles SIGURG, and when the kernel has no timer to give.
-  CpuMeter(Duration interval, Charge charge);
+  CpuMeter(Duration interval, Charge charge, Interrupted interrupted);
   ~CpuMeter();
   CpuMeter(const CpuMeter&) = delete;
   CpuMeter& operator=(const CpuMeter&) = delete;
@@ -61,6 +64,7 @@ class CpuMeter {
 
   const std::uint64_t interval_ns_;
   const Charge charge_;
+  const Interrupted interrupted_;
   timer_t timer_{};
 };
 

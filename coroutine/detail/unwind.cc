@@ -3,6 +3,7 @@
 // which may be about to run out, changes nothing there, and no sanitizer has to hear of it.
 #include "coroutine/detail/unwind.h"
 
+#include <ucontext.h>
 #include <unwind.h>
 
 #include <utility>
@@ -111,12 +112,45 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
 
 void run(void* walk) { _Unwind_Backtrace(&visit, walk); }
 
+_Unwind_Ptr instruction_of(const void* context) {
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return static_cast<_Unwind_Ptr>(machine.gregs[REG_RIP]);
+#else
+  return machine.pc;
+#endif
+}
+
+// From a signal handler outwards; what comes before what was interrupted is left out.
+struct InterruptedWalk {
+  _Unwind_Ptr interrupted_at;
+  std::span<std::uintptr_t> addresses;
+  std::size_t count = 0;
+};
+
+_Unwind_Reason_Code visit_interrupted(_Unwind_Context* context, void* data) {
+  InterruptedWalk& walk = *static_cast<InterruptedWalk*>(data);
+  const _Unwind_Ptr address = _Unwind_GetIP(context);
+  if (walk.count == 0 && address != walk.interrupted_at) return _URC_NO_REASON;
+  if (address == 0 || walk.count == walk.addresses.size()) return _URC_END_OF_STACK;
+  // The instruction itself, where the others are behind a call.
+  walk.addresses[walk.count] = walk.count == 0 ? address + 1 : address;
+  ++walk.count;
+  return _URC_NO_REASON;
+}
+
 }  // namespace
 
 StackTrace unwind_suspended(const void* frame) {
   Walk walk{.last_of_ours = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from)};
   corolane_call_as_if_from(frame, &run, &walk);
   return std::move(walk.trace);
+}
+
+std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses) {
+  InterruptedWalk walk{.interrupted_at = instruction_of(context), .addresses = addresses};
+  _Unwind_Backtrace(&visit_interrupted, &walk);
+  return walk.count;
 }
 
 [[gnu::noinline]] StackTrace unwind_here() {

@@ -4,6 +4,10 @@
 // a callback of a library that was built without them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "coroutine/stack_trace.h"
 
 namespace corolane::coroutine::detail {
@@ -14,5 +18,10 @@ StackTrace unwind_suspended(const void* frame);
 
 // Of the caller.
 StackTrace unwind_here();
+
+// In a signal handler, whose third argument is `context`: of what it has interrupted. Returns how
+// many addresses it has written. Async-signal-safe, as is what finds the call frame information
+// since glibc 2.35.
+std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses);
 
 }  // namespace corolane::coroutine::detail

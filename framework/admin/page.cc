@@ -18,11 +18,29 @@ net::HttpResponse unknown_format(const net::HttpRequest& request) {
       .body = "format is text or json, as in " + std::string(request.path()) + "?format=json\n"};
 }
 
+net::HttpResponse bad_query(const Error& error) {
+  return {.status = 400, .body = error.message() + "\n"};
+}
+
 double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string seconds_text(Duration duration) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.3fs", in_seconds(duration));
+  return text.data();
+}
+
+std::string utc_text(std::chrono::sys_time<Duration> time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::milliseconds>(time - day));
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<long>(clock.hours().count()),
+                static_cast<long>(clock.minutes().count()),
+                static_cast<long>(clock.seconds().count()),
+                static_cast<long>(clock.subseconds().count()));
   return text.data();
 }
 

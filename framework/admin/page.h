@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <source_location>
@@ -27,6 +28,7 @@ using Json = nlohmann::ordered_json;
 net::HttpResponse json_response(const Json& json);
 
 net::HttpResponse unknown_format(const net::HttpRequest& request);
+net::HttpResponse bad_query(const Error& error);
 
 // Calls as_json() or as_text(), as the request wishes.
 template <typename AsJson, typename AsText>
@@ -38,7 +40,8 @@ net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsT
 }
 
 double in_seconds(Duration duration);
-std::string seconds_text(Duration duration);  // "1.500s".
+std::string seconds_text(Duration duration);                 // "1.500s".
+std::string utc_text(std::chrono::sys_time<Duration> time);  // "2026-02-01T12:00:00.123Z".
 // To one part in `parts`.
 double rounded(double value, double parts);
 

@@ -7,6 +7,7 @@
 #include "coroutine/stack_group.h"
 #include "coroutine/symbols.h"
 #include "coroutine/task.h"
+#include "framework/admin/task_filter.h"
 #include "framework/each_shard.h"
 
 namespace corolane::framework::detail {
@@ -21,7 +22,7 @@ constexpr std::size_t stack_count_max = 100'000;
 constexpr std::size_t stacks_per_part = 200;
 
 // Tasks come and go between the parts.
-StackGroups stacks_of(const Shard& shard) {
+StackGroups stacks_of(const Shard& shard, const TaskFilter& filter) {
   StackGroups groups;
   coroutine::TaskId last = 0;
   while (groups.task_count() < stack_count_max) {
@@ -30,7 +31,7 @@ StackGroups stacks_of(const Shard& shard) {
     for (coroutine::TaskInfo& task : part) {
       last = task.id;
       task.scheduler = static_cast<std::uint32_t>(shard.index());
-      groups.add(task);
+      if (filter.matches(task)) groups.add(task);
     }
     if (part.size() < stacks_per_part || !coroutine::yield()) break;
   }
@@ -55,12 +56,18 @@ net::HttpResponse stacks_as_json(const std::vector<StackGroup>& groups, std::siz
 }  // namespace
 
 Result<net::HttpResponse> stacks_page(Node& node, const net::HttpRequest& request) {
-  auto shards = from_each_shard(node, stacks_of);
+  const auto filter = task_filter_of(request);
+  if (!filter) return bad_query(filter.error());
+  auto shards =
+      from_each_shard(node, [&](const Shard& shard) { return stacks_of(shard, *filter); });
   if (!shards) return shards.error();
   const StackGroups all = added_up(
       *std::move(shards), [](StackGroups& sum, const StackGroups& more) { sum.add(more); });
-  coroutine::Symbols symbols;
-  const auto groups = all.named(symbols);
+  std::vector<StackGroup> groups;
+  node.run_beside([&] {
+    coroutine::Symbols symbols;
+    groups = all.named(symbols);
+  });
   return in_format(
       request, [&] { return stacks_as_json(groups, all.task_count()); },
       [&] {

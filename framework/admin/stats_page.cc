@@ -1,13 +1,17 @@
 #include "framework/admin/stats_page.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
 #include "coroutine/base/histogram.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack_pool.h"
+#include "framework/call_metrics.h"
+#include "framework/detail/stall_watchdog.h"
 #include "framework/each_shard.h"
 #include "framework/version.h"
 
@@ -19,15 +23,24 @@ using coroutine::StackPool;
 
 struct ShardStatistics {
   Scheduler::Statistics coroutines;
+  Duration thread_cpu{};
   StackPool::Statistics stacks;
   std::size_t timer_count = 0;
   rpc::Server::Statistics rpc;
   std::size_t active_count = 0;  // Objects.
 };
 
+// Of the thread that asks.
+Duration thread_cpu() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 ShardStatistics statistics_of(const Shard& shard) {
   const Scheduler& scheduler = shard.scheduler();
   return {.coroutines = scheduler.statistics(),
+          .thread_cpu = thread_cpu(),
           .stacks = scheduler.stacks().statistics(),
           .timer_count = shard.scheduler().timers().armed_count(),
           .rpc = shard.rpc_server().statistics(),
@@ -43,6 +56,7 @@ void add(Scheduler::Statistics& sum, const Scheduler::Statistics& more) {
   sum.switch_count += more.switch_count;
   sum.created_count += more.created_count;
   sum.task_count += more.task_count;
+  sum.ready_count += more.ready_count;
   sum.task_count_peak += more.task_count_peak;
   sum.turn_count += more.turn_count;
   sum.stray_exception_count += more.stray_exception_count;
@@ -69,6 +83,13 @@ void add(rpc::Server::Statistics& sum, const rpc::Server::Statistics& more) {
   sum.connection_count += more.connection_count;
   sum.accepted_count += more.accepted_count;
   sum.running_count += more.running_count;
+  sum.waiting_count += more.waiting_count;
+  sum.stream_count += more.stream_count;
+  sum.received_bytes += more.received_bytes;
+  sum.sent_bytes += more.sent_bytes;
+  for (std::size_t i = 0; i < sum.queue_delay_us.size(); ++i) {
+    sum.queue_delay_us[i].add(more.queue_delay_us[i]);
+  }
   sum.protocol_error_count += more.protocol_error_count;
   sum.stray_exception_count += more.stray_exception_count;
   for (const rpc::Server::MethodStatistics& method : more.methods) {
@@ -92,14 +113,25 @@ void add(ShardStatistics& sum, const ShardStatistics& more) {
   add(sum.stacks, more.stacks);
   sum.timer_count += more.timer_count;
   add(sum.rpc, more.rpc);
+  sum.thread_cpu += more.thread_cpu;
+  sum.active_count += more.active_count;
 }
 
 // --- The sections
 
-Json to_json(const Histogram& histogram) {
-  return {{"count", histogram.count()},      {"mean", rounded(histogram.mean(), 10)},
-          {"p50", histogram.quantile(0.5)},  {"p90", histogram.quantile(0.9)},
-          {"p99", histogram.quantile(0.99)}, {"max", histogram.max()}};
+// Whether what histograms have counted is told bucket by bucket, so that who reads it twice knows
+// the quantiles of the time between: [[upper bound, count], ...].
+enum class Buckets : bool { no, yes };
+
+Json to_json(const Histogram& histogram, Buckets buckets) {
+  Json json = {{"count", histogram.count()},      {"mean", rounded(histogram.mean(), 10)},
+               {"p50", histogram.quantile(0.5)},  {"p90", histogram.quantile(0.9)},
+               {"p99", histogram.quantile(0.99)}, {"max", histogram.max()}};
+  if (buckets == Buckets::no) return json;
+  Json& counts = json["buckets"] = Json::array();
+  histogram.for_each_bucket(
+      [&](std::uint64_t bound, std::uint64_t count) { counts.push_back({bound, count}); });
+  return json;
 }
 
 std::string_view to_string(StackPool::Guard guard) {
@@ -116,10 +148,11 @@ Json node_section(const Node& node) {
           {"admin", net::to_string(node.endpoints().admin)}};
 }
 
-Json coroutine_section(const Scheduler::Statistics& statistics) {
-  return {{"switch_ns", to_json(statistics.switch_ns)},
-          {"create_ns", to_json(statistics.create_ns)},
+Json coroutine_section(const Scheduler::Statistics& statistics, Buckets buckets) {
+  return {{"switch_ns", to_json(statistics.switch_ns, buckets)},
+          {"create_ns", to_json(statistics.create_ns, buckets)},
           {"tasks", statistics.task_count},
+          {"ready", statistics.ready_count},
           {"tasks_peak", statistics.task_count_peak},
           {"created", statistics.created_count},
           {"switches", statistics.switch_count},
@@ -150,18 +183,27 @@ Json stack_pool_section(const StackPool::Statistics& statistics) {
           {"guard", to_string(statistics.guard)}};
 }
 
-Json rpc_section(const rpc::Server::Statistics& statistics) {
+Json rpc_section(const rpc::Server::Statistics& statistics, Buckets buckets) {
+  Json queue_delays = Json::object();
+  for (std::size_t i = 0; i < statistics.queue_delay_us.size(); ++i) {
+    queue_delays[std::string(priority_names[i])] = to_json(statistics.queue_delay_us[i], buckets);
+  }
   Json methods = Json::object();
   for (const rpc::Server::MethodStatistics& method : statistics.methods) {
     methods[method.full_name] = {{"calls", method.call_count},
                                  {"errors", method.error_count},
                                  {"refused", method.refused_count},
                                  {"running", method.running_count},
-                                 {"latency_us", to_json(method.latency_us)}};
+                                 {"latency_us", to_json(method.latency_us, buckets)}};
   }
   return {{"connections", statistics.connection_count},
           {"accepted", statistics.accepted_count},
           {"running", statistics.running_count},
+          {"waiting", statistics.waiting_count},
+          {"streams", statistics.stream_count},
+          {"received_bytes", statistics.received_bytes},
+          {"sent_bytes", statistics.sent_bytes},
+          {"queue_delay_us", std::move(queue_delays)},
           {"protocol_errors", statistics.protocol_error_count},
           {"stray_exceptions", statistics.stray_exception_count},
           {"methods", std::move(methods)}};
@@ -171,6 +213,7 @@ Json shards_section(const std::vector<ShardStatistics>& shards) {
   Json rows = Json::array();
   for (const ShardStatistics& shard : shards) {
     rows.push_back({{"shard", rows.size()},
+                    {"thread_cpu_seconds", in_seconds(shard.thread_cpu)},
                     {"tasks", shard.coroutines.task_count},
                     {"switches", shard.coroutines.switch_count},
                     {"running_calls", shard.rpc.running_count},
@@ -180,19 +223,30 @@ Json shards_section(const std::vector<ShardStatistics>& shards) {
   return rows;
 }
 
+Json stalls_section(const Node& node) {
+  const auto statistics = node.stall_watchdog() == nullptr ? StallWatchdog::Statistics()
+                                                           : node.stall_watchdog()->statistics();
+  return {{"count", statistics.count},
+          {"seconds", in_seconds(statistics.time)},
+          {"are_watched", node.stall_watchdog() != nullptr}};
+}
+
 }  // namespace
 
-Result<net::HttpResponse> stats_page(Node& node, const net::HttpRequest&) {
+Result<net::HttpResponse> stats_page(Node& node, const net::HttpRequest& request) {
+  const Buckets buckets = request.query("buckets") == "yes" ? Buckets::yes : Buckets::no;
   auto shards = from_each_shard(node, statistics_of);
   if (!shards) return shards.error();
   Json rows = shards_section(*shards);
   const auto sum =
       added_up(*std::move(shards), [](auto& left, const auto& right) { add(left, right); });
   return json_response({{"node", node_section(node)},
-                        {"coroutine", coroutine_section(sum.coroutines)},
+                        {"coroutine", coroutine_section(sum.coroutines, buckets)},
                         {"stack_pool", stack_pool_section(sum.stacks)},
                         {"timers", {{"armed", sum.timer_count}}},
-                        {"rpc", rpc_section(sum.rpc)},
+                        {"rpc", rpc_section(sum.rpc, buckets)},
+                        {"objects", {{"active", sum.active_count}}},
+                        {"stalls", stalls_section(node)},
                         {"shards", std::move(rows)}});
 }
 

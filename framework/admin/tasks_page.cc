@@ -10,7 +10,10 @@
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/symbols.h"
+#include "coroutine/task.h"
 #include "coroutine/task_info.h"
+#include "framework/admin/stacks_page.h"
+#include "framework/admin/task_filter.h"
 #include "framework/each_shard.h"
 
 namespace corolane::framework::detail {
@@ -21,9 +24,12 @@ using coroutine::TaskInfo;
 // A page of so many lines is read by nobody, and its making would hold up the calls.
 constexpr std::size_t task_rows_max = 1'000;
 
+// Who looks for some of very many looks at them in parts, between which the calls go on.
+constexpr std::size_t tasks_per_part = 1'000;
+
 struct Tasks {
   std::vector<TaskInfo> oldest;  // First.
-  std::size_t count = 0;         // Of all.
+  std::size_t count = 0;         // Of all, or of those that the filter lets through.
 };
 
 TaskInfo of_shard(TaskInfo task, const Shard& shard) {
@@ -37,6 +43,23 @@ Tasks tasks_of(const Shard& shard) {
     tasks.oldest.push_back(of_shard(std::move(task), shard));
   }
   return tasks;
+}
+
+// Tasks come and go between the parts.
+Tasks filtered_tasks_of(const Shard& shard, const TaskFilter& filter) {
+  Tasks tasks;
+  coroutine::TaskId last = 0;
+  for (;;) {
+    auto part = shard.scheduler().tasks({.after = last, .count_max = tasks_per_part});
+    for (TaskInfo& task : part) {
+      last = task.id;
+      task.scheduler = static_cast<std::uint32_t>(shard.index());
+      if (!filter.matches(task)) continue;
+      ++tasks.count;
+      if (tasks.oldest.size() < task_rows_max) tasks.oldest.push_back(std::move(task));
+    }
+    if (part.size() < tasks_per_part || !coroutine::yield()) return tasks;
+  }
 }
 
 // The oldest of them all, where each has its own in that order.
@@ -95,7 +118,16 @@ net::HttpResponse tasks_as_text(const Tasks& tasks) {
 }  // namespace
 
 Result<net::HttpResponse> tasks_page(Node& node, const net::HttpRequest& request) {
-  auto shards = from_each_shard(node, tasks_of);
+  if (const auto group = request.query("group"); group == "stack") {
+    return stacks_page(node, request);
+  } else if (!group.empty()) {
+    return bad_query(Error(Code::invalid_argument, "group is stack, as in /tasks?group=stack"));
+  }
+  const auto filter = task_filter_of(request);
+  if (!filter) return bad_query(filter.error());
+  auto shards = from_each_shard(node, [&](const Shard& shard) {
+    return filter->is_any() ? tasks_of(shard) : filtered_tasks_of(shard, *filter);
+  });
   if (!shards) return shards.error();
   const Tasks tasks = merged(*std::move(shards));
   return in_format(
@@ -117,8 +149,11 @@ Result<net::HttpResponse> task_page(Node& node, const net::HttpRequest& request)
         .status = 404,
         .body = "no task " + escaped(text) + " is alive; /tasks lists those that are\n"};
   }
-  coroutine::Symbols symbols;
-  const auto frames = symbols.frames(task->trace);
+  std::vector<coroutine::SourceFrame> frames;
+  node.run_beside([&] {
+    coroutine::Symbols symbols;
+    frames = symbols.frames(task->trace);
+  });
   return in_format(
       request,
       [&] {

@@ -38,6 +38,20 @@ CallChain::Frame::~Frame() {
   if (own_ != nullptr) own_->has_ended = true;
 }
 
+std::size_t CallChain::Frame::write_name(std::span<char> room) const {
+  std::size_t size = 0;
+  const auto write = [&](std::string_view text) {
+    const std::size_t fits = std::min(text.size(), room.size() - size);
+    std::copy_n(text.begin(), fits, room.begin() + static_cast<std::ptrdiff_t>(size));
+    size += fits;
+  };
+  write(method_);
+  write("(\"");
+  write(id_);
+  write("\")");
+  return size;
+}
+
 std::shared_ptr<const CallChain::Link> CallChain::link() const {
   if (frame_ == nullptr) return elsewhere_;
   if (frame_->own_ == nullptr) {

@@ -39,6 +39,8 @@ class CallChain {
     Frame& operator=(const Frame&) = delete;
 
     void* turn() const { return turn_; }
+    // `package.Counter/Add("17")`, cut where the room ends. Returns its size. Async-signal-safe.
+    std::size_t write_name(std::span<char> room) const;
 
    private:
     friend class CallChain;

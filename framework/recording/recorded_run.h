@@ -20,6 +20,7 @@ struct Surroundings {
   const Node::Parts& parts;
   // Suspends until a signal asks the node to stop.
   std::function<Result<detail::StopSignal::Arrival>()> wait_for_signal;
+  bool is_real = false;  // Not one that is recorded or replayed, whose time and outside are a feed.
 };
 
 // In a task, of a scheduler that is made for it. Returns the exit status.

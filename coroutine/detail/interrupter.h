@@ -1,0 +1,64 @@
+// Asks a thread what it is doing, by the signal of its CpuMeter: the answer is written down in the
+// handler, where nothing may be allocated, and read by who has asked.
+#pragma once
+
+#include <semaphore.h>
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <source_location>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/interruption.h"
+#include "coroutine/stack_trace.h"
+
+namespace corolane::coroutine::detail {
+
+struct TaskControl;
+
+class Interrupter {
+ public:
+  Interrupter();
+  ~Interrupter();
+  Interrupter(const Interrupter&) = delete;
+  Interrupter& operator=(const Interrupter&) = delete;
+
+  // The calling thread can be interrupted from now on, and until leave().
+  void enter();
+  void leave();
+
+  // Of another thread; one after the other. Nothing when there is nobody to interrupt, or when the
+  // thread does not get to its handler within `patience`.
+  std::optional<Interruption> interrupt(Duration patience, InterruptionNote note);
+
+  // In the handler. `context` is its third argument; `running` may be null.
+  void answer(const void* context, const TaskControl* running);
+
+ private:
+  enum class State : std::uint8_t { idle, asked, answering, answered };
+
+  bool wait_for_answer(Duration patience);
+  Interruption take_answer() const;
+
+  std::mutex one_at_a_time_;
+  std::atomic<pid_t> thread_ = 0;  // 0: nobody to interrupt.
+  std::atomic<State> state_ = State::idle;
+  sem_t answered_;
+  InterruptionNote note_ = nullptr;
+  // The answer.
+  TaskId task_ = 0;
+  std::source_location site_;
+  std::array<char, 32> name_{};
+  std::size_t name_size_ = 0;
+  std::array<char, 256> noted_{};
+  std::size_t noted_size_ = 0;
+  std::array<std::uintptr_t, StackTrace::depth_max> addresses_{};
+  std::size_t depth_ = 0;
+};
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,28 @@
+// What a thread was doing when another one interrupted it: for those who watch loops that should
+// turn and do not (Scheduler::interrupt).
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <span>
+#include <string>
+
+#include "coroutine/stack_trace.h"
+#include "coroutine/task_info.h"
+
+namespace corolane::coroutine {
+
+struct Interruption {
+  TaskId task = 0;  // 0: none, the loop itself was at work; then there is no name and no site.
+  std::string task_name = {};
+  std::source_location site = {};  // Where it was spawned.
+  std::string note = {};           // By InterruptionNote.
+  StackTrace trace = {};           // The innermost frame is where it was interrupted.
+};
+
+// Adds what the task works on: writes a text to `room` and returns its size. Runs in a signal
+// handler of the interrupted thread: may read what belongs to the running task, and neither
+// allocate nor lock.
+using InterruptionNote = std::size_t (*)(std::span<char> room);
+
+}  // namespace corolane::coroutine

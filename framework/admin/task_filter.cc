@@ -1,0 +1,78 @@
+#include "framework/admin/task_filter.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "config/units.h"
+#include "framework/admin/page.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using coroutine::TaskState;
+
+// RFC 3986, 2.1; what is no such code stays as it is.
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = 0;
+    const char* const digits = text.data() + i + 1;
+    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
+                         std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
+    plain += is_code ? static_cast<char>(code) : text[i] == '+' ? ' ' : text[i];
+    if (is_code) i += 2;
+  }
+  return plain;
+}
+
+Result<TaskState> state_of(std::string_view text) {
+  for (const TaskState state :
+       {TaskState::ready, TaskState::running, TaskState::suspended, TaskState::ended}) {
+    if (to_string(state) == text) return state;
+  }
+  return Error(Code::invalid_argument, "state is ready, running, suspended or ended");
+}
+
+Result<std::size_t> number_of(std::string_view text) {
+  std::size_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return number;
+  return Error(Code::invalid_argument, "shard is a number, from 0 on");
+}
+
+}  // namespace
+
+bool TaskFilter::is_any() const {
+  return !state && name.empty() && waiting_for.empty() && site.empty() && !shard &&
+         age_min == Duration::zero();
+}
+
+bool TaskFilter::matches(const coroutine::TaskInfo& task) const {
+  return (!state || task.state == *state) && task.name.contains(name) &&
+         task.waiting_for.contains(waiting_for) && (!shard || task.scheduler == *shard) &&
+         task.age >= age_min && (site.empty() || site_text(task.site).contains(site));
+}
+
+Result<TaskFilter> task_filter_of(const net::HttpRequest& request) {
+  TaskFilter filter{.name = decoded(request.query("name")),
+                    .waiting_for = decoded(request.query("waiting_for")),
+                    .site = decoded(request.query("site"))};
+  if (const auto text = request.query("state"); !text.empty()) {
+    auto state = state_of(text);
+    if (!state) return state.error();
+    filter.state = *state;
+  }
+  if (const auto text = request.query("shard"); !text.empty()) {
+    auto shard = number_of(text);
+    if (!shard) return shard.error();
+    filter.shard = *shard;
+  }
+  if (const auto text = request.query("age"); !text.empty()) {
+    auto age = config::parse_duration(text);
+    if (!age) return std::move(age.error()).with_context("age");
+    filter.age_min = *age;
+  }
+  return filter;
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,295 @@
+#!/usr/bin/python3
+"""The pages of a node under load, as a browser shows them: Chromium without a screen, driven by its
+DevTools protocol.
+
+Called with the paths of chess_node and bots and a folder for screenshots, from the root of the
+tree. It waits for what it expects to see, for at most PATIENCE seconds.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import websockets
+
+CHESS_NODE = "chess_node"
+BOTS = "bots"
+SCREENSHOTS = "."
+GAMES = "test/data/chess/games.pgn"
+PATIENCE = 60
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+DESK = {"width": 1280, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+
+
+class HasNavigated(Exception):
+    """The page that was asked is not there any more."""
+
+
+class Browser:
+    """One page of a browser."""
+
+    def __init__(self, folder):
+        program = shutil.which("chromium")
+        if program is None:
+            raise AssertionError("chromium is not installed; tools/setup --tests installs it")
+        self.process = subprocess.Popen(
+            [
+                program,
+                *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+                *("--no-first-run", "--disable-background-networking", "--disable-extensions"),
+                *("--remote-debugging-port=0", f"--user-data-dir={folder}/browser"),
+                "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.errors = []
+        self.waiting = {}
+        self.last_id = 0
+
+    async def open(self):
+        for line in self.process.stderr:
+            found = re.search(r"DevTools listening on ws://(\S+?)/", line)
+            if found:
+                break
+        else:
+            raise AssertionError("the browser did not start")
+        with urllib.request.urlopen(f"http://{found[1]}/json", timeout=PATIENCE) as reply:
+            pages = [it for it in json.load(reply) if it["type"] == "page"]
+        self.socket = await websockets.connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
+        self.reader = asyncio.create_task(self.read())
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            await self.ask(domain + ".enable")
+
+    async def read(self):
+        async for text in self.socket:
+            message = json.loads(text)
+            if "id" in message:
+                self.waiting.pop(message["id"]).set_result(message)
+            else:
+                self.note(message["method"], message["params"])
+
+    def note(self, method, told):
+        """Keeps what a console shows as an error, and who was asked besides the node."""
+        if method == "Runtime.exceptionThrown":
+            self.errors.append(told["exceptionDetails"])
+        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
+            self.errors.append(told["args"])
+        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
+            self.errors.append(told["entry"])
+        elif method == "Network.requestWillBeSent":
+            url = told["request"]["url"]
+            if not re.match(r"http://127\.0\.0\.1:|data:|about:", url):
+                self.errors.append(f"asks for {url}")
+
+    async def ask(self, method, **parameters):
+        self.last_id += 1
+        answered = self.waiting[self.last_id] = asyncio.get_running_loop().create_future()
+        await self.socket.send(
+            json.dumps({"id": self.last_id, "method": method, "params": parameters})
+        )
+        message = await asyncio.wait_for(answered, PATIENCE)
+        if "navigated" in message.get("error", {}).get("message", ""):
+            raise HasNavigated(method)
+        if "error" in message:
+            raise AssertionError(f"{method}: {message['error']}")
+        return message["result"]
+
+    async def evaluate(self, expression):
+        result = await self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise AssertionError(f"{expression}: {result['exceptionDetails']}")
+        return result["result"].get("value")
+
+    async def wait_for(self, expression):
+        """Until it is true; returns its value."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                value = await self.evaluate(expression)
+            except HasNavigated:
+                value = None
+            if value:
+                return value
+            await asyncio.sleep(0.05)
+        text = await self.evaluate("document.body.innerText")
+        raise AssertionError(f"{expression} does not come true; the page says:\n{text}")
+
+    async def go(self, url):
+        await self.ask("Page.navigate", url=url)
+        await self.wait_for("document.readyState === 'complete'")
+
+    async def click(self, selector):
+        """As a finger or a mouse does: where it is on the screen."""
+        await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
+        place = await self.evaluate(
+            f"""(() => {{
+              const element = document.querySelector({json.dumps(selector)});
+              element.scrollIntoView({{block: 'center'}});
+              const box = element.getBoundingClientRect();
+              return {{x: box.x + box.width / 2, y: box.y + box.height / 2}};
+            }})()"""
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.ask(
+                "Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place
+            )
+
+    async def screenshot(self, name):
+        shot = await self.ask("Page.captureScreenshot", format="png")
+        with open(f"{SCREENSHOTS}/{name}.png", "wb") as file:
+            file.write(base64.b64decode(shot["data"]))
+
+    async def close(self):
+        self.reader.cancel()
+        await self.socket.close()
+        self.process.kill()
+        self.process.communicate()
+
+
+class Node:
+    """A chess node with bots that play on it for as long as it lives."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(
+            [
+                CHESS_NODE,
+                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                *("--set", f"node.store.file={folder}/objects.db"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        line = self.process.stdout.readline()
+        found = re.search(r"serves on (\S+), admin (http://\S+)/", line)
+        if not found:
+            raise AssertionError(f"the node did not start: {line}")
+        self.listen, self.admin = found.groups()
+        self.players = subprocess.Popen(
+            ["/bin/sh", "-c", f"while {BOTS} --server {self.listen} --games {GAMES}; do :; done"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def end(self):
+        os.killpg(self.players.pid, 9)
+        self.players.wait()
+        self.process.terminate()
+        self.process.wait(timeout=PATIENCE)
+        self.process.stdout.close()
+
+
+CHART = "document.querySelector('[data-chart=\"{}\"]')"
+
+
+class DashboardTest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        asyncio.get_running_loop().set_debug(False)
+        self.folder = tempfile.TemporaryDirectory(prefix="corolane-dashboard-")
+        self.addCleanup(self.folder.cleanup)
+        self.node = Node(self.folder.name)
+        self.addCleanup(self.node.end)
+        self.browser = Browser(self.folder.name)
+        await self.browser.open()
+        self.addAsyncCleanup(self.browser.close)
+
+    async def look(self, device, **scheme):
+        await self.browser.ask("Emulation.setDeviceMetricsOverride", **device)
+        await self.browser.ask(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": it} for it in scheme.values()],
+        )
+
+    async def see_charts_move(self):
+        """Each line of these has two points and more, and a later one is elsewhere."""
+        for title in ("loop utilisation", "switches", "calls", "time of a call", "creations"):
+            path = CHART.format(title) + "?.querySelector('path')?.getAttribute('d') ?? ''"
+            before = await self.browser.wait_for(f"({path}).includes('L') && ({path})")
+            await self.browser.wait_for(f"({path}) !== {json.dumps(before)}")
+
+    async def test_the_dashboard_moves_and_leads_to_the_stack_of_a_task(self):
+        browser = self.browser
+        await self.look(DESK, scheme="light")
+        await browser.go(self.node.admin + "/")
+        await self.see_charts_move()
+        calls = await browser.wait_for(
+            CHART.format("calls") + ".querySelector('.now').textContent !== '0' && "
+            "[...document.querySelectorAll('main table td')].map(it => it.textContent)"
+        )
+        self.assertIn("corolane.services.chess.Chess/Move", calls)
+        await browser.screenshot("dashboard")
+        await self.look(DESK, scheme="dark")
+        await browser.screenshot("dashboard-dark")
+        await self.look(PHONE, scheme="light")
+        self.assertLessEqual(
+            await browser.evaluate("document.documentElement.scrollWidth"), PHONE["width"]
+        )
+        await browser.screenshot("dashboard-phone")
+
+        await self.look(DESK, scheme="light")
+        await browser.click("nav a[href='/tasks']")
+        await browser.wait_for("location.pathname === '/tasks' && !!document.querySelector('td')")
+        await browser.screenshot("tasks")
+        # One that lives as long as the node, so that it is there after the click.
+        await browser.click("td a[href='/tasks/1']")
+        await browser.wait_for("location.pathname === '/tasks/1'")
+        stack = await browser.wait_for("document.querySelector('ol.stack')?.innerText")
+        self.assertIn("serve_until_signal", stack)
+        await browser.screenshot("task")
+        self.assertEqual(browser.errors, [])
+
+    async def test_each_page_is_drawn(self):
+        browser = self.browser
+        await self.look(DESK, scheme="light")
+        await browser.go(self.node.admin + "/")
+        await browser.wait_for("document.querySelectorAll('nav a').length > 5")
+        paths = await browser.evaluate(
+            "[...document.querySelectorAll('nav a')].map(it => it.getAttribute('href'))"
+        )
+        for path in paths[1:]:
+            with self.subTest(path):
+                await browser.go(self.node.admin + path)
+                await browser.wait_for("document.querySelector('main').innerText !== 'loading'")
+                await browser.wait_for("document.querySelector('nav a[aria-current]') !== null")
+                self.assertEqual(
+                    await browser.evaluate("document.getElementById('state').textContent"), ""
+                )
+                await browser.screenshot("page" + path.replace("/", "-"))
+        self.assertEqual(browser.errors, [])
+
+    async def test_a_table_is_sorted_and_searched(self):
+        browser = self.browser
+        await self.look(DESK, scheme="light")
+        await browser.go(self.node.admin + "/sites")
+        first = "document.querySelector('td.number')?.textContent"
+        await browser.wait_for(first)
+        column = "[...document.querySelectorAll('tbody tr')].map(it => it.cells[{}].textContent)"
+        await browser.click("th:nth-child(3) button")
+        falling = await browser.evaluate(column.format(2))
+        numbers = [float(it.replace(",", "")) for it in falling]
+        self.assertEqual(numbers, sorted(numbers, reverse=True))
+        await browser.click("input[type=search]")
+        await browser.ask("Input.insertText", text="dispatcher.cc")
+        found = await browser.wait_for(
+            f"(rows => rows.length < {len(numbers)} && rows)({column.format(0)})"
+        )
+        self.assertTrue(all("dispatcher.cc" in it for it in found), found)
+        self.assertEqual(browser.errors, [])
+
+
+if __name__ == "__main__":
+    CHESS_NODE, BOTS, SCREENSHOTS = sys.argv[1:4]
+    os.makedirs(SCREENSHOTS, exist_ok=True)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
