@@ -1,5 +1,6 @@
-# How every target of this repository is compiled, and the functions that declare a module and its
-# tests.
+# How every target of this repository is compiled, and how its tests are declared. What declares a
+# module, a service and its protos is installed, too, so it has files of its own.
+include(${CMAKE_CURRENT_LIST_DIR}/corolane_module.cmake)
 
 # Warnings are errors. The hardening flags are those of Debian's dpkg-buildflags;
 # -fstack-clash-protection keeps a large frame from jumping over a coroutine's guard page, and
@@ -26,20 +27,6 @@ if(COROLANE_SANITIZE)
   target_compile_options(corolane_compile_options INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
-
-# corolane_module(NAME SOURCES file... [USES module...] [WRAPS third-party-target...])
-#
-# A static library corolane_NAME, known as corolane::NAME. USES are modules below it and
-# are handed on; WRAPS are third-party libraries that nobody above may see.
-function(corolane_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES;WRAPS")
-  add_library(corolane_${name} STATIC ${arg_SOURCES})
-  add_library(corolane::${name} ALIAS corolane_${name})
-  list(TRANSFORM arg_USES PREPEND corolane::)
-  target_link_libraries(corolane_${name}
-    PUBLIC ${arg_USES} $<BUILD_INTERFACE:corolane_compile_options>
-    PRIVATE ${arg_WRAPS})
-endfunction()
 
 # Half of what a test costs is to compile it: what is tested is optimised and described in full, the
 # assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump.

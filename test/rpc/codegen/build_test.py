@@ -29,8 +29,8 @@ set(CMAKE_CXX_COMPILE_OBJECT
 include({REPOSITORY}/tools/cmake/corolane.cmake)
 target_include_directories(corolane_compile_options INTERFACE {REPOSITORY})
 include({REPOSITORY}/rpc/codegen/corolane_add_protos.cmake)
-add_executable(protoc-gen-corolane IMPORTED)
-set_target_properties(protoc-gen-corolane PROPERTIES
+add_executable(corolane::protoc-gen-corolane IMPORTED)
+set_target_properties(corolane::protoc-gen-corolane PROPERTIES
   IMPORTED_LOCATION ${{PROJECT_SOURCE_DIR}}/protoc-gen-corolane)
 foreach(module rpc framework)
   add_library(corolane_${{module}} INTERFACE)

@@ -1,0 +1,71 @@
+# What `cmake --install` puts into a prefix, and what find_package(corolane) finds there: libraries,
+# headers, protos, the plugin and the command. Included last: it names targets of all folders.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/corolane)
+set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/corolane)
+
+# The modules that a service is made of, and those of its tests.
+set(libraries
+  base coroutine config net
+  rpc_protos rpc_wire_protos rpc_reflection_protos rpc rpc_http rpc_reflection
+  framework_protos recording_protos framework
+  sim test_support testing)
+foreach(library IN LISTS libraries)
+  set_target_properties(corolane_${library} PROPERTIES EXPORT_NAME ${library})
+  target_compile_features(corolane_${library} INTERFACE $<INSTALL_INTERFACE:cxx_std_23>)
+  target_include_directories(corolane_${library} INTERFACE $<INSTALL_INTERFACE:${header_folder}>)
+endforeach()
+# What code that runs in tasks is compiled with; ours has it by corolane_compile_options.
+target_compile_options(corolane_coroutine INTERFACE
+  $<INSTALL_INTERFACE:-fstack-clash-protection;-fno-omit-frame-pointer>)
+
+list(TRANSFORM libraries PREPEND corolane_ OUTPUT_VARIABLE targets)
+install(TARGETS ${targets} protoc-gen-corolane EXPORT corolane
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/corolane
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS corolane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT corolane NAMESPACE corolane:: FILE corolane-targets.cmake
+  DESTINATION ${package_folder})
+
+# Without our debug information they are a tenth as large, and link faster. Stack traces keep the
+# names of our functions.
+install(CODE "
+  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/corolane\")
+  file(GLOB archives \${folder}/*.a)
+  execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \${archives} COMMAND_ERROR_IS_FATAL ANY)")
+
+# Which headers are public follows from the folders and from what those headers include.
+install(CODE "
+  set(SOURCE ${PROJECT_SOURCE_DIR})
+  set(GENERATED ${PROJECT_BINARY_DIR}/generated)
+  set(TO \"\${CMAKE_INSTALL_PREFIX}/${header_folder}\")
+  include(${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)")
+install(FILES rpc/options.proto rpc/reflection.proto DESTINATION ${header_folder}/rpc)
+
+configure_package_config_file(tools/cmake/corolane-config.cmake.in
+  ${PROJECT_BINARY_DIR}/corolane-config.cmake
+  INSTALL_DESTINATION ${package_folder} PATH_VARS header_folder)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/corolane-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/corolane-config.cmake
+  ${PROJECT_BINARY_DIR}/corolane-config-version.cmake
+  tools/cmake/corolane_module.cmake
+  rpc/codegen/corolane_add_protos.cmake
+  rpc/codegen/take_over.cmake
+  DESTINATION ${package_folder})
+
+# The manual and the completion are made of what the command says of itself.
+set(manual ${PROJECT_BINARY_DIR}/corolane.1)
+set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
+add_custom_command(OUTPUT ${manual} ${completion}
+  COMMAND ${CMAKE_COMMAND} -DCOROLANE=$<TARGET_FILE:corolane> -DMANUAL=${manual}
+    -DCOMPLETION=${completion} -P ${PROJECT_SOURCE_DIR}/tools/cli/manual.cmake
+  DEPENDS corolane ${PROJECT_SOURCE_DIR}/tools/cli/manual.cmake
+  COMMENT "Writing the manual of corolane"
+  VERBATIM)
+add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completion})
+install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${completion} RENAME corolane
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -1,0 +1,32 @@
+# Copies the public headers from SOURCE to TO, and with them whatever headers those include, from
+# SOURCE or GENERATED. Runs when the tree is installed.
+cmake_policy(VERSION 3.25)
+
+set(folders
+  coroutine coroutine/base config net rpc framework framework/directory framework/store)
+set(waiting
+  rpc/options.pb.h test/sim/cluster.h test/sim/network.h test/support/leak_checks.h
+  test/support/matchers.h test/support/random.h test/support/virtual_time.h)
+foreach(folder IN LISTS folders)
+  file(GLOB headers RELATIVE ${SOURCE} ${SOURCE}/${folder}/*.h)
+  list(APPEND waiting ${headers})
+endforeach()
+
+set(known)
+while(waiting)
+  list(POP_FRONT waiting header)
+  if(header IN_LIST known)
+    continue()
+  endif()
+  list(APPEND known ${header})
+  set(path ${SOURCE}/${header})
+  if(NOT EXISTS ${path})
+    set(path ${GENERATED}/${header})
+  endif()
+  cmake_path(GET header PARENT_PATH folder)
+  file(INSTALL ${path} DESTINATION ${TO}/${folder})
+
+  file(STRINGS ${path} includes REGEX "^#include \"")
+  list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*" "\\1")
+  list(APPEND waiting ${includes})
+endwhile()

@@ -1,0 +1,23 @@
+# The Debian package: `cpack -G DEB` in the build tree.
+set(CPACK_PACKAGE_NAME corolane)
+set(CPACK_PACKAGE_CONTACT "corolane maintainers <maintainers@corolane.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "runtime for game servers written as straight-line code")
+set(CPACK_PACKAGE_DESCRIPTION "Libraries, headers, the plugin of protoc and the command corolane.
+One stackful coroutine for each request: a handler that waits for another
+player, a timer or a lock simply waits. Objects with durable state live once
+in a cluster of nodes, and tests run whole clusters in virtual time.
+\"corolane new NAME\" begins a project.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+# The libraries of the command and the plugin.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What programs are built with that use ours.
+set(packages
+  "cmake (>= 3.25)" "g++ (>= 4:12)" ninja-build pkg-config protobuf-compiler
+  libabsl-dev libboost-context1.81-dev libdw-dev libgmock-dev libgtest-dev libhiredis-dev
+  libprotobuf-dev libspdlog-dev libsqlite3-dev libssl-dev libuv1-dev libyaml-cpp-dev tzdata)
+list(JOIN packages ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+include(CPack)
