@@ -98,6 +98,12 @@ class LayersTest(TidyTest):
         self.write("net/tcp.cc", SOURCE + '#include "tcp.h"\n')
         self.assert_finds('net/tcp.cc:2: "tcp.h" is in no module')
 
+    def test_a_project_that_is_handed_out_includes_its_own_files(self):
+        self.write("tools/cli/templates/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
+        self.assert_content()
+        self.write("tools/cli/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
+        self.assert_finds('tools/cli/guild.cc:2: "guild.corolane.h" is in no module')
+
     def test_own_headers_in_angle_brackets_are_found(self):
         self.write("net/tcp.h", HEADER)
         self.write("net/tcp.cc", SOURCE + "#include <net/tcp.h>\n")

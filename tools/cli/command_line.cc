@@ -8,19 +8,20 @@
 #include "framework/version.h"
 #include "tools/cli/call.h"
 #include "tools/cli/completion.h"
+#include "tools/cli/new_project.h"
 #include "tools/cli/stats.h"
 
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::array<const Command*, 3> commands = {&call_command, &stats_command,
+constexpr std::array<const Command*, 4> commands = {&new_command, &call_command, &stats_command,
                                                     &completion_command};
 
 std::string overview() {
   std::string text =
       "Usage: corolane COMMAND ...\n"
       "\n"
-      "Talks to a running node.\n"
+      "Begins a project, and talks to a node that runs.\n"
       "\n";
   for (const Command* command : commands) {
     text.append("  ").append(command->name).append(12 - command->name.size(), ' ');

@@ -30,12 +30,13 @@ _corolane() {
     case "${words[1]}" in
       call) choices="--object --timeout --describe --names --tls --certificate --key --help" ;;
       stats) choices="--json --help" ;;
+      new | completion) choices="--help" ;;
       *) choices="--help --version" ;;
     esac
   elif ((count == 1)); then
-    choices="call stats completion help"
+    choices="new call stats completion help"
   elif ((count == 2)) && [[ "${words[1]}" == help ]]; then
-    choices="call stats completion"
+    choices="new call stats completion"
   elif ((count == 2)) && [[ "${words[1]}" == completion ]]; then
     choices="bash"
   elif ((count == 3)) && [[ "${words[1]}" == call ]]; then

@@ -1,4 +1,4 @@
-// corolane: talks to a running node. `corolane help` says how.
+// corolane: begins a project, and talks to a node that runs. `corolane help` says how.
 #include <iostream>
 #include <span>
 

@@ -45,14 +45,20 @@ class HelpTest(CommandTest):
             self.assertIn("\n  call        calls a method with JSON\n", text)
 
     def test_help_of_a_command_is_the_same_by_both_ways(self):
-        first_words = {"call": "HOST:PORT", "stats": "HOST:PORT", "completion": "bash"}
+        first_words = {
+            "new": "NAME",
+            "call": "HOST:PORT",
+            "stats": "HOST:PORT",
+            "completion": "bash",
+        }
         for command, first in first_words.items():
             text = corolane("help", command).stdout
             self.assertTrue(text.startswith(f"Usage: corolane {command} {first}"), text)
             self.assert_prints(text, command, "--help")
 
     def test_help_fits_a_terminal(self):
-        for words in (["help"], *(["help", name] for name in ("call", "stats", "completion"))):
+        commands = ("new", "call", "stats", "completion")
+        for words in (["help"], *(["help", name] for name in commands)):
             for line in corolane(*words).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
@@ -65,7 +71,7 @@ class HelpTest(CommandTest):
         self.assertEqual(process.returncode, 2)
 
     def test_an_unknown_command_is_named(self):
-        expected = 'corolane: "cal" is no command; there are call, stats, completion, help'
+        expected = 'corolane: "cal" is no command; there are new, call, stats, completion, help'
         self.assert_fails(2, expected, "cal")
         self.assert_fails(2, expected, "help", "cal")
 
@@ -89,6 +95,15 @@ class UsageTest(CommandTest):
             2,
             'corolane call: stray argument "more"; see corolane help call',
             *("call", "127.0.0.1:1", "Echo/Say", "{}", "more"),
+        )
+
+    def test_what_cannot_be_a_project_is_misuse(self):
+        see = "; see corolane help new"
+        self.assert_fails(2, "corolane new: needs the NAME of a project" + see, "new")
+        self.assert_fails(
+            2,
+            'corolane new: "class" is a word of C++; try: corolane new class_game',
+            *("new", "class"),
         )
 
     def test_a_peer_is_a_host_and_a_port(self):
@@ -224,7 +239,7 @@ class CompletionTest(CommandTest):
         self.assertEqual((process.stdout.split(), process.stderr), (list(choices), ""))
 
     def test_commands_and_options_are_offered(self):
-        self.assert_offers("corolane ", "call", "stats", "completion", "help")
+        self.assert_offers("corolane ", "new", "call", "stats", "completion", "help")
         self.assert_offers("corolane c", "call", "completion")
         self.assert_offers("corolane help st", "stats")
         self.assert_offers("corolane completion ", "bash")

@@ -1,0 +1,103 @@
+// Bots that donate to guilds over real connections, and how long they waited for it:
+//
+//   my_game_bot [HOST:PORT [BOTS]]
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/histogram.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task_group.h"
+#include "framework/remote_router.h"
+#include "guild.corolane.h"
+#include "net/descriptor_limit.h"
+#include "net/event_loop.h"
+#include "net/uv_network.h"
+
+namespace my_game {
+namespace {
+
+using corolane::Histogram;
+using corolane::Result;
+using corolane::TimePoint;
+namespace coroutine = corolane::coroutine;
+namespace framework = corolane::framework;
+namespace net = corolane::net;
+
+constexpr int donations_of_each = 100;
+constexpr int guild_count = 10;
+
+// How long the bots waited for their calls.
+class Tally final : public framework::CallObserver {
+ public:
+  void on_call(const framework::CallRecord& record, const google::protobuf::Message&,
+               const google::protobuf::Message&) override {
+    const std::chrono::duration<double, std::micro> waited = record.end - record.begin;
+    latency_us.record(static_cast<std::uint64_t>(waited.count()));
+  }
+
+  Histogram latency_us;
+};
+
+Result<void> donate(framework::Router& router, const std::string& guild_name) {
+  GuildClient guild(router, guild_name);
+  DonateRequest request;
+  request.set_gold(1);
+  for (int i = 0; i < donations_of_each; ++i) {
+    if (auto donated = guild.donate(request); !donated) return donated.error();
+  }
+  return {};
+}
+
+Result<void> run_bots(net::Network& network, const net::HostPort& server, int count) {
+  const std::vector<net::HostPort> servers{server};
+  // A call that is tried again takes effect once, by the name of its caller: no other run has it.
+  const std::string run = std::to_string(std::random_device()());
+  Tally tally;
+  const TimePoint start = corolane::now();
+  coroutine::TaskGroup bots;
+  for (int bot = 0; bot < count; ++bot) {
+    auto spawned = bots.spawn("bot", [&, bot] {
+      framework::RemoteRouter router(network, servers, tally,
+                                     {.caller = run + "-" + std::to_string(bot)});
+      return donate(router, "guild-" + std::to_string(bot % guild_count));
+    });
+    if (!spawned) return spawned.error();
+  }
+  if (auto joined = bots.join(); !joined) return joined.error();
+
+  const std::chrono::duration<double> elapsed = corolane::now() - start;
+  const auto quantile_ms = [&](double q) {
+    return static_cast<double>(tally.latency_us.quantile(q)) / 1'000;
+  };
+  std::printf("%d bots, %d calls in %.2f s, p50 %.1f ms, p99 %.1f ms\n", count,
+              count * donations_of_each, elapsed.count(), quantile_ms(0.5), quantile_ms(0.99));
+  return {};
+}
+
+int run(int argc, char** argv) {
+  const auto server = net::parse_host_port(argc > 1 ? argv[1] : "127.0.0.1:8460");
+  const int count = argc > 2 ? std::atoi(argv[2]) : 100;
+  if (!server || count < 1) {
+    std::fputs("usage: my_game_bot [HOST:PORT [BOTS]]\n", stderr);
+    return 2;
+  }
+  net::raise_descriptor_limit();
+  net::EventLoop loop;
+  coroutine::Scheduler scheduler(loop);
+  net::UvNetwork network(loop);
+  Result<void> played;
+  const auto ran = scheduler.run("bots", [&] { played = run_bots(network, *server, count); });
+  if (ran && played) return 0;
+  std::fprintf(stderr, "my_game_bot: %s\n", (ran ? played : ran).error().message().c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace my_game
+
+int main(int argc, char** argv) { return my_game::run(argc, argv); }

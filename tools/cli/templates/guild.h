@@ -1,0 +1,26 @@
+// The object of one guild: its gold.
+#pragma once
+
+#include "guild.corolane.h"
+#include "guild_config.h"
+
+namespace my_game {
+
+using corolane::Code;
+using corolane::Error;
+using corolane::Result;
+namespace rpc = corolane::rpc;
+
+class Guild : public GuildObject {
+ public:
+  // `config` outlives it.
+  explicit Guild(const GuildConfig& config) : config_(config) {}
+
+  Result<DonateReply> donate(const DonateRequest& request, rpc::Context& context) override;
+  Result<LookReply> look(const LookRequest& request, rpc::Context& context) const override;
+
+ private:
+  const GuildConfig& config_;
+};
+
+}  // namespace my_game
