@@ -1,6 +1,7 @@
 #include "framework/run_main.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "framework/detail/command_line.h"
+#include "framework/detail/service_manager.h"
 #include "framework/detail/stop_signal.h"
 #include "framework/recording/recorded_run.h"
 #include "framework/recording/recording_file.h"
@@ -22,6 +24,8 @@
 
 namespace corolane::framework::detail {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
@@ -88,23 +92,28 @@ class Presence {
 
 // The life of the node, as a task. Returns the exit status.
 int serve_until_signal(const Program& program, std::uint64_t descriptors, Presence*& present,
-                       const recording::Surroundings& surroundings) {
+                       const recording::Surroundings& surroundings, ServiceWishes wishes) {
   Node node(program.node_config(), surroundings.network, Log(program.node_config().log_level),
             surroundings.parts);
   const Presence presence(present, node);
+  ServiceManager service_manager(node, wishes);
   warn_of_few_descriptors(node, descriptors);
   auto ready = program.set_up(node);
   if (ready) ready = node.start();
   if (!ready) {
     print_error(program, ready.error());
+    service_manager.tell_failed(ready.error());
     return exit_failed;
   }
   if (surroundings.is_real) node.observe();
   print_serving(program, node);
+  service_manager.tell_ready();
 
   const auto signal = surroundings.wait_for_signal();
   if (signal) node.log().info("signal", {{"number", signal->number}});
   const TimePoint stop_start = signal ? signal->time : now();
+  // As StopSignal has it, with the second that it gives stderr.
+  service_manager.tell_stopping(node.config().stop_time_max + unwind_time_max + 1s);
   // Calls that had to be cancelled are in the log; the node has stopped all the same.
   static_cast<void>(node.stop(Deadline::at(stop_start + node.config().stop_time_max)));
   return exit_ok;
@@ -134,17 +143,18 @@ int serve(const Program& program) {
                                 {.network = network,
                                  .parts = {},
                                  .wait_for_signal = [&stop_signal] { return stop_signal.wait(); },
-                                 .is_real = true});
+                                 .is_real = true},
+                                ServiceWishes::of_process());
   });
   if (!ran) print_error(program, ran.error());
   return status;
 }
 
 // Its life has no SIGHUP: there is no TLS.
-recording::Life life_of(const Program& program, std::uint64_t descriptors) {
-  return [&program, descriptors](const recording::Surroundings& surroundings) {
+recording::Life life_of(const Program& program, std::uint64_t descriptors, ServiceWishes wishes) {
+  return [&program, descriptors, wishes](const recording::Surroundings& surroundings) {
     Presence* present = nullptr;
-    return serve_until_signal(program, descriptors, present, surroundings);
+    return serve_until_signal(program, descriptors, present, surroundings, wishes);
   };
 }
 
@@ -159,8 +169,10 @@ int serve_recorded(const Program& program) {
   header.set_config(program.print_config());
   header.set_version(std::string(version()));
   header.set_descriptor_limit(descriptors);
+  const ServiceWishes wishes = ServiceWishes::of_process();
+  header.set_service_interval(wishes.interval.count());
   const auto status = recording::run_recorded(program.node_config(), std::move(header), log,
-                                              life_of(program, descriptors));
+                                              life_of(program, descriptors, wishes));
   if (status) return *status;
   print_error(program, status.error());
   return exit_failed;
@@ -179,9 +191,12 @@ int replay(Program& program, const CommandLine& command) {
   }
   Log log(program.node_config().log_level);
   const std::uint64_t descriptors = (*file)->header().descriptor_limit();
+  // It gives the same signs of life, and nobody hears them.
+  const ServiceWishes wishes = {.is_there = false,
+                                .interval = Duration((*file)->header().service_interval())};
   const auto status =
       recording::run_replayed(program.node_config(), *std::move(file), command.trace_path, log,
-                              life_of(program, descriptors));
+                              life_of(program, descriptors, wishes));
   if (status) return *status;
   print_error(program, status.error());
   return exit_failed;

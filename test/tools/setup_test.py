@@ -19,7 +19,7 @@ BUILD_PACKAGES = (
     "cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-context1.81-dev "
     "libdw-dev libuv1-dev libssl-dev openssl libprotobuf-dev libprotoc-dev protobuf-compiler "
     "libyaml-cpp-dev libspdlog-dev libsqlite3-dev libhiredis-dev nlohmann-json3-dev rapidjson-dev "
-    "libabsl-dev tzdata libgtest-dev libgmock-dev"
+    "libabsl-dev tzdata libsystemd-dev libgtest-dev libgmock-dev"
 ).split()
 CLUSTER_PACKAGES = ["etcd-server", "redis-server", "python3"]
 TEST_PACKAGES = (
