@@ -61,9 +61,6 @@ class AdminServer {
   // invalid_argument when anybody could come without a token; as Network::listen(), and with
   // resource_exhausted at the cap of tasks.
   Result<net::Endpoint> listen(const Door& door);
-  Result<net::Endpoint> listen(const net::Endpoint& endpoint) {
-    return listen(Door{.endpoint = endpoint});
-  }
 
   struct Listed {
     std::string_view path;

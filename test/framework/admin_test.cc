@@ -36,7 +36,7 @@ class AdminTest : public testing::Test {
  protected:
   // Starts to serve; the endpoint to fetch from.
   net::Endpoint start() {
-    auto endpoint = admin_.listen({"127.0.0.1", 0});
+    auto endpoint = admin_.listen({.endpoint = {"127.0.0.1", 0}});
     EXPECT_TRUE(endpoint) << endpoint;
     return endpoint.value_or(net::Endpoint{});
   }
@@ -164,7 +164,7 @@ TEST_F(AdminTest, WhoShowsNoTokenIsNotLetIn) {
 
 TEST_F(AdminTest, RefusesToListenWhereOthersCouldReachIt) {
   for (const char* address : {"0.0.0.0", "10.0.0.1", "::", "192.168.1.127"}) {
-    const auto endpoint = admin_.listen({address, 8461});
+    const auto endpoint = admin_.listen({.endpoint = {address, 8461}});
     ASSERT_FALSE(endpoint) << address;
     EXPECT_EQ(endpoint.error().code(), Code::invalid_argument);
     EXPECT_THAT(endpoint.error().message(), HasSubstr("is no loopback address"));
@@ -176,7 +176,7 @@ TEST_F(AdminTest, DoesNotListenWithoutAStackToListenOn) {
   coroutine::VirtualTime time;
   coroutine::Scheduler full(time, {.stacks = {.stack_count_max = 1}});
   const auto ran = full.run("main", [&] {
-    const auto endpoint = admin_.listen({"127.0.0.1", 0});
+    const auto endpoint = admin_.listen({.endpoint = {"127.0.0.1", 0}});
     ASSERT_FALSE(endpoint);
     EXPECT_EQ(endpoint.error().code(), Code::resource_exhausted);
   });

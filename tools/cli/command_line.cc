@@ -9,13 +9,14 @@
 #include "tools/cli/call.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/new_project.h"
+#include "tools/cli/page.h"
 #include "tools/cli/stats.h"
 
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::array<const Command*, 4> commands = {&new_command, &call_command, &stats_command,
-                                                    &completion_command};
+constexpr std::array<const Command*, 5> commands = {&new_command, &call_command, &stats_command,
+                                                    &page_command, &completion_command};
 
 std::string overview() {
   std::string text =

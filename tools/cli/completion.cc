@@ -34,9 +34,9 @@ _corolane() {
       *) choices="--help --version" ;;
     esac
   elif ((count == 1)); then
-    choices="new call stats completion help"
+    choices="new call stats page completion help"
   elif ((count == 2)) && [[ "${words[1]}" == help ]]; then
-    choices="new call stats completion"
+    choices="new call stats page completion"
   elif ((count == 2)) && [[ "${words[1]}" == completion ]]; then
     choices="bash"
   elif ((count == 3)) && [[ "${words[1]}" == call ]]; then

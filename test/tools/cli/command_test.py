@@ -49,6 +49,7 @@ class HelpTest(CommandTest):
             "new": "NAME",
             "call": "HOST:PORT",
             "stats": "HOST:PORT",
+            "page": "HOST:PORT PATH",
             "completion": "bash",
         }
         for command, first in first_words.items():
@@ -57,8 +58,8 @@ class HelpTest(CommandTest):
             self.assert_prints(text, command, "--help")
 
     def test_help_fits_a_terminal(self):
-        commands = ("new", "call", "stats", "completion")
-        for words in (["help"], *(["help", name] for name in commands)):
+        names = ("new", "call", "stats", "page", "completion")
+        for words in (["help"], *(["help", name] for name in names)):
             for line in corolane(*words).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
@@ -71,7 +72,10 @@ class HelpTest(CommandTest):
         self.assertEqual(process.returncode, 2)
 
     def test_an_unknown_command_is_named(self):
-        expected = 'corolane: "cal" is no command; there are new, call, stats, completion, help'
+        expected = (
+            'corolane: "cal" is no command; '
+            "there are new, call, stats, page, completion, help"
+        )
         self.assert_fails(2, expected, "cal")
         self.assert_fails(2, expected, "help", "cal")
 
@@ -89,6 +93,14 @@ class UsageTest(CommandTest):
             2, "corolane call: --timeout needs a value" + see, "call", "--timeout"
         )
         self.assert_fails(2, "corolane stats: needs HOST:PORT; see corolane help stats", "stats")
+        self.assert_fails(
+            2, "corolane page: needs HOST:PORT and PATH; see corolane help page", "page", "a:1"
+        )
+        self.assert_fails(
+            2,
+            'corolane page: "stats" is no path: it begins with a slash; see corolane help page',
+            *("page", "127.0.0.1:1", "stats"),
+        )
 
     def test_what_is_too_much_is_named(self):
         self.assert_fails(
@@ -239,7 +251,7 @@ class CompletionTest(CommandTest):
         self.assertEqual((process.stdout.split(), process.stderr), (list(choices), ""))
 
     def test_commands_and_options_are_offered(self):
-        self.assert_offers("corolane ", "new", "call", "stats", "completion", "help")
+        self.assert_offers("corolane ", "new", "call", "stats", "page", "completion", "help")
         self.assert_offers("corolane c", "call", "completion")
         self.assert_offers("corolane help st", "stats")
         self.assert_offers("corolane completion ", "bash")
@@ -278,6 +290,7 @@ class NoServerTest(CommandTest):
             )
             self.assert_fails(1, expected, "call", address, "Echo/Say")
             self.assert_fails(1, expected, "stats", address)
+            self.assert_fails(1, expected, "page", address, "/")
 
     def test_a_server_without_reflection_is_told_so(self):
         server = EchoServer("--without-reflection")
@@ -289,14 +302,14 @@ class NoServerTest(CommandTest):
         self.assertEqual(process.returncode, 1)
 
 
-class StatsTest(CommandTest):
+class PagesTest(CommandTest):
     """Against pages made up here."""
 
-    PAGES = {"/stats": b'{"node":{"name":"one","tasks":12}}'}
+    PAGES = {"/stats": b'{"node":{"name":"one","tasks":12}}', "/health": b"ok\n"}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            body = StatsTest.PAGES.get(self.path)
+            body = PagesTest.PAGES.get(self.path)
             self.send_response(404 if body is None else 200)
             self.send_header("Content-Length", str(len(body or b"")))
             self.end_headers()
@@ -319,6 +332,16 @@ class StatsTest(CommandTest):
 
     def test_json_is_printed_as_it_came(self):
         self.assert_prints(self.PAGES["/stats"].decode(), "stats", self.address, "--json")
+
+    def test_a_page_is_printed_as_it_came(self):
+        self.assert_prints("ok\n", "page", self.address, "/health")
+
+    def test_a_page_that_is_not_well_fails_with_what_it_says(self):
+        self.assert_fails(
+            1,
+            "corolane: /nothing is answered with status 404: ",
+            *("page", self.address, "/nothing"),
+        )
 
     def test_pages_of_something_else_are_told_so(self):
         self.addCleanup(self.PAGES.update, dict(self.PAGES))
