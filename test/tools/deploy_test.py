@@ -1,0 +1,519 @@
+#!/usr/bin/env python3
+"""What deploy/ offers is what these programs take: units, rules, dashboard, manifests, runbook.
+
+Called with the paths of chess_node and corolane. It needs systemd-analyze, promtool and a Python
+with yaml, all from Debian; without one of them it fails and says what to install.
+"""
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import yaml
+except ImportError:
+    sys.exit("deploy_test: python3-yaml is missing; tools/setup --tests installs it")
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+SYSTEMD = DEPLOY / "systemd"
+DOCKER = DEPLOY / "docker"
+KUBERNETES = DEPLOY / "kubernetes"
+PROMETHEUS = DEPLOY / "prometheus"
+
+CHESS_NODE = "chess_node"
+COROLANE = "corolane"
+
+EXPOSURE_MAX = 2.0  # Of 10, as systemd-analyze security has it.
+# Prometheus makes these itself.
+FOREIGN_METRICS = {"up", "ALERTS"}
+# Of every installation of Debian.
+BASE_PACKAGES = {"libc6", "libgcc-s1", "libstdc++6"}
+# From systemd 254 on; what verifies here may be older.
+NEW_KEYS = {"RestartSteps", "RestartMaxDelaySec"}
+
+
+def run(*command, **options):
+    """Output and errors in one text, and the exit status."""
+    command = [str(word) for word in command]
+    if shutil.which(command[0]) is None:
+        sys.exit(f"deploy_test: {command[0]} is missing; tools/setup --tests installs it")
+    process = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
+    return process.stdout, process.returncode
+
+
+@functools.cache
+def load(path):
+    return yaml.safe_load(path.read_text())
+
+
+@functools.cache
+def load_all(path):
+    return [document for document in yaml.safe_load_all(path.read_text()) if document]
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(s|min)", text).groups()
+    return int(number) * {"s": 1, "min": 60}[unit]
+
+
+def port(address):
+    return int(address.rpartition(":")[2])
+
+
+class UnitTest(unittest.TestCase):
+    """Where the service is /usr/bin/chess_node on a machine, here it is the one that was built."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        text = (SYSTEMD / "corolane-chess@.service").read_text()
+        self.assertIn("ExecStart=/usr/bin/chess_node ", text)
+        text = text.replace("/usr/bin/chess_node", str(Path(CHESS_NODE).resolve()))
+        self.unit = self.folder / "corolane-chess@node-1.service"
+        self.unit.write_text(text)
+        shutil.copy(SYSTEMD / "corolane-chess.target", self.folder)
+
+    def verify(self):
+        return run(
+            *("systemd-analyze", "verify", "--man=no", "--recursive-errors=no"),
+            *(self.unit, self.folder / "corolane-chess.target"),
+        )
+
+    def test_systemd_understands_every_key(self):
+        # A key that it does not know is a line, and no failure.
+        self.assertEqual(self.verify(), ("", 0))
+
+    def test_a_wrong_key_would_be_noticed(self):
+        self.unit.write_text(self.unit.read_text().replace("WatchdogSec=", "WatchDogSec="))
+        self.assertIn("Unknown key 'WatchDogSec' in section [Service]", self.verify()[0])
+
+    def test_the_back_off_has_only_keys_that_newer_ones_know(self):
+        name = "corolane-chess@.service.d"
+        shutil.copytree(SYSTEMD / name, self.folder / "corolane-chess@node-1.service.d")
+        output, _ = self.verify()
+        unknown = re.findall(r"Unknown key '(\w+)' in section \[Service\], ignoring\.\n", output)
+        self.assertEqual(len(unknown), len(output.splitlines()), output)
+        self.assertLessEqual(set(unknown), NEW_KEYS)
+
+    def test_the_service_has_little_to_expose(self):
+        output, status = run(
+            *("systemd-analyze", "security", "--offline=true", "--no-pager"),
+            *(f"--threshold={int(EXPOSURE_MAX * 10)}", self.unit),
+        )
+        self.assertEqual(status, 0, output)
+
+    def test_it_is_not_started_again_when_that_is_of_no_use(self):
+        unit = self.unit.read_text()
+        self.assertIn("\nRestartPreventExitStatus=2 130\n", unit)
+        _, status = run(CHESS_NODE, "--set", "node.nonsense=1")
+        self.assertEqual(status, 2)
+
+
+class PrometheusTest(unittest.TestCase):
+    def test_the_configurations_and_rules_are_valid(self):
+        for words in (
+            ("check", "config", PROMETHEUS / "prometheus.yml"),
+            ("check", "config", "--agent", PROMETHEUS / "agent.yml"),
+            ("check", "config", "--agent", KUBERNETES / "agent.yml"),
+            ("check", "rules", PROMETHEUS / "rules.yml"),
+        ):
+            output, status = run("promtool", *words)
+            self.assertEqual(status, 0, output)
+
+    def test_each_alert_fires_when_it_should(self):
+        output, status = run("promtool", "test", "rules", PROMETHEUS / "rules_test.yml")
+        self.assertEqual(status, 0, output)
+
+    def test_each_alert_is_seen_firing_and_quiet(self):
+        cases = load(PROMETHEUS / "rules_test.yml")["tests"]
+        checks = [check for case in cases for check in case["alert_rule_test"]]
+        for alert in alerts():
+            mine = [check for check in checks if check["alertname"] == alert["alert"]]
+            self.assertTrue(any(check.get("exp_alerts") for check in mine), alert["alert"])
+            self.assertTrue(any(not check.get("exp_alerts") for check in mine), alert["alert"])
+
+    def test_each_alert_says_what_to_do(self):
+        chapters = re.findall(r"^## (\w+)$", (DEPLOY / "runbook.md").read_text(), re.M)
+        chapters = [chapter for chapter in chapters if chapter.startswith("Corolane")]
+        self.assertEqual(sorted(chapters), sorted(alert["alert"] for alert in alerts()))
+        for alert in alerts():
+            annotations = alert["annotations"]
+            self.assertIn(alert["labels"]["severity"], ("critical", "warning"))
+            self.assertLessEqual({"summary", "description"}, set(annotations))
+            anchor = alert["alert"].lower()
+            self.assertEqual(annotations["runbook"], f"deploy/runbook.md#{anchor}")
+
+    def test_agents_differ_only_in_where_they_send(self):
+        ours = (PROMETHEUS / "agent.yml").read_text()
+        theirs = (KUBERNETES / "agent.yml").read_text()
+        self.assertEqual(re.sub(r"url: \S+", "", ours), re.sub(r"url: \S+", "", theirs))
+
+
+def rules():
+    groups = load(PROMETHEUS / "rules.yml")["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def alerts():
+    return [rule for rule in rules() if "alert" in rule]
+
+
+def panels():
+    dashboard = json.loads((DEPLOY / "grafana/corolane-nodes.json").read_text())
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def dashboard_expressions():
+    """With numbers and names in place of Grafana's variables."""
+    for panel in panels():
+        for target in panel["targets"]:
+            text = target["expr"].replace("$__rate_interval", "1m")
+            yield re.sub(r"\$(cluster|node|method)\b", "some", text)
+
+
+class MetricsTest(unittest.TestCase):
+    def setUp(self):
+        self.known = set(FOREIGN_METRICS)
+        for line in (ROOT / "test/data/metrics.txt").read_text().splitlines():
+            if line.startswith("#"):
+                continue
+            name, kind = line.split()
+            if kind == "histogram":
+                self.known |= {name + suffix for suffix in ("_bucket", "_sum", "_count")}
+            else:
+                self.known.add(name)
+        self.known |= {rule["record"] for rule in rules() if "record" in rule}
+
+    def assert_known(self, expression):
+        text = re.sub(r'"[^"]*"', "", expression)
+        for name in re.findall(r"[a-z]*:?corolane_\w+(?::\w+)?", text):
+            self.assertIn(name, self.known, expression)
+
+    def test_rules_use_what_nodes_measure(self):
+        for rule in rules():
+            self.assert_known(rule["expr"])
+
+    def test_the_dashboard_uses_what_nodes_measure(self):
+        for expression in dashboard_expressions():
+            self.assert_known(expression)
+        variables = json.loads((DEPLOY / "grafana/corolane-nodes.json").read_text())["templating"]
+        for variable in variables["list"]:
+            self.assert_known(variable.get("definition", ""))
+
+    def test_the_queries_of_the_dashboard_are_queries(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+            records = [
+                {"record": f"panel:{number}", "expr": expression}
+                for number, expression in enumerate(dashboard_expressions())
+            ]
+            yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}, file)
+            file.flush()
+            output, status = run("promtool", "check", "rules", file.name)
+        self.assertEqual(status, 0, output)
+
+    def test_each_panel_says_what_it_shows(self):
+        ids = [panel["id"] for panel in panels()]
+        self.assertEqual(len(ids), len(set(ids)))
+        for panel in panels():
+            self.assertTrue(panel["title"] and panel["description"], panel["id"])
+
+
+class NodeConfigTest(unittest.TestCase):
+    def assert_taken(self, path, variables):
+        output, status = run(
+            *(CHESS_NODE, "--check-config", "--config", path), env=os.environ | variables
+        )
+        self.assertEqual((output, status), ("chess: the configuration is valid\n", 0))
+
+    def test_that_of_systemd(self):
+        lines = (SYSTEMD / "node-1.env").read_text().splitlines()
+        variables = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+        self.assert_taken(SYSTEMD / "chess.yaml", variables)
+
+    def test_that_of_compose(self):
+        for name in ("node-1", "node-2", "node-3"):
+            self.assert_taken(DOCKER / "chess.yaml", compose()["services"][name]["environment"])
+
+    def test_that_of_kubernetes(self):
+        variables = {}
+        for variable in container("node")["env"]:
+            variables[variable["name"]] = variable.get("value", "10.0.0.1")
+        self.assert_taken(KUBERNETES / "chess.yaml", variables)
+
+
+def compose():
+    return load(DOCKER / "compose.yaml")
+
+
+def owners_of_libraries(program):
+    """The package of each library that the program itself asks for."""
+    dynamic, _ = run("readelf", "-d", program)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+    found = dict(re.findall(r"(\S+) => (/\S+)", run("ldd", program)[0]))
+    # dpkg knows some of them by /lib, which is /usr/lib.
+    paths = [found[library] for library in needed if library in found]
+    paths += [f"/usr{path}" for path in paths]
+    owners = {}
+    for line in run("dpkg-query", "-S", *paths)[0].splitlines():
+        if match := re.fullmatch(r"(?!dpkg-query)([^:]+):.* (/\S+)", line):
+            owners[os.path.basename(match[2])] = match[1]
+    missing = {library for library in needed if library in found} - set(owners)
+    assert not missing, f"of no package: {missing}"
+    return owners
+
+
+class ComposeTest(unittest.TestCase):
+    def setUp(self):
+        self.services = compose()["services"]
+
+    def test_what_it_names_is_there(self):
+        for name, service in self.services.items():
+            needs = service.get("depends_on", [])
+            network = service.get("network_mode", "")
+            if network:
+                needs = [*needs, network.removeprefix("service:")]
+            for need in needs:
+                self.assertIn(need, self.services, name)
+            for volume in service.get("volumes", []):
+                source = volume.split(":")[0]
+                if source.startswith("."):
+                    self.assertTrue((DOCKER / source).is_file(), source)
+                else:
+                    self.assertIn(source, compose()["volumes"])
+            for secret in service.get("secrets", []):
+                self.assertIn(secret, compose()["secrets"])
+
+    def test_nodes_reach_what_they_need(self):
+        node = load(DOCKER / "chess.yaml")["node"]
+        hosts = [node["store"]["server"], *node["cluster"]["servers"]]
+        self.assertEqual(hosts, ["redis:6379", "etcd:2379"])
+        self.assertLessEqual({host.split(":")[0] for host in hosts}, set(self.services))
+        self.assertEqual(node["cluster"]["shared_key_file"], "/run/secrets/cluster_key")
+        for number in (1, 2, 3):
+            name = f"node-{number}"
+            variables = self.services[name]["environment"]
+            network = self.services[f"{name}-network"]
+            self.assertIn(
+                variables["COROLANE_NODE__CLUSTER__ADVERTISE"],
+                network["networks"]["default"]["aliases"],
+            )
+            inner = [int(text.rpartition(":")[2]) for text in network["ports"]]
+            self.assertEqual(inner, [port(node["listen"]), port(node["http"])])
+            self.assertEqual(self.services[f"{name}-agent"]["environment"]["NODE"], name)
+
+    def test_a_node_has_time_to_stop(self):
+        stop_time = seconds(load(DOCKER / "chess.yaml")["node"]["stop_time_max"])
+        self.assertGreater(seconds(self.services["node-1"]["stop_grace_period"]), stop_time + 2)
+
+    def test_the_agent_asks_where_the_node_answers(self):
+        targets = load(PROMETHEUS / "agent.yml")["scrape_configs"][0]["static_configs"]
+        for config in (DOCKER / "chess.yaml", KUBERNETES / "chess.yaml"):
+            self.assertEqual(targets, [{"targets": [load(config)["node"]["admin"]]}])
+
+    def test_the_image_has_the_libraries_of_its_programs(self):
+        dockerfile = (DOCKER / "Dockerfile").read_text()
+        final_stage = dockerfile[dockerfile.rindex("\nFROM ") :]
+        installed = re.findall(r"\blib[\w.+-]+", final_stage[: final_stage.index("rm -rf")])
+        owners = owners_of_libraries(CHESS_NODE) | owners_of_libraries(COROLANE)
+        self.assertIn("libuv.so.1", owners)
+        for library, package in owners.items():
+            self.assertIn(package, {*installed} | BASE_PACKAGES, library)
+
+    def test_the_image_is_probed_by_a_command_that_it_has(self):
+        dockerfile = (DOCKER / "Dockerfile").read_text()
+        words = json.loads(re.search(r"HEALTHCHECK .*\\\n\s*CMD (\[.*\])", dockerfile)[1])
+        admin = load(DOCKER / "chess.yaml")["node"]["admin"]
+        self.assertEqual(words, ["/usr/bin/corolane", "page", admin, "/health"])
+        self.assertRegex(dockerfile, r"\nUSER \d+:\d+\n")
+
+
+def manifests():
+    """By kind and name."""
+    found = {}
+    for name in load(KUBERNETES / "kustomization.yaml")["resources"]:
+        for manifest in load_all(KUBERNETES / name):
+            found[manifest["kind"], manifest["metadata"]["name"]] = manifest
+    return found
+
+
+def pod():
+    return manifests()["StatefulSet", "chess"]["spec"]["template"]["spec"]
+
+
+def container(name):
+    return next(entry for entry in pod()["containers"] if entry["name"] == name)
+
+
+class KubernetesTest(unittest.TestCase):
+    LABELS = {"app.kubernetes.io/name": "chess"}
+
+    def setUp(self):
+        self.manifests = manifests()
+        self.node = load(KUBERNETES / "chess.yaml")["node"]
+
+    def test_all_manifests_are_applied(self):
+        listed = set(load(KUBERNETES / "kustomization.yaml")["resources"])
+        listed |= {"kustomization.yaml", "chess.yaml"}
+        self.assertEqual({path.name for path in KUBERNETES.glob("*.yaml")}, listed)
+
+    def test_selectors_select_the_nodes(self):
+        stateful_set = self.manifests["StatefulSet", "chess"]["spec"]
+        self.assertEqual(stateful_set["template"]["metadata"]["labels"], self.LABELS)
+        selectors = [
+            stateful_set["selector"]["matchLabels"],
+            self.manifests["Service", "chess"]["spec"]["selector"],
+            self.manifests["Service", "chess-nodes"]["spec"]["selector"],
+            self.manifests["PodDisruptionBudget", "chess"]["spec"]["selector"]["matchLabels"],
+            self.manifests["NetworkPolicy", "chess"]["spec"]["podSelector"]["matchLabels"],
+        ]
+        spreads = pod()["topologySpreadConstraints"]
+        selectors += [spread["labelSelector"]["matchLabels"] for spread in spreads]
+        for selector in selectors:
+            self.assertEqual(selector, self.LABELS)
+        self.assertIn(("Service", stateful_set["serviceName"]), self.manifests)
+        self.assertIn(("ServiceAccount", pod()["serviceAccountName"]), self.manifests)
+
+    def test_ports_are_those_of_the_configuration(self):
+        ports = {entry["name"]: entry["containerPort"] for entry in container("node")["ports"]}
+        first = port(self.node["cluster"]["listen"])
+        expected = {"rpc": port(self.node["listen"]), "http": port(self.node["http"])}
+        expected |= {"cluster": first, "cluster-2": first + 1}
+        self.assertEqual(ports, expected)
+        self.assertEqual(self.node["shards"], 2)
+        for name in ("chess", "chess-nodes"):
+            for entry in self.manifests["Service", name]["spec"]["ports"]:
+                self.assertEqual(ports[entry["targetPort"]], entry["port"])
+        ingress = self.manifests["NetworkPolicy", "chess"]["spec"]["ingress"]
+        opened = [entry for rule in ingress for entry in rule["ports"]]
+        for number in ports.values():
+            fits = [e for e in opened if e["port"] <= number <= e.get("endPort", e["port"])]
+            self.assertEqual(len(fits), 1, number)
+
+    def test_what_is_mounted_exists(self):
+        generated = load(KUBERNETES / "kustomization.yaml")["configMapGenerator"]
+        config_maps = {entry["name"]: entry["files"] for entry in generated}
+        for files in config_maps.values():
+            for name in files:
+                self.assertTrue((KUBERNETES / name).is_file(), name)
+        volumes = {volume["name"]: volume for volume in pod()["volumes"]}
+        for entry in pod()["containers"]:
+            for mount in entry["volumeMounts"]:
+                self.assertIn(mount["name"], volumes)
+        for volume in volumes.values():
+            if "configMap" in volume:
+                self.assertIn(volume["configMap"]["name"], config_maps)
+        key_folder = next(
+            mount["mountPath"]
+            for mount in container("node")["volumeMounts"]
+            if mount["name"] == "secrets"
+        )
+        key = volumes["secrets"]["secret"]["items"][0]["path"]
+        self.assertEqual(self.node["cluster"]["shared_key_file"], f"{key_folder}/{key}")
+
+    def test_the_readme_makes_the_secret_that_pods_use(self):
+        made = re.findall(r"--from-literal=([\w.-]+)=", (DEPLOY / "README.md").read_text())
+        used = {pod()["volumes"][2]["secret"]["items"][0]["key"]}
+        for variable in container("node")["env"]:
+            if "secretKeyRef" in variable["valueFrom"]:
+                used.add(variable["valueFrom"]["secretKeyRef"]["key"])
+        self.assertEqual(set(made), used)
+
+    def test_a_node_has_time_to_stop(self):
+        wait = int(container("node")["lifecycle"]["preStop"]["exec"]["command"][1])
+        stop_time = seconds(self.node["stop_time_max"])
+        self.assertGreater(pod()["terminationGracePeriodSeconds"], wait + stop_time + 2)
+        budget = self.manifests["PodDisruptionBudget", "chess"]["spec"]
+        self.assertEqual(budget["maxUnavailable"], 1)
+
+    def test_pods_are_restricted(self):
+        self.assertTrue(pod()["securityContext"]["runAsNonRoot"])
+        self.assertEqual(pod()["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+        for entry in pod()["containers"]:
+            context = entry["securityContext"]
+            self.assertFalse(context["allowPrivilegeEscalation"])
+            self.assertTrue(context["readOnlyRootFilesystem"])
+            self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
+            self.assertLessEqual({"requests", "limits"}, set(entry["resources"]))
+
+    def test_probes_ask_where_the_node_answers(self):
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            words = container("node")[probe]["exec"]["command"]
+            self.assertEqual(words[:3], ["/usr/bin/corolane", "page", self.node["admin"]])
+            # The command gives up after 5 s by itself.
+            self.assertGreater(container("node")[probe]["timeoutSeconds"], 5)
+
+
+class RunbookTest(unittest.TestCase):
+    """What people are told to type works."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.node = subprocess.Popen(
+            [
+                *(CHESS_NODE, "--set", "node.store.kind=memory"),
+                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        cls.admin = re.search(r"admin http://([^/]+)/", cls.node.stdout.readline())[1]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.node.terminate()
+        cls.node.communicate(timeout=60)
+
+    def test_pages_are_there(self):
+        texts = [path.read_text() for path in sorted(DEPLOY.rglob("*.md"))]
+        pages = {page for text in texts for page in re.findall(r"corolane page \S+ (/\S*?)`", text)}
+        for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+            pages.add(container("node")[name]["exec"]["command"][3])
+        self.assertGreater(len(pages), 4)
+        for page in pages:
+            output, status = run(COROLANE, "page", self.admin, page)
+            self.assertEqual(status, 0, output)
+
+    def test_figures_are_there(self):
+        output, status = run(COROLANE, "stats", self.admin)
+        self.assertEqual(status, 0, output)
+
+    def test_keys_that_it_names_are_keys(self):
+        printed, _ = run(CHESS_NODE, "--print-config")
+        known = yaml.safe_load(printed)
+        for path in DEPLOY.rglob("*.md"):
+            for key in re.findall(r"`(node\.[a-z_.]+)`", path.read_text()):
+                value = known
+                for part in key.split("."):
+                    self.assertIn(part, value, f"{path.name}: {key}")
+                    value = value[part]
+
+    def test_links_lead_somewhere(self):
+        for path in DEPLOY.rglob("*.md"):
+            text = path.read_text()
+            for link in re.findall(r"\]\(([^)#:]+)\)", text):
+                self.assertTrue((path.parent / link).exists(), f"{path.name}: {link}")
+            for name in re.findall(r"`((?:deploy|test|tools|framework)/[\w./-]+)`", text):
+                self.assertTrue((ROOT / name).exists(), f"{path.name}: {name}")
+
+
+if __name__ == "__main__":
+    CHESS_NODE, COROLANE = (str(Path(word).resolve()) for word in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
