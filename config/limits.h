@@ -40,14 +40,16 @@ constexpr Limits<Low, High> between(Low low, High high) {
 }
 
 // What `check` has nothing against: Result<void> check(const T&), whose error says what is wrong.
+// `allowed` says that beforehand: "address:port".
 template <typename Check>
 struct Where {
   Check check;
+  std::string_view allowed;
 };
 
 template <typename Check>
-constexpr Where<Check> where(Check check) {
-  return {check};
+constexpr Where<Check> where(Check check, std::string_view allowed = {}) {
+  return {check, allowed};
 }
 
 namespace detail {
@@ -86,8 +88,8 @@ std::string describe_limits(const Limits<Low, High>& limits) {
 }
 
 template <typename Check>
-std::string describe_limits(const Where<Check>&) {
-  return {};
+std::string describe_limits(const Where<Check>& where) {
+  return std::string(where.allowed);
 }
 
 // Fails with what to tell the operator who wrote `text`, which was read as `value`.

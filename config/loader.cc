@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/detail/document.h"
+#include "config/detail/rules.h"
 #include "coroutine/base/text.h"
 
 namespace corolane::config::detail {
@@ -59,11 +60,13 @@ Result<Origins> load(std::string_view text, std::string_view name, const Overrid
     root.read(&*document, "", reading);
   }
   if (!problems.empty()) return to_error(problems);
-  return reading.take_origins();
+  Origins origins = reading.take_origins();
+  if (auto held = check_rules(root, origins); !held) return held.error();
+  return origins;
 }
 
-std::string print_root(Value& root, const Origins& origins) {
-  const std::string text = root.print("", Printing(origins));
+std::string print_root(Value& root, const Origins& origins, Secrets secrets) {
+  const std::string text = root.print("", Printing(&origins, secrets));
   return text.substr(text.starts_with('\n') ? 1 : 0) + "\n";
 }
 

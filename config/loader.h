@@ -9,6 +9,8 @@
 //
 //   node.yaml:3: unknown key "rooms_mx" in section "chess"; did you mean "rooms_max"?
 //   --set chess.clock: read "10" without a unit; expected a duration, such as 250ms or 1.5h ...
+//
+// What keys there are, and what has changed between two configurations: config/keys.h.
 #pragma once
 
 #include <string>
@@ -34,7 +36,7 @@ namespace detail {
 Result<std::string> read_file(const std::string& path);
 Result<Origins> load(std::string_view text, std::string_view name, const Overrides& overrides,
                      Value& root);
-std::string print_root(Value& root, const Origins& origins);
+std::string print_root(Value& root, const Origins& origins, Secrets secrets);
 
 }  // namespace detail
 
@@ -60,11 +62,12 @@ Result<Loaded<T>> load_file(const std::string& path, const Overrides& overrides 
 }
 
 // All of `value` as YAML that loads into an equal value, with help, limits and origins as comments.
+// Secrets that are hidden are a comment, too, and load as their default.
 template <detail::Described T>
-std::string print(const T& value, const Origins& origins = {}) {
+std::string print(const T& value, const Origins& origins = {}, Secrets secrets = Secrets::hidden) {
   T copy = value;  // describe() wants something that it could change.
   detail::TypedValue<T, Limits<>> root(copy, {});
-  return detail::print_root(root, origins);
+  return detail::print_root(root, origins, secrets);
 }
 
 }  // namespace corolane::config

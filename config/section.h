@@ -16,16 +16,35 @@
 // describe() of a struct that contains it. What a struct holds by default is the default.
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <string_view>
 
 #include "config/detail/value.h"
 #include "config/limits.h"
+#include "config/marks.h"
 #include "config/units.h"
+#include "coroutine/base/result.h"
 
 namespace corolane::config {
 
+namespace detail {
+
+// One key, as describe() names it. Refers to what it was called with.
+struct Field {
+  std::string_view key;
+  std::string_view help;
+  Marks marks;
+  Value& value;
+};
+
+}  // namespace detail
+
 class Section {
  public:
+  using Keys = std::initializer_list<std::string_view>;
+  using Rule = std::function<Result<void>()>;
+
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
@@ -34,17 +53,28 @@ class Section {
   // std::optional of these; limits are for each value in it. The key is lower_case words, `help`
   // one line for the operator, and the default has to be within the limits.
   template <typename T, typename Limit = Limits<>>
-  void field(std::string_view key, T& value, std::string_view help, const Limit& limits = {}) {
+  void field(std::string_view key, T& value, std::string_view help, const Limit& limits = {},
+             Marks marks = {}) {
     detail::TypedValue<T, Limit> typed(value, limits);
-    visit(key, help, typed);
+    visit({.key = key, .help = help, .marks = marks, .value = typed});
   }
+  template <typename T>
+  void field(std::string_view key, T& value, std::string_view help, Marks marks) {
+    field(key, value, help, Limits<>(), marks);
+  }
+
+  // What values have to be to one another. `holds` is asked when each of them is allowed by itself,
+  // and says what is wrong. That is reported at the first of `keys`, "clock" or "store.kind", which
+  // is not a default.
+  void rule(Keys keys, const Rule& holds) { visit_rule(keys, holds); }
 
  protected:
   Section() = default;
   ~Section() = default;
 
  private:
-  virtual void visit(std::string_view key, std::string_view help, detail::Value& value) = 0;
+  virtual void visit(const detail::Field& field) = 0;
+  virtual void visit_rule(Keys, const Rule&) {}
 };
 
 }  // namespace corolane::config

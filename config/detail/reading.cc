@@ -60,16 +60,20 @@ class SectionReader final : public Section {
   const std::vector<std::string>& keys() const { return keys_; }
 
  private:
-  void visit(std::string_view key, std::string_view help, Value& value) override {
-    check(is_key(key), "a key is lower_case words");
-    check(!knows(key), "a key is described once");
-    check(help.find('\n') == help.npos, "help is one line");
-    keys_.emplace_back(key);
+  void visit(const Field& field) override {
+    check(is_key(field.key), "a key is lower_case words");
+    check(!knows(field.key), "a key is described once");
+    check(field.help.find('\n') == field.help.npos, "help is one line");
+    keys_.emplace_back(field.key);
 
-    const std::string path = key_path(path_, key);
-    SourceNode* const node = node_ == nullptr ? nullptr : node_->find(key);
+    const std::string path = key_path(path_, field.key);
+    SourceNode* const node = node_ == nullptr ? nullptr : node_->find(field.key);
     if (node != nullptr) reading_.set_origin(path, node->place);
-    value.read(node, path, reading_);
+    if (field.marks.is_secret) {
+      reading_.secret(node, path, [&] { field.value.read(node, path, reading_); });
+    } else {
+      field.value.read(node, path, reading_);
+    }
   }
 
   SourceNode* const node_;
@@ -134,6 +138,15 @@ void Reading::section(SourceNode* node, const std::string& path,
     if (child.kind == SourceNode::Kind::broken || section.knows(child.key)) continue;
     problems_.push_back({child.place, unknown_key(child.key, path, section.keys())});
   }
+}
+
+void Reading::secret(const SourceNode* node, const std::string& path,
+                     const std::function<void()>& read) {
+  const std::size_t before = problems_.size();
+  read();
+  if (problems_.size() == before) return;
+  problems_.resize(before);
+  report(*node, path, "read something that is not allowed here; it is a secret");
 }
 
 void Reading::set_origin(const std::string& path, const Place& place) {

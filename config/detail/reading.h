@@ -41,6 +41,9 @@ class Reading {
   void section(SourceNode* node, const std::string& path,
                const std::function<void(Section&)>& describe);
 
+  // Reads the secret that `node` may be: what is wrong with it is told without what it is.
+  void secret(const SourceNode* node, const std::string& path, const std::function<void()>& read);
+
   void set_origin(const std::string& path, const Place& place);
   Origins take_origins() { return std::move(origins_); }
 

@@ -1,8 +1,8 @@
 // One scalar between its text and its type.
 //
-// ScalarTraits<T> has three functions: expected() says what T accepts, with an example; parse()
-// takes that or fails with "read "lots"; expected ..."; format() gives what parse() reads back, as
-// a YAML scalar.
+// ScalarTraits<T> has a name, "duration", and three functions: expected() says what T accepts, with
+// an example; parse() takes that or fails with "read "lots"; expected ..."; format() gives what
+// parse() reads back, as a YAML scalar.
 #pragma once
 
 #include <charconv>
@@ -52,6 +52,7 @@ bool read_number(std::string_view text, T& value) {
 
 template <>
 struct ScalarTraits<bool> {
+  static constexpr std::string_view name = "bool";
   static std::string expected() { return "true or false"; }
   static Result<bool> parse(std::string_view text);
   static std::string format(bool value) { return value ? "true" : "false"; }
@@ -59,6 +60,7 @@ struct ScalarTraits<bool> {
 
 template <>
 struct ScalarTraits<double> {
+  static constexpr std::string_view name = "number";
   static std::string expected() { return "a number, such as 0.5"; }
   static Result<double> parse(std::string_view text);
   static std::string format(double value);
@@ -66,6 +68,7 @@ struct ScalarTraits<double> {
 
 template <>
 struct ScalarTraits<std::string> {
+  static constexpr std::string_view name = "text";
   static std::string expected() { return "text, such as \"some words\""; }
   static Result<std::string> parse(std::string_view text) { return std::string(text); }
   static std::string format(std::string_view value);
@@ -73,6 +76,7 @@ struct ScalarTraits<std::string> {
 
 template <>
 struct ScalarTraits<Bytes> {
+  static constexpr std::string_view name = "bytes";
   static std::string expected() { return "a byte count, such as 64KiB"; }
   static Result<Bytes> parse(std::string_view text) { return parse_bytes(text); }
   static std::string format(Bytes value) { return format_bytes(value); }
@@ -80,6 +84,7 @@ struct ScalarTraits<Bytes> {
 
 template <Integer T>
 struct ScalarTraits<T> {
+  static constexpr std::string_view name = "integer";
   static std::string expected() {
     return "a whole number from " + format(std::numeric_limits<T>::min()) + " to " +
            format(std::numeric_limits<T>::max()) + ", such as 42";
@@ -94,6 +99,7 @@ struct ScalarTraits<T> {
 
 template <ChronoDuration T>
 struct ScalarTraits<T> {
+  static constexpr std::string_view name = "duration";
   static std::string expected() { return "a duration, such as 250ms"; }
   static Result<T> parse(std::string_view text) {
     const auto duration = parse_duration(text);
@@ -113,6 +119,7 @@ Result<std::size_t> parse_choice(std::string_view text, const std::vector<std::s
 
 template <Choosable T>
 struct ScalarTraits<T> {
+  static constexpr std::string_view name = "choice";
   static std::vector<std::string> names() {
     std::vector<std::string> result;
     for (const auto& choice : choices(T{})) result.emplace_back(choice.name);

@@ -2,7 +2,9 @@
 // YAML. Lists, optionals and structs are taken apart here, down to scalars.
 #pragma once
 
+#include <any>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -126,12 +128,67 @@ std::string allowed(const Limit& limits) {
   }
 }
 
+// "duration", "list of text".
+template <typename T>
+std::string type_name() {
+  if constexpr (is_optional<T>) {
+    return detail::type_name<typename T::value_type>() + " or null";
+  } else if constexpr (is_list<T>) {
+    return "list of " + detail::type_name<typename T::value_type>();
+  } else if constexpr (Described<T>) {
+    return "section";
+  } else {
+    return std::string(ScalarTraits<T>::name);
+  }
+}
+
+// What to do with a struct, which is at `path`.
+using SectionVisitor =
+    std::function<void(const std::string& path, const std::function<void(Section&)>& describe)>;
+
+// Each struct that `value` is or has as an element.
+template <typename T>
+void visit_sections(T& value, const std::string& path, const SectionVisitor& visit) {
+  if constexpr (is_optional<T>) {
+    if (value) detail::visit_sections(*value, path, visit);
+  } else if constexpr (is_list<T>) {
+    if constexpr (!std::is_same_v<T, std::vector<bool>>) {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        detail::visit_sections(value[i], element_path(path, i), visit);
+      }
+    }
+  } else if constexpr (Described<T>) {
+    visit(path, [&](Section& section) { describe(section, value); });
+  }
+}
+
+// The struct that an element of a T would be, as it is by default: "peers[]".
+template <typename T>
+void visit_example(const std::string& path, const SectionVisitor& visit) {
+  if constexpr (is_optional<T>) {
+    detail::visit_example<typename T::value_type>(path, visit);
+  } else if constexpr (is_list<T>) {
+    detail::visit_example<typename T::value_type>(path + "[]", visit);
+  } else if constexpr (Described<T>) {
+    T example{};
+    visit(path, [&](Section& section) { describe(section, example); });
+  }
+}
+
 class Value {
  public:
   virtual void read(SourceNode* node, const std::string& path, Reading& reading) = 0;
   virtual std::string print(const std::string& path, const Printing& printing) = 0;
   // "at least 1", "one of debug, info, error"; may be empty.
   virtual std::string allowed() const = 0;
+  virtual std::string type() const = 0;
+  // A struct is a section of keys; all else is the value of one.
+  virtual bool is_section() const = 0;
+  virtual void visit_sections(const std::string& path, const SectionVisitor& visit) = 0;
+  virtual void visit_example(const std::string& path, const SectionVisitor& visit) const = 0;
+  // `assign` takes what `copy` of a value of the same type has made.
+  virtual std::any copy() const = 0;
+  virtual void assign(const std::any& copy) = 0;
 
  protected:
   ~Value() = default;
@@ -149,6 +206,16 @@ class TypedValue final : public Value {
     return detail::print(value_, path, printing);
   }
   std::string allowed() const override { return detail::allowed<T>(limits_); }
+  std::string type() const override { return detail::type_name<T>(); }
+  bool is_section() const override { return Described<T>; }
+  void visit_sections(const std::string& path, const SectionVisitor& visit) override {
+    detail::visit_sections(value_, path, visit);
+  }
+  void visit_example(const std::string& path, const SectionVisitor& visit) const override {
+    detail::visit_example<T>(path, visit);
+  }
+  std::any copy() const override { return value_; }
+  void assign(const std::any& copy) override { value_ = *std::any_cast<T>(&copy); }
 
  private:
   T& value_;

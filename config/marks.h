@@ -1,0 +1,32 @@
+// What an operator has to know of a key beside its value.
+//
+//   section.field("clock", value.clock, "Thinking time.", config::at_least(1s), config::live);
+//   section.field("password", value.password, "Ours.", config::secret);
+//
+// What a section is marked with holds for all that is in it.
+#pragma once
+
+namespace corolane::config {
+
+struct Marks {
+  // A reload changes it; what is not live takes effect at the next start.
+  bool is_live = false;
+  // It is not live, whatever else marks it: nobody in this program would notice.
+  bool is_fixed = false;
+  // Never printed, logged or shown.
+  bool is_secret = false;
+
+  friend constexpr Marks operator|(Marks a, Marks b) {
+    const bool is_fixed = a.is_fixed || b.is_fixed;
+    return {.is_live = (a.is_live || b.is_live) && !is_fixed,
+            .is_fixed = is_fixed,
+            .is_secret = a.is_secret || b.is_secret};
+  }
+  friend constexpr bool operator==(Marks, Marks) = default;
+};
+
+inline constexpr Marks live = {.is_live = true};
+inline constexpr Marks fixed = {.is_fixed = true};
+inline constexpr Marks secret = {.is_secret = true};
+
+}  // namespace corolane::config
