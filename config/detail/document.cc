@@ -161,7 +161,8 @@ std::string problem_in_line(std::string_view line) {
   for (const char c : line) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte < 0x20 && c != '\t') || byte == 0x7f) {
-      return "a control character in " + excerpt(line) + "; write it as an escape in double quotes";
+      // The line is not quoted: it may hold a secret.
+      return "a control character; write it as an escape in double quotes";
     }
   }
   return {};

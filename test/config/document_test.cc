@@ -152,12 +152,9 @@ TEST(DocumentTest, TabsInTheIndentationAreReported) {
 TEST(DocumentTest, BytesThatAreNotTextAreReported) {
   EXPECT_EQ(problems_of("a: 1\nb: \xff\n"), "f.yaml:2: this line is not UTF-8\n");
   const std::string hint = "; write it as an escape in double quotes\n";
-  EXPECT_EQ(problems_of("a: 1\x04\nb: [\n"),
-            "f.yaml:1: a control character in \"a: 1\\x04\"" + hint);
-  EXPECT_EQ(problems_of(std::string_view("a: \0", 4)),
-            "f.yaml:1: a control character in \"a: \\x00\"" + hint);
-  EXPECT_EQ(problems_of("a: 1\rb: 2\n"),
-            "f.yaml:1: a control character in \"a: 1\\x0db: 2\"" + hint);
+  EXPECT_EQ(problems_of("a: 1\x04\nb: [\n"), "f.yaml:1: a control character" + hint);
+  EXPECT_EQ(problems_of(std::string_view("a: \0", 4)), "f.yaml:1: a control character" + hint);
+  EXPECT_EQ(problems_of("a: 1\rb: 2\n"), "f.yaml:1: a control character" + hint);
 }
 
 TEST(DocumentTest, PlacesWithoutLinesStayWithoutLines) {
