@@ -38,6 +38,17 @@ net::HttpResponse document() {
                       {"Vary", "Accept"}}};
 }
 
+// A browser says where the document came from that sends it, and whoever has one on this machine may
+// have documents of anybody. curl and scripts come from nowhere.
+bool is_from_another_site(const net::HttpRequest& request) {
+  const std::string_view site = request.header("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none") return true;
+  std::string_view origin = request.header("Origin");
+  if (origin.empty()) return false;
+  origin.remove_prefix(std::min(origin.find("//"), origin.size()));
+  return origin != "//" + std::string(request.header("Host"));
+}
+
 net::HttpResponse not_let_in() {
   return {.status = 401,
           .body =
@@ -154,10 +165,7 @@ net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) cons
   if (found == nullptr) {
     return find(pages_, request.path()) != nullptr ? only_by("GET, HEAD") : no_page(request);
   }
-  // A browser says where the document came from that sends it, and whoever has one on this machine
-  // may have documents of anybody.
-  const std::string_view site = request.header("Sec-Fetch-Site");
-  if (!site.empty() && site != "same-origin" && site != "none") {
+  if (is_from_another_site(request)) {
     return {.status = 403, .body = "another site may not have this done\n"};
   }
   return found->handler(request);

@@ -112,8 +112,13 @@ Log::Log(LogLevel level, Sink sink)
       impl_(std::make_unique<Impl>(std::make_shared<FunctionSink>(std::move(sink)))) {}
 
 Log::~Log() = default;
-Log::Log(Log&& other) noexcept = default;
-Log& Log::operator=(Log&& other) noexcept = default;
+Log::Log(Log&& other) noexcept
+    : level_(other.level_.load(std::memory_order_relaxed)), impl_(std::move(other.impl_)) {}
+Log& Log::operator=(Log&& other) noexcept {
+  set_level(other.level_.load(std::memory_order_relaxed));
+  impl_ = std::move(other.impl_);
+  return *this;
+}
 
 void Log::write(LogLevel level, std::string_view message, Fields fields) {
   std::string text = escaped(message);

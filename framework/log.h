@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -68,23 +69,25 @@ class Log {
   Log& operator=(Log&& other) noexcept;
 
   // Whether lines of that level are written: for those that are costly to put together.
-  bool writes(LogLevel level) const { return level_ <= level; }
+  bool writes(LogLevel level) const { return level_.load(std::memory_order_relaxed) <= level; }
+  // From now on; lines that other threads write at this moment may still go by the old one.
+  void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
 
   // For the one who looks for a bug.
   void debug(std::string_view message, Fields fields = {}) {
-    if (level_ <= LogLevel::debug) write(LogLevel::debug, message, fields);
+    if (writes(LogLevel::debug)) write(LogLevel::debug, message, fields);
   }
   // What an operator wants to have read afterwards.
   void info(std::string_view message, Fields fields = {}) {
-    if (level_ <= LogLevel::info) write(LogLevel::info, message, fields);
+    if (writes(LogLevel::info)) write(LogLevel::info, message, fields);
   }
   // Something that is not as it should be; the node copes.
   void warning(std::string_view message, Fields fields = {}) {
-    if (level_ <= LogLevel::warning) write(LogLevel::warning, message, fields);
+    if (writes(LogLevel::warning)) write(LogLevel::warning, message, fields);
   }
   // Something that somebody has to look at.
   void error(std::string_view message, Fields fields = {}) {
-    if (level_ <= LogLevel::error) write(LogLevel::error, message, fields);
+    if (writes(LogLevel::error)) write(LogLevel::error, message, fields);
   }
 
  private:
@@ -92,7 +95,7 @@ class Log {
 
   void write(LogLevel level, std::string_view message, Fields fields);
 
-  LogLevel level_;
+  std::atomic<LogLevel> level_;
   std::unique_ptr<Impl> impl_;
 };
 

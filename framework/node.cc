@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/keys.h"
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "framework/admin_pages.h"
@@ -123,8 +124,19 @@ void Node::run_beside(const std::function<void()>& work) {
   side_thread_->run(work);
 }
 
-Result<void> Node::reload_certificates() {
-  return shards_->on_each([](Shard& shard) { return shard.reload_certificates(); });
+Result<void> Node::reload(const NodeConfig& config,
+                          const std::function<void(Shard& shard)>& together) {
+  const NodeConfig next = config::with_live(config_, config);
+  auto prepared = shards_->on_each([](Shard& shard) { return shard.prepare_change(); });
+  if (!prepared) return prepared;
+  shards_->between_turns([&](Shard& shard) {
+    shard.change(next);
+    if (together) together(shard);
+  });
+  log_.set_level(next.log_level);
+  if (http_server_ != nullptr) http_server_->set_connection_count_max(next.rpc.connections_max);
+  config_ = next;
+  return {};
 }
 
 Result<void> Node::on_each_shard(const std::function<Result<void>(Shard& shard)>& work) {

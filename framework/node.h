@@ -123,9 +123,12 @@ class Node {
   // would hold up the loop. For real processes; where time is simulated there is nobody outside.
   void observe();
 
-  // Reads the files of node.tls again, for the connections that begin from now on. Fails as
-  // net::TlsContext::reload(), and nothing has changed then. Does nothing without TLS.
-  Result<void> reload_certificates();
+  // Takes over what is live of `config`, a valid one, and reads the files of node.tls again, for
+  // the connections that begin from now on: on all shards, or it fails as net::TlsContext::reload()
+  // and nothing has changed. Each shard sees the change between two turns, and runs `together` with
+  // it. Suspends; one at a time, from start() on.
+  Result<void> reload(const NodeConfig& config,
+                      const std::function<void(Shard& shard)>& together = {});
 
   // The graceful end. Hands its objects over to other nodes, if there are some; then refuses new
   // connections and calls, and suspends until the running ones have ended; at the deadline they are
@@ -134,6 +137,7 @@ class Node {
   Result<void> stop(Deadline deadline);
 
   bool is_stopping() const { return stopping_; }
+  // What is in effect.
   const NodeConfig& config() const { return config_; }
   // With the ports that were chosen; from start() on.
   const NodeEndpoints& endpoints() const { return endpoints_; }
@@ -186,7 +190,7 @@ class Node {
   Result<void> stop_serving(Deadline deadline);
   void close_all(Deadline deadline);
 
-  const NodeConfig config_;
+  NodeConfig config_;  // Other threads read what is not live.
   net::Network& network_;
   const Parts parts_;
   const TimePoint created_at_;

@@ -5,18 +5,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <span>
 #include <string>
 
-#include "coroutine/mutex.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "framework/admin/config_page.h"
 #include "framework/detail/command_line.h"
 #include "framework/detail/service_manager.h"
 #include "framework/detail/stop_signal.h"
 #include "framework/recording/recorded_run.h"
 #include "framework/recording/recording_file.h"
+#include "framework/reload.h"
 #include "framework/version.h"
 #include "net/descriptor_limit.h"
 #include "net/event_loop.h"
@@ -58,44 +59,49 @@ void print_serving(const Program& program, const Node& node) {
   std::fflush(stdout);
 }
 
-// What SIGHUP asks for.
-void reload(Node& node) {
-  const auto reloaded = node.reload_certificates();
-  if (reloaded) return node.log().info("certificates reloaded", {});
-  node.log().error("certificates not reloaded; the old ones stay",
-                   {{"error", reloaded.error().message()}});
-}
+// A configuration is read in it, which has deep frames, when the load may have taken every stack.
+constexpr coroutine::TaskOptions reload_task = {.stack_size_bytes = 256 * 1024,
+                                                .purpose = coroutine::StackPool::Purpose::control};
 
-// Where a signal finds the node, while there is one: on the loop's stack.
+class Presence;
+
+// What a signal finds, and what it asks of the node.
+struct Place {
+  Presence* presence = nullptr;  // While there is a node.
+  Reload::Options reload = {};
+};
+
+// A node that can be told to reload, on the loop's stack.
 class Presence {
  public:
-  Presence(Presence*& place, Node& node) : place_(place), node_(node) { place_ = this; }
-  ~Presence() { place_ = nullptr; }
+  Presence(Place& place, Program& program, Node& node)
+      : place_(place), node_(node), reload_(std::make_shared<Reload>(program, node, place.reload)) {
+    place_.presence = this;
+    add_config_pages(node.admin(), reload_);
+  }
+  ~Presence() { place_.presence = nullptr; }
   Presence(const Presence&) = delete;
   Presence& operator=(const Presence&) = delete;
 
-  // In a task, one after the other: all shards have a part in it.
   void reload_soon() {
-    auto spawned = reloads_.spawn("reload certificates", [this] {
-      const std::scoped_lock lock(one_at_a_time_);
-      reload(node_);
-    });
+    const auto reload = [this] { static_cast<void>(reload_->run()); };
+    auto spawned = reloads_.spawn("reload the configuration", reload, reload_task);
     if (!spawned) node_.log().error("not reloaded", {{"error", spawned.error().message()}});
   }
 
  private:
-  Presence*& place_;
+  Place& place_;
   Node& node_;
-  coroutine::Mutex one_at_a_time_;
+  const std::shared_ptr<Reload> reload_;
   coroutine::TaskGroup reloads_;
 };
 
 // The life of the node, as a task. Returns the exit status.
-int serve_until_signal(const Program& program, std::uint64_t descriptors, Presence*& present,
+int serve_until_signal(Program& program, std::uint64_t descriptors, Place& place,
                        const recording::Surroundings& surroundings, ServiceWishes wishes) {
   Node node(program.node_config(), surroundings.network, Log(program.node_config().log_level),
             surroundings.parts);
-  const Presence presence(present, node);
+  const Presence presence(place, program, node);
   ServiceManager service_manager(node, wishes);
   warn_of_few_descriptors(node, descriptors);
   auto ready = program.set_up(node);
@@ -119,7 +125,7 @@ int serve_until_signal(const Program& program, std::uint64_t descriptors, Presen
   return exit_ok;
 }
 
-int serve(const Program& program) {
+int serve(Program& program, const CommandLine& command) {
   const std::uint64_t descriptors = net::raise_descriptor_limit();
   net::EventLoop loop;
   net::UvNetwork network(loop);
@@ -128,18 +134,21 @@ int serve(const Program& program) {
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = config.stacks.count_max / config.shard_count()},
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
-  // Without TLS there is nothing to reload, and the signal ends the process as ever.
-  Presence* present = nullptr;
+  // Without a file there is nothing to reload, and the signal ends the process as ever.
+  Place place;
   std::function<void()> on_hangup;
-  if (!config.tls.certificate_file.empty()) {
-    on_hangup = [&present] {
-      if (present != nullptr) present->reload_soon();
+  if (!command.config_path.empty() || !config.tls.certificate_file.empty()) {
+    on_hangup = [&place] {
+      if (place.presence != nullptr) place.presence->reload_soon();
     };
   }
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);
+  place.reload.on_change = [&stop_signal](const NodeConfig& changed) {
+    stop_signal.set_time_max(changed.stop_time_max + unwind_time_max);
+  };
   int status = exit_failed;
   const auto ran = scheduler.run("main", [&] {
-    status = serve_until_signal(program, descriptors, present,
+    status = serve_until_signal(program, descriptors, place,
                                 {.network = network,
                                  .parts = {},
                                  .wait_for_signal = [&stop_signal] { return stop_signal.wait(); },
@@ -150,15 +159,15 @@ int serve(const Program& program) {
   return status;
 }
 
-// Its life has no SIGHUP: there is no TLS.
-recording::Life life_of(const Program& program, std::uint64_t descriptors, ServiceWishes wishes) {
+// Its life has no SIGHUP.
+recording::Life life_of(Program& program, std::uint64_t descriptors, ServiceWishes wishes) {
   return [&program, descriptors, wishes](const recording::Surroundings& surroundings) {
-    Presence* present = nullptr;
-    return serve_until_signal(program, descriptors, present, surroundings, wishes);
+    Place place = {.reload = {.is_refused = true}};
+    return serve_until_signal(program, descriptors, place, surroundings, wishes);
   };
 }
 
-int serve_recorded(const Program& program) {
+int serve_recorded(Program& program) {
   const std::uint64_t descriptors = net::raise_descriptor_limit();
   if (auto valid = validate(program.node_config()); !valid) {
     print_error(program, valid.error());
@@ -166,7 +175,7 @@ int serve_recorded(const Program& program) {
   }
   Log log(program.node_config().log_level);
   recording::Header header;
-  header.set_config(program.print_config());
+  header.set_config(program.print_config(config::Secrets::shown));
   header.set_version(std::string(version()));
   header.set_descriptor_limit(descriptors);
   const ServiceWishes wishes = ServiceWishes::of_process();
@@ -210,6 +219,12 @@ Result<void> load(Program& program, const CommandLine& command) {
 
 }  // namespace
 
+Error at_origin(const config::Origins& origins, const std::string& key, const Error& error) {
+  const auto origin = origins.find(key);
+  if (origin == origins.end()) return error;
+  return Error(error.code(), origin->second + ": " + error.message());
+}
+
 int run(int argc, const char* const* argv, Program& program) {
   const std::span arguments(argv, static_cast<std::size_t>(argc));
   auto command = parse_command_line(arguments.subspan(std::min<std::size_t>(1, arguments.size())));
@@ -228,6 +243,10 @@ int run(int argc, const char* const* argv, Program& program) {
                 version().data());
     return exit_ok;
   }
+  if (command->action == Action::config_reference) {
+    std::fputs(program.config_reference().c_str(), stdout);
+    return exit_ok;
+  }
   if (!command->replay_path.empty()) return replay(program, *command);
   if (auto loaded = load(program, *command); !loaded) {
     std::fprintf(stderr, "%s\n%s: the configuration is wrong; %s --print-config shows every key\n",
@@ -235,14 +254,15 @@ int run(int argc, const char* const* argv, Program& program) {
     return exit_wrong_usage;
   }
   if (command->action == Action::print_config) {
-    std::fputs(program.print_config().c_str(), stdout);
+    std::fputs(program.print_config(config::Secrets::hidden).c_str(), stdout);
     return exit_ok;
   }
   if (command->action == Action::check_config) {
     std::printf("%s: the configuration is valid\n", program.name());
     return exit_ok;
   }
-  return program.node_config().record.file.empty() ? serve(program) : serve_recorded(program);
+  return program.node_config().record.file.empty() ? serve(program, *command)
+                                                   : serve_recorded(program);
 }
 
 }  // namespace corolane::framework::detail

@@ -82,9 +82,23 @@ Result<void> Shard::load_certificates() {
   return {};
 }
 
-Result<void> Shard::reload_certificates() {
+Result<void> Shard::prepare_change() {
+  change_certificates_ = nullptr;
   if (tls_context_ == nullptr) return {};
-  return tls_context_->reload();
+  auto prepared = tls_context_->prepare_reload();
+  if (!prepared) return std::move(prepared.error()).with_context("node.tls");
+  change_certificates_ = *std::move(prepared);
+  return {};
+}
+
+void Shard::change(const NodeConfig& config) {
+  if (change_certificates_) std::exchange(change_certificates_, nullptr)();
+  const rpc::Server::Options rpc = rpc_options(config.rpc);
+  rpc_server_.set_limits(rpc.connection_count_max, rpc.calls_per_connection_max);
+  telemetry_.apply(config.tracing, config.call_log);
+  if (host_ == nullptr) return;
+  const auto objects = host_options(config.objects, config.shard_count());
+  host_->set_limits(objects.mailbox_max, objects.idle_time_max, objects.memory_bytes_max);
 }
 
 Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_port) {

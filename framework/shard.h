@@ -106,7 +106,12 @@ class Shard {
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, bool shares_port);
   // The network by which they come.
   net::Network& clients_network() { return tls_network_ == nullptr ? network_ : *tls_network_; }
-  Result<void> reload_certificates();
+
+  // A change of the configuration while it runs, in two steps that all shards make, so that it is
+  // made on all of them or on none. The first one reads the certificates again, and may fail:
+  Result<void> prepare_change();
+  // Takes over what is live of `config`, between two turns:
+  void change(const NodeConfig& config);
 
   // The end, in steps that all shards of a node make together, since calls go from one to another.
   // Each suspends. No call comes from outside any more, and those that came have ended:
@@ -128,6 +133,7 @@ class Shard {
   std::shared_ptr<Store> store_;
   std::unique_ptr<net::TlsContext> tls_context_;  // These two are null without TLS.
   std::unique_ptr<net::TlsNetwork> tls_network_;
+  std::function<void()> change_certificates_;  // Prepared.
   // Destroyed from the last on: nobody calls what is gone.
   std::vector<std::unique_ptr<rpc::Service>> services_;
   detail::ObjectRouter router_;

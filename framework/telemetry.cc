@@ -63,19 +63,20 @@ Result<void> check_collector(const std::string& text) {
 void describe(config::Section& section, TracingConfig& value) {
   section.field("collector", value.collector,
                 "Where spans go, by OTLP over HTTP, as host:port (4318 is usual); empty for none.",
-                config::where(check_collector));
+                config::where(check_collector, "host:port or nothing"));
   section.field("sample_ratio", value.sample_ratio,
                 "Share of the traces that begin here; callers decide about theirs.",
-                config::between(0.0, 1.0));
+                config::between(0.0, 1.0), config::live);
 }
 
 void describe(config::Section& section, CallLogConfig& value) {
-  section.field("errors", value.errors, "Calls that fail by the fault of this node are logged.");
-  section.field("slow_after", value.slow_after, "Calls that take longer are logged.");
-  section.field("one_in", value.one_in,
-                "Of all other calls, one in so many is logged; 0 for none.");
+  section.field("errors", value.errors, "Calls that fail by the fault of this node are logged.",
+                config::live);
+  section.field("slow_after", value.slow_after, "Calls that take longer are logged.", config::live);
+  section.field("one_in", value.one_in, "Of all other calls, one in so many is logged; 0 for none.",
+                config::live);
   section.field("lines_per_second_max", value.lines_per_second_max,
-                "Lines about calls; above it they are counted.");
+                "Lines about calls; above it they are counted.", config::live);
 }
 
 Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
@@ -91,6 +92,11 @@ void Telemetry::watch(rpc::Server& server) {
   // Without a collector there is nobody to look for: traces go their way without a filter.
   if (exporter_) server.add_filter(tracer_.server_filter());
   server.add_filter(call_log_.server_filter());
+}
+
+void Telemetry::apply(const TracingConfig& tracing, const CallLogConfig& call_log) {
+  if (exporter_) tracer_.set_sample_ratio(tracing.sample_ratio);
+  call_log_.set_options(call_log_options(call_log));
 }
 
 void Telemetry::stop(Deadline deadline) {

@@ -56,6 +56,9 @@ class Telemetry {
   // Opens spans, and traces the calls of clients: Client::Options::filters.
   rpc::Tracer& tracer() { return tracer_; }
 
+  // What of these is live: how many traces begin, and which calls are logged.
+  void apply(const TracingConfig& tracing, const CallLogConfig& call_log);
+
   // When the last call has ended: sends the spans that are left. Suspends, at most until the
   // deadline.
   void stop(Deadline deadline);

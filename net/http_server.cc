@@ -59,6 +59,10 @@ class HttpServer::Impl final : private HttpConnection::Host {
       : network_(network), filler_(std::move(filler)), options_(options) {}
 
   Result<Endpoint> listen(const Endpoint& endpoint);
+  void set_connection_count_max(std::size_t count) {
+    options_.connection_count_max = count;
+    room_.pulse();
+  }
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
 
@@ -81,7 +85,7 @@ class HttpServer::Impl final : private HttpConnection::Host {
 
   Network& network_;
   const HttpFiller filler_;
-  const Options options_;
+  Options options_;
   Statistics statistics_;
   DateText date_;
   bool stopping_ = false;
@@ -238,6 +242,10 @@ HttpServer::HttpServer(Network& network, HttpFiller filler, const Options& optio
 HttpServer::~HttpServer() { static_cast<void>(impl_->stop(Deadline::passed())); }
 
 Result<Endpoint> HttpServer::listen(const Endpoint& endpoint) { return impl_->listen(endpoint); }
+
+void HttpServer::set_connection_count_max(std::size_t count) {
+  impl_->set_connection_count_max(count);
+}
 
 Result<void> HttpServer::stop(Deadline deadline) { return impl_->stop(deadline); }
 

@@ -71,6 +71,9 @@ class HttpServer {
   // to accept on. Never suspends.
   Result<Endpoint> listen(const Endpoint& endpoint);
 
+  // As in Options, from now on; connections that there are stay.
+  void set_connection_count_max(std::size_t count);
+
   // Stops accepting, closes idle connections, and suspends until the requests that were read are
   // answered; at the deadline their tasks are cancelled, which is deadline_exceeded. Then it sends
   // what is queued, for at most half a second, and closes.

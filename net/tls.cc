@@ -45,10 +45,16 @@ Result<std::unique_ptr<TlsContext>> TlsContext::load(TlsOptions options) {
 }
 
 Result<void> TlsContext::reload() {
+  auto change = prepare_reload();
+  if (!change) return std::move(change.error());
+  (*change)();
+  return {};
+}
+
+Result<std::function<void()>> TlsContext::prepare_reload() {
   auto settings = detail::load_tls_settings(options_);
   if (!settings) return std::move(settings.error());
-  settings_ = *std::move(settings);
-  return {};
+  return [this, settings = *std::move(settings)] { settings_ = settings; };
 }
 
 TlsNetwork::TlsNetwork(Network& inner, TlsContext& context, Options options)

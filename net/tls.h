@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ class TlsContext {
   // nothing: fails as load() does, and everything stays as it was. Connections that exist keep
   // what they began with.
   Result<void> reload();
+
+  // The same in two steps, for several contexts that change together or not at all: reads and
+  // checks the files, and returns what makes the change. Fails as load(). The context outlives it.
+  Result<std::function<void()>> prepare_reload();
 
   const TlsOptions& options() const { return options_; }
 

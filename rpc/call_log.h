@@ -71,6 +71,8 @@ class CallLog {
     return [this](Context& call, const Next& next) { return serve(call, next); };
   }
 
+  void set_options(const Options& options) { options_ = options; }
+
   // Lines that the rate has left out, ever.
   std::uint64_t left_out_count() const { return left_out_count_; }
 
@@ -89,7 +91,7 @@ class CallLog {
   void write(LoggedCall::Reason reason, Context& call, const Result<void>& result);
   bool has_line_left(TimePoint now);
 
-  const Options options_;
+  Options options_;
   const Write write_;
   std::uint64_t call_count_ = 0;  // Since the last sampled one.
   std::uint32_t lines_left_;

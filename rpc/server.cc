@@ -40,6 +40,10 @@ class Server::Impl final : private detail::ServerConnection::Host {
   detail::Dispatcher& dispatcher() { return dispatcher_; }
   const detail::Dispatcher& dispatcher() const { return dispatcher_; }
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
+  void set_limits(std::size_t connection_count_max, std::size_t calls_per_connection_max) {
+    options_.connection_count_max = connection_count_max;
+    options_.calls_per_connection_max = calls_per_connection_max;
+  }
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
 
@@ -62,7 +66,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void close_connections();
 
   net::Network& network_;
-  const Options options_;
+  Options options_;
   std::list<Door> doors_;  // Their connections refer to what they say.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   detail::KnownCallers callers_;
@@ -251,6 +255,10 @@ Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint, ListenOption
 Result<void> Server::call(const Method& method, const google::protobuf::Message& request,
                           const Context::Facts& facts, ReplySink& sink) {
   return impl_->dispatcher().call(method, request, facts, sink);
+}
+
+void Server::set_limits(std::size_t connection_count_max, std::size_t calls_per_connection_max) {
+  impl_->set_limits(connection_count_max, calls_per_connection_max);
 }
 
 Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }

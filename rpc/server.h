@@ -108,6 +108,9 @@ class Server {
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
+  // As in Options, for the connections that begin from now on.
+  void set_limits(std::size_t connection_count_max, std::size_t calls_per_connection_max);
+
   // Runs one call that came another way than by a frame, such as by HTTP, in a task of its own,
   // with the same admission, filters, deadline and statistics. Suspends until it has ended. Fails
   // as the call of a client does.

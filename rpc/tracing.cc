@@ -60,6 +60,8 @@ Tracer::Tracer(const Options& options, Sink sink)
       root_bound_(bound_of(options.sample_ratio)),
       random_(net::seed_or_random(options.random_seed)) {}
 
+void Tracer::set_sample_ratio(double ratio) { root_bound_ = bound_of(ratio); }
+
 std::uint64_t Tracer::any_id() {
   for (;;) {
     if (const std::uint64_t id = random_(); id != 0) return id;

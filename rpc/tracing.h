@@ -58,6 +58,9 @@ class Tracer {
     return [this](OutgoingCall& call, const Next& next) { return make(call, next); };
   }
 
+  // Of the traces that begin from now on.
+  void set_sample_ratio(double ratio);
+
   // Opens a child of the span that is open in the running task, or begins a trace.
   Span span(std::string_view name);
 
@@ -88,7 +91,7 @@ class Tracer {
 
   const Options options_;
   const Sink sink_;
-  const std::uint64_t root_bound_;  // Of the trace ids that are sampled, out of 2^63.
+  std::uint64_t root_bound_;  // Of the trace ids that are sampled, out of 2^63.
   std::mt19937_64 random_;
   Statistics statistics_;
 };

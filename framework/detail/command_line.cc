@@ -14,6 +14,7 @@ struct ActionOption {
 constexpr auto action_options = std::to_array<ActionOption>({
     {"--print-config", CommandLine::Action::print_config},
     {"--check-config", CommandLine::Action::check_config},
+    {"--config-reference", CommandLine::Action::config_reference},
     {"--help", CommandLine::Action::help},
     {"-h", CommandLine::Action::help},
     {"--version", CommandLine::Action::version},
@@ -85,13 +86,21 @@ once.
                     (node.record.file), and say whether it did the same
   --trace FILE      with that, write what the node asked and got to FILE
   --check-config    say whether the configuration is valid, and exit
-  --print-config    print every key with its value, meaning and origin, and exit
+  --print-config    print every key with its value, meaning and origin, and exit;
+                    secrets are not shown
+  --config-reference
+                    print all keys with types, defaults and limits, in Markdown,
+                    and exit
   --help            print this, and exit
   --version         print the version, and exit
 
 Environment variables stand between file and --set, in capitals and with two
 underscores for a dot: COROLANE_NODE__LISTEN=127.0.0.1:0 does what
 --set node.listen=127.0.0.1:0 does.
+
+SIGHUP, for a node with a FILE or TLS, and POST /config/reload on the admin
+address read all of these again: live keys change, all or none; the others at
+the next start.
 
 Exit status: 0 stopped by a signal, 1 the node could not serve or did something
 else when it was replayed, 2 wrong usage or configuration, 130 ended by a second

@@ -12,7 +12,14 @@
 namespace corolane::framework::detail {
 
 struct CommandLine {
-  enum class Action : std::uint8_t { serve, print_config, check_config, help, version };
+  enum class Action : std::uint8_t {
+    serve,
+    print_config,
+    check_config,
+    config_reference,
+    help,
+    version
+  };
 
   Action action = Action::serve;
   std::string config_path;            // Empty when none was given.

@@ -55,6 +55,13 @@ HostedType& ObjectHost::add(const ObjectType& type, const Ownership& ownership,
       std::make_unique<HostedType>(*this, type, ownership, std::move(factory)));
 }
 
+void ObjectHost::set_limits(std::uint32_t mailbox_max, Duration idle_time_max,
+                            std::size_t memory_bytes_max) {
+  options_.mailbox_max = mailbox_max;
+  options_.idle_time_max = idle_time_max;
+  options_.memory_bytes_max = memory_bytes_max;
+}
+
 Result<void> ObjectHost::start() {
   auto spawned = housekeeping_.spawn("idle objects", [this] { let_idle_go(); },
                                      {.purpose = coroutine::StackPool::Purpose::control});

@@ -121,6 +121,9 @@ class ObjectHost {
   // subscription.
   Result<void> stop(Deadline deadline);
 
+  // As in Options, from now on; calls that wait in a mailbox stay.
+  void set_limits(std::uint32_t mailbox_max, Duration idle_time_max, std::size_t memory_bytes_max);
+
   const std::vector<std::unique_ptr<HostedType>>& types() const { return types_; }
   // Null when there are none of that name.
   HostedType* find_type(std::string_view name) const;
@@ -176,7 +179,7 @@ class ObjectHost {
 
   const ObjectCell::Surroundings surroundings_;
   Log& log_;
-  const Options options_;
+  Options options_;
   std::vector<std::unique_ptr<HostedType>> types_;
   // Who was used last comes last; those in use are anywhere.
   std::list<ObjectCell*> cells_;

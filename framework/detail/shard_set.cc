@@ -56,6 +56,21 @@ Result<void> ShardSet::on_each(const Work& work) {
   return failed == results.end() ? Result<void>() : *failed;
 }
 
+void ShardSet::between_turns(const std::function<void(Shard& shard)>& work) {
+  Others others{.running_count = threads_.size()};
+  const auto one_has_ended = [&others] {
+    if (--others.running_count == 0) others.ended.notify_all();
+  };
+  for (const auto& thread : threads_) {
+    Shard& shard = thread->shard();
+    shard.scheduler().post([this, &work, &shard, &one_has_ended] {
+      work(shard);
+      first_.scheduler().post([&one_has_ended] { one_has_ended(); });
+    });
+  }
+  work(first_);
+}
+
 void ShardSet::post(const std::function<void(Shard& shard)>& work) {
   work(first_);
   for (const auto& thread : threads_) {

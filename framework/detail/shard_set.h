@@ -33,6 +33,9 @@ class ShardSet {
   // Runs `work` in a task of each shard at the same time; suspends until all have ended, whether or
   // not the caller is cancelled. Returns the first error, by number of the shard.
   Result<void> on_each(const Work& work);
+  // Runs `work` between two turns of each shard, which needs nothing and cannot fail; suspends
+  // until it has run on all, whether or not the caller is cancelled. It does not suspend.
+  void between_turns(const std::function<void(Shard& shard)>& work);
   // Runs `work` on the loop's stack of each shard, soon; on the first one at once.
   void post(const std::function<void(Shard& shard)>& work);
 

@@ -76,20 +76,21 @@ void StopSignal::watch() {
   }
   if (released_.load(std::memory_order_acquire)) return;
   const TimePoint time = now();
+  const Duration time_max = time_max_.load(std::memory_order_relaxed);
   scheduler_.post([this, first, time] {
     arrival_ = {.number = first, .time = time};
     arrived_.set();
   });
 
-  auto second = take_signal(ours, Deadline::at(time + time_max_));
-  while (second == SIGHUP) second = take_signal(ours, Deadline::at(time + time_max_));
+  auto second = take_signal(ours, Deadline::at(time + time_max));
+  while (second == SIGHUP) second = take_signal(ours, Deadline::at(time + time_max));
   if (released_.load(std::memory_order_acquire)) return;
   if (second) std::_Exit(exit_second_signal);
   // Should stderr be what holds the node up.
   std::signal(SIGALRM, [](int) { std::_Exit(exit_time_is_up); });
   ::alarm(1);
   log_.error("the node does not stop: a task ignores its cancellation or never suspends; exits",
-             {{"waited", time_max_}});
+             {{"waited", time_max}});
   std::_Exit(exit_time_is_up);
 }
 

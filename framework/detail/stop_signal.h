@@ -40,6 +40,8 @@ class StopSignal {
   // that one is not taken.
   StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log,
              std::function<void()> on_hangup = {});
+  // As `time_max` above, for a signal that comes from now on.
+  void set_time_max(Duration time_max) { time_max_.store(time_max, std::memory_order_relaxed); }
   // By the same thread. Signals do what they did before; those that came meanwhile are forgotten.
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
@@ -54,7 +56,7 @@ class StopSignal {
   sigset_t signals() const;
 
   coroutine::Scheduler& scheduler_;
-  const Duration time_max_;
+  std::atomic<Duration> time_max_;
   Log& log_;
   const std::function<void()> on_hangup_;
   sigset_t previous_ = {};  // What was blocked before.

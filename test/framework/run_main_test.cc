@@ -374,6 +374,49 @@ TEST(RunMainTest, ASecondSignalEndsEvenALoopThatNeverTurnsAgain) {
   EXPECT_EQ(node.child().wait().exit_status, 130);
 }
 
+TEST(RunMainTest, ValuesThatDoNotFitOneAnotherAreConfigurationErrors) {
+  const ConfigFile file("node:\n  tls:\n    key_file: x.pem\n");
+  const Finished finished = run({"--check-config", "--config", file.path()});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.errors, HasSubstr(file.path() + ":3: node.tls.key_file: a key or a CA is "));
+}
+
+TEST(RunMainTest, PrintConfigShowsNoSecret) {
+  const Finished finished = run({"--print-config", "--set", "node.store.password=sesame"});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.output, Not(HasSubstr("sesame")));
+  EXPECT_THAT(finished.output, HasSubstr("# password: not shown, from --set node.store.password"));
+}
+
+TEST(RunMainTest, TheReferenceHasAllKeysAndNeedsNoConfiguration) {
+  const Finished finished = run({"--config-reference", "--config", "no/such/file.yaml"});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.output, HasSubstr("\n## `node.rpc`\n"));
+  EXPECT_THAT(finished.output, HasSubstr("\n| `weight` | integer | `7` | between 0 and 100 | | "));
+}
+
+TEST(RunMainTest, AHangupReadsTheFileAgain) {
+  const ConfigFile file("node:\n  log_level: info\n");
+  RunningNode node({"--config", file.path()});
+  std::ofstream(file.path()) << "node:\n  log_level: debug\n  name: other\n";
+  node.child().send_signal(SIGHUP);
+  node.with_client([&](net::Network& network, test::SlowClient&) {
+    node.wait_for_page(network, "/config", [](const net::HttpResponse& response) {
+      return response.body.contains("node.log_level  ") && response.body.contains("\"debug\"");
+    });
+  });
+  node.child().send_signal(SIGTERM);
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr(" info    configuration reloaded changed="));
+  EXPECT_THAT(node.error_output(), HasSubstr("at_next_start=\"node.name: "));
+}
+
+TEST(RunMainTest, WithoutAFileAHangupEndsItAsEver) {
+  RunningNode node;
+  node.child().send_signal(SIGHUP);
+  EXPECT_EQ(node.child().wait().signal, SIGHUP);
+}
+
 TEST(RunMainTest, ASecondSignalEndsItAtOnce) {
   RunningNode node({"--set", "node.stop_time_max=1h"});
   node.with_client([&](net::Network& network, test::SlowClient& client) {

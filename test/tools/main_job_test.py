@@ -314,7 +314,7 @@ class TlsTest(NodeTest):
         node = self.start()
         self.issue("node", "DNS:elsewhere")
         node.process.send_signal(signal.SIGHUP)
-        self.assertIn("certificates reloaded", self.log_line(node, "reloaded"))
+        self.assertIn("configuration reloaded", self.log_line(node, "reloaded"))
         played = node.bots("--games", BROKEN, "--tls", self.file("ca.pem"))
         self.assertIn('it is for "elsewhere", not for "127.0.0.1"', played.stderr)
         os.remove(self.file("node.key"))

@@ -159,7 +159,7 @@ class ReplayTest(unittest.TestCase):
                 check=False,
                 timeout=60,
             )
-            self.assertEqual(refused.returncode, 1)
+            self.assertEqual(refused.returncode, 2)
             self.assertIn(advice, refused.stderr)
 
     def test_wrong_usage_says_what_to_do(self):

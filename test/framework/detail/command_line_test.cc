@@ -47,6 +47,7 @@ TEST(CommandLineTest, EveryActionHasItsOption) {
   EXPECT_EQ(parse({"--version"})->action, Action::version);
   EXPECT_EQ(parse({"--print-config"})->action, Action::print_config);
   EXPECT_EQ(parse({"--check-config"})->action, Action::check_config);
+  EXPECT_EQ(parse({"--config-reference"})->action, Action::config_reference);
 }
 
 TEST(CommandLineTest, WhatItDoesNotKnowItNames) {

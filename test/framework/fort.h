@@ -1,0 +1,101 @@
+// A program that is a node, whose configuration is a file that a test writes and has read again.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "framework/admin/config_page.h"
+#include "framework/run_main.h"
+#include "test/framework/pages.h"
+#include "test/sim/network.h"
+#include "test/support/temporary_folder.h"
+
+namespace corolane::test {
+
+struct FortConfig {
+  static constexpr const char* section = "fort";
+
+  int guards = 3;
+  int guards_max = 9;
+  Duration watch = std::chrono::hours(1);
+  std::vector<std::string> gates = {"north"};
+  std::string password = {};
+};
+
+inline void describe(config::Section& section, FortConfig& value) {
+  section.field("guards", value.guards, "On the wall.", config::between(0, 100), config::live);
+  section.field("guards_max", value.guards_max, "Whom there is room for.");
+  section.field("watch", value.watch, "Of one guard.", config::live);
+  section.field("gates", value.gates, "Which are open.", config::live);
+  section.field("password", value.password, "Of the day.", config::live | config::secret);
+  section.rule({"guards", "guards_max"}, [&value]() -> Result<void> {
+    if (value.guards <= value.guards_max) return {};
+    return Error(Code::invalid_argument, "more guards than room");
+  });
+}
+
+class Fort {
+ public:
+  using Program = framework::detail::TypedProgram<void, const framework::Live<FortConfig>&>;
+
+  explicit Fort(std::string_view text, framework::Reload::Options options = {})
+      : log_(framework::LogLevel::debug,
+             [this](std::string_view line) { lines_.emplace_back(line); }) {
+    write(text);
+    const auto loaded =
+        program_.load(path(), {.settings = {"node.listen=127.0.0.1:0", "node.admin=127.0.0.1:0",
+                                            "node.shards=1", "node.store.kind=memory"}});
+    EXPECT_TRUE(loaded) << loaded;
+    log_.set_level(program_.node_config().log_level);
+    node_.emplace(program_.node_config(), network_, std::move(log_));
+    reload_ = std::make_shared<framework::Reload>(program_, *node_, std::move(options));
+    framework::add_config_pages(node_->admin(), reload_);
+    EXPECT_TRUE(program_.set_up(*node_));
+    const auto started = node_->start();
+    EXPECT_TRUE(started) << started;
+  }
+
+  void write(std::string_view text) const { std::ofstream(path(), std::ios::binary) << text; }
+  std::string path() const { return folder_.path() / "fort.yaml"; }
+
+  // With the name of the file alone where it is.
+  std::string without_folder(std::string text) const {
+    const std::string folder = folder_.path().string() + "/";
+    for (auto at = text.find(folder); at != text.npos; at = text.find(folder)) {
+      text.erase(at, folder.size());
+    }
+    return text;
+  }
+
+  Result<std::vector<config::Change>> reload() { return reload_->run(); }
+  // What the services of the node see.
+  const FortConfig& seen() const { return **live_; }
+  framework::Node& node() { return *node_; }
+  Program& program() { return program_; }
+  const std::vector<std::string>& log_lines() const { return lines_; }
+
+  net::HttpResponse page(const std::string& target, const std::string& method = "GET") {
+    return fetch(network_, node_->endpoints().admin, target, method);
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::optional<framework::Live<FortConfig>> live_;
+  Program program_{Program::Setup([this](framework::Node&, const auto& live) { live_ = live; })};
+  sim::SimulatedNetwork network_;
+  std::vector<std::string> lines_;
+  framework::Log log_;
+  std::optional<framework::Node> node_;
+  std::shared_ptr<framework::Reload> reload_;
+};
+
+}  // namespace corolane::test
