@@ -38,8 +38,8 @@ net::HttpResponse document() {
                       {"Vary", "Accept"}}};
 }
 
-// A browser says where the document came from that sends it, and whoever has one on this machine may
-// have documents of anybody. curl and scripts come from nowhere.
+// A browser says where the document came from that sends it, and whoever has one on this machine
+// may have documents of anybody. curl and scripts come from nowhere.
 bool is_from_another_site(const net::HttpRequest& request) {
   const std::string_view site = request.header("Sec-Fetch-Site");
   if (!site.empty() && site != "same-origin" && site != "none") return true;

@@ -21,8 +21,9 @@ void collect_node(const Node& node, MetricWriter& out) {
             node.is_stopping() ? 1 : 0);
 }
 
-void collect_stalls(const detail::StallWatchdog& watchdog, MetricWriter& out) {
-  const auto statistics = watchdog.statistics();
+void collect_stalls(const detail::StallWatchdog* watchdog, MetricWriter& out) {
+  const auto statistics =
+      watchdog == nullptr ? detail::StallWatchdog::Statistics() : watchdog->statistics();
   out.counter("corolane_node_stalls_total",
               "Times that a loop did not turn for node.stall_time_min or longer.", {},
               statistics.count);
@@ -59,7 +60,7 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
 void add_node_metrics(Metrics& metrics, const Node& node) {
   metrics.add([&node](MetricWriter& out) {
     collect_node(node, out);
-    if (node.stall_watchdog() != nullptr) collect_stalls(*node.stall_watchdog(), out);
+    collect_stalls(node.stall_watchdog(), out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
   });
 }

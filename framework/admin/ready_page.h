@@ -1,3 +1,4 @@
+// /ready: for load balancers and probes.
 #pragma once
 
 #include "framework/admin/page.h"

@@ -1,3 +1,4 @@
+// /: what there is.
 #pragma once
 
 #include "framework/admin/page.h"

@@ -1,3 +1,4 @@
+// /stalls: who has kept a loop from turning.
 #pragma once
 
 #include "framework/admin/page.h"

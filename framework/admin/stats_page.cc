@@ -30,8 +30,10 @@ struct ShardStatistics {
   std::size_t active_count = 0;  // Objects.
 };
 
-// Of the thread that asks.
-Duration thread_cpu() {
+// Of the thread that asks; zero where CPU time is not measured, such as in a recorded life, which
+// would have another one each time.
+Duration thread_cpu(const Scheduler& scheduler) {
+  if (!scheduler.statistics().measures_cpu) return {};
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
@@ -40,7 +42,7 @@ Duration thread_cpu() {
 ShardStatistics statistics_of(const Shard& shard) {
   const Scheduler& scheduler = shard.scheduler();
   return {.coroutines = scheduler.statistics(),
-          .thread_cpu = thread_cpu(),
+          .thread_cpu = thread_cpu(scheduler),
           .stacks = scheduler.stacks().statistics(),
           .timer_count = shard.scheduler().timers().armed_count(),
           .rpc = shard.rpc_server().statistics(),

@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 // Between two looks, as a part of the shortest stall.
 constexpr int looks_per_stall = 4;
 // For an interrupted thread to answer: it may have to wait for a processor.
-constexpr Duration answer_time_max = 100ms;
+constexpr Duration answer_time_max = 1s;
 // Of a log line: where the task is, and who called that.
-constexpr std::size_t logged_frames_max = 4;
+constexpr std::size_t logged_frames_max = 8;
 
 // In a signal handler: the object whose handler the task runs, as `Game("g17")`.
 std::size_t note_object(std::span<char> room) {

@@ -71,16 +71,32 @@ void describe(config::Section& section, WholeConfig& value) {
 
 TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
   const auto loaded = config::load_text<WholeConfig>(
-      "node:\n  name: my node\n  listen: nowhere\n\n  admin: 0.0.0.0:8461\n"
+      "node:\n  name: my node\n  listen: nowhere\n\n  admin: 0.0.0.0\n"
       "  stop_time_max: 2h\n  http: everywhere\n",
       "node.yaml", {.settings = {"node.listen=nowhere"}});
   ASSERT_FALSE(loaded);
   const std::string& message = loaded.error().message();
   EXPECT_THAT(message, HasSubstr("node.yaml:2: node.name: a name is 1 to 63 letters"));
   EXPECT_THAT(message, HasSubstr("--set node.listen: "));
-  EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.admin: 0.0.0.0:8461 is no loopback"));
+  EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.admin: "));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:6: node.stop_time_max: "));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:7: node.http: "));
+}
+
+TEST(NodeConfigTest, AdminPagesThatOthersReachNeedATokenAndTls) {
+  const auto load = [](const std::string& more) {
+    return config::load_text<WholeConfig>("node:\n  admin: 0.0.0.0:8461\n" + more, "node.yaml");
+  };
+  const std::string token = "  admin_token_file: token\n";
+  const std::string tls = "  tls: {certificate_file: a.pem, key_file: b.pem}\n";
+  EXPECT_THAT(load("").error().message(),
+              HasSubstr("node.yaml:2: node.admin: 0.0.0.0:8461 is no loopback address: give "
+                        "node.admin_token_file"));
+  EXPECT_THAT(load(tls).error().message(), HasSubstr("give node.admin_token_file"));
+  EXPECT_THAT(load(token).error().message(), HasSubstr("give node.tls.certificate_file"));
+  EXPECT_TRUE(load(token + tls));
+  EXPECT_TRUE(
+      config::load_text<WholeConfig>("node:\n  admin: unix:/run/admin.sock\n", "node.yaml"));
 }
 
 TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
