@@ -48,12 +48,15 @@ Result<std::vector<config::Change>> Reload::reload() {
   return source_.reload(node_);
 }
 
-// Whatever the new level is: who turns the log off wants to read that it was.
+// At any level: who turns the log down wants to read there that it was.
 void Reload::log(const std::vector<config::Change>& changes) {
-  node_.log().info("configuration reloaded",
-                   {{"changed", list_of(changes, /*is_live=*/true)},
-                    {"at_next_start", list_of(changes, false)},
-                    {"tls", !node_.config().tls.certificate_file.empty() ? "read again" : "none"}});
+  Log& log = node_.log();
+  log.set_level(std::min(LogLevel::info, node_.config().log_level));
+  log.info("configuration reloaded",
+           {{"changed", list_of(changes, /*is_live=*/true)},
+            {"at_next_start", list_of(changes, /*is_live=*/false)},
+            {"tls", node_.config().tls.certificate_file.empty() ? "none" : "read again"}});
+  log.set_level(node_.config().log_level);
 }
 
 }  // namespace corolane::framework

@@ -44,6 +44,7 @@ TEST(ReloadTest, WhatIsLiveChangesAtOnce) {
   EXPECT_THAT(fort.seen().gates, ElementsAre("north", "south"));
   EXPECT_EQ(fort.node().config().log_level, LogLevel::error);
   EXPECT_FALSE(fort.node().log().writes(LogLevel::warning));
+  EXPECT_THAT(fort.log_lines().back(), HasSubstr("configuration reloaded"));
   EXPECT_EQ(fort.program().node_config().log_level, LogLevel::error);
 }
 
