@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/percents.h"
 #include "rpc/detail/connect_error.h"
 #include "rpc/detail/http_listing.h"
 #include "rpc/detail/json_text.h"
@@ -77,24 +78,6 @@ std::optional<Codec> codec_of(std::string_view type) {
   return std::nullopt;
 }
 
-// "%20"; `plus` is what a "+" stands for, a blank in a query. False when it is cut off.
-bool read_percents(std::string_view text, char plus, std::string& decoded) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i] == '+' ? plus : text[i];
-      continue;
-    }
-    std::uint8_t byte = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const auto [end, problem] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (problem != std::errc() || digits.size() < 2 || end != digits.data() + 2) return false;
-    decoded += static_cast<char>(byte);
-    i += 2;
-  }
-  return true;
-}
-
 bool has_no_side_effects(const Method& method) {
   const std::string_view name = method.full_name;
   const auto slash = name.find('/');
@@ -123,7 +106,7 @@ Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& meth
 Result<std::string> object_id_of(const net::HttpRequest& request) {
   const std::string_view text = request.header("Corolane-Object");
   std::string id;
-  if (!read_percents(text, '+', id)) {
+  if (!net::read_percents(text, '+', id)) {
     return Error(
         Code::invalid_argument,
         "Corolane-Object is percent-encoded, with %25 for a %, not \"" + std::string(text) + "\"");
@@ -306,7 +289,7 @@ Result<HttpFace::Impl::Question> HttpFace::Impl::question_of_get(const net::Http
                  "encoding is json or proto, not \"" + std::string(encoding) + "\"");
   }
   got_.clear();
-  bool is_read = read_percents(request.query("message"), ' ', got_);
+  bool is_read = net::read_percents(request.query("message"), ' ', got_);
   if (is_read && request.query("base64") == "1") {
     std::string bytes;
     is_read = detail::read_base64(got_, bytes);

@@ -2,27 +2,22 @@
 
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "config/units.h"
 #include "framework/admin/page.h"
+#include "net/percents.h"
 
 namespace corolane::framework::detail {
 namespace {
 
 using coroutine::TaskState;
 
-// RFC 3986, 2.1; what is no such code stays as it is.
-std::string decoded(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned code = 0;
-    const char* const digits = text.data() + i + 1;
-    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
-                         std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
-    plain += is_code ? static_cast<char>(code) : text[i] == '+' ? ' ' : text[i];
-    if (is_code) i += 2;
-  }
-  return plain;
+// What a page is asked to show by that key; empty when it is not asked.
+Result<std::string> text_of(const net::HttpRequest& request, std::string_view key) {
+  std::string text;
+  if (net::read_percents(request.query(key), ' ', text)) return text;
+  return Error(Code::invalid_argument, std::string(key) + " is percent-encoded, with %25 for a %");
 }
 
 Result<TaskState> state_of(std::string_view text) {
@@ -54,9 +49,14 @@ bool TaskFilter::matches(const coroutine::TaskInfo& task) const {
 }
 
 Result<TaskFilter> task_filter_of(const net::HttpRequest& request) {
-  TaskFilter filter{.name = decoded(request.query("name")),
-                    .waiting_for = decoded(request.query("waiting_for")),
-                    .site = decoded(request.query("site"))};
+  TaskFilter filter;
+  for (const auto& [key, wanted] : {std::pair("name", &filter.name),
+                                    {"waiting_for", &filter.waiting_for},
+                                    {"site", &filter.site}}) {
+    auto text = text_of(request, key);
+    if (!text) return text.error();
+    *wanted = *std::move(text);
+  }
   if (const auto text = request.query("state"); !text.empty()) {
     auto state = state_of(text);
     if (!state) return state.error();
