@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "config/loader.h"
 #include "test/config/sample_config.h"
+#include "test/support/mutate_text.h"
 #include "test/support/random.h"
 
 namespace corolane::config {
@@ -59,25 +61,15 @@ class Mutator {
 
   void mutate_once(std::string& text) {
     const std::size_t at = below(text.size() + 1);
-    const std::size_t length = below(12);
     switch (below(6)) {
       case 0:
-        text.insert(at, splinters[below(std::size(splinters))]);
+        text.insert(at, std::string(below(12), ' '));
         break;
       case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, text.substr(below(text.size() + 1), length * 4));
-        break;
-      case 3:
-        if (at < text.size()) text[at] = static_cast<char>(below(256));
-        break;
-      case 4:
-        text.insert(at, std::string(length, ' '));
+        text.resize(at);
         break;
       default:
-        text.resize(at);
+        test::mutate_text(random_, text, splinters);
     }
   }
 

@@ -13,6 +13,7 @@
 #include "config/keys.h"
 #include "config/loader.h"
 #include "test/framework/fort.h"
+#include "test/support/mutate_text.h"
 #include "test/support/random.h"
 #include "test/support/sanitizers.h"
 
@@ -66,31 +67,18 @@ class Mutator {
  private:
   std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_.below(end)); }
 
+  // A third of the time what may happen to any text, otherwise what is still a configuration.
   void mutate_once(std::string& text) {
     const std::size_t at = below(text.size() + 1);
-    const std::size_t length = below(12);
-    switch (below(12)) {
-      case 0:
-        text.insert(at, splinters[below(std::size(splinters))]);
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, text.substr(below(text.size() + 1), length * 4));
-        break;
-      case 3:
-        if (at < text.size()) text[at] = static_cast<char>(below(256));
-        break;
-      case 4:
-        mutate_line(text, at);
-        break;
-      case 5:
-      case 6:
-        mutate_value(text, at);
-        break;
-      default:
-        mutate_digit(text, at);
+    const std::size_t kind = below(12);
+    if (kind < 4) {
+      test::mutate_text(random_, text, splinters);
+    } else if (kind == 4) {
+      mutate_line(text, at);
+    } else if (kind < 7) {
+      mutate_value(text, at);
+    } else {
+      mutate_digit(text, at);
     }
   }
 
