@@ -152,12 +152,10 @@ net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
   if (request.method == "POST") return answer_post(request);
   if (request.method != "GET" && request.method != "HEAD") return only_by("GET, HEAD, POST");
   const Page* const found = find(pages_, request.path());
-  if (found == nullptr && request.path() != "/") {
+  if (found == nullptr) {
     return find(actions_, request.path()) != nullptr ? only_by("POST") : no_page(request);
   }
-  if (wants_document(request)) return document();
-  if (found == nullptr) return {.body = list_of_pages()};
-  return found->handler(request);
+  return wants_document(request) ? document() : found->handler(request);
 }
 
 net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) const {

@@ -2,7 +2,7 @@
 //
 //   AdminServer admin(network);
 //   admin.page("/health", "whether the node serves", [&](const net::HttpRequest&) { ... });
-//   if (auto endpoint = admin.listen({"127.0.0.1", 8461}); !endpoint) return endpoint.error();
+//   auto endpoint = admin.listen({.endpoint = {"127.0.0.1", 8461}});
 //
 // A page is text to curl, JSON with ?format=json, and to a browser a document that draws that JSON
 // (admin/web). Whoever reaches the door sees everything: so it is on loopback or a Unix socket, or
@@ -32,7 +32,7 @@ class AdminServer {
   // More wait in the kernel's backlog: a browser, some scripts and Prometheus are a handful.
   static constexpr std::size_t connection_count_max = 64;
 
-  // `network` outlives the server. There is one page from the start, "/": the list of all.
+  // `network` outlives the server, which has no page yet: who asks for one is told which there are.
   explicit AdminServer(net::Network& network) : network_(network) {}
   ~AdminServer() { stop(); }
   AdminServer(const AdminServer&) = delete;

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "coroutine/wait_queue.h"
-
 namespace corolane::framework::detail {
 
 SideThread::SideThread(coroutine::Scheduler& home)

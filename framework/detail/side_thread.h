@@ -12,8 +12,8 @@
 #include <stop_token>
 #include <thread>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/wait_queue.h"
 
 namespace corolane::framework::detail {
 

@@ -108,7 +108,7 @@ TEST_F(AdminPagesTest, TasksAreFilteredByWhatTheyAreAndWaitFor) {
   EXPECT_EQ(count("name=listener&shard=0"), 3u);
   EXPECT_EQ(count("name=listener&shard=1"), 0u);
   EXPECT_THAT(page("/tasks?group=stack&name=listener").body, HasSubstr("3 tasks at 1 places\n"));
-  for (const char* wrong : {"state=asleep", "age=5", "shard=first", "group=name"}) {
+  for (const char* wrong : {"state=asleep", "age=5", "shard=first", "group=name", "name=100%"}) {
     const auto response = page("/tasks?" + std::string(wrong));
     EXPECT_EQ(response.status, 400U) << wrong;
     EXPECT_FALSE(response.body.empty()) << wrong;

@@ -41,6 +41,8 @@ class AdminTest : public testing::Test {
     return endpoint.value_or(net::Endpoint{});
   }
 
+  AdminTest() { admin_.page("/", "the root", text_page("root")); }
+
   sim::SimulatedNetwork network_;
   AdminServer admin_{network_};
 };
@@ -68,26 +70,19 @@ TEST_F(AdminTest, APageMayStandForAllPathsBelowAFolder) {
   }
 }
 
-TEST_F(AdminTest, TheRootListsAllPages) {
-  admin_.page("/health", "whether it serves", text_page("ok"));
-  const auto response = fetch(network_, start(), "/");
-  EXPECT_EQ(response.status, 200);
-  EXPECT_EQ(response.body, "/health  whether it serves\n");
-}
-
 TEST_F(AdminTest, AnUnknownPathNamesThePagesThereAre) {
   admin_.page("/health", "whether it serves", text_page("ok"));
   const auto response = fetch(network_, start(), "/helth?now");
   EXPECT_EQ(response.status, 404);
   EXPECT_THAT(response.body, HasSubstr("no page /helth; there are:\n"));
-  EXPECT_THAT(response.body, HasSubstr("/health  whether it serves\n"));
+  EXPECT_THAT(response.body, HasSubstr("/        the root\n/health  whether it serves\n"));
 }
 
 TEST_F(AdminTest, AnswersToNothingButGetAndHead) {
   const auto endpoint = start();
   EXPECT_EQ(fetch(network_, endpoint, "/", "HEAD").status, 200);
   for (const char* method : {"POST", "PUT", "DELETE"}) {
-    EXPECT_GE(fetch(network_, endpoint, "/", method).status, 404) << method;
+    EXPECT_EQ(fetch(network_, endpoint, "/", method).status, 405) << method;
   }
 }
 
