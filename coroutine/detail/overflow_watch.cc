@@ -4,16 +4,15 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <source_location>
 
 #include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/sanitizer.h"
 #include "coroutine/detail/signal_stack.h"
 #include "coroutine/detail/task_control.h"
 
@@ -22,54 +21,25 @@ namespace {
 
 constinit struct sigaction previous_action = {};
 
-// Text that is put together without allocating; what does not fit is cut off.
-class ReportText {
- public:
-  ReportText& add(std::string_view part) {
-    const std::size_t count = std::min(part.size(), text_.size() - size_);
-    std::copy_n(part.begin(), count, text_.begin() + size_);
-    size_ += count;
-    return *this;
-  }
-  ReportText& add(std::uint64_t number, int base = 10) {
-    std::array<char, 20> digits;
-    const auto end = std::to_chars(digits.begin(), digits.end(), number, base).ptr;
-    return add(std::string_view(digits.begin(), end));
-  }
-  // A name may hold anything: what is no printable ASCII becomes '?'.
-  ReportText& add_name(std::string_view name) {
-    for (const char c : name) add(std::string_view(c >= ' ' && c <= '~' ? &c : "?", 1));
-    return *this;
-  }
-  void write_to(int descriptor) const {
-    for (std::size_t done = 0; done < size_;) {
-      const ssize_t count = ::write(descriptor, text_.data() + done, size_ - done);
-      if (count < 0 && errno != EINTR) return;
-      if (count > 0) done += static_cast<std::size_t>(count);
-    }
-  }
-
- private:
-  std::array<char, 1024> text_;
-  std::size_t size_ = 0;
-};
-
 // What was asked for, rounded up to a power of two; above it lies some room for the colour.
 std::size_t size_of(const Stack& stack) {
   return std::bit_floor(static_cast<std::size_t>(stack.top - stack.base));
 }
 
-void report(const TaskControl& task, const std::byte* address) {
-  const std::source_location& site = task.top().site;
-  ReportText text;
-  text.add("stack overflow: task ").add(task.top().id).add(" \"").add_name(task.name());
-  text.add("\" needs more than its ").add(size_of(task.stack())).add(" bytes of stack\n");
-  text.add("  at address 0x").add(reinterpret_cast<std::uintptr_t>(address), 16).add(", ");
-  text.add(static_cast<std::uint64_t>(task.stack().base - address)).add(" bytes below the end\n");
-  text.add("  spawned at ").add(site.file_name()).add(":").add(site.line()).add("\n");
-  text.add("  give it more: TaskOptions::stack_size_bytes, or for the main task of a scheduler\n");
-  text.add("  Scheduler::Options::main_stack_size_bytes; in a .proto file the method's option\n");
-  text.write_to(STDERR_FILENO);
+// Nobody who reads this has a table of the sizes at hand.
+void advise(std::size_t size_bytes, ReportText& text) {
+  const std::size_t next = 2 * size_bytes / stack_size_factor;
+  if (next > StackPool::stack_size_bytes_max) {
+    text.add("  no stack is larger: let it call less deeply, or keep less in local variables\n");
+    return;
+  }
+  const std::size_t kibibytes = next / 1024;
+  text.add("  give it the next larger one, ").add(kibibytes).add(" KiB:\n");
+  text.add("    a handler, by its method in the .proto file: ");
+  text.add("option (corolane.method).stack_size = \"").add(kibibytes).add("KiB\";\n");
+  text.add("    another task, where it is spawned: ");
+  text.add("{.stack_size_bytes = ").add(kibibytes).add(" * 1024}\n");
+  text.add("    the main task: Scheduler::Options::main_stack_size_bytes\n");
 }
 
 void hand_on(int signal, siginfo_t* info, void* context) {
@@ -94,7 +64,11 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const int error_number = errno;
   const TaskControl* const task =
       info->si_code > 0 ? OverflowWatch::overflowed(info->si_addr) : nullptr;
-  if (task != nullptr) report(*task, static_cast<const std::byte*>(info->si_addr));
+  if (task != nullptr) {
+    ReportText text(STDERR_FILENO);
+    OverflowWatch::describe(*task, info->si_addr, text);
+    text.flush();
+  }
   errno = error_number;
   hand_on(signal, info, context);
 }
@@ -133,6 +107,18 @@ const TaskControl* OverflowWatch::overflowed(const void* address) {
     if (is_below(watch->around_, byte)) return watch->around_;
   }
   return nullptr;
+}
+
+void OverflowWatch::describe(const TaskControl& task, const void* address, ReportText& text) {
+  const std::source_location& site = task.top().site;
+  const std::size_t size_bytes = size_of(task.stack());
+  const auto distance = task.stack().base - static_cast<const std::byte*>(address);
+  text.add("stack overflow: task ").add(task.top().id).add(" ").add_name(task.name());
+  text.add(" needs more than its ").add(size_bytes).add(" bytes of stack\n  at address ");
+  text.add_hex(reinterpret_cast<std::uintptr_t>(address)).add(", ");
+  text.add(static_cast<std::uint64_t>(distance)).add(" bytes below the end\n");
+  text.add("  spawned at ").add(site.file_name()).add(":").add(site.line()).add("\n");
+  advise(size_bytes, text);
 }
 
 }  // namespace corolane::coroutine::detail

@@ -8,12 +8,14 @@
 //     at address 0x7f3a5c2fbff8, 8 bytes below the end
 //     spawned at services/duel/duel.cc:31
 //
-// and how to give it more.
+// and how to give it the next larger one.
 //
 // Then the signal goes on to the handler that was there before the first watch; the default one
 // lets the process die by SIGSEGV, with a core that shows the fault itself. So does every other
 // fault, untouched.
 #pragma once
+
+#include "coroutine/report_text.h"
 
 namespace corolane::coroutine::detail {
 
@@ -32,6 +34,8 @@ class OverflowWatch {
   // The task in use on this thread whose stack has that address in its guard, if there is one.
   // Async-signal-safe.
   static const TaskControl* overflowed(const void* address);
+  // The text above. Async-signal-safe.
+  static void describe(const TaskControl& task, const void* address, ReportText& text);
 
  private:
   static inline constinit thread_local const OverflowWatch* innermost_ = nullptr;

@@ -165,6 +165,19 @@ TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
                     HasSubstr(" at address 0x"), HasSubstr("spawned at " __FILE__ ":" + line)));
 }
 
+TEST(OverflowAdviceDeathTest, IsTheNextLargerStackAndAtTheLargestToNeedLess) {
+  const auto overflow = [](std::size_t stack_size_bytes) {
+    static_cast<void>(spawn("bottomless", &recurse, {.stack_size_bytes = stack_size_bytes}).join());
+  };
+  EXPECT_EXIT(overflow(64 * kibibyte), dies_of_its_fault,
+              AllOf(HasSubstr("the next larger one, 128 KiB"),
+                    HasSubstr("option (corolane.method).stack_size = \"128KiB\";"),
+                    HasSubstr("{.stack_size_bytes = 128 * 1024}")));
+  if (test::under_sanitizer) return;  // Its larger frames make the largest of an earlier one.
+  EXPECT_EXIT(overflow(StackPool::stack_size_bytes_max), dies_of_its_fault,
+              HasSubstr("no stack is larger: let it call less deeply"));
+}
+
 Async<void> recurse_stackless() {
   recurse();
   co_return {};
