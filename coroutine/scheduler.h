@@ -40,6 +40,7 @@
 
 namespace corolane::coroutine {
 namespace detail {
+class CrashTasks;
 class Strand;
 class TaskAccess;
 }  // namespace detail
@@ -166,6 +167,7 @@ class Scheduler {
   }
 
  private:
+  friend class detail::CrashTasks;
   friend class detail::Strand;
   friend class detail::TaskAccess;
   friend struct detail::TaskControl;

@@ -12,6 +12,13 @@ namespace detail {
 
 [[noreturn]] void check_failed(std::string_view claim, std::source_location place);
 
+// What check() was told on this thread, once it has failed: for who reports how a process ended.
+struct FailedCheck {
+  std::string_view claim;
+  std::source_location place;
+};
+const FailedCheck* failed_check();
+
 // Names the running task for check(); the task layer sets it, null means there is none.
 using TaskNamer = std::string_view (*)();
 void set_task_namer(TaskNamer namer);
