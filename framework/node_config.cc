@@ -198,6 +198,15 @@ void describe(config::Section& section, RecordConfig& value) {
                 config::between(config::mebibyte, 64 * config::gibibyte));
 }
 
+void describe(config::Section& section, CrashConfig& value) {
+  section.field("folder", value.folder,
+                "Where a node that dies of a signal leaves a report: task, object, stacks; empty: "
+                "nowhere.");
+  section.field("reports_max", value.reports_max,
+                "Reports of this node that are kept there, the newest ones.",
+                config::between(1, 10'000));
+}
+
 std::size_t NodeConfig::shard_count() const {
   if (shards != 0) return shards;
   return std::max(1U, std::thread::hardware_concurrency());
@@ -238,6 +247,7 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("store", value.store, "Where objects are kept.");
   section.field("cluster", value.cluster, "The other nodes.");
   section.field("record", value.record, "A recording of this node, to be replayed.");
+  section.field("crash", value.crash, "Reports of crashes.");
   section.rule({"admin", "admin_token_file"}, [&value] { return check_admin(value); });
   section.rule({"store.kind", "cluster.directory"}, [&value] { return check_store(value); });
   section.rule({"record.file"}, [&value] { return check_record(value); });

@@ -89,6 +89,12 @@ struct RecordConfig {
   config::Bytes size_max = 64 * config::mebibyte;
 };
 
+// A process that dies of a signal says first what it did.
+struct CrashConfig {
+  std::string folder = ".";        // Of the reports; empty: there are none.
+  std::uint32_t reports_max = 16;  // The newest ones of this node stay.
+};
+
 struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
   std::string listen = "127.0.0.1:8460";
@@ -108,6 +114,7 @@ struct NodeConfig {
   StoreConfig store;
   ClusterConfig cluster;
   RecordConfig record;
+  CrashConfig crash;
 
   std::size_t shard_count() const;
 };
@@ -119,6 +126,7 @@ void describe(config::Section& section, ObjectsConfig& value);
 void describe(config::Section& section, StoreConfig& value);
 void describe(config::Section& section, ClusterConfig& value);
 void describe(config::Section& section, RecordConfig& value);
+void describe(config::Section& section, CrashConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
 // Where a node listens, for calls, for its operator, and for calls by HTTP.

@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "framework/admin/config_page.h"
+#include "framework/crash_report.h"
 #include "framework/detail/command_line.h"
 #include "framework/detail/service_manager.h"
 #include "framework/detail/stop_signal.h"
@@ -47,6 +48,15 @@ void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
       "few file descriptors; raise the hard limit (ulimit -Hn, LimitNOFILE=) or lower "
       "node.rpc.connections_max",
       {{"limit", descriptors}, {"wanted", wanted}});
+}
+
+// Before the first scheduler runs.
+void report_crashes_of(const Program& program, Log& log) {
+  const auto reported = report_crashes(program.node_config(), program.name());
+  if (!reported) {
+    log.warning("a crash would be reported on stderr; change node.crash.folder",
+                {{"error", reported.error().message()}});
+  }
 }
 
 void print_serving(const Program& program, const Node& node) {
@@ -131,6 +141,7 @@ int serve(Program& program, const CommandLine& command) {
   net::UvNetwork network(loop);
   const NodeConfig& config = program.node_config();
   Log log(config.log_level);
+  report_crashes_of(program, log);
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = config.stacks.count_max / config.shard_count()},
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
@@ -174,6 +185,7 @@ int serve_recorded(Program& program) {
     return exit_failed;
   }
   Log log(program.node_config().log_level);
+  report_crashes_of(program, log);
   recording::Header header;
   header.set_config(program.print_config(config::Secrets::shown));
   header.set_version(std::string(version()));
@@ -209,6 +221,15 @@ int replay(Program& program, const CommandLine& command) {
   if (status) return *status;
   print_error(program, status.error());
   return exit_failed;
+}
+
+int print_explained(const Program& program, const std::string& path) {
+  const auto text = explain_crash(path);
+  if (!text) {
+    print_error(program, text.error());
+    return exit_failed;
+  }
+  return std::fputs(text->c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? exit_ok : exit_failed;
 }
 
 Result<void> load(Program& program, const CommandLine& command) {
@@ -247,6 +268,7 @@ int run(int argc, const char* const* argv, Program& program) {
     std::fputs(program.config_reference().c_str(), stdout);
     return exit_ok;
   }
+  if (!command->crash_path.empty()) return print_explained(program, command->crash_path);
   if (!command->replay_path.empty()) return replay(program, *command);
   if (auto loaded = load(program, *command); !loaded) {
     std::fprintf(stderr, "%s\n%s: the configuration is wrong; %s --print-config shows every key\n",

@@ -39,7 +39,8 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
     }
     const auto equals = argument.find('=');
     const std::string_view name = argument.substr(0, equals);
-    if (name != "--config" && name != "--set" && name != "--replay" && name != "--trace") {
+    if (name != "--config" && name != "--set" && name != "--replay" && name != "--trace" &&
+        name != "--explain-crash") {
       return usage_error((argument.starts_with('-') ? "unknown option \"" : "stray argument \"") +
                          std::string(argument) + "\"");
     }
@@ -56,6 +57,8 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
       command.replay_path = value;
     } else if (name == "--trace") {
       command.trace_path = value;
+    } else if (name == "--explain-crash") {
+      command.crash_path = value;
     } else {
       command.config_path = value;
     }
@@ -85,6 +88,9 @@ once.
   --replay FILE     live the life of a node again that was recorded
                     (node.record.file), and say whether it did the same
   --trace FILE      with that, write what the node asked and got to FILE
+  --explain-crash FILE
+                    print the report of a crash of this program (node.crash)
+                    with the names of functions
   --check-config    say whether the configuration is valid, and exit
   --print-config    print every key with its value, meaning and origin, and exit;
                     secrets are not shown

@@ -26,6 +26,7 @@ struct CommandLine {
   std::vector<std::string> settings;  // What followed each --set.
   std::string replay_path;            // Of a recording; empty: a node serves.
   std::string trace_path;             // Of what is replayed; empty: none is wanted.
+  std::string crash_path;             // Of a report of a crash to be printed; empty: of none.
 };
 
 // Reads what follows the program's name. When several actions are asked for, the last counts.

@@ -41,6 +41,11 @@ TEST(CommandLineTest, ValuesFollowAfterASpaceOrAnEqualsSign) {
   EXPECT_EQ(parse({"--config=b.yaml"})->config_path, "b.yaml");
 }
 
+TEST(CommandLineTest, AReportOfACrashIsNamed) {
+  EXPECT_EQ(parse({"--explain-crash", "a.crash"})->crash_path, "a.crash");
+  EXPECT_EQ(error_of({"--explain-crash"}), "--explain-crash needs the name of a file");
+}
+
 TEST(CommandLineTest, EveryActionHasItsOption) {
   EXPECT_EQ(parse({"--help"})->action, Action::help);
   EXPECT_EQ(parse({"-h"})->action, Action::help);
@@ -66,8 +71,8 @@ TEST(CommandLineTest, AMissingValueIsAnErrorThatShowsOne) {
 TEST(CommandLineTest, HelpNamesEveryOptionAndTheProgram) {
   const std::string help = help_text("chess");
   EXPECT_THAT(help, HasSubstr("Usage: chess "));
-  for (const char* option : {"--config", "--set", "--check-config", "--print-config", "--help",
-                             "--version", "COROLANE_NODE__LISTEN"}) {
+  for (const char* option : {"--config", "--set", "--explain-crash", "--check-config",
+                             "--print-config", "--help", "--version", "COROLANE_NODE__LISTEN"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
 }

@@ -1,0 +1,181 @@
+// A program that is a node, and dies as it is told: what crash_report_test runs.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#include "coroutine/base/check.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/event.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/run_main.h"
+#include "test/framework/crash.corolane.h"
+
+namespace corolane::test {
+namespace {
+
+struct CrashConfig {
+  static constexpr const char* section = "crasher";
+};
+
+void describe(config::Section& /*section*/, CrashConfig& /*value*/) {}
+
+// By number of the shard.
+std::array<std::atomic<coroutine::Scheduler*>, 2> schedulers = {};
+
+volatile int zero = 0;
+volatile int sink = 0;
+
+[[gnu::noinline]] void write_to_nothing() {
+  volatile int* volatile nothing = nullptr;
+  *nothing = 1;
+}
+
+[[gnu::noinline]] void call_nothing() {
+  void (*volatile nothing)() = nullptr;
+  nothing();
+  sink = 1;
+}
+
+[[gnu::noinline]] void divide_by_zero() { sink = 7 / zero; }
+
+[[gnu::noinline]] void run_nonsense() { __builtin_trap(); }
+
+// Reads a file behind its end.
+[[gnu::noinline]] void read_behind_the_end() {
+  const int file = ::memfd_create("empty", MFD_CLOEXEC);
+  void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+  check(page != MAP_FAILED, "a file may be mapped");
+  sink = *static_cast<volatile char*>(page);
+}
+
+[[gnu::noinline]] int recurse(int depth) {
+  std::array<volatile char, 512> frame;
+  frame[0] = static_cast<char>(depth);
+  return zero != 0 ? 0 : recurse(depth + 1) + frame[0];
+}
+
+void crash(CrashRequest::Way way) {
+  switch (way) {
+    case CrashRequest::NULL_FUNCTION:
+      return call_nothing();
+    case CrashRequest::DIVISION:
+      return divide_by_zero();
+    case CrashRequest::INSTRUCTION:
+      return run_nonsense();
+    case CrashRequest::BUS:
+      return read_behind_the_end();
+    case CrashRequest::ABORT:
+      std::abort();
+    case CrashRequest::CHECK:
+      return check(zero != 0, "a victim is well");
+    case CrashRequest::TERMINATE:
+      std::terminate();
+    case CrashRequest::OVERFLOW:
+      sink = recurse(0);
+      return;
+    default:
+      return write_to_nothing();
+  }
+}
+
+// Breaks what is known of a suspended task.
+void damage(coroutine::detail::TaskControl& task, CrashRequest::Damage what) {
+  if (what == CrashRequest::TASK) {
+    task.waiting_for = reinterpret_cast<const char*>(std::uintptr_t{0x11});
+  } else if (what == CrashRequest::LIST) {
+    auto& node = static_cast<coroutine::detail::ListNode<coroutine::detail::AllTasksTag>&>(task);
+    std::memset(static_cast<void*>(&node), 0x11, sizeof(node));
+  } else if (what == CrashRequest::STACK) {
+    task.frame = reinterpret_cast<void*>(std::uintptr_t{0x11});
+  }
+}
+
+void crash_in_second_shard(CrashRequest::Way way) {
+  coroutine::Scheduler* second = nullptr;
+  for (const auto& scheduler : schedulers) {
+    if (scheduler.load() != &coroutine::Scheduler::current()) second = scheduler.load();
+  }
+  second->post([way] {
+    // Nobody will be there to join it.
+    auto* const tasks = new coroutine::TaskGroup;
+    check(tasks->spawn("on the second shard", [way] { crash(way); }).has_value(), "it is there");
+  });
+}
+
+class Victim : public VictimObject {
+ public:
+  Result<CrashReply> crash(const CrashRequest& request, rpc::Context&) override {
+    if (request.place() == CrashRequest::CHILD_OF_OBJECT) {
+      auto child = coroutine::spawn("child", [&] { test::crash(request.way()); });
+      if (auto joined = child.join(); !joined) return joined.error();
+      return CrashReply();
+    }
+    test::crash(request.way());
+    return CrashReply();
+  }
+};
+
+class CrasherService : public CrasherBase {
+ public:
+  explicit CrasherService(framework::Shard& shard) : router_(shard.router()) {
+    schedulers.at(shard.index()).store(&shard.scheduler());
+  }
+
+  Result<CrashReply> crash(const CrashRequest& request, rpc::Context&) override {
+    coroutine::Event never("what never comes");
+    coroutine::TaskGroup waiters;
+    const auto wait = [&] { static_cast<void>(never.wait(Deadline::never())); };
+    for (std::uint32_t i = 0; i < request.suspended_count(); ++i) {
+      if (auto spawned = waiters.spawn("waiter", wait); !spawned) return spawned.error();
+    }
+    coroutine::detail::TaskControl* damaged = nullptr;
+    auto last = coroutine::spawn("damaged", [&] {
+      damaged = &coroutine::detail::TaskAccess::running();
+      wait();
+    });
+    if (auto yielded = coroutine::yield(); !yielded) return yielded.error();
+    damage(*damaged, request.damage());
+
+    switch (request.place()) {
+      case CrashRequest::OBJECT:
+      case CrashRequest::CHILD_OF_OBJECT:
+        if (auto done = VictimClient(router_, "bob").crash(request); !done) return done.error();
+        break;
+      case CrashRequest::SECOND_SHARD:
+        crash_in_second_shard(request.way());
+        wait();
+        break;
+      case CrashRequest::TWO_SHARDS:
+        crash_in_second_shard(request.way());
+        test::crash(request.way());
+        break;
+      default:
+        test::crash(request.way());
+    }
+    return CrashReply();
+  }
+
+ private:
+  framework::Router& router_;
+};
+
+void set_up(framework::Node& node, const CrashConfig& /*config*/) {
+  node.serve([](framework::Shard& shard) { return std::make_unique<CrasherService>(shard); });
+  node.host<Victim>();
+}
+
+}  // namespace
+}  // namespace corolane::test
+
+int main(int argc, char** argv) {
+  return corolane::framework::run_main(argc, argv, corolane::test::set_up);
+}
