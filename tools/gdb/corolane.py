@@ -24,6 +24,7 @@ import gdb
 import gdb.unwinder
 
 NAMESPACE = "corolane::coroutine::"
+FRAMEWORK = "corolane::framework::detail::"
 
 # What jump_fcontext of Boost.Context leaves at the saved frame, in order, before it takes its
 # return address: the control words of SSE and x87, a canary if there is one, then these.
@@ -40,6 +41,7 @@ class Task(NamedTuple):
     site: str
     stack: range
     frame: int  # Of the saved registers; 0 when a thread has them, or nobody.
+    object: str  # The call of an object that it serves; empty outside of objects.
 
 
 def memory(address, size):
@@ -112,6 +114,35 @@ def stack_of(top, size_class):
     return range(end - page - (16384 << size_class), top)
 
 
+def call_chain_key():
+    """By which the objects of tasks are found among their values; 0 in a program without any."""
+    try:
+        place = gdb.parse_and_eval(f"&'{FRAMEWORK}(anonymous namespace)::call_chain'")
+    except gdb.error:
+        return 0
+    return int(place)
+
+
+def object_of(control, top):
+    """The call of an object that the task serves; empty outside of objects."""
+    key = call_chain_key()
+    if key == 0 or not control["has_locals"]:
+        return ""
+    chain = f"{NAMESPACE}TaskLocal<{FRAMEWORK}CallChain, ({NAMESPACE}Inheritance)1>::Node"
+    node = top["current_locals"]["first_"]
+    while int(node) != 0 and int(node["key"]) != key:
+        node = node["next"]
+    if int(node) == 0:
+        return ""
+    frame = node.cast(gdb.lookup_type(chain).pointer())["value"]["frame_"]
+    if int(frame) == 0:
+        return ""
+    own_id = frame["id_"]
+    size = int(own_id["_M_string_length"])
+    number = memory(int(own_id["_M_dataplus"]["_M_p"]), size).decode(errors="replace")
+    return f'{text(frame["method_"])}("{printable(number)}")'
+
+
 def read_task(control, ready, loop_frames):
     """`ready` are the frames in the ready ring, `loop_frames` those of all loops."""
     stack = stack_of(int(control["stack_top"]), int(control["stack_size_class"]))
@@ -141,6 +172,7 @@ def read_task(control, ready, loop_frames):
         site=f"{text(site['_M_file_name'])}:{int(site['_M_line'])}",
         stack=stack,
         frame=frame,
+        object=object_of(control, top),
     )
 
 
@@ -322,6 +354,10 @@ class CorolaneCommand(gdb.Command):
         super().__init__("corolane", gdb.COMMAND_STATUS, prefix=True)
 
 
+def place_of(task):
+    return f"{task.site}, for {task.object}" if task.object else task.site
+
+
 class TasksCommand(gdb.Command):
     """Lists every task: id, state, what it waits for, name, spawn site. No arguments."""
 
@@ -333,7 +369,9 @@ class TasksCommand(gdb.Command):
         check_is_usable()
         for number, tasks in enumerate(all_tasks(), start=1):
             print(f"scheduler {number}: {len(tasks)} tasks")
-            rows = [(task.id, task.state, task.waits_for, task.name, task.site) for task in tasks]
+            rows = [
+                (task.id, task.state, task.waits_for, task.name, place_of(task)) for task in tasks
+            ]
             self.print_table([("id", "state", "waits for", "name", "spawned at"), *rows])
 
     @staticmethod
@@ -362,7 +400,8 @@ Ids are those of `corolane tasks`; with several schedulers, every task of that i
         for number, tasks in enumerate(all_tasks(), start=1):
             for task in (task for task in tasks if task.id == int(wanted)):
                 found = True
-                print(f'task {task.id} "{task.name}" of scheduler {number}: {task.state}')
+                whose = f", for {task.object}" if task.object else ""
+                print(f'task {task.id} "{task.name}" of scheduler {number}: {task.state}{whose}')
                 print_stack(task, options)
         if not found:
             raise gdb.GdbError(f"there is no task {wanted}; corolane tasks shows all")
