@@ -50,6 +50,13 @@ std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_
   return static_cast<std::uint64_t>(static_cast<double>(cycles) / cycles_per_ns());
 }
 
+// What lies between the top of its stack and where it was left; zero where that is not known: it
+// runs, or waits for its turn.
+std::size_t stack_use_of(const detail::TaskControl& task) {
+  if (task.state != TaskState::suspended || &task == detail::Strand::task_of_stack()) return 0;
+  return static_cast<std::size_t>(task.stack_top - static_cast<const std::byte*>(task.frame));
+}
+
 }  // namespace
 
 // Work that another thread handed over, newest first until it is taken.
@@ -266,7 +273,9 @@ TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
           .in_state = turn_time_ - task.state_since,
           .age = turn_time_ - top.spawned_at,
           .site = top.site,
-          .cpu = top.cpu.sum()};
+          .cpu = top.cpu.sum(),
+          .stack_size_bytes = StackPool::stack_size_bytes_min << task.stack_size_class,
+          .stack_used_bytes = stack_use_of(task)};
 }
 
 Scheduler::Statistics Scheduler::statistics() const {
@@ -338,7 +347,7 @@ void Scheduler::run_posted() {
 void Scheduler::run_ready() {
   if (options_.shuffle_seed != 0) return run_ready_shuffled();
   turn_left_ = turn_budget_;
-  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+  plan_steps();
   while (turn_left_ > 0 && !ready_.empty()) run_next();
   if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
 }
@@ -348,7 +357,7 @@ void Scheduler::run_ready_shuffled() {
   for (std::uint64_t count = 1 + shuffle_.below(8); count > 0 && !ready_.empty(); --count) {
     ready_.bring_to_front(shuffle_.below(ready_.size()));
     turn_left_ = 1;
-    steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+    plan_steps();
     run_next();
   }
 }
@@ -356,7 +365,9 @@ void Scheduler::run_ready_shuffled() {
 void Scheduler::run_next() {
   if (!has_next_task()) return run_next_strand();
   const detail::ReadyRing::Entry first = take_next_task();
+  trace_running();
   detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame);
+  trace_loop();
   count_steps();
 }
 
@@ -372,9 +383,11 @@ void Scheduler::run_ready_tasks() {
 void Scheduler::run_next_strand() {
   const detail::ReadyRing::Entry next = ready_.pop();
   --ready_strand_count_;
+  if (trace_ != nullptr) trace_->note(cycle_count(), 0, "stackless coroutine");
   detail::Strand::go_on(next);
+  trace_loop();
   --turn_left_;
-  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+  plan_steps();
 }
 
 void Scheduler::adapt_turn_budget(Duration turn) {
@@ -400,6 +413,17 @@ void Scheduler::report_deadlock() const {
 }
 
 void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
+  TaskMeter* const meter = meter_of(running);
+  if (meter == nullptr) return switch_slowly(running, frame);
+  meter->pause();
+  ++meter->cost_.suspension_count;
+  switch_slowly(running, frame);
+  watch_next_switch();
+  meter->go_on();
+}
+
+[[gnu::always_inline]] inline void Scheduler::switch_slowly(detail::TaskControl& running,
+                                                            void*& frame) {
   const bool timed = steps_left_ == 0 && is_switch_timed();
   if (turn_left_ == 0 || !has_next_task()) {
     running_ = nullptr;
@@ -411,6 +435,7 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
     switch_sample_start_ = 0;  // It was none.
     return;
   }
+  trace_running();
   if (timed && running_->has_begun) {
     detail::ContextSwitch::switch_to_below<&Scheduler::end_switch_sample>(running, frame, *running_,
                                                                           next.frame);
@@ -446,6 +471,7 @@ void* Scheduler::begin_stack(detail::TaskControl& task) { return make_first_fram
     detail::ContextSwitch::leave_to(running, loop_context_, loop_context_.frame);
   }
   detail::ReadyRing::Entry next = take_next();
+  trace_running();
   if (next.is_fresh()) {
     next.frame = make_first_frame(*running_);
   } else if (timed) {
@@ -460,14 +486,69 @@ void Scheduler::count_steps() {
   statistics_.switch_count += done;
   turn_left_ -= done;
   if (sample_left_ != never_sample) sample_left_ -= done;
-  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+  plan_steps();
+}
+
+// While there is a trace each of them is looked at.
+void Scheduler::plan_steps() {
+  steps_ = steps_left_ = std::min({turn_left_, sample_left_, trace_ == nullptr ? never_sample : 1});
+}
+
+void Scheduler::watch_next_switch() {
+  count_steps();
+  steps_ = steps_left_ = 1;
+}
+
+TaskMeter* Scheduler::meter_of(const detail::TaskControl& task) const {
+  TaskMeter* found = nullptr;
+  meters_.for_each_while([&](TaskMeter& meter) {
+    if (meter.task_ == &task) found = &meter;
+    return found == nullptr;
+  });
+  return found;
+}
+
+void Scheduler::trace_running() const {
+  if (trace_ == nullptr) return;
+  trace_->note(cycle_count(), running_->top().id, running_->name());
+}
+
+void Scheduler::trace_loop() const {
+  if (trace_ != nullptr) trace_->note(cycle_count(), 0, "loop");
+}
+
+bool Scheduler::begin(SwitchTrace& trace) {
+  if (trace_ != nullptr) return false;
+  trace_ = &trace;
+  trace_running();
+  watch_next_switch();
+  return true;
+}
+
+void Scheduler::end(SwitchTrace& trace) {
+  check(trace_ == &trace, "a trace that was begun is ended");
+  trace_loop();
+  trace_ = nullptr;
+}
+
+bool Scheduler::begin(CpuProfile& profile) {
+  if (profile_ != nullptr) return false;
+  profile_ = &profile;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return true;
+}
+
+void Scheduler::end(CpuProfile& profile) {
+  check(profile_ == &profile, "a profile that was begun is ended");
+  profile_ = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 bool Scheduler::is_switch_timed() {
   count_steps();
   if (sample_left_ > 0) return false;
   sample_left_ = options_.switch_sample_interval;
-  steps_ = steps_left_ = std::min(turn_left_, sample_left_);
+  plan_steps();
   // Ways through the loop are no switches from task to task.
   if (turn_left_ == 0 || !has_next_task()) return false;
   // Once for nothing: what is measured shall not be how the code that measures comes into the
@@ -499,8 +580,12 @@ void Scheduler::end_switch_sample() {
 
 // In a signal handler, between any two instructions of this thread. What a stackless coroutine
 // computes is the awaiting task's.
-void Scheduler::charge_cpu(std::uint64_t nanoseconds) {
-  if (detail::TaskControl* const task = detail::Strand::running_task()) {
+void Scheduler::charge_cpu(std::uint64_t nanoseconds, const void* context) {
+  detail::TaskControl* const task = detail::Strand::running_task();
+  if (CpuProfile* const profile = current_->profile_) {
+    profile->add(std::chrono::nanoseconds(nanoseconds), context, task);
+  }
+  if (task != nullptr) {
     task->top().cpu.add(nanoseconds);
     task->site_record->cpu.add(nanoseconds);
   } else {

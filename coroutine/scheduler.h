@@ -24,7 +24,9 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "coroutine/base/split_mix.h"
+#include "coroutine/cpu_profile.h"
 #include "coroutine/detail/interrupter.h"
+#include "coroutine/detail/list.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/spawn_sites.h"
@@ -34,7 +36,9 @@
 #include "coroutine/spawn_site.h"
 #include "coroutine/stack_pool.h"
 #include "coroutine/stray_exception.h"
+#include "coroutine/switch_trace.h"
 #include "coroutine/task_info.h"
+#include "coroutine/task_meter.h"
 #include "coroutine/task_options.h"
 #include "coroutine/timer_wheel.h"
 
@@ -156,6 +160,13 @@ class Scheduler {
   // all further ones.
   std::vector<SpawnSite> sites() const { return sites_.all(); }
 
+  // By a task of it: from begin() to end() it writes down what its thread computes, or which task
+  // runs when. Begin says false when another one is at it. What is given lives until its end().
+  bool begin(CpuProfile& profile);
+  void end(CpuProfile& profile);
+  bool begin(SwitchTrace& trace);
+  void end(SwitchTrace& trace);
+
   // For a watchdog, which is another thread, while run() lasts. A number that changes whenever the
   // loop begins and ends to run tasks; odd while it runs them: the same odd number for long is a
   // loop that does not turn.
@@ -172,6 +183,7 @@ class Scheduler {
   friend class detail::TaskAccess;
   friend struct detail::TaskControl;
   friend class detail::Wait;
+  friend class TaskMeter;
 
   struct Posted;
   struct ThreadBinding;
@@ -197,6 +209,7 @@ class Scheduler {
   // running one's.
   void suspend(detail::TaskControl& running, void*& frame);
   void suspend_slowly(detail::TaskControl& running, void*& frame);
+  void switch_slowly(detail::TaskControl& running, void*& frame);
   [[noreturn]] void end(detail::TaskControl& running);
   bool has_next_task() const;
   // The task that runs next; its frame may have yet to be made.
@@ -205,12 +218,18 @@ class Scheduler {
   // At the end of the steps: what comes first, the end of the turn or a switch to be timed?
   bool is_switch_timed();
   void count_steps();
+  void plan_steps();
+  // From the running task.
+  void watch_next_switch();
+  TaskMeter* meter_of(const detail::TaskControl& task) const;
+  void trace_running() const;
+  void trace_loop() const;
   static void end_switch_sample();
   // Where a fresh task begins; the second is a call, for those who seldom meet one.
   static void* make_first_frame(detail::TaskControl& task);
   static void* begin_stack(detail::TaskControl& task);
   static void enter_task();
-  static void charge_cpu(std::uint64_t nanoseconds);
+  static void charge_cpu(std::uint64_t nanoseconds, const void* context);
   static void answer_interruption(const void* context);
 
   Result<Stack> begin_spawn(const TaskOptions& options);
@@ -252,6 +271,9 @@ class Scheduler {
   detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
   Statistics statistics_;
   detail::SpawnSites sites_;
+  detail::List<TaskMeter, TaskMeterTag> meters_;
+  SwitchTrace* trace_ = nullptr;
+  CpuProfile* profile_ = nullptr;  // Its signal handler reads it.
   detail::CpuTime loop_cpu_;
   std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.

@@ -50,6 +50,8 @@ struct TaskInfo {
   Duration age;               // Since it was spawned.
   std::source_location site;  // Where it was spawned.
   Duration cpu{};             // Consumed: see Scheduler::Options::cpu_sample_interval.
+  std::size_t stack_size_bytes = 0;
+  std::size_t stack_used_bytes = 0;  // Where it waits now; 0 unless suspended.
   StackTrace trace = {};      // Where it is now; empty unless asked for.
   // Whoever shows those of several schedulers together says which one's it is.
   std::uint32_t scheduler = 0;

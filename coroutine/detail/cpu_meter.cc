@@ -61,7 +61,7 @@ void CpuMeter::handle(int /*signal*/, siginfo_t* info, void* context) {
   if (meter == nullptr) return;
   if (info->si_code == SI_TKILL) return meter->interrupted_(context);
   if (info->si_code != SI_TIMER) return;
-  meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_);
+  meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_, context);
 }
 
 bool CpuMeter::start_timer() {

@@ -40,7 +40,7 @@ class CpuMeter {
  public:
   // Called in the signal handler, so they may do next to nothing. `context` is the third argument
   // of the handler.
-  using Charge = void (*)(std::uint64_t nanoseconds);
+  using Charge = void (*)(std::uint64_t nanoseconds, const void* context);
   // Another thread wants to know what this one does: it has sent SIGURG to it by tgkill(2).
   using Interrupted = void (*)(const void* context);
 

@@ -15,6 +15,7 @@
 #include "coroutine/detail/sanitizer.h"
 #include "coroutine/detail/signal_stack.h"
 #include "coroutine/detail/task_control.h"
+#include "coroutine/fault_guard.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -61,6 +62,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
+  if (FaultGuard::is_active()) FaultGuard::leave();
   const int error_number = errno;
   const TaskControl* const task =
       info->si_code > 0 ? OverflowWatch::overflowed(info->si_addr) : nullptr;

@@ -8,6 +8,8 @@
 
 #include <utility>
 
+#include "coroutine/fault_guard.h"
+
 // Calls walk(data). To whoever unwinds from there, its caller is what was suspended at `frame`:
 // the offsets are those of the registers that Boost.Context saves (jump_*_elf_gas.S).
 extern "C" void corolane_call_as_if_from(const void* frame, void (*walk)(void*), void* data);
@@ -149,7 +151,8 @@ StackTrace unwind_suspended(const void* frame) {
 
 std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses) {
   InterruptedWalk walk{.interrupted_at = instruction_of(context), .addresses = addresses};
-  _Unwind_Backtrace(&visit_interrupted, &walk);
+  // In the middle of a switch there is no stack to walk: what looks like one may lead anywhere.
+  FaultGuard::run([&] { _Unwind_Backtrace(&visit_interrupted, &walk); });
   return walk.count;
 }
 

@@ -21,7 +21,8 @@ StackTrace unwind_here();
 
 // In a signal handler, whose third argument is `context`: of what it has interrupted. Returns how
 // many addresses it has written. Async-signal-safe, as is what finds the call frame information
-// since glibc 2.35.
+// since glibc 2.35. A fault on the way ends it, once a scheduler has run in this process
+// (overflow_watch.h).
 std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses);
 
 }  // namespace corolane::coroutine::detail

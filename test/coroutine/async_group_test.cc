@@ -6,14 +6,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
-#include <new>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/allocations.h"
 #include "coroutine/event.h"
 #include "coroutine/mutex.h"
 #include "coroutine/task.h"
@@ -22,25 +21,6 @@
 #include "test/support/matchers.h"
 #include "test/support/random.h"
 #include "test/support/sanitizers.h"
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-namespace {
-constinit thread_local std::size_t allocation_count = 0;
-}
-
-// Counts what this program takes from the heap.
-[[gnu::noinline]] void* operator new(std::size_t size_bytes) {
-  ++allocation_count;
-  if (void* const place = std::malloc(size_bytes)) return place;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* place) noexcept { std::free(place); }
-[[gnu::noinline]] void operator delete(void* place, std::size_t) noexcept { std::free(place); }
-#else
-namespace {
-constexpr std::size_t allocation_count = 0;
-}
-#endif
 
 namespace corolane::coroutine {
 namespace {
@@ -372,9 +352,9 @@ TEST(AsyncGroupMemoryTest, NothingIsAllocatedOnceItIsWarm) {
     EXPECT_EQ(await(child(7)), 7);
   };
   run_all();
-  const std::size_t before = allocation_count;
+  const std::uint64_t before = allocations().count;
   run_all();
-  EXPECT_EQ(allocation_count, before);
+  EXPECT_EQ(allocations().count, before);
 }
 
 TEST(AsyncGroupDeathTest, ADeadlockIsFoundWhenOnlyStacklessCoroutinesCouldGoOn) {

@@ -1,0 +1,106 @@
+// What a profile tells of who computed, and where.
+#include "coroutine/cpu_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "coroutine/base/cycle_clock.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/symbols.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Ends after so much CPU time of the thread was charged, or when that takes far too long.
+[[gnu::noinline]] void compute_in_a_profile(const CpuProfile& profile, std::size_t sample_count) {
+  const std::uint64_t begin = cycle_count();
+  const double cycles_max = 20e9 * cycles_per_ns();
+  while (profile.samples().size() + profile.lost_count() < sample_count &&
+         static_cast<double>(cycle_count() - begin) < cycles_max) {
+    asm volatile("" : : : "memory");
+  }
+}
+
+class CpuProfileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!scheduler_.statistics().measures_cpu) GTEST_SKIP() << "signals come too late";
+  }
+
+  Scheduler& scheduler_ = Scheduler::current();
+};
+
+TEST_F(CpuProfileTest, HasTheTaskThatComputesWithItsStack) {
+  CpuProfile profile(1'000);
+  ASSERT_TRUE(scheduler_.begin(profile));
+  auto task = spawn("busy", [&] { compute_in_a_profile(profile, 10); });
+  EXPECT_TRUE(task.join());
+  scheduler_.end(profile);
+  ASSERT_GE(profile.samples().size(), 10u);
+  Duration cpu{};
+  int count = 0;
+  Symbols symbols;
+  for (const CpuProfile::Sample& sample : profile.samples()) {
+    cpu += sample.cpu();
+    if (sample.task_name() != "busy") continue;
+    const auto addresses = sample.addresses();
+    const auto frames = symbols.frames({{addresses.begin(), addresses.end()}});
+    for (const SourceFrame& frame : frames) {
+      if (frame.function.contains("compute_in_a_profile")) {
+        ++count;
+        break;
+      }
+    }
+  }
+  EXPECT_GE(cpu, 10ms);
+  // The first one may have been due before.
+  EXPECT_GE(count, 8);
+}
+
+TEST_F(CpuProfileTest, WhatHasNoRoomIsCounted) {
+  CpuProfile profile(3);
+  ASSERT_TRUE(scheduler_.begin(profile));
+  compute_in_a_profile(profile, 6);
+  scheduler_.end(profile);
+  EXPECT_EQ(profile.samples().size(), 3u);
+  EXPECT_GE(profile.lost_count(), 3u);
+}
+
+TEST_F(CpuProfileTest, ThereIsOneAtATime) {
+  CpuProfile first(1);
+  CpuProfile second(1);
+  ASSERT_TRUE(scheduler_.begin(first));
+  EXPECT_FALSE(scheduler_.begin(second));
+  scheduler_.end(first);
+}
+
+// Whatever instruction it hits, in the middle of a switch included.
+TEST_F(CpuProfileTest, TasksThatSwitchAllTheTimeAreWalkedSafely) {
+  CpuProfile profile(100'000);
+  ASSERT_TRUE(scheduler_.begin(profile));
+  TaskGroup group;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(group.spawn("switching", [&] {
+      const std::uint64_t begin = cycle_count();
+      const double cycles_max = 20e9 * cycles_per_ns();
+      while (profile.samples().size() < 100 &&
+             static_cast<double>(cycle_count() - begin) < cycles_max) {
+        for (int j = 0; j < 100; ++j) EXPECT_TRUE(yield());
+        auto child = spawn("short", [] {});
+        EXPECT_TRUE(child.join());
+      }
+    }));
+  }
+  EXPECT_TRUE(group.join());
+  scheduler_.end(profile);
+  EXPECT_GE(profile.samples().size(), 100u);
+}
+
+}  // namespace
+}  // namespace corolane::coroutine
