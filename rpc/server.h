@@ -26,6 +26,7 @@
 #include "rpc/context.h"
 #include "rpc/filter.h"
 #include "rpc/keepalive.h"
+#include "rpc/method_cost.h"
 #include "rpc/security.h"
 #include "rpc/service.h"
 
@@ -69,7 +70,9 @@ class Server {
     std::array<std::uint64_t, code_count> error_counts{};  // The same, by the number of the code.
     std::uint64_t refused_count = 0;  // For load, for malformed requests or while stopping.
     std::uint64_t running_count = 0;
-    Histogram latency_us;  // From when the request was read to its end.
+    Histogram latency_us;   // From when the request was read to its end.
+    Duration queue_time{};  // Of all: from when it was read to when its handler began.
+    MethodCost cost = {};   // Of the handler.
   };
 
   struct Statistics {

@@ -86,8 +86,8 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   if (begun_) {
     CallScope::enter({.deadline = CallScope::before(deadline_, now), .trace = facts.trace});
     Context context(*served_->method, *request_, facts);
-    const bool has_sent =
-        answer(invoke_filtered(filters, *served_, *request_, context, *this, threw_));
+    const bool has_sent = answer(served_->meter.run(
+        [&] { return invoke_filtered(filters, *served_, *request_, context, *this, threw_); }));
     if (!has_sent) ended_at_ = context.returned_at_or_epoch();
   } else {
     answer(Error(Code::cancelled, "not begun"));

@@ -163,7 +163,9 @@ void Dispatcher::note_queue_delay(Priority priority, Duration delay) {
 void Dispatcher::run(Call& call) {
   const TimePoint begun_at = time_of_begin();
   --beginning_count_;
-  note_queue_delay(call.served().method->priority, begun_at - call.arrived_at());
+  const Duration queue_delay = begun_at - call.arrived_at();
+  note_queue_delay(call.served().method->priority, queue_delay);
+  if (queue_delay > Duration::zero()) call.served().statistics.queue_time += queue_delay;
   admission_.note_begun(begun_at, beginning_count_ > 0);
   if (admission_.waiting_count() > 0 && beginning_count_ <= admission_.beginning_max() / 2) {
     begin_waiting(begun_at);
@@ -233,7 +235,8 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
         CallScope::enter(
             {.deadline = CallScope::before(facts.deadline, arrived_at), .trace = facts.trace});
         Context context(method, request, timed);
-        return invoke_filtered(filters_, *served, request, context, sink, threw);
+        return served->meter.run(
+            [&] { return invoke_filtered(filters_, *served, request, context, sink, threw); });
       },
       {.stack_size_bytes = method.stack_size_bytes});
   auto result = handler.join(facts.deadline);
@@ -260,6 +263,7 @@ void Dispatcher::count_into(Server::Statistics& statistics) const {
   statistics.queue_delay_us.assign(queue_delay_us_.begin(), queue_delay_us_.end());
   for (const auto& served : methods_.all()) {
     statistics.methods.push_back(served->statistics);
+    statistics.methods.back().cost = served->meter.cost();
     if (served->method->server_streaming) {
       statistics.stream_count += served->statistics.running_count;
     }

@@ -21,8 +21,9 @@ namespace detail {
 struct ServedMethod {
   const Method* method;
   Service* service;
-  Server::MethodStatistics statistics;
+  Server::MethodStatistics statistics;  // But for the cost, which the meter has.
   Admission::Share waiting = {};
+  MethodMeter meter = {};
 };
 
 // All methods of a server. Each stays where it is.

@@ -9,18 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-constinit std::uint64_t taken_count = 0;
-
-}  // namespace
 
 namespace corolane::net {
-
-std::uint64_t allocation_count() { return taken_count; }
 
 SystemCalls& system_calls() {
   static SystemCalls calls;
@@ -28,19 +18,6 @@ SystemCalls& system_calls() {
 }
 
 }  // namespace corolane::net
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(COROLANE_TSAN)
-
-[[gnu::noinline]] void* operator new(std::size_t size_bytes) {
-  // Workers take some as well, but no test counts meanwhile.
-  __atomic_fetch_add(&taken_count, 1, __ATOMIC_RELAXED);
-  if (void* const place = std::malloc(size_bytes)) return place;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* place) noexcept { std::free(place); }
-[[gnu::noinline]] void operator delete(void* place, std::size_t) noexcept { std::free(place); }
-
-#endif
 
 #if !defined(__SANITIZE_THREAD__) && !defined(COROLANE_TSAN)
 

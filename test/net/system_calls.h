@@ -25,8 +25,4 @@ inline constexpr bool sees_system_calls = !test::under_thread_sanitizer;
 // Of this process. A test that changes it changes it back.
 SystemCalls& system_calls();
 
-// What this program has taken from the heap so far, with operator new. Under sanitizers, which
-// stand there themselves, always 0.
-std::uint64_t allocation_count();
-
 }  // namespace corolane::net

@@ -3,32 +3,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/allocations.h"
 #include "rpc/call_log.h"
 #include "rpc/call_scope.h"
 #include "rpc/tracing.h"
 #include "test/rpc/echo_service.h"
-
-namespace {
-
-constinit std::uint64_t allocation_count = 0;
-
-}  // namespace
-
-// All others that count end in this one. Neither is inlined: where one of them alone is, what it
-// calls seems not to fit the other.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocation_count;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace corolane::test {
 namespace {
@@ -68,9 +51,9 @@ double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
       for (int i = 0; i < count; ++i) EXPECT_TRUE(EchoClient(**client).echo(request));
     };
     call(100);
-    const std::uint64_t before = allocation_count;
+    const std::uint64_t before = allocations().count;
     call(1000);
-    per_call = static_cast<double>(allocation_count - before) / 1000;
+    per_call = static_cast<double>(allocations().count - before) / 1000;
   });
   EXPECT_TRUE(task.join());
   return per_call;
