@@ -3,8 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "framework/admin/heap_page.h"
+#include "framework/admin/methods_page.h"
 #include "framework/admin/objects_page.h"
 #include "framework/admin/page.h"
+#include "framework/admin/profile_page.h"
 #include "framework/admin/ready_page.h"
 #include "framework/admin/root_page.h"
 #include "framework/admin/sites_page.h"
@@ -12,6 +15,7 @@
 #include "framework/admin/stalls_page.h"
 #include "framework/admin/stats_page.h"
 #include "framework/admin/tasks_page.h"
+#include "framework/admin/trace_page.h"
 #include "framework/node.h"
 #include "framework/node_metrics.h"
 
@@ -54,6 +58,14 @@ void add_node_pages(AdminServer& admin, Node& node) {
       " ?name=, ?waiting_for=, ?site=, ?shard=, ?age=",
       detail::tasks_page);
   page("/stalls", "the last times that a loop did not turn, and who kept it", detail::stalls_page);
+  page("/methods", "what each method costs: CPU, waiting, allocations, stack",
+       detail::methods_page);
+  page("/profile",
+       "where CPU time goes, by coroutine, within ?seconds=5: folded stacks, or ?format=svg",
+       detail::profile_page);
+  page("/trace", "what ran when, within ?seconds=0.2; ?format=json for ui.perfetto.dev",
+       detail::trace_page);
+  page("/heap", "what memory is used for, as jemalloc knows it", detail::heap_page);
   page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
        detail::sites_page);
   page("/tasks/stacks", "where they wait: their stacks, equal ones together (?group=stack)",

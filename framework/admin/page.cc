@@ -44,6 +44,12 @@ std::string utc_text(std::chrono::sys_time<Duration> time) {
   return text.data();
 }
 
+std::string fixed_text(double value, int digits) {
+  std::array<char, 48> text;
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
 double rounded(double value, double parts) { return std::round(value * parts) / parts; }
 
 std::string site_text(const std::source_location& site) {

@@ -42,6 +42,8 @@ net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsT
 double in_seconds(Duration duration);
 std::string seconds_text(Duration duration);                 // "1.500s".
 std::string utc_text(std::chrono::sys_time<Duration> time);  // "2026-02-01T12:00:00.123Z".
+// With so many digits behind the point.
+std::string fixed_text(double value, int digits);
 // To one part in `parts`.
 double rounded(double value, double parts);
 

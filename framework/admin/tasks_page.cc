@@ -81,10 +81,16 @@ Tasks merged(std::vector<Tasks> shards) {
 }
 
 Json task_json(const TaskInfo& task) {
-  return {{"id", address_json(task.address())},  {"name", task.name},
-          {"state", to_string(task.state)},      {"cancelled", task.cancelled},
-          {"waiting_for", task.waiting_for},     {"in_state_seconds", in_seconds(task.in_state)},
-          {"age_seconds", in_seconds(task.age)}, {"cpu_seconds", in_seconds(task.cpu)},
+  return {{"id", address_json(task.address())},
+          {"name", task.name},
+          {"state", to_string(task.state)},
+          {"cancelled", task.cancelled},
+          {"waiting_for", task.waiting_for},
+          {"in_state_seconds", in_seconds(task.in_state)},
+          {"age_seconds", in_seconds(task.age)},
+          {"cpu_seconds", in_seconds(task.cpu)},
+          {"stack_used_bytes", task.stack_used_bytes == 0 ? Json() : Json(task.stack_used_bytes)},
+          {"stack_size_bytes", task.stack_size_bytes},
           {"spawned_at", site_text(task.site)}};
 }
 
@@ -94,14 +100,22 @@ net::HttpResponse tasks_as_json(const Tasks& tasks) {
   return json_response({{"count", tasks.count}, {"tasks", std::move(rows)}});
 }
 
+// "1.2 of 64K": what it holds where it waits.
+std::string stack_text(const TaskInfo& task) {
+  const std::string size = std::to_string(task.stack_size_bytes / 1024) + "K";
+  if (task.stack_used_bytes == 0) return size;
+  return fixed_text(static_cast<double>(task.stack_used_bytes) / 1024, 1) + " of " + size;
+}
+
 std::string table_of(const std::vector<TaskInfo>& tasks) {
-  std::vector<Row<8>> rows = {
-      {"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "CPU", "SPAWNED AT"}};
+  std::vector<Row<9>> rows = {
+      {"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "CPU", "STACK", "SPAWNED AT"}};
   for (const TaskInfo& task : tasks) {
     rows.push_back({to_string(task.address()), escaped(task.name),
                     std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
                     task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
-                    seconds_text(task.age), seconds_text(task.cpu), site_text(task.site)});
+                    seconds_text(task.age), seconds_text(task.cpu), stack_text(task),
+                    site_text(task.site)});
   }
   return table_text(rows);
 }

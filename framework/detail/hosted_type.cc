@@ -1,7 +1,10 @@
 #include "framework/detail/hosted_type.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
 #include "framework/detail/object_host.h"
 
 namespace corolane::framework::detail {
@@ -15,6 +18,27 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
       partition_of_(type.name),
       rows_(type.methods.begin(), type.methods.end()) {
   for (rpc::Method& row : rows_) row.invoke = invoke;
+  for (const rpc::Method& method : type.methods) {
+    method_records_.push_back({.full_name = method.full_name});
+  }
+}
+
+HostedType::MethodRecord& HostedType::record_of(const rpc::Method& method) {
+  const auto found = std::ranges::find(type_.methods, method.id, &rpc::Method::id);
+  check(found != type_.methods.end(), "an object is called by the methods of its type");
+  return method_records_[static_cast<std::size_t>(found - type_.methods.begin())];
+}
+
+void HostedType::MethodRecord::begin(TimePoint arrived_at) {
+  ++running_count;
+  const TimePoint begun_at = coroutine::Scheduler::current().turn_time();
+  if (arrived_at < begun_at) queue_time += begun_at - arrived_at;
+}
+
+void HostedType::MethodRecord::end(const Result<void>& result) {
+  --running_count;
+  ++call_count;
+  if (!result) ++error_count;
 }
 
 ObjectCell* HostedType::find(std::string_view id) const {

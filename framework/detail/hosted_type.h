@@ -17,6 +17,7 @@
 #include "framework/detail/object_statistics.h"
 #include "framework/object.h"
 #include "framework/partition.h"
+#include "rpc/method_cost.h"
 
 namespace corolane::framework::detail {
 
@@ -37,6 +38,23 @@ class HostedType final : public rpc::Service {
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
   // The method as the objects have it, from any row of the same.
   const rpc::Method& method(std::size_t index) const { return type_.methods[index]; }
+
+  // What became of the calls of a method, of all objects.
+  struct MethodRecord {
+    // Of a handler that has its turn now, in its task.
+    void begin(TimePoint arrived_at);
+    void end(const Result<void>& result);
+
+    const char* full_name;
+    std::uint64_t call_count = 0;  // Ended.
+    std::uint64_t error_count = 0;
+    std::uint64_t running_count = 0;  // Handlers.
+    Duration queue_time{};            // Of all until they had a turn, to a turn of the loop.
+    rpc::MethodMeter meter = {};
+  };
+  // `method` is one of theirs, whoever has the row.
+  MethodRecord& record_of(const rpc::Method& method);
+  const std::vector<MethodRecord>& method_records() const { return method_records_; }
 
   // Null when there is none.
   ObjectCell* find(std::string_view id) const;
@@ -71,6 +89,7 @@ class HostedType final : public rpc::Service {
   const Factory factory_;
   const PartitionHash partition_of_;
   std::vector<rpc::Method> rows_;  // What invokes them finds the object first.
+  std::vector<MethodRecord> method_records_;
   std::unordered_map<std::string_view, std::unique_ptr<ObjectCell>> cells_;  // By their own ids.
   std::array<std::vector<ObjectCell*>, partition_count> by_partition_;
   std::uint64_t last_sequence_ = 0;

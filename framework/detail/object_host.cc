@@ -320,8 +320,12 @@ Result<void> ObjectHost::invoke(Turn& turn, ObjectCell& cell, const rpc::Method&
   const CallChain::Frame frame(std::move(chain), method.full_name, cell.id(), &turn);
   Gate gate(*this, turn, cell, method, target.request_id, sink);
   if (method.durable) turn.begin_durable();
-  auto result = without_exceptions(
-      cell, method.full_name, [&] { return method.invoke(cell.object(), request, context, gate); });
+  HostedType::MethodRecord& record = cell.type().record_of(method);
+  record.begin(context.arrived_at());
+  auto result = without_exceptions(cell, method.full_name, [&] {
+    return record.meter.run([&] { return method.invoke(cell.object(), request, context, gate); });
+  });
+  record.end(result);
   turn.end();
   if (result) return result;
   // An error tells of the state as well.
