@@ -5,6 +5,7 @@
 
 #include "framework/admin/heap_page.h"
 #include "framework/admin/methods_page.h"
+#include "framework/admin/object_page.h"
 #include "framework/admin/objects_page.h"
 #include "framework/admin/page.h"
 #include "framework/admin/profile_page.h"
@@ -50,8 +51,12 @@ void add_node_pages(AdminServer& admin, Node& node) {
   page("/ready", "ready, or 503 and why clients should not be sent here", detail::ready_page);
   page("/metrics", "all metrics, for Prometheus", metrics_page);
   page("/stats", "what the node has done so far, as JSON", detail::stats_page);
-  page("/objects", "what is hosted here, what was done to it, and who is in the cluster",
+  page("/objects",
+       "what is hosted here, what was done to it, and who is in the cluster; ?type= lists those"
+       " that are active",
        detail::objects_page);
+  page("/objects/{type}/{id}", "one of them: who has it, who waits for it, what runs in it",
+       detail::object_page);
   page(
       "/tasks",
       "every coroutine: what it waits for, since when, where it was spawned; ?group=stack, ?state=,"

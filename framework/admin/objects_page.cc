@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
+#include "framework/admin/object_list_page.h"
 #include "framework/cluster.h"
 #include "framework/detail/object_host.h"
 #include "framework/each_shard.h"
@@ -157,6 +158,9 @@ std::string cluster_text(const Cluster& cluster, const Fence& fence) {
 }  // namespace
 
 Result<net::HttpResponse> objects_page(Node& node, const net::HttpRequest& request) {
+  if (const auto type = request.query("type"); !type.empty()) {
+    return object_list_page(node, request, type);
+  }
   auto shards = from_each_shard(node, types_of);
   if (!shards) return shards.error();
   const auto types = added_up(*std::move(shards), add);

@@ -108,6 +108,7 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   auto stored = surroundings_.store.seal(key(), epoch, deadline);
   if (!stored) return stored.error().code() == Code::aborted ? moved() : stored.error();
   epoch_ = epoch;
+  active_since_ = coroutine::Scheduler::current().turn_time();
   if (auto loaded = load(*stored); !loaded) {
     drop();
     return loaded;
@@ -212,6 +213,9 @@ Result<void> ObjectCell::save(Deadline deadline) {
   if (!is_changed_) return {};
   auto written = write(deadline);
   ++(written ? type_.counts.save_count : type_.counts.failed_save_count);
+  if (!written) {
+    history_.add_failed_save(written.error(), coroutine::Scheduler::current().turn_time());
+  }
   return written;
 }
 

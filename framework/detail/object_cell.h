@@ -23,6 +23,8 @@
 #include "coroutine/sub_task.h"
 #include "framework/detail/follower.h"
 #include "framework/detail/object_alarms.h"
+#include "framework/detail/object_history.h"
+#include "framework/detail/object_visitor.h"
 #include "framework/detail/request_ledger.h"
 #include "framework/detail/topic.h"
 #include "framework/object.h"
@@ -139,6 +141,20 @@ class ObjectCell {
   // Bytes that it takes, about, when it was looked at last.
   std::size_t size_bytes() const { return size_bytes_; }
 
+  // For pages. Those who are inside, the last to come first; null when there are none.
+  ObjectVisitor*& visitors() { return visitors_; }
+  const ObjectVisitor* visitors() const { return visitors_; }
+  ObjectHistory& history() { return history_; }
+  const ObjectHistory& history() const { return history_; }
+  // Of one that is active.
+  TimePoint active_since() const { return active_since_; }
+  std::size_t state_bytes() const { return object_->state_message().ByteSizeLong(); }
+  // What it has to do by the clock; null when there is nothing.
+  const ObjectAlarms* known_alarms() const { return alarms_.get(); }
+  // Shards that bring it to their subscribers, and objects that it follows.
+  std::size_t reader_count() const { return topic_ == nullptr ? 0 : topic_->reader_count(); }
+  std::size_t followed_count() const;
+
   // A handler while it runs, in a part of its task.
   class Handler {
    public:
@@ -218,6 +234,9 @@ class ObjectCell {
   coroutine::WaitQueue none_outside_{"handlers of an object"};
   std::uint32_t outside_count_ = 0;
   Handler* handlers_ = nullptr;
+  ObjectVisitor* visitors_ = nullptr;
+  TimePoint active_since_{};
+  ObjectHistory history_;
   std::unique_ptr<RequestLedger> ledger_;  // Null while it is empty.
   std::unique_ptr<ObjectAlarms> alarms_;   // Null while there are none. Gone before the object.
   std::unique_ptr<Topic> topic_;           // Null before somebody asks for it.

@@ -101,7 +101,25 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
   ObjectCell& cell = **found;
   const std::uint32_t failed_before = cell.failed_activation_count;
   const Visit visit(*this, cell);
-  Turn turn(*this, cell);
+  const CallChain* const outer = CallChain::current();
+  Turn turn(*this, cell,
+            {.what = method.full_name,
+             .peer = context.peer(),
+             .arrived_at = context.arrived_at(),
+             .deadline = context.deadline(),
+             .callers = outer == nullptr ? nullptr : outer->link()});
+  auto result = serve_in(turn, failed_before, method, request, context, sink);
+  cell.history().add(method.full_name, result, turn.facts().arrived_at,
+                     coroutine::Scheduler::current().turn_time());
+  return result;
+}
+
+Result<void> ObjectHost::serve_in(Turn& turn, std::uint32_t failed_before,
+                                  const rpc::Method& method,
+                                  const google::protobuf::Message& request, rpc::Context& context,
+                                  rpc::ReplySink& sink) {
+  ObjectCell& cell = turn.cell();
+  HostedType& type = cell.type();
   for (;;) {
     // Who finds it asleep wakes it up, and needs it for itself.
     const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
@@ -131,7 +149,7 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
     ++type.counts.moved_count;
     return cell.moved();
   }
-  return invoke(turn, cell, method, request, context, sink);
+  return invoke(turn, method, request, context, sink);
 }
 
 Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
@@ -140,7 +158,7 @@ Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
   ObjectCell& cell = **found;
   const std::uint32_t failed_before = cell.failed_activation_count;
   const Visit visit(*this, cell);
-  Turn turn(*this, cell);
+  Turn turn(*this, cell, {.what = "to be woken by a reminder"});
   const Deadline deadline = Deadline::after(options_.save_time_max);
   if (!turn.take(/*is_shared=*/false, deadline)) {
     return Error(Code::unavailable, "its turn did not come in time");
@@ -218,7 +236,11 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
 
 // It sleeps by then, and is not to be woken.
 bool ObjectHost::is_on_the_move(const ObjectCell& cell) const {
-  return !cell.is_active() && released_.contains({&cell.type().ownership(), cell.partition()});
+  return !cell.is_active() && is_on_the_move(cell.type(), cell.partition());
+}
+
+bool ObjectHost::is_on_the_move(const HostedType& type, Partition partition) const {
+  return released_.contains({&type.ownership(), partition});
 }
 
 // A partition that is on the move is ours still, or another one's soon.
@@ -294,9 +316,10 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
   return activated;
 }
 
-Result<void> ObjectHost::invoke(Turn& turn, ObjectCell& cell, const rpc::Method& method,
+Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
                                 const google::protobuf::Message& request, rpc::Context& context,
                                 rpc::ReplySink& sink) {
+  ObjectCell& cell = turn.cell();
   const rpc::ObjectTarget& target = *context.object();
   if (remembers(method, target.request_id)) {
     auto known = cell.ledger().find(target.request_id);
@@ -309,15 +332,13 @@ Result<void> ObjectHost::invoke(Turn& turn, ObjectCell& cell, const rpc::Method&
       return sink.reply(*reply);
     }
   }
-  const CallChain* const outer = CallChain::current();
-  std::shared_ptr<const CallChain::Link> chain = outer == nullptr ? nullptr : outer->link();
   const ObjectCell::Handler handler(
       cell, context.deadline(),
       remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
   rpc::CallScope::enter(
       {.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at()),
        .trace = context.trace()});
-  const CallChain::Frame frame(std::move(chain), method.full_name, cell.id(), &turn);
+  const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
   Gate gate(*this, turn, cell, method, target.request_id, sink);
   if (method.durable) turn.begin_durable();
   HostedType::MethodRecord& record = cell.type().record_of(method);
@@ -395,7 +416,7 @@ void ObjectHost::save_or_warn(ObjectCell& cell, Deadline deadline) {
 ObjectSaver::Writing ObjectHost::begin_writing(ObjectCell& cell) {
   return [this, &cell, visit = std::make_unique<QuietVisit>(*this, cell)] {
     const Deadline deadline = Deadline::after(options_.save_time_max);
-    Turn turn(*this, cell);
+    Turn turn(*this, cell, {.what = "to be saved"});
     // A shared turn would do; but then readers may be inside when it turns out to be lost.
     if (turn.take(/*is_shared=*/false, deadline)) save_or_warn(cell, deadline);
   };
@@ -405,7 +426,7 @@ AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
   ObjectCell& cell = alarm->cell();
   return
       [this, &cell, alarm = std::move(alarm), visit = std::make_unique<QuietVisit>(*this, cell)] {
-        Turn turn(*this, cell);
+        Turn turn(*this, cell, {.what = alarm->label()});
         // An alarm that could not run tries again.
         static_cast<void>(run_unasked(turn, alarm->label(), [&] {
           if (alarm->has_ended()) return;
@@ -418,7 +439,7 @@ AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
 Result<void> ObjectHost::run_in_turn(ObjectCell& cell, const std::string& label,
                                      const std::function<void()>& work) {
   const Visit visit(*this, cell);
-  Turn turn(*this, cell);
+  Turn turn(*this, cell, {.what = label});
   return run_unasked(turn, label, work);
 }
 

@@ -127,6 +127,8 @@ class ObjectHost {
   const std::vector<std::unique_ptr<HostedType>>& types() const { return types_; }
   // Null when there are none of that name.
   HostedType* find_type(std::string_view name) const;
+  // Whether calls of its objects wait to hear who owns it from now on.
+  bool is_on_the_move(const HostedType& type, Partition partition) const;
   // Of all types.
   ObjectStatistics statistics() const;
   AlarmRunner& alarms() { return alarms_; }
@@ -147,7 +149,10 @@ class ObjectHost {
   Result<ObjectCell*> cell_of(HostedType& type, std::string_view id);
   Result<void> wake(HostedType& type, std::string_view id);
   Result<void> make_ready(ObjectCell& cell, std::uint32_t failed_before, Deadline deadline);
-  Result<void> invoke(Turn& turn, ObjectCell& cell, const rpc::Method& method,
+  Result<void> serve_in(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
+                        const google::protobuf::Message& request, rpc::Context& context,
+                        rpc::ReplySink& sink);
+  Result<void> invoke(Turn& turn, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
                       rpc::ReplySink& sink);
   Error thrown(const ObjectCell& cell, std::string_view where, const std::string& what);

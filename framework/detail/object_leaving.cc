@@ -97,7 +97,7 @@ void ObjectHost::drop_all() {
 // Its calls end before; their replies are not given. False when they do not end in time.
 bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
   const Visit visit(*this, cell);
-  Turn turn(*this, cell);
+  Turn turn(*this, cell, {.what = "to be dropped"});
   cell.set_closing(true);
   if (!cell.is_owned()) cell.cancel_handlers();
   if (!turn.take(/*is_shared=*/false, deadline)) {
@@ -166,7 +166,7 @@ std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
 
 Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by) {
   const Visit visit(*this, cell);
-  Turn turn(*this, cell);
+  Turn turn(*this, cell, {.what = "to be deactivated"});
   cell.set_closing(true);
   if (!turn.take(/*is_shared=*/false, turn_by)) {
     cell.set_closing(false);

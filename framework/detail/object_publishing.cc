@@ -1,4 +1,5 @@
 // What objects publish, and what they follow of others.
+#include <algorithm>
 #include <utility>
 
 #include "framework/detail/hosted_type.h"
@@ -82,6 +83,11 @@ void ObjectCell::end_publishing() {
 void ObjectCell::add_follower(std::shared_ptr<Follower> follower) {
   std::erase_if(followers_, [](const auto& one) { return one->is_over(); });
   followers_.push_back(std::move(follower));
+}
+
+std::size_t ObjectCell::followed_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(followers_, [](const auto& one) { return !one->is_over(); }));
 }
 
 }  // namespace detail

@@ -16,6 +16,7 @@ Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline de
   check(is_held(), "whoever gives a turn away has one");
   end();
   is_outside_ = true;
+  visitor_.enter(ObjectVisitor::Stage::outside);
   cell_.go_outside();
   auto waited = cell_.wait_outside(event, deadline);
   const bool may_return = waited || waited.error().code() == Code::deadline_exceeded;

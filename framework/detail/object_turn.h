@@ -6,6 +6,7 @@
 
 #include "framework/detail/object_cell.h"
 #include "framework/detail/object_host.h"
+#include "framework/detail/object_visitor.h"
 #include "rpc/service.h"
 
 namespace corolane::framework::detail {
@@ -46,7 +47,10 @@ class ObjectHost::QuietVisit {
 // A turn of a cell, until it ends or is given back.
 class ObjectHost::Turn {
  public:
-  Turn(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) {}
+  using Facts = ObjectVisitor::Facts;
+
+  Turn(ObjectHost& host, ObjectCell& cell, Facts facts)
+      : host_(host), cell_(cell), visitor_(cell.visitors(), std::move(facts)) {}
   ~Turn() {
     end();
     if (is_outside_) cell_.come_back();
@@ -56,11 +60,14 @@ class ObjectHost::Turn {
 
   bool take(bool is_shared, Deadline deadline) {
     is_shared_ = is_shared;
+    visitor_.enter(ObjectVisitor::Stage::waiting);
     const bool is_taken = is_shared ? cell_.turn().try_lock_shared_until(deadline)
                                     : cell_.turn().try_lock_until(deadline);
     if (is_taken) state_ = is_shared ? State::shared : State::exclusive;
-    if (is_taken && is_durable_) cell_.hold_publications();
-    return is_taken;
+    if (!is_taken) return false;
+    visitor_.enter(ObjectVisitor::Stage::inside);
+    if (is_durable_) cell_.hold_publications();
+    return true;
   }
   // It is that of a durable method, from now on: what that publishes is stored before.
   void begin_durable() {
@@ -68,6 +75,7 @@ class ObjectHost::Turn {
     cell_.hold_publications();
   }
   ObjectCell& cell() const { return cell_; }
+  const Facts& facts() const { return visitor_.facts(); }
   bool is_held() const { return state_ != State::none; }
   // Its handler waited, and was told to go.
   bool was_sent_away() const { return was_sent_away_; }
@@ -76,6 +84,7 @@ class ObjectHost::Turn {
   void end() {
     const State before = std::exchange(state_, State::none);
     if (before == State::none) return;
+    visitor_.enter(ObjectVisitor::Stage::leaving);
     host_.end_turn(cell_);
     before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
   }
@@ -92,6 +101,7 @@ class ObjectHost::Turn {
   bool is_outside_ = false;  // Its handler runs, and has none.
   bool was_sent_away_ = false;
   bool is_durable_ = false;
+  ObjectVisitor visitor_;
 };
 
 // What a reply passes on its way out: it is stored, still ours to give, and nobody waits for it in

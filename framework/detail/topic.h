@@ -22,7 +22,8 @@ class Topic {
   // Of what was published last.
   Position position() const { return position_; }
   bool has_held() const { return position_ != broadcast_->position(); }
-  bool has_readers() const { return broadcast_->reader_count() > 0; }
+  bool has_readers() const { return reader_count() > 0; }
+  std::size_t reader_count() const { return broadcast_->reader_count(); }
   Broadcast::Reader read() { return Broadcast::Reader(broadcast_); }
 
   // The message may be null when there are no readers. One that is held, and all behind it, are not

@@ -44,6 +44,10 @@ function linkOf(key, row) {
       !('type' in row && key === 'id')) {
     return '/tasks/' + encodeURIComponent(row[key]);
   }
+  if (key === 'id' && 'type' in row) {
+    return `/objects/${encodeURIComponent(row.type)}/${encodeURIComponent(row.id)}`;
+  }
+  if (key === 'type' && 'active' in row) return '/objects?type=' + encodeURIComponent(row.type);
   return null;
 }
 
