@@ -116,7 +116,7 @@ void Dispatcher::wait_for_turn(Call& call) {
 }
 
 Result<void> Dispatcher::begin(Call& call) {
-  auto task = handlers_.spawn(call.served().method->full_name, [this, &call] { run(call); },
+  auto task = handlers_.spawn(call.served().task_name, [this, &call] { run(call); },
                               {.stack_size_bytes = call.served().method->stack_size_bytes});
   if (!task) {
     return refusal(std::move(task.error()).with_context("no stack").message(), Duration::zero());
@@ -230,7 +230,7 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
   timed.arrived_at = arrived_at;
   // A task of its own: on a stack of the size that the method asks for, and to be cancelled.
   auto handler = coroutine::spawn(
-      method.full_name,
+      served->task_name,
       [&]() -> Result<void> {
         CallScope::enter(
             {.deadline = CallScope::before(facts.deadline, arrived_at), .trace = facts.trace});

@@ -50,6 +50,16 @@ struct Chain {
   bool& threw;
 };
 
+// A task keeps 31 bytes of its name: rather than the end the outermost packages go.
+std::string_view task_name_of(std::string_view method) {
+  constexpr std::size_t size_max = 31;
+  for (std::size_t dot = 0; method.size() > size_max; method.remove_prefix(dot + 1)) {
+    dot = method.find('.');
+    if (dot == std::string_view::npos) break;
+  }
+  return method;
+}
+
 }  // namespace
 
 Result<void> ServedMethods::add(Service& service) {
@@ -63,6 +73,7 @@ Result<void> ServedMethods::add(Service& service) {
   for (const Method& method : service.methods()) {
     all_.push_back(std::make_unique<ServedMethod>(
         ServedMethod{.method = &method,
+                     .task_name = task_name_of(method.full_name),
                      .service = &service,
                      .statistics = {.full_name = method.full_name, .latency_us = {}}}));
   }

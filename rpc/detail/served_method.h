@@ -20,6 +20,7 @@ namespace detail {
 
 struct ServedMethod {
   const Method* method;
+  std::string_view task_name;  // As much of its name as tells it from others.
   Service* service;
   Server::MethodStatistics statistics;  // But for the cost, which the meter has.
   Admission::Share waiting = {};
