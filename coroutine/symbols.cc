@@ -303,6 +303,9 @@ class Symbols::DebugInfo {
   std::unordered_map<const void*, Unit> units_;  // By where libdw keeps them.
 };
 
+// Some megabytes.
+constexpr std::size_t known_count_max = 20'000;
+
 Symbols::Symbols() = default;
 
 Symbols::~Symbols() = default;
@@ -327,6 +330,11 @@ std::vector<SourceFrame> Symbols::frames(const StackTrace& trace) {
   while (last != first && last != all.end() && is_of_std(*std::prev(last))) --last;
   if (first == last) return all;
   return {std::move_iterator(first), std::move_iterator(last)};
+}
+
+void Symbols::rest() {
+  info_.reset();
+  if (known_.size() > known_count_max) known_.clear();
 }
 
 // On a stack of its own: libdw has a frame of 150 KiB, more than the stack of most tasks, and was

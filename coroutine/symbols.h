@@ -5,8 +5,8 @@
 // network. Without debug information there are functions only, without symbols addresses.
 //
 // Blocks rather than suspends: the first address in each compilation unit takes milliseconds. And
-// what is read takes memory: keep it for as long as there is something to name, and no longer. Not
-// thread-safe, but any thread may have one.
+// what is read takes memory: keep it for as long as there is something to name, and no longer, or
+// let it rest(). Not thread-safe, but any thread may have one.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,10 @@ class Symbols {
   // suspended and ends with the function that was spawned: how the scheduler switched and called
   // says nothing about a task.
   std::vector<SourceFrame> frames(const StackTrace& trace);
+
+  // Gives back what was read, and keeps the names that were found, as long as these are not very
+  // many: whoever looks at the same program again finds mostly the same ones.
+  void rest();
 
  private:
   class DebugInfo;

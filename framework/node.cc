@@ -124,6 +124,13 @@ void Node::run_beside(const std::function<void()>& work) {
   side_thread_->run(work);
 }
 
+void Node::run_with_symbols(const std::function<void(coroutine::Symbols& symbols)>& work) {
+  run_beside([&] {
+    work(symbols_);
+    symbols_.rest();
+  });
+}
+
 Result<void> Node::reload(const NodeConfig& config,
                           const std::function<void(Shard& shard)>& together) {
   const NodeConfig next = config::with_live(config_, config);

@@ -27,6 +27,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/symbols.h"
 #include "framework/admin.h"
 #include "framework/cluster.h"
 #include "framework/directory.h"
@@ -157,9 +158,12 @@ class Node {
   // Runs what would hold up the loop on a thread of its own, if observe() was called, and suspends
   // until it has ended; otherwise here and now. It must not throw.
   void run_beside(const std::function<void()>& work);
+  // The same with the names of functions. Those that were found are kept for the next one.
+  void run_with_symbols(const std::function<void(coroutine::Symbols& symbols)>& work);
 
   // The first one.
   const Shard& shard() const { return *shard_; }
+  detail::ObjectRouter& object_router() { return shard_->object_router(); }
   const rpc::Server& rpc_server() const { return shard_->rpc_server(); }
   const Telemetry& telemetry() const { return shard_->telemetry(); }
   coroutine::Scheduler& scheduler() const { return shard_->scheduler(); }
@@ -213,6 +217,7 @@ class Node {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null where nobody waits for us to be silent.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
+  coroutine::Symbols symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;
   rpc::HttpFace http_face_;
   std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.

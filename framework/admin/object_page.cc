@@ -71,8 +71,7 @@ Result<Found> look(Node& node, Name name) {
   if (!looked) return looked.error();
   find_owner(node, found);
   found.is_here = found.report.epoch != 0;
-  node.run_beside([&] {
-    coroutine::Symbols symbols;
+  node.run_with_symbols([&](coroutine::Symbols& symbols) {
     for (const Visitor& visitor : found.report.running) {
       found.stacks.push_back(visitor.info ? symbols.frames(visitor.info->trace) : Frames());
     }

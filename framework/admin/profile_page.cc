@@ -45,6 +45,8 @@ ShardProfile profile_of(Shard& shard, Duration time) {
 // The names of the functions that an address stands for, the outermost first.
 class FunctionNames {
  public:
+  explicit FunctionNames(coroutine::Symbols& symbols) : symbols_(symbols) {}
+
   const std::vector<std::string>& at(std::uintptr_t address) {
     const auto [place, is_new] = names_.try_emplace(address);
     if (is_new) {
@@ -57,7 +59,7 @@ class FunctionNames {
   }
 
  private:
-  coroutine::Symbols symbols_;
+  coroutine::Symbols& symbols_;
   std::map<std::uintptr_t, std::vector<std::string>> names_;
 };
 
@@ -86,9 +88,9 @@ void add(Profile& profile, const CpuProfile& shard, const std::string& root, Fun
   }
 }
 
-Profile named(const std::vector<ShardProfile>& shards) {
+Profile named(const std::vector<ShardProfile>& shards, coroutine::Symbols& symbols) {
   Profile profile;
-  FunctionNames names;
+  FunctionNames names(symbols);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i] == nullptr) continue;
     const std::string root = shards.size() == 1 ? "" : "shard " + std::to_string(i);
@@ -127,7 +129,7 @@ Result<net::HttpResponse> profile_page(Node& node, const net::HttpRequest& reque
   auto shards = from_each_shard(node, [&](Shard& shard) { return profile_of(shard, *time); });
   if (!shards) return shards.error();
   Profile profile;
-  node.run_beside([&] { profile = named(*shards); });
+  node.run_with_symbols([&](auto& symbols) { profile = named(*shards, symbols); });
   if (!profile.is_there) {
     return net::HttpResponse{
         .status = 503,

@@ -64,10 +64,7 @@ Result<net::HttpResponse> stacks_page(Node& node, const net::HttpRequest& reques
   const StackGroups all = added_up(
       *std::move(shards), [](StackGroups& sum, const StackGroups& more) { sum.add(more); });
   std::vector<StackGroup> groups;
-  node.run_beside([&] {
-    coroutine::Symbols symbols;
-    groups = all.named(symbols);
-  });
+  node.run_with_symbols([&](coroutine::Symbols& symbols) { groups = all.named(symbols); });
   return in_format(
       request, [&] { return stacks_as_json(groups, all.task_count()); },
       [&] {

@@ -14,8 +14,7 @@ using Frames = std::vector<coroutine::SourceFrame>;
 // Of each stall; empty where the thread did not answer.
 std::vector<Frames> frames_of(Node& node, const std::vector<Stall>& stalls) {
   std::vector<Frames> all;
-  node.run_beside([&] {
-    coroutine::Symbols symbols;
+  node.run_with_symbols([&](coroutine::Symbols& symbols) {
     for (const Stall& stall : stalls) {
       all.push_back(stall.doing ? symbols.frames(stall.doing->trace) : Frames());
     }

@@ -164,10 +164,7 @@ Result<net::HttpResponse> task_page(Node& node, const net::HttpRequest& request)
         .body = "no task " + escaped(text) + " is alive; /tasks lists those that are\n"};
   }
   std::vector<coroutine::SourceFrame> frames;
-  node.run_beside([&] {
-    coroutine::Symbols symbols;
-    frames = symbols.frames(task->trace);
-  });
+  node.run_with_symbols([&](coroutine::Symbols& symbols) { frames = symbols.frames(task->trace); });
   return in_format(
       request,
       [&] {
