@@ -17,6 +17,7 @@
 #include "framework/admin/stats_page.h"
 #include "framework/admin/tasks_page.h"
 #include "framework/admin/trace_page.h"
+#include "framework/admin/waits_page.h"
 #include "framework/node.h"
 #include "framework/node_metrics.h"
 
@@ -70,6 +71,8 @@ void add_node_pages(AdminServer& admin, Node& node) {
        detail::profile_page);
   page("/trace", "what ran when, within ?seconds=0.2; ?format=json for ui.perfetto.dev",
        detail::trace_page);
+  page("/waits", "which objects wait for which, on all nodes; cycles; ?format=svg draws them",
+       detail::waits_page);
   page("/heap", "what memory is used for, as jemalloc knows it", detail::heap_page);
   page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
        detail::sites_page);

@@ -65,6 +65,8 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   }
   push_service_ = std::make_unique<detail::PushService>(*host_);
   if (auto added = rpc_server_.add(*push_service_); !added) return added;
+  inspection_service_ = std::make_unique<detail::InspectionService>(*this);
+  if (auto added = rpc_server_.add(*inspection_service_); !added) return added;
   router_.set_host(*host_);
   return host_->start();
 }

@@ -20,6 +20,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/scheduler.h"
 #include "framework/cluster_view.h"
+#include "framework/detail/inspection_service.h"
 #include "framework/detail/object_host.h"
 #include "framework/detail/object_router.h"
 #include "framework/detail/push_service.h"
@@ -139,6 +140,7 @@ class Shard {
   detail::ObjectRouter router_;
   std::unique_ptr<detail::ObjectHost> host_;
   std::unique_ptr<detail::PushService> push_service_;
+  std::unique_ptr<detail::InspectionService> inspection_service_;
   rpc::Server rpc_server_;
 };
 

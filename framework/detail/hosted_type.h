@@ -60,6 +60,11 @@ class HostedType final : public rpc::Service {
   ObjectCell* find(std::string_view id) const;
   ObjectCell& add(std::string_view id, const ObjectCell::Surroundings& surroundings);
   void remove(ObjectCell& cell);
+  // Calls see(cell) for each that is there.
+  template <typename F>
+  void for_each(F&& see) const {
+    for (const auto& [id, cell] : cells_) see(*cell);
+  }
   // Above all that its objects have published here and will not remember: where the next one that
   // publishes begins.
   std::uint64_t last_sequence() const { return last_sequence_; }

@@ -51,6 +51,10 @@ class ObjectRouter final : public Router {
   void set_host(ObjectHost& host);
   // All shards of the node by number, which outlive its calls. Until then there is none but this.
   void set_peers(std::vector<Peer> peers) { peers_ = std::move(peers); }
+  // One shard of another node. Kept by the caller while it calls.
+  std::shared_ptr<rpc::Client> client_of(const Member& member, std::size_t shard) {
+    return clients_.of(member, shard);
+  }
   void set_bugs(const SeededBugs& bugs) { bugs_ = bugs; }
   // What there is of other nodes, from now on. `on_doubt` is called when somebody has said that it
   // is old.

@@ -149,6 +149,32 @@ function sections(json) {
   return [properties(simple, ''), ...parts];
 }
 
+// --- Drawings, which the node makes itself
+
+// Pages that have one: the query that asks for it, and whether there is JSON to show below.
+const drawings = {
+  '/profile': {query: {format: 'svg'}, hasTables: false},
+  '/waits': {query: {format: 'svg'}, hasTables: true},
+};
+
+async function drawing(query) {
+  const asked = new URLSearchParams(location.search);
+  for (const [key, value] of Object.entries(query)) asked.set(key, value);
+  const text = await fetchText(`${location.pathname}?${asked}`);
+  const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+  return element('div', {class: 'drawing'}, document.importNode(parsed.documentElement, true));
+}
+
+// What is too large to be drawn here, as a file.
+const files = {
+  '/trace': {query: 'format=json', name: 'corolane-trace.json', what: 'for ui.perfetto.dev'},
+};
+
+function fileLink({query, name, what}) {
+  const target = `${location.pathname}?${query}`;
+  return element('p', {}, element('a', {href: target, download: name}, name), ` ${what}`);
+}
+
 // --- The page
 
 function say(text, isBad = false) {
@@ -157,22 +183,39 @@ function say(text, isBad = false) {
   state.className = isBad ? 'bad' : '';
 }
 
-async function fetchJson(target) {
+async function fetchAnswer(target) {
   const response = await fetch(target, {headers: {Accept: 'application/json'}});
   const text = await response.text();
   if (!response.ok) throw new Error(`${target}: ${response.status} ${text.trim()}`);
-  return (response.headers.get('content-type') ?? '').includes('json') ? JSON.parse(text) : text;
+  return {text, isJson: (response.headers.get('content-type') ?? '').includes('json')};
 }
 
-function ownTarget() {
+async function fetchText(target) { return (await fetchAnswer(target)).text; }
+
+async function fetchJson(target) {
+  const {text, isJson} = await fetchAnswer(target);
+  return isJson ? JSON.parse(text) : text;
+}
+
+function ownTarget(format = 'json') {
   const query = new URLSearchParams(location.search);
-  query.set('format', 'json');
+  query.set('format', format);
   return `${location.pathname}?${query}`;
 }
 
+async function partsOfPage() {
+  const drawn = drawings[location.pathname];
+  const parts = drawn ? [await drawing(drawn.query)] : [];
+  if (drawn && !drawn.hasTables) return parts;
+  const file = files[location.pathname];
+  if (file) parts.push(fileLink(file));
+  const content = await fetchJson(ownTarget(file ? 'text' : 'json'));
+  return parts.concat(
+      typeof content === 'string' ? [element('pre', {}, content)] : sections(content));
+}
+
 async function drawPage() {
-  const content = await fetchJson(ownTarget());
-  const parts = typeof content === 'string' ? [element('pre', {}, content)] : sections(content);
+  const parts = await partsOfPage();
   const typing = document.activeElement?.type === 'search';
   const scroll = window.scrollY;
   document.getElementById('main').replaceChildren(...parts);
