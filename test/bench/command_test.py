@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The benchmarks as their user meets them: what they print and how they refuse nonsense.
 
-Called with the paths of coroutine_bench, net_bench, rpc_bench and objects_bench. Says nothing about
-how fast anything is.
+Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench and node_bench. Says
+nothing about how fast anything is.
 """
 
 import json
@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 COROUTINE_BENCH, NET_BENCH, RPC_BENCH = "coroutine_bench", "net_bench", "rpc_bench"
-OBJECTS_BENCH = "objects_bench"
+OBJECTS_BENCH, NODE_BENCH = "objects_bench", "node_bench"
 TOOLS_BENCH = Path(__file__).resolve().parents[2] / "tools/bench"
 
 
@@ -181,6 +181,20 @@ class ObjectsBenchTest(unittest.TestCase):
                 self.assertGreater(row["limit"], 0)
 
 
+class NodeBenchTest(unittest.TestCase):
+    """What stands behind tools/bench node: a node that is looked at."""
+
+    def test_every_row_measures_something(self):
+        process = run(NODE_BENCH, "--quick", "--rounds=1", "--json")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        found = {row["name"]: row for row in json.loads(process.stdout)["rows"]}
+        self.assertEqual(len(found), 4)
+        for name, row in found.items():
+            with self.subTest(row=name):
+                self.assertGreater(row["ours"], 0)
+                self.assertGreater(row["limit"], 0)
+
+
 class ToolsBenchTest(unittest.TestCase):
     """Before anything is installed or built."""
 
@@ -192,7 +206,7 @@ class ToolsBenchTest(unittest.TestCase):
 
     def test_nonsense_is_refused_with_what_to_type(self):
         for arguments, words in (
-            ((), "say what to measure: tools/bench coroutine, net, rpc or objects"),
+            ((), "say what to measure: tools/bench coroutine, net, rpc, objects or node"),
             (("corutine",), "nothing to measure is called 'corutine'; type tools/bench "),
             (("coroutine", "--fast"), "unknown argument '--fast'"),
             (("coroutine", "--rows"), "--rows needs a value"),
@@ -205,5 +219,6 @@ class ToolsBenchTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    COROUTINE_BENCH, NET_BENCH, RPC_BENCH, OBJECTS_BENCH = (sys.argv.pop(1) for _ in range(4))
+    COROUTINE_BENCH, NET_BENCH, RPC_BENCH = (sys.argv.pop(1) for _ in range(3))
+    OBJECTS_BENCH, NODE_BENCH = (sys.argv.pop(1) for _ in range(2))
     unittest.main()

@@ -20,13 +20,13 @@ constexpr std::size_t client_count = 64;
 constexpr int overload_efforts = 3;
 constexpr double good_share = 0.9;
 
-struct Overloaded {
-  ServerProcess server;
-  std::unique_ptr<OpenLoop> clients;
-  double capacity;
-};
+double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
 
-Result<Overloaded> prepare(const Serve& serve) {
+}  // namespace
+
+std::chrono::milliseconds overload_time() { return effort() * overload_efforts; }
+
+Result<Overloaded> Overloaded::prepare(const Serve& serve) {
   pin_to(Core::generator);
   auto server = ServerProcess::start(serve);
   if (!server) return server.error();
@@ -45,15 +45,11 @@ Result<Overloaded> prepare(const Serve& serve) {
       .server = std::move(*server), .clients = std::move(*clients), .capacity = capacity};
 }
 
-double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
-
-}  // namespace
-
 Measure goodput_under_overload(Serve serve, double factor) {
   return [serve = std::move(serve), factor]() -> Result<Measurement> {
-    const auto overloaded = prepare(serve);
+    const auto overloaded = Overloaded::prepare(serve);
     if (!overloaded) return overloaded.error();
-    const auto time = effort() * overload_efforts;
+    const auto time = overload_time();
     const auto outcome = overloaded->clients->run(overloaded->capacity * factor, time);
     if (!outcome) return outcome.error();
     const double goodput =
@@ -68,10 +64,9 @@ Measure goodput_under_overload(Serve serve, double factor) {
 
 Measure recovery_from_overload(Serve serve) {
   return [serve = std::move(serve)]() -> Result<Measurement> {
-    const auto overloaded = prepare(serve);
+    const auto overloaded = Overloaded::prepare(serve);
     if (!overloaded) return overloaded.error();
-    const auto heavy =
-        overloaded->clients->run(overloaded->capacity * 10, effort() * overload_efforts);
+    const auto heavy = overloaded->clients->run(overloaded->capacity * 10, overload_time());
     if (!heavy) return heavy.error();
     const double offered = overloaded->capacity / 2;
     std::chrono::seconds elapsed{0};

@@ -2,11 +2,26 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
+#include "coroutine/base/result.h"
 #include "test/bench/measurement.h"
+#include "test/bench/network/open_loop.h"
 #include "test/bench/network/server_process.h"
 
 namespace corolane::bench {
+
+// A server that runs on its core, what it can answer, and clients that will ask for more.
+struct Overloaded {
+  static Result<Overloaded> prepare(const Serve& serve);
+
+  ServerProcess server;
+  std::unique_ptr<OpenLoop> clients;
+  double capacity;  // Calls of Echo/Burn per second.
+};
+
+// How long it is overloaded.
+std::chrono::milliseconds overload_time();
 
 // Of every call: what comes later is of no use to its caller.
 inline constexpr std::chrono::milliseconds overload_deadline{100};

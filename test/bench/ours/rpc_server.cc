@@ -1,54 +1,17 @@
 // rpc::Server on the real network, with the limits that a server has when nobody sets any, and with
 // the filters that a node puts around calls when it traces.
-#include <chrono>
-#include <ctime>
-
 #include "coroutine/task.h"
 #include "net/event_loop.h"
 #include "net/uv_network.h"
 #include "rpc/call_log.h"
 #include "rpc/server.h"
 #include "rpc/tracing.h"
-#include "test/bench/echo.corolane.h"
+#include "test/bench/ours/echo_service.h"
 #include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"
 
 namespace corolane::bench {
 namespace {
-
-using namespace std::chrono_literals;
-
-std::chrono::nanoseconds thread_cpu_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
-class EchoService final : public EchoBase {
- public:
-  Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
-    return reply(request);
-  }
-
-  Result<EchoReply> park(const EchoRequest& request, rpc::Context&) override {
-    if (auto resumed = coroutine::yield(); !resumed) return resumed.error();
-    return reply(request);
-  }
-
-  Result<EchoReply> burn(const EchoRequest& request, rpc::Context&) override {
-    const auto end = thread_cpu_time() + 100us;
-    while (thread_cpu_time() < end) {
-    }
-    return reply(request);
-  }
-
- private:
-  static EchoReply reply(const EchoRequest& request) {
-    EchoReply reply;
-    reply.set_payload(request.payload());
-    return reply;
-  }
-};
 
 Result<void> serve(net::EventLoop& loop) {
   net::UvNetwork network(loop);

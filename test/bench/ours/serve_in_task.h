@@ -14,11 +14,11 @@ namespace corolane::bench {
 // Runs `serve`, which returns a Result<void>, as the main task on a loop of its own. It ends by its
 // error alone.
 template <std::invocable<net::EventLoop&> F>
-Error serve_in_task(const Seat& seat, F serve) {
+Error serve_in_task(const Seat& seat, F serve, const coroutine::Scheduler::Options& options = {}) {
   count_allocations_in(seat.allocation_count);
   net::raise_descriptor_limit();
   net::EventLoop loop;
-  const Result<void> served = run_in_task_on(loop, {}, [&] { return serve(loop); });
+  const Result<void> served = run_in_task_on(loop, options, [&] { return serve(loop); });
   return served ? Error(Code::internal, "a server ended by itself") : served.error();
 }
 
