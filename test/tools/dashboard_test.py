@@ -248,6 +248,14 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
         stack = await browser.wait_for("document.querySelector('ol.stack')?.innerText")
         self.assertIn("serve_until_signal", stack)
         await browser.screenshot("task")
+
+        await browser.click("nav a[href='/methods']")
+        rows = await browser.wait_for(
+            "location.pathname === '/methods' && document.querySelector('td.number') && "
+            "[...document.querySelectorAll('tbody tr')].map(it => it.innerText)"
+        )
+        self.assertTrue(any("corolane.services.chess.Chess/Move" in it for it in rows), rows)
+        await browser.screenshot("methods")
         self.assertEqual(browser.errors, [])
 
     async def test_each_page_is_drawn(self):
@@ -267,6 +275,18 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
                     await browser.evaluate("document.getElementById('state').textContent"), ""
                 )
                 await browser.screenshot("page" + path.replace("/", "-"))
+        self.assertEqual(browser.errors, [])
+
+    async def test_a_profile_is_a_flame_graph(self):
+        browser = self.browser
+        await self.look(DESK, scheme="light")
+        await browser.go(self.node.admin + "/profile?seconds=1")
+        boxes = await browser.wait_for(
+            "document.querySelector('.drawing svg g') && "
+            "[...document.querySelectorAll('.drawing svg title')].map(it => it.textContent)"
+        )
+        self.assertTrue(any(it.startswith("services.chess.Chess") for it in boxes), boxes)
+        await browser.screenshot("profile")
         self.assertEqual(browser.errors, [])
 
     async def test_a_table_is_sorted_and_searched(self):
