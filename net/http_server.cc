@@ -65,6 +65,13 @@ class HttpServer::Impl final : private HttpConnection::Host {
   }
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
+  void for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
+    for (const auto& [id, connection] : connections_) {
+      see({.stream = connection->stream(),
+           .is_serving = connection->is_serving(),
+           .answered_count = connection->answered_count()});
+    }
+  }
 
  private:
   void accept_all(Listener& listener);
@@ -248,6 +255,10 @@ void HttpServer::set_connection_count_max(std::size_t count) {
 }
 
 Result<void> HttpServer::stop(Deadline deadline) { return impl_->stop(deadline); }
+
+void HttpServer::for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
+  impl_->for_each_connection(see);
+}
 
 HttpServer::Statistics HttpServer::statistics() const { return impl_->statistics(); }
 

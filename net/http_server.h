@@ -81,6 +81,14 @@ class HttpServer {
 
   Statistics statistics() const;
 
+  struct ConnectionView {
+    const Stream& stream;
+    bool is_serving = false;
+    std::uint64_t answered_count = 0;
+  };
+  // Shows all connections, in any order; `see` must not suspend.
+  void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

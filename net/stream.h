@@ -13,10 +13,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string_view>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "net/endpoint.h"
@@ -44,6 +46,17 @@ struct StreamOptions {
   // and after so many questions without an answer the connection is broken: a minute in all. So it
   // is when output stays unacknowledged for that minute, which the kernel alone would bear for 15.
   int keepalive_count = 3;
+};
+
+// What an operator wants to know of a connection.
+struct StreamStatistics {
+  std::uint64_t received_bytes = 0;
+  std::uint64_t written_bytes = 0;  // What waits to be sent included.
+  std::size_t unsent_bytes = 0;     // Of them, what the kernel has not taken.
+  std::size_t output_bytes_max = 0;
+  TimePoint opened_at{};
+  TimePoint heard_at{};  // When bytes have come last, to a turn of the loop.
+  bool is_encrypted = false;
 };
 
 // Receives what a stream reads, on the loop's stack: must not suspend. This stream it may only
@@ -113,6 +126,9 @@ class Stream {
   virtual bool is_closed() const = 0;
   virtual const Endpoint& peer_endpoint() const = 0;
   virtual const Endpoint& local_endpoint() const = 0;
+
+  // So far. Inside of TLS it counts what is on the wire. The default knows nothing.
+  virtual StreamStatistics statistics() const { return {}; }
 
   // Who the peer is by the certificate that it has shown and TLS has verified; empty without.
   virtual std::string_view peer_identity() const { return {}; }

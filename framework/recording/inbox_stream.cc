@@ -22,12 +22,20 @@ InboxStream::InboxStream(InboxNetwork& network, const Connected& connected,
       peer_(to_endpoint(connected.peer())),
       options_(options) {
   network_.streams_.emplace(id_, this);
+  statistics_.output_bytes_max = options.output_bytes_max;
+  statistics_.opened_at = statistics_.heard_at = coroutine::Scheduler::current().turn_time();
   Ask ask;
   ask.set_read(id_);
   network_.inbox_.ask(std::move(ask));
 }
 
 InboxStream::~InboxStream() { close(); }
+
+net::StreamStatistics InboxStream::statistics() const {
+  net::StreamStatistics statistics = statistics_;
+  statistics.unsent_bytes = unwritten_;
+  return statistics;
+}
 
 Result<std::size_t> InboxStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
   check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
@@ -82,6 +90,7 @@ Result<void> InboxStream::append(std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   output_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   unwritten_ += bytes.size();
+  statistics_.written_bytes += bytes.size();
   talk();
   return {};
 }
@@ -133,6 +142,8 @@ void InboxStream::end_turn() {
 }
 
 void InboxStream::arrive(const std::string& bytes) {
+  statistics_.received_bytes += bytes.size();
+  statistics_.heard_at = coroutine::Scheduler::current().turn_time();
   received_ += bytes;
   hand_over();
 }

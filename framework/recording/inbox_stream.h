@@ -31,6 +31,7 @@ class InboxStream final : public net::Stream {
   }
   const net::Endpoint& peer_endpoint() const override { return peer_; }
   const net::Endpoint& local_endpoint() const override { return local_; }
+  net::StreamStatistics statistics() const override;
 
   // Of the network, on the loop's stack.
   void arrive(const std::string& bytes);
@@ -55,6 +56,7 @@ class InboxStream final : public net::Stream {
   net::ReadSink* sink_ = nullptr;
   std::string output_;         // Of this turn.
   std::size_t unwritten_ = 0;  // With that: what the kernel has not taken.
+  net::StreamStatistics statistics_;
   std::string received_;
   std::size_t taken_ = 0;              // In this turn, of what was received.
   std::optional<Error> ended_by_;      // Nothing comes any more.

@@ -198,6 +198,7 @@ bool HttpConnection::answer() {
   exchange.request.peer_identity = stream_->peer_identity();
   reset(exchange.response);
   host_.answer(exchange.request, exchange.response);
+  ++answered_count_;
   if (!is_sendable(exchange.response)) exchange.response = bare_response(500);
 
   const bool keep_alive = exchange.parser.keeps_alive() && !is_leaving_;

@@ -55,6 +55,7 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   void start();
   std::uint64_t id() const { return id_; }
   Stream& stream() { return *stream_; }
+  std::uint64_t answered_count() const { return answered_count_; }
   // Has a request that is being answered.
   bool is_serving() const { return state_ == State::serving; }
 
@@ -94,6 +95,7 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   const std::unique_ptr<Stream> stream_;
   const std::string peer_;
   State state_ = State::reading;
+  std::uint64_t answered_count_ = 0;
   bool is_leaving_ = false;    // The next answer is the last one.
   bool peer_ended_ = false;    // It sends nothing more.
   bool write_failed_ = false;  // Nobody takes the answers.

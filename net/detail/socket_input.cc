@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
 #include "net/detail/socket_handle.h"
 #include "net/detail/socket_stream.h"
 #include "net/detail/uv_error.h"
@@ -105,7 +106,13 @@ void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/
   auto& self = *static_cast<SocketHandle*>(handle->data);
   const auto room = self.owner->place_to_read();
   self.received = room.empty() ? 0 : receive(self.descriptor(), room);
+  if (self.received > 0) self.owner->note_received(self.received);
   *buffer = uv_buf_init(nullptr, 0);
+}
+
+void SocketStream::note_received(ssize_t count) {
+  received_count_ += static_cast<std::uint64_t>(count);
+  heard_at_ = coroutine::Scheduler::current().turn_time();
 }
 
 // Lives until libuv has closed the handle, which it does later: so it can tell, as nobody else,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "net/detail/socket_address.h"
 #include "net/detail/socket_handle.h"
@@ -104,10 +105,20 @@ Result<void> SocketStream::adopt(int descriptor, Endpoint peer) {
 }
 
 void SocketStream::opened() {
+  opened_at_ = heard_at_ = coroutine::Scheduler::current().turn_time();
   SocketAddress local;
   if (::getsockname(socket_->descriptor(), local.get(), &local.size) == 0) {
     local_ = to_endpoint(local);
   }
+}
+
+StreamStatistics SocketStream::statistics() const {
+  return {.received_bytes = received_count_,
+          .written_bytes = appended_count_,
+          .unsent_bytes = unsent_bytes(),
+          .output_bytes_max = options_.output_bytes_max,
+          .opened_at = opened_at_,
+          .heard_at = heard_at_};
 }
 
 void SocketStream::end_turn() {

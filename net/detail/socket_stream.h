@@ -55,6 +55,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   bool is_closed() const override { return failure_.has_value(); }
   const Endpoint& peer_endpoint() const override { return peer_; }
   const Endpoint& local_endpoint() const override { return local_; }
+  StreamStatistics statistics() const override;
 
   // Sends what was written during the turn, and delivers to the sink what waits for it. May
   // destroy the stream.
@@ -81,6 +82,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   bool sink_is_open() const;
   std::span<std::byte> place_to_read();
   std::span<std::byte> place_to_read_for_sink();
+  void note_received(ssize_t count);
   void on_read(ssize_t count);
   bool reads_for_sink() const;
   // May destroy the stream.
@@ -111,9 +113,11 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   EventLoop::Impl& loop_;
   SocketHandle* socket_;  // Null once it is released.
   ReadSink* sink_ = nullptr;
-  std::optional<Error> failure_;  // Closed, broken, or at least of no use for writing.
-  std::uint64_t read_turn_ = 0;   // In which the sink was given something.
-  bool closed_ = false;           // By close(): the sink is to hear no more.
+  std::optional<Error> failure_;      // Closed, broken, or at least of no use for writing.
+  std::uint64_t read_turn_ = 0;       // In which the sink was given something.
+  std::uint64_t received_count_ = 0;  // Bytes, over all its life.
+  TimePoint heard_at_{};              // When the last of them came.
+  bool closed_ = false;               // By close(): the sink is to hear no more.
   bool reading_ = false;
   bool paused_ = false;  // By pause_reading().
   bool read_ended_ = false;
@@ -133,6 +137,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   int stalled_check_count_ = 0;
   int connect_status_ = 0;
   coroutine::WaitQueue connected_{"connect"};
+  TimePoint opened_at_{};
   Endpoint peer_;
   Endpoint local_;
 };

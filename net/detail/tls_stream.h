@@ -65,6 +65,12 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   bool is_closed() const override { return failure_.has_value() || inner_->is_closed(); }
   const Endpoint& peer_endpoint() const override { return inner_->peer_endpoint(); }
   const Endpoint& local_endpoint() const override { return inner_->local_endpoint(); }
+  StreamStatistics statistics() const override {
+    StreamStatistics statistics = inner_->statistics();
+    statistics.unsent_bytes += output_.size();
+    statistics.is_encrypted = true;
+    return statistics;
+  }
   std::string_view peer_identity() const override { return peer_identity_; }
   std::string_view application_protocol() const override { return session_.application_protocol(); }
 

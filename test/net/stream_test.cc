@@ -55,6 +55,26 @@ TEST(StreamTest, BothEndsKnowBothEndpoints) {
   });
 }
 
+TEST(StreamTest, BothEndsKnowWhatWentOverThem) {
+  run_on_real_loop([](RealLoop& real) {
+    auto pair = make_stream_pair(real.network);
+    ASSERT_TRUE(pair) << pair;
+    ASSERT_TRUE(pair->client->try_write(bytes_of("seven 7")));
+    EXPECT_EQ(pair->client->statistics().unsent_bytes, 7u);
+    EXPECT_EQ(read_exactly(*pair->server, 7).value_or(""), "seven 7");
+    const StreamStatistics client = pair->client->statistics();
+    EXPECT_EQ(client.written_bytes, 7u);
+    EXPECT_EQ(client.received_bytes, 0u);
+    EXPECT_EQ(client.unsent_bytes, 0u);
+    EXPECT_EQ(client.output_bytes_max, StreamOptions{}.output_bytes_max);
+    EXPECT_FALSE(client.is_encrypted);
+    const StreamStatistics server = pair->server->statistics();
+    EXPECT_EQ(server.received_bytes, 7u);
+    EXPECT_EQ(server.written_bytes, 0u);
+    EXPECT_GE(server.heard_at, server.opened_at);
+  });
+}
+
 TEST(StreamTest, AMillionBytesThroughSmallBuffersArriveInOrder) {
   run_on_real_loop([](RealLoop& real) {
     const StreamOptions small{.output_bytes_max = 5000};

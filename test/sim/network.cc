@@ -130,6 +130,12 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   bool is_closed() const override { return closed_ || broken_; }
   const net::Endpoint& peer_endpoint() const override { return peer_endpoint_; }
   const net::Endpoint& local_endpoint() const override { return local_; }
+  net::StreamStatistics statistics() const override {
+    net::StreamStatistics statistics = statistics_;
+    statistics.unsent_bytes = under_way_bytes_;
+    statistics.output_bytes_max = options_.output_bytes_max;
+    return statistics;
+  }
 
  private:
   struct Piece {
@@ -142,6 +148,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   Result<void> send(std::span<const std::byte> bytes) {
     if (is_closed()) return closed_here();
     if (finished_) return Error(Code::failed_precondition, "nothing is written after the end");
+    statistics_.written_bytes += bytes.size();
     while (!bytes.empty() && peer_ != nullptr) {
       const auto piece = bytes.first(std::min(bytes.size(), network_.options_.piece_bytes_max));
       under_way_bytes_ += piece.size();
@@ -177,6 +184,8 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
       Piece piece = std::move(arriving_.front());
       arriving_.pop_front();
       if (piece.is_reset) return reset();
+      statistics_.received_bytes += piece.bytes.size();
+      statistics_.heard_at = time;
       received_.insert(received_.end(), piece.bytes.begin(), piece.bytes.end());
       if (piece.is_end) {
         end_ = Error(Code::unavailable, "closed by peer");
@@ -230,6 +239,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   bool broken_ = false;
   bool closed_ = false;
   std::size_t under_way_bytes_ = 0;
+  net::StreamStatistics statistics_{.opened_at = now(), .heard_at = now()};
   coroutine::Event readable_{"stream read"};
   coroutine::Event writable_{"stream write"};
 };
