@@ -211,6 +211,10 @@ bool Client::is_connected() const { return impl_->is_connected(); }
 
 Client::Statistics Client::statistics() const { return impl_->statistics(); }
 
+void Client::see_connection(const std::function<void(const ConnectionView&)>& see) const {
+  impl_->see_connection(see);
+}
+
 void Client::close() { impl_->close(); }
 
 }  // namespace corolane::rpc

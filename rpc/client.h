@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "coroutine/base/result.h"
 #include "net/network.h"
 #include "rpc/call_options.h"
+#include "rpc/connection_view.h"
 #include "rpc/filter.h"
 #include "rpc/keepalive.h"
 #include "rpc/security.h"
@@ -105,6 +107,8 @@ class Client {
   Result<void> wait_until_connected(Deadline deadline);
   bool is_connected() const;
   Statistics statistics() const;
+  // Shows the connection that it has, if there is one; `see` must not suspend.
+  void see_connection(const std::function<void(const ConnectionView&)>& see) const;
 
   // Ends all pending calls, and all later ones, with unavailable. Never suspends.
   void close();

@@ -24,6 +24,7 @@ class Context {
     std::string_view authorization = {};
     TraceContext trace = {};
     TimePoint arrived_at{};
+    TimePoint begun_at{};  // The epoch: as it arrived.
     const ObjectTarget* object = nullptr;
   };
 
@@ -54,6 +55,10 @@ class Context {
   // The object that is called; null when the caller has named none.
   const ObjectTarget* object() const { return facts_->object; }
 
+  // When it got its task: until then it has waited for its turn.
+  TimePoint begun_at() const {
+    return facts_->begun_at == TimePoint{} ? facts_->arrived_at : facts_->begun_at;
+  }
   // When the request was read; and when the handler had returned, for filters that ask behind
   // next(): the clock is read once, whoever asks, and the server counts with the same time.
   TimePoint arrived_at() const { return facts_->arrived_at; }

@@ -46,6 +46,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   }
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
+  void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
 
  private:
   struct Door {
@@ -235,6 +236,16 @@ Server::Statistics Server::Impl::statistics() const {
   return statistics;
 }
 
+void Server::Impl::for_each_connection(
+    const std::function<void(const ConnectionView&)>& see) const {
+  for (const auto& [id, connection] : connections_) {
+    see({.stream = std::as_const(*connection).stream(),
+         .is_open = connection->is_open(),
+         .running_count = connection->call_count(),
+         .answered_count = connection->ended_call_count()});
+  }
+}
+
 Server::Server(net::Network& network, Options options)
     : impl_(std::make_unique<Impl>(network, options)) {}
 
@@ -273,5 +284,9 @@ std::vector<const Service*> Server::services() const {
 }
 
 Server::Statistics Server::statistics() const { return impl_->statistics(); }
+
+void Server::for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
+  impl_->for_each_connection(see);
+}
 
 }  // namespace corolane::rpc

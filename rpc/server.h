@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "coroutine/base/result.h"
 #include "net/network.h"
 #include "rpc/admission_options.h"
+#include "rpc/connection_view.h"
 #include "rpc/context.h"
 #include "rpc/filter.h"
 #include "rpc/keepalive.h"
@@ -131,6 +133,8 @@ class Server {
   const Method* find(std::string_view full_name) const;
 
   std::vector<const Service*> services() const;
+  // Shows all connections, in any order; `see` must not suspend.
+  void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
   Statistics statistics() const;
 
  private:

@@ -76,7 +76,8 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
   Context::Facts facts{.deadline = deadline_,
                        .peer = connection_->peer(),
                        .peer_identity = connection_->peer_identity(),
-                       .arrived_at = arrived_at_};
+                       .arrived_at = arrived_at_,
+                       .begun_at = now};
   if (extension_ != nullptr) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coroutine/event.h"
@@ -30,6 +32,14 @@ class Client::Impl final : private detail::ClientConnection::Host {
                       CallOptions options);
   Result<void> wait_until_connected(Deadline deadline);
   void close();
+
+  void see_connection(const std::function<void(const ConnectionView&)>& see) const {
+    if (current_ == nullptr) return;
+    see({.stream = std::as_const(*current_).stream(),
+         .is_open = current_->is_open(),
+         .running_count = current_->pending_count(),
+         .answered_count = statistics_.call_count});
+  }
 
   bool is_connected() const { return current_ != nullptr && current_->takes_calls(); }
   Statistics statistics() const;

@@ -70,6 +70,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   std::uint64_t sent_bytes() const { return sent_bytes_; }
   const Caller& caller() const { return handshake_.caller(); }
   net::Stream& stream() { return *stream_; }
+  const net::Stream& stream() const { return *stream_; }
 
  protected:
   ~Connection() = default;

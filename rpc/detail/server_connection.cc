@@ -42,6 +42,7 @@ void ServerConnection::add(Call& call) {
 }
 
 void ServerConnection::remove(Call& call) {
+  ++ended_call_count_;
   calls_.back()->index = call.index;
   calls_[call.index] = calls_.back();
   calls_.pop_back();

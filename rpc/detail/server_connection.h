@@ -48,6 +48,8 @@ class ServerConnection final : public Connection {
   std::string_view peer_identity() const { return peer_identity_; }
 
   std::size_t call_count() const { return calls_.size(); }
+  // So far.
+  std::uint64_t ended_call_count() const { return ended_call_count_; }
   void add(Call& call);
   void remove(Call& call);
 
@@ -80,6 +82,7 @@ class ServerConnection final : public Connection {
   std::string peer_identity_;
   std::vector<Call*> calls_;
   std::vector<std::uint64_t> call_ids_;  // Of the same, close together: a cancel looks through it.
+  std::uint64_t ended_call_count_ = 0;
   bool has_left_ = false;
   bool closed_ = false;
 };
