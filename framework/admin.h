@@ -70,6 +70,12 @@ class AdminServer {
   // All that there is, by path.
   std::vector<Listed> pages() const;
 
+  // Shows all connections; see net::HttpServer.
+  void for_each_connection(
+      const std::function<void(const net::HttpServer::ConnectionView&)>& see) const {
+    if (server_ != nullptr) server_->for_each_connection(see);
+  }
+
   // Closes the listener and all connections, whatever they are doing. Suspends until their tasks
   // have ended, whether or not the calling task is cancelled.
   void stop();

@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "framework/admin/connections_page.h"
 #include "framework/admin/heap_page.h"
+#include "framework/admin/log_page.h"
 #include "framework/admin/methods_page.h"
 #include "framework/admin/object_page.h"
 #include "framework/admin/objects_page.h"
@@ -12,6 +14,7 @@
 #include "framework/admin/ready_page.h"
 #include "framework/admin/root_page.h"
 #include "framework/admin/sites_page.h"
+#include "framework/admin/slow_page.h"
 #include "framework/admin/stacks_page.h"
 #include "framework/admin/stalls_page.h"
 #include "framework/admin/stats_page.h"
@@ -38,13 +41,18 @@ Result<net::HttpResponse> metrics_page(Node& node, const net::HttpRequest&) {
 }  // namespace
 
 void add_node_pages(AdminServer& admin, Node& node) {
+  const auto handler = [&node](detail::NodePage show) {
+    return [&node, show](const net::HttpRequest& request) -> net::HttpResponse {
+      auto shown = show(node, request);
+      if (shown) return *std::move(shown);
+      return {.status = 503, .body = shown.error().to_string() + "\n"};
+    };
+  };
   const auto page = [&](std::string path, std::string summary, detail::NodePage show) {
-    admin.page(std::move(path), std::move(summary),
-               [&node, show](const net::HttpRequest& request) -> net::HttpResponse {
-                 auto shown = show(node, request);
-                 if (shown) return *std::move(shown);
-                 return {.status = 503, .body = shown.error().to_string() + "\n"};
-               });
+    admin.page(std::move(path), std::move(summary), handler(show));
+  };
+  const auto action = [&](std::string path, std::string summary, detail::NodePage act) {
+    admin.action(std::move(path), std::move(summary), handler(act));
   };
   admin.page("/health", "ok, or 503 while the node stops",
              [&node](const net::HttpRequest&) { return health_page(node); });
@@ -74,6 +82,13 @@ void add_node_pages(AdminServer& admin, Node& node) {
   page("/waits", "which objects wait for which, on all nodes; cycles; ?format=svg draws them",
        detail::waits_page);
   page("/heap", "what memory is used for, as jemalloc knows it", detail::heap_page);
+  page("/connections",
+       "who is connected, with calls, bytes and what waits to be sent; ?peer= shows some",
+       detail::connections_page);
+  page("/slow", "the slowest calls of the last ten minutes, and the last that failed; ?minutes=",
+       detail::slow_page);
+  page("/log", "the last lines of the log, and its level", detail::log_page);
+  action("/log", "another level for a while: ?level=debug&for=10m", detail::lend_log_level);
   page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
        detail::sites_page);
   page("/tasks/stacks", "where they wait: their stacks, equal ones together (?group=stack)",

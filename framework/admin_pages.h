@@ -1,5 +1,6 @@
-// The admin pages that every node has: /, /health, /ready, /metrics, /stats, /objects, /sites,
-// /stalls, /tasks and those below it. They show all of its shards.
+// The admin pages that every node has: /, /health, /ready, /metrics, /stats, /objects,
+// /connections, /slow, /log, /sites, /stalls, /tasks and those below them. They show all of its
+// shards.
 #pragma once
 
 #include "framework/admin.h"

@@ -92,14 +92,62 @@ class FunctionSink : public spdlog::sinks::base_sink<std::mutex> {
   Log::Sink take_line_;
 };
 
+LogLevel level_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::trace:
+    case spdlog::level::debug:
+      return LogLevel::debug;
+    case spdlog::level::info:
+      return LogLevel::info;
+    case spdlog::level::warn:
+      return LogLevel::warning;
+    default:
+      return LogLevel::error;
+  }
+}
+
+// The last lines, each in the memory of one that was there before it.
+class LastLines : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<LogLine> lines() {
+    const std::scoped_lock lock(mutex_);
+    const auto oldest = lines_.begin() + static_cast<std::ptrdiff_t>(next_ % lines_.size());
+    std::vector<LogLine> lines(oldest, lines_.end());
+    if (next_ < lines_.size()) lines.clear();
+    lines.insert(lines.end(), lines_.begin(), oldest);
+    return lines;
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    LogLine& line = lines_[next_++ % lines_.size()];
+    line.time = message.time;
+    line.level = level_of(message.level);
+    const std::size_t size = std::min(message.payload.size(), Log::last_line_bytes_max);
+    line.text.assign(message.payload.data(), size);
+  }
+  void flush_() override {}
+
+ private:
+  std::vector<LogLine> lines_ = std::vector<LogLine>(Log::last_line_count_max);
+  std::size_t next_ = 0;  // How many there were.
+};
+
 }  // namespace
 
+std::string_view to_string(LogLevel level) {
+  const auto all = choices(level);
+  return std::ranges::find(all, level, &config::Choice<LogLevel>::value)->name;
+}
+
 struct Log::Impl {
-  explicit Impl(spdlog::sink_ptr sink) : logger("", std::move(sink)) {
+  // Kept before they are written, which may block.
+  explicit Impl(spdlog::sink_ptr sink) : logger("", {last_lines, std::move(sink)}) {
     logger.set_level(spdlog::level::trace);  // Log has decided already.
     logger.set_pattern(line_pattern, spdlog::pattern_time_type::utc);
   }
 
+  std::shared_ptr<LastLines> last_lines = std::make_shared<LastLines>();
   spdlog::logger logger;
 };
 
@@ -119,6 +167,8 @@ Log& Log::operator=(Log&& other) noexcept {
   impl_ = std::move(other.impl_);
   return *this;
 }
+
+std::vector<LogLine> Log::last_lines() const { return impl_->last_lines->lines(); }
 
 void Log::write(LogLevel level, std::string_view message, Fields fields) {
   std::string text = escaped(message);

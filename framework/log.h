@@ -12,13 +12,17 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "config/choice.h"
 #include "coroutine/base/clock.h"
@@ -34,6 +38,8 @@ constexpr auto choices(LogLevel) {
                                                   {"warning", LogLevel::warning},
                                                   {"error", LogLevel::error}});
 }
+
+std::string_view to_string(LogLevel level);
 
 // One key=value of a line. Refers to texts: lives no longer than the call it is written in.
 class LogField {
@@ -54,8 +60,19 @@ class LogField {
   std::variant<std::string_view, std::int64_t, std::uint64_t, double, Duration> value_;
 };
 
+// One that was written.
+struct LogLine {
+  std::chrono::sys_time<Duration> time;
+  LogLevel level;
+  std::string text;  // Message and fields, or the beginning of that.
+};
+
 class Log {
  public:
+  // What is kept in memory for whoever asks later, 200 KiB at the most.
+  static constexpr std::size_t last_line_count_max = 200;
+  static constexpr std::size_t last_line_bytes_max = 1'000;
+
   using Fields = std::initializer_list<LogField>;
   // Takes a line, without its line break. Called by one thread at a time; must not log.
   using Sink = std::function<void(std::string_view line)>;
@@ -70,6 +87,7 @@ class Log {
 
   // Whether lines of that level are written: for those that are costly to put together.
   bool writes(LogLevel level) const { return level_.load(std::memory_order_relaxed) <= level; }
+  LogLevel level() const { return level_.load(std::memory_order_relaxed); }
   // From now on; lines that other threads write at this moment may still go by the old one.
   void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
 
@@ -89,6 +107,13 @@ class Log {
   void error(std::string_view message, Fields fields = {}) {
     if (writes(LogLevel::error)) write(LogLevel::error, message, fields);
   }
+  // As info, whatever the level: what has to be read in any log, such as that its level changes.
+  void always(std::string_view message, Fields fields = {}) {
+    write(LogLevel::info, message, fields);
+  }
+
+  // Those that were written last, the oldest first.
+  std::vector<LogLine> last_lines() const;
 
  private:
   struct Impl;

@@ -14,6 +14,7 @@
 #include "framework/admin_pages.h"
 #include "framework/detail/backends.h"
 #include "framework/detail/fence_watchdog.h"
+#include "framework/detail/log_loan.h"
 #include "framework/detail/node_clients.h"
 #include "framework/detail/node_tenants.h"
 #include "framework/detail/shard_set.h"
@@ -75,6 +76,7 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       parts_(std::move(parts)),
       created_at_(now()),
       log_(std::move(log)),
+      log_loan_(std::make_unique<detail::LogLoan>(log_)),
       fence_(parts_.clock),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
@@ -140,7 +142,7 @@ Result<void> Node::reload(const NodeConfig& config,
     shard.change(next);
     if (together) together(shard);
   });
-  log_.set_level(next.log_level);
+  if (next.log_level != config_.log_level) log_loan_->configure(next.log_level);
   if (http_server_ != nullptr) http_server_->set_connection_count_max(next.rpc.connections_max);
   config_ = next;
   return {};

@@ -50,6 +50,7 @@ namespace corolane::framework {
 
 namespace detail {
 class FenceWatchdog;
+class LogLoan;
 class NodeTenants;
 class ShardSet;
 class SideThread;
@@ -153,7 +154,11 @@ class Node {
   AdminServer& admin() { return *admin_; }
   const AdminServer& admin() const { return *admin_; }
 
-  // For pages. Null unless observe() was called and stalls are looked for.
+  // For pages.
+  detail::LogLoan& log_loan() { return *log_loan_; }
+  // Null when there is none.
+  const net::HttpServer* http_server() const { return http_server_.get(); }
+  // Null unless observe() was called and stalls are looked for.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
   // Runs what would hold up the loop on a thread of its own, if observe() was called, and suspends
   // until it has ended; otherwise here and now. It must not throw.
@@ -202,6 +207,7 @@ class Node {
   bool started_ = false;
   bool stopping_ = false;
   Log log_;
+  std::unique_ptr<detail::LogLoan> log_loan_;
   Fence fence_;
   std::map<Placement, std::unique_ptr<Ownership>> ownerships_;
   std::vector<HostedObjects> objects_;

@@ -50,13 +50,11 @@ Result<std::vector<config::Change>> Reload::reload() {
 
 // At any level: who turns the log down wants to read there that it was.
 void Reload::log(const std::vector<config::Change>& changes) {
-  Log& log = node_.log();
-  log.set_level(std::min(LogLevel::info, node_.config().log_level));
-  log.info("configuration reloaded",
-           {{"changed", list_of(changes, /*is_live=*/true)},
-            {"at_next_start", list_of(changes, /*is_live=*/false)},
-            {"tls", node_.config().tls.certificate_file.empty() ? "none" : "read again"}});
-  log.set_level(node_.config().log_level);
+  node_.log().always(
+      "configuration reloaded",
+      {{"changed", list_of(changes, /*is_live=*/true)},
+       {"at_next_start", list_of(changes, /*is_live=*/false)},
+       {"tls", node_.config().tls.certificate_file.empty() ? "none" : "read again"}});
 }
 
 }  // namespace corolane::framework

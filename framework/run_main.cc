@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "framework/admin/config_page.h"
+#include "framework/admin/drain_page.h"
 #include "framework/crash_report.h"
 #include "framework/detail/command_line.h"
 #include "framework/detail/service_manager.h"
@@ -112,6 +113,7 @@ int serve_until_signal(Program& program, std::uint64_t descriptors, Place& place
   Node node(program.node_config(), surroundings.network, Log(program.node_config().log_level),
             surroundings.parts);
   const Presence presence(place, program, node);
+  add_drain_action(node, surroundings.ask_to_stop);
   ServiceManager service_manager(node, wishes);
   warn_of_few_descriptors(node, descriptors);
   auto ready = program.set_up(node);
@@ -163,6 +165,7 @@ int serve(Program& program, const CommandLine& command) {
                                 {.network = network,
                                  .parts = {},
                                  .wait_for_signal = [&stop_signal] { return stop_signal.wait(); },
+                                 .ask_to_stop = [&stop_signal] { stop_signal.ask(); },
                                  .is_real = true},
                                 ServiceWishes::of_process());
   });

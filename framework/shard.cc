@@ -33,6 +33,7 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
       router_(network, index),
       rpc_server_(network, rpc_options(surroundings.config.rpc)) {
   router_.set_bugs(surroundings.bugs);
+  router_.set_slow_calls(telemetry_.slow_calls());
   add_shard_metrics(metrics_, *this);
   telemetry_.watch(rpc_server_);
   serve(std::make_unique<rpc::ReflectionService>(rpc_server_));

@@ -88,6 +88,7 @@ class Shard {
   const Telemetry& telemetry() const { return telemetry_; }
   Telemetry& telemetry() { return telemetry_; }
   detail::ObjectRouter& object_router() { return router_; }
+  const detail::ObjectRouter& object_router() const { return router_; }
   // What is subscribed to here.
   const detail::Feeds& feeds() const { return router_.feeds(); }
   // Null when it has no objects.

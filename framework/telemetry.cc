@@ -92,6 +92,7 @@ void Telemetry::watch(rpc::Server& server) {
   // Without a collector there is nobody to look for: traces go their way without a filter.
   if (exporter_) server.add_filter(tracer_.server_filter());
   server.add_filter(call_log_.server_filter());
+  server.add_filter(slow_calls_.server_filter());
 }
 
 void Telemetry::apply(const TracingConfig& tracing, const CallLogConfig& call_log) {

@@ -15,6 +15,7 @@
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/otlp_exporter.h"
+#include "framework/slow_calls.h"
 #include "net/network.h"
 #include "rpc/call_log.h"
 #include "rpc/server.h"
@@ -56,6 +57,10 @@ class Telemetry {
   // Opens spans, and traces the calls of clients: Client::Options::filters.
   rpc::Tracer& tracer() { return tracer_; }
 
+  // What was slow, and what failed, of late.
+  SlowCalls& slow_calls() { return slow_calls_; }
+  const SlowCalls& slow_calls() const { return slow_calls_; }
+
   // What of these is live: how many traces begin, and which calls are logged.
   void apply(const TracingConfig& tracing, const CallLogConfig& call_log);
 
@@ -72,6 +77,7 @@ class Telemetry {
   std::unique_ptr<OtlpExporter> exporter_;  // Null when nobody wants spans.
   rpc::Tracer tracer_;
   rpc::CallLog call_log_;
+  SlowCalls slow_calls_;
 };
 
 }  // namespace corolane::framework

@@ -35,6 +35,11 @@ class NodeClients {
   void keep_only(const ClusterView& view);
 
   std::size_t count() const { return clients_.size(); }
+  // Shows all of them: `see` of the epoch of the node, its shard, and the client.
+  template <typename F>
+  void for_each(F&& see) const {
+    for (const auto& [key, client] : clients_) see(key.first, key.second, *client);
+  }
 
  private:
   using Key = std::pair<std::uint64_t, std::size_t>;  // Epoch of the node, shard.

@@ -325,8 +325,11 @@ Result<void> ObjectRouter::call_here(const Call& call) {
   const auto serve = [&]() -> Result<void> {
     rpc::Context context(call.method, call.request, facts);
     ReplyHere sink(call.method, call.reply);
-    return host_->serve(*call.route.hosted, call.route.hosted->method(call.route.method_index),
-                        call.request, context, sink);
+    auto result =
+        host_->serve(*call.route.hosted, call.route.hosted->method(call.route.method_index),
+                     call.request, context, sink);
+    note_end(context, result);
+    return result;
   };
   // A one-way call has a task of its own already. Another one is a part of the caller's task,
   // unless it needs more stack than there is, or would overtake what its caller has sent before.
@@ -350,8 +353,19 @@ Result<void> ObjectRouter::serve_here(const rpc::Method& method,
                                       rpc::Context& context, rpc::ReplySink& sink) {
   if (is_stopped_) return Error(Code::unavailable, "the node stops");
   const Route& route = route_of(method);
-  return host_->serve(*route.hosted, route.hosted->method(route.method_index), request, context,
-                      sink);
+  auto result =
+      host_->serve(*route.hosted, route.hosted->method(route.method_index), request, context, sink);
+  note_end(context, result);
+  return result;
+}
+
+void ObjectRouter::note_end(rpc::Context& context, const Result<void>& result) const {
+  if (slow_calls_ == nullptr) return;
+  slow_calls_->look_at(context, result, coroutine::Scheduler::current().turn_time(), [] {
+    const auto chain = current_chain();
+    if (chain == nullptr) return std::string("this node");
+    return chain->method + "(\"" + chain->id + "\")";
+  });
 }
 
 Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call) {

@@ -28,6 +28,7 @@
 #include "framework/detail/publisher.h"
 #include "framework/router.h"
 #include "framework/seeded_bugs.h"
+#include "framework/slow_calls.h"
 
 namespace corolane::framework::detail {
 
@@ -56,6 +57,9 @@ class ObjectRouter final : public Router {
     return clients_.of(member, shard);
   }
   void set_bugs(const SeededBugs& bugs) { bugs_ = bugs; }
+  // Where calls of its objects are noted that come from this process; outlives it.
+  void set_slow_calls(SlowCalls& slow_calls) { slow_calls_ = &slow_calls; }
+  const NodeClients& node_clients() const { return clients_; }
   // What there is of other nodes, from now on. `on_doubt` is called when somebody has said that it
   // is old.
   void set_view(std::shared_ptr<const ClusterView> view);
@@ -140,6 +144,8 @@ class ObjectRouter final : public Router {
                                  const SendBatch& send);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
                           rpc::Context& context, rpc::ReplySink& sink);
+  // One of this process has ended.
+  void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;
   bool learn(const Moved& moved, const Call& call);
 
@@ -158,6 +164,7 @@ class ObjectRouter final : public Router {
   coroutine::Event view_changed_{"news of the cluster"};
   bool is_stopped_ = false;
   SeededBugs bugs_;
+  SlowCalls* slow_calls_ = nullptr;
   NodeClients clients_;
   coroutine::TaskGroup incoming_;  // From other shards.
   coroutine::TaskGroup one_way_calls_;

@@ -59,6 +59,11 @@ Result<StopSignal::Arrival> StopSignal::wait() {
   return arrival_;
 }
 
+void StopSignal::ask() {
+  asked_.store(true, std::memory_order_release);
+  pthread_kill(thread_.native_handle(), SIGTERM);
+}
+
 sigset_t StopSignal::signals() const {
   sigset_t signals;
   sigemptyset(&signals);
@@ -75,6 +80,7 @@ void StopSignal::watch() {
     scheduler_.post([this] { on_hangup_(); });
   }
   if (released_.load(std::memory_order_acquire)) return;
+  if (first == SIGTERM) asked_.store(false, std::memory_order_release);
   const TimePoint time = now();
   const Duration time_max = time_max_.load(std::memory_order_relaxed);
   scheduler_.post([this, first, time] {
@@ -82,8 +88,12 @@ void StopSignal::watch() {
     arrived_.set();
   });
 
+  const auto is_no_second = [this](std::optional<int> number) {
+    return number == SIGHUP ||
+           (number == SIGTERM && asked_.exchange(false, std::memory_order_acq_rel));
+  };
   auto second = take_signal(ours, Deadline::at(time + time_max));
-  while (second == SIGHUP) second = take_signal(ours, Deadline::at(time + time_max));
+  while (is_no_second(second)) second = take_signal(ours, Deadline::at(time + time_max));
   if (released_.load(std::memory_order_acquire)) return;
   if (second) std::_Exit(exit_second_signal);
   // Should stderr be what holds the node up.

@@ -51,6 +51,9 @@ class StopSignal {
   // busy. Fails with cancelled. One task of the scheduler.
   Result<Arrival> wait();
 
+  // As a SIGTERM, unless a signal has come already. Any thread.
+  void ask();
+
  private:
   void watch();
   sigset_t signals() const;
@@ -63,6 +66,7 @@ class StopSignal {
   Arrival arrival_ = {};
   coroutine::Event arrived_{"signal"};
   std::atomic<bool> released_ = false;  // Nobody waits for signals any more.
+  std::atomic<bool> asked_ = false;     // A SIGTERM is on its way that is to be the first or none.
   std::thread thread_;
 };
 

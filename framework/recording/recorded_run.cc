@@ -29,7 +29,8 @@ constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 
 // The node, on the calling thread.
-int live(const NodeConfig& config, Inbox& inbox, Fence::Clock clock, Log& log, const Life& life) {
+int live(const NodeConfig& config, Inbox& inbox, Fence::Clock clock, Log& log, const Life& life,
+         std::function<void()> ask_to_stop) {
   coroutine::Scheduler scheduler(
       inbox,
       {.stacks = {.stack_count_max = config.stacks.count_max},
@@ -46,9 +47,10 @@ int live(const NodeConfig& config, Inbox& inbox, Fence::Clock clock, Log& log, c
     if (config.store.kind == StoreKind::sqlite) {
       parts.store = std::make_shared<InboxStore>(inbox, "sqlite " + config.store.file);
     }
-    status = life({.network = network, .parts = parts, .wait_for_signal = [&inbox] {
-                     return inbox.wait_for_signal();
-                   }});
+    status = life({.network = network,
+                   .parts = parts,
+                   .wait_for_signal = [&inbox] { return inbox.wait_for_signal(); },
+                   .ask_to_stop = std::move(ask_to_stop)});
   });
   if (!ran) log.error("the node did not run", {{"error", ran.error().message()}});
   return status;
@@ -105,7 +107,7 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
     coroutine::Event ended("the end of a recorded node");
     std::thread node([&] {
       Inbox inbox(feed);
-      status = live(config, inbox, boot_time, log, life);
+      status = live(config, inbox, boot_time, log, life, [&stop_signal] { stop_signal.ask(); });
       feed.end();
       log.info("recorded", {{"file", config.record.file},
                             {"bytes", (*file)->size()},
@@ -160,7 +162,7 @@ Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingRead
   Inbox inbox(feed);
   inbox.set_trace(trace);
   replayed = &inbox;
-  static_cast<void>(live(config, inbox, recorded_boot_time, log, life));
+  static_cast<void>(live(config, inbox, recorded_boot_time, log, life, [] {}));
   feed.end();
   const int status = report("", true);
   if (trace != nullptr) static_cast<void>(std::fclose(trace));

@@ -20,6 +20,8 @@ struct Surroundings {
   const Node::Parts& parts;
   // Suspends until a signal asks the node to stop.
   std::function<Result<detail::StopSignal::Arrival>()> wait_for_signal;
+  // Does as such a signal would; nothing in a replay, where that comes as it has come.
+  std::function<void()> ask_to_stop = [] {};
   bool is_real = false;  // Not one that is recorded or replayed, whose time and outside are a feed.
 };
 

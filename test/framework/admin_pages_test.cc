@@ -59,7 +59,8 @@ class AdminPagesTest : public testing::Test {
 TEST_F(AdminPagesTest, TheRootListsThemAll) {
   const std::string list = page("/").body;
   for (const char* path :
-       {"/health", "/ready", "/metrics", "/stats", "/tasks", "/sites", "/objects", "/stalls"}) {
+       {"/health", "/ready", "/metrics", "/stats", "/tasks", "/sites", "/objects", "/stalls",
+        "/objects/{type}/{id}", "/connections", "/slow", "/log"}) {
     EXPECT_THAT(list, HasSubstr(path));
   }
 }

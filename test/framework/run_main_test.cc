@@ -123,6 +123,7 @@ class RunningNode {
   }
 
   const net::Endpoint& listen() const { return listen_; }
+  const net::Endpoint& admin() const { return admin_; }
   ChildProcess& child() { return child_; }
   std::string error_output() { return child_.error_output(); }
 
@@ -261,6 +262,25 @@ TEST(RunMainTest, SigtermLetsARunningCallFinishAndExitsWithZero) {
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_EQ(node.child().rest_of_output(), "") << "one line on stdout";
+  EXPECT_THAT(node.error_output(), HasSubstr(" node stopped "));
+}
+
+TEST(RunMainTest, ADrainThatIsAskedForEndsItAsSigtermDoes) {
+  RunningNode node;
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    auto call = coroutine::spawn("call", [&] { return client.wait(test::wait_request(500ms)); });
+    node.wait_for_running_call(network);
+    const auto first = test::fetch(network, node.admin(), "/drain", "POST");
+    EXPECT_EQ(first.status, 202U);
+    EXPECT_THAT(first.body, HasSubstr("calls that run longer than 5s (node.stop_time_max)"));
+    const auto second = test::fetch(network, node.admin(), "/drain", "POST");
+    EXPECT_EQ(second.status, 202U);
+    EXPECT_EQ(second.body, "the node is stopping already\n");
+    const auto reply = call.join();
+    EXPECT_TRUE(reply) << reply;
+  });
+  EXPECT_EQ(node.child().wait().exit_status, 0);
+  EXPECT_THAT(node.error_output(), HasSubstr(" asked to stop by POST /drain"));
   EXPECT_THAT(node.error_output(), HasSubstr(" node stopped "));
 }
 

@@ -47,6 +47,9 @@ function linkOf(key, row) {
   if (key === 'id' && 'type' in row) {
     return `/objects/${encodeURIComponent(row.type)}/${encodeURIComponent(row.id)}`;
   }
+  if (key === 'object' && row.object && row.method) {
+    return `/objects/${encodeURIComponent(row.method.split('/')[0])}/${encodeURIComponent(row.object)}`;
+  }
   if (key === 'type' && 'active' in row) return '/objects?type=' + encodeURIComponent(row.type);
   return null;
 }

@@ -151,8 +151,9 @@ TEST_F(LonelyObjectPageTest, CallersAreNamedAlongTheChain) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   const Json waiting = json("last")["waiting"];
   ASSERT_EQ(waiting.size(), 1u);
-  EXPECT_EQ(waiting[0]["callers"], Json::parse(R"x(["corolane.test.Counter/AddAlong(\"first\")",
-                                                    "corolane.test.Counter/AddAlong(\"middle\")"])x"));
+  const Json chain = {R"(corolane.test.Counter/AddAlong("first"))",
+                      R"(corolane.test.Counter/AddAlong("middle"))"};
+  EXPECT_EQ(waiting[0]["callers"], chain);
   EXPECT_THAT(
       text("last"),
       HasSubstr("Counter/AddAlong(\"first\") > corolane.test.Counter/AddAlong(\"middle\")"));
