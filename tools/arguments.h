@@ -16,6 +16,7 @@ namespace corolane::tools {
 struct OptionRule {
   std::string_view name;  // "--timeout".
   bool has_value = false;
+  std::string_view choices = {};  // The only values that make sense, apart by blanks, if so.
 };
 
 struct Arguments {

@@ -109,6 +109,7 @@ constexpr Command call_command = {
     .help = help,
     .options = options,
     .run = run,
+    .word = WordKind::method,
 };
 
 }  // namespace corolane::tools::cli

@@ -1,6 +1,7 @@
 // What a command of `corolane` is: words in, text and exit status out.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
@@ -37,12 +38,21 @@ inline std::unexpected<Failure> wrong_usage(std::string_view command, std::strin
 // What to print.
 using Outcome = std::expected<std::string, Failure>;
 
+// What completion offers for a word of a command.
+enum class WordKind : std::uint8_t { free, method, object, choice };
+
 struct Command {
   std::string_view name;
   std::string_view summary;  // In half a line.
   std::string_view help;     // Begins with "Usage:".
   std::span<const OptionRule> options;
   Outcome (*run)(const Arguments& arguments);
+  // It talks to the admin pages of a node: then it has the options of admin_door.h as well, and its
+  // help ends with theirs.
+  bool asks_pages = false;
+  // The word behind HOST:PORT, or the first one where there is no such.
+  WordKind word = WordKind::free;
+  std::string_view word_choices = {};  // Apart by blanks.
 };
 
 }  // namespace corolane::tools::cli

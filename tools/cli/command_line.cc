@@ -1,51 +1,49 @@
 #include "tools/cli/command_line.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
+#include "coroutine/base/text.h"
 #include "framework/version.h"
-#include "tools/cli/call.h"
-#include "tools/cli/completion.h"
-#include "tools/cli/new_project.h"
-#include "tools/cli/page.h"
-#include "tools/cli/stats.h"
+#include "tools/cli/commands.h"
 
 namespace corolane::tools::cli {
 namespace {
-
-constexpr std::array<const Command*, 5> commands = {&new_command, &call_command, &stats_command,
-                                                    &page_command, &completion_command};
 
 std::string overview() {
   std::string text =
       "Usage: corolane COMMAND ...\n"
       "\n"
-      "Begins a project, and talks to a node that runs.\n"
+      "Begins a project, looks at a node that runs, and has it do things.\n"
       "\n";
-  for (const Command* command : commands) {
-    text.append("  ").append(command->name).append(12 - command->name.size(), ' ');
+  for (const Command* command : commands()) {
+    text.append("  ").append(command->name).append(13 - command->name.size(), ' ');
     text.append(command->summary).append("\n");
   }
   text +=
-      "  help        says more about a command: corolane help call\n"
+      "  help         says more about a command: corolane help call\n"
       "\n"
-      "  --help      print this, and exit\n"
-      "  --version   print the version, and exit\n";
+      "  --help       print this, and exit\n"
+      "  --version    print the version, and exit\n";
   return text;
 }
 
+// Names the one that was probably meant, and all that there are.
 Failure unknown_command(std::string_view name) {
-  std::string message = "corolane: \"" + std::string(name) + "\" is no command; there are ";
-  for (const Command* command : commands) message.append(command->name).append(", ");
+  std::vector<std::string> names;
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  std::string message = "corolane: " + quote(name) + " is no command";
+  if (const auto near = nearest(name, names)) message += "; did you mean " + names[*near] + "?";
+  message += "\nThere are ";
+  for (const std::string& known : names) message += known + ", ";
   return {Failure::Kind::misused, message + "help"};
 }
 
 std::expected<const Command*, Failure> find_command(std::string_view name) {
   const auto found =
-      std::ranges::find(commands, name, [](const Command* command) { return command->name; });
-  if (found == commands.end()) return std::unexpected(unknown_command(name));
+      std::ranges::find(commands(), name, [](const Command* command) { return command->name; });
+  if (found == commands().end()) return std::unexpected(unknown_command(name));
   return *found;
 }
 
@@ -53,14 +51,12 @@ Outcome help(std::span<const char* const> words) {
   if (words.empty()) return overview();
   const auto command = find_command(words.front());
   if (!command) return std::unexpected(command.error());
-  return std::string((*command)->help);
+  return help_of(**command);
 }
 
 Outcome run(const Command& command, std::span<const char* const> words) {
-  std::vector<OptionRule> rules(command.options.begin(), command.options.end());
-  rules.push_back({.name = "--help"});
-  const auto arguments = parse_arguments(words, rules);
-  if (arguments && arguments->has("--help")) return std::string(command.help);
+  const auto arguments = parse_arguments(words, options_of(command));
+  if (arguments && arguments->has("--help")) return help_of(command);
   return arguments ? command.run(*arguments)
                    : wrong_usage(command.name, arguments.error().message());
 }

@@ -1,5 +1,9 @@
 #include "tools/cli/completion.h"
 
+#include <string>
+
+#include "tools/cli/commands.h"
+
 namespace corolane::tools::cli {
 namespace {
 
@@ -7,7 +11,7 @@ constexpr std::string_view help =
     R"text(Usage: corolane completion bash
 
 Prints a script for bash that completes the commands of corolane, their options
-and, asking the node, the names of its methods. In ~/.bashrc:
+and, asking the node, its methods and types of objects. In ~/.bashrc:
 
   eval "$(corolane completion bash)"
 
@@ -15,9 +19,8 @@ Exit status: 0 printed, 2 wrong usage.
 )text";
 
 // bash cuts words at colons, so addresses come in pieces: the line is cut again, at blanks alone.
-// Methods are offered by their shortest names, and by their full ones to who has begun such.
-constexpr std::string_view bash_script =
-    R"bash(# Completes the words of corolane; methods are those of the node.
+constexpr std::string_view beginning =
+    R"bash(# Completes the words of corolane; methods and types of objects are those of the node.
 _corolane() {
   local line="${COMP_LINE:0:COMP_POINT}"
   local words
@@ -25,29 +28,116 @@ _corolane() {
   [[ "$line" == *[[:space:]] ]] && words+=("")
   local count=$((${#words[@]} - 1))
   local word="${words[count]}"
-  local choices=""
-  if [[ "$word" == -* ]]; then
-    case "${words[1]}" in
-      call) choices="--object --timeout --describe --names --tls --certificate --key --help" ;;
-      stats) choices="--json --help" ;;
-      new | completion) choices="--help" ;;
-      *) choices="--help --version" ;;
-    esac
-  elif ((count == 1)); then
-    choices="new call stats page completion help"
-  elif ((count == 2)) && [[ "${words[1]}" == help ]]; then
-    choices="new call stats page completion"
-  elif ((count == 2)) && [[ "${words[1]}" == completion ]]; then
-    choices="bash"
-  elif ((count == 3)) && [[ "${words[1]}" == call ]]; then
-    local names="$("${words[0]}" call "${words[2]}" --names 2> /dev/null)"
-    choices="$(cut -f 1 <<< "$names")"
-    [[ -n "$(compgen -W "$choices" -- "$word")" ]] || choices="$(cut -f 2 <<< "$names")"
+  local command="${words[1]}"
+  # Where the environment names the node there may be no HOST:PORT.
+  local place=$count
+  local address="${words[2]}"
+  if [[ -n "$COROLANE_ADMIN" && "$count" == 2 ]]; then
+    place=3
+    address="$COROLANE_ADMIN"
   fi
-  COMPREPLY=($(compgen -W "$choices" -- "$word"))
+  local choices=""
+)bash";
+
+// Methods are offered by their shortest names, and by their full ones to who has begun such.
+constexpr std::string_view end =
+    R"bash(  COMPREPLY=($(compgen -W "$choices" -- "$word"))
 }
 complete -F _corolane corolane
 )bash";
+
+constexpr std::string_view methods =
+    R"bash(        local names="$("${words[0]}" call "$address" --names 2> /dev/null)"
+        choices="$(cut -f 1 <<< "$names")"
+        [[ -n "$(compgen -W "$choices" -- "$word")" ]] || choices="$(cut -f 2 <<< "$names")"
+)bash";
+
+constexpr std::string_view objects =
+    R"bash(        choices="$("${words[0]}" objects "$address" --json 2> /dev/null |
+          sed -n 's/^ *"type": "\(.*\)".*/\1/p')"
+)bash";
+
+// What has a file for its value.
+constexpr std::string_view file_options =
+    "--tls | --certificate | --key | --token | --output | --program";
+
+std::string names_of_commands() {
+  std::string names;
+  for (const Command* command : commands()) {
+    names.append(names.empty() ? "" : " ").append(command->name);
+  }
+  return names;
+}
+
+// What may stand behind an option, by lines of a case.
+std::string values_of_options() {
+  std::string lines;
+  for (const Command* command : commands()) {
+    for (const OptionRule& rule : options_of(*command)) {
+      if (rule.choices.empty()) continue;
+      lines.append("    \"").append(command->name).append(" ").append(rule.name);
+      lines.append("\") choices=\"").append(rule.choices).append("\" ;;\n");
+    }
+  }
+  return lines;
+}
+
+std::string options_of_commands() {
+  std::string lines;
+  for (const Command* command : commands()) {
+    std::string names;
+    for (const OptionRule& rule : options_of(*command)) {
+      names.append(names.empty() ? "" : " ").append(rule.name);
+    }
+    lines.append("      ").append(command->name).append(") choices=\"").append(names);
+    lines.append("\" ;;\n");
+  }
+  return lines;
+}
+
+std::string commands_with(WordKind kind) {
+  std::string names;
+  for (const Command* command : commands()) {
+    if (command->word != kind) continue;
+    names.append(names.empty() ? "" : " | ").append(command->name);
+  }
+  return names;
+}
+
+std::string words_of_commands() {
+  std::string lines;
+  for (const Command* command : commands()) {
+    if (command->word != WordKind::choice) continue;
+    lines.append("      ").append(command->name).append(") choices=\"");
+    lines.append(command->word_choices).append("\" ;;\n");
+  }
+  lines.append("      ").append(commands_with(WordKind::method)).append(")\n").append(methods);
+  lines.append("        ;;\n      ").append(commands_with(WordKind::object)).append(")\n");
+  return lines.append(objects).append("        ;;\n");
+}
+
+std::string bash_script() {
+  std::string script(beginning);
+  script += "  case \"$command ${words[count - 1]}\" in\n" + values_of_options() + "  esac\n";
+  script += "  case \"${words[count - 1]}\" in\n    ";
+  script.append(file_options);
+  script +=
+      ")\n      COMPREPLY=($(compgen -f -- \"$word\"))\n      return\n      ;;\n  esac\n"
+      "  if [[ -n \"$choices\" ]]; then\n    :\n"
+      "  elif [[ \"$word\" == -* ]]; then\n    case \"$command\" in\n" +
+      options_of_commands() +
+      "      *) choices=\"--help --version\" ;;\n    esac\n"
+      "  elif ((count == 1)); then\n    choices=\"" +
+      names_of_commands() +
+      " help\"\n"
+      "  elif ((count == 2)) && [[ \"$command\" == help ]]; then\n    choices=\"" +
+      names_of_commands() +
+      "\"\n"
+      "  elif ((count == 2)) && [[ \"$command\" == completion ]]; then\n    choices=\"bash\"\n"
+      "  elif ((place == 3)); then\n    case \"$command\" in\n" +
+      words_of_commands() + "    esac\n  fi\n";
+  return script.append(end);
+}
 
 Outcome run(const Arguments& arguments) {
   const auto& words = arguments.words;
@@ -56,7 +146,7 @@ Outcome run(const Arguments& arguments) {
   if (words[0] != "bash") {
     return wrong_usage("completion", "\"" + words[0] + "\" is no shell that it knows; only bash");
   }
-  return std::string(bash_script);
+  return bash_script();
 }
 
 }  // namespace

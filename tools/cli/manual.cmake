@@ -21,7 +21,7 @@ ask(overview help)
 literal(page "${overview}")
 set(page ".TH COROLANE 1 \"\" \"${version}\" \"corolane\"
 .SH NAME
-corolane \\- begins a game server, and talks to one that runs
+corolane \\- begins a game server, and looks at one that runs
 .SH SYNOPSIS
 .B corolane
 COMMAND ...

@@ -7,10 +7,12 @@ Called with the paths of the command and of echo_server.
 
 import http.server
 import json
+import re
 import shlex
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -42,14 +44,16 @@ class HelpTest(CommandTest):
         for words in (["help"], ["--help"]):
             text = corolane(*words).stdout
             self.assertTrue(text.startswith("Usage: corolane COMMAND ...\n"), text)
-            self.assertIn("\n  call        calls a method with JSON\n", text)
+            self.assertIn("\n  call         calls a method with JSON\n", text)
 
     def test_help_of_a_command_is_the_same_by_both_ways(self):
         first_words = {
             "new": "NAME",
             "call": "HOST:PORT",
-            "stats": "HOST:PORT",
-            "page": "HOST:PORT PATH",
+            "stats": "[HOST:PORT] [--json]",
+            "explain": "[HOST:PORT] TYPE/ID [--json]",
+            "drain": "[HOST:PORT] [--wait]",
+            "page": "[HOST:PORT] PATH",
             "completion": "bash",
         }
         for command, first in first_words.items():
@@ -58,8 +62,9 @@ class HelpTest(CommandTest):
             self.assert_prints(text, command, "--help")
 
     def test_help_fits_a_terminal(self):
-        names = ("new", "call", "stats", "page", "completion")
-        for words in (["help"], *(["help", name] for name in names)):
+        names = re.findall(r"^  ([a-z]+)  ", corolane("help").stdout, re.MULTILINE)
+        self.assertGreater(len(names), 15)
+        for words in (["help"], *(["help", name] for name in names if name != "help")):
             for line in corolane(*words).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
@@ -72,12 +77,15 @@ class HelpTest(CommandTest):
         self.assertEqual(process.returncode, 2)
 
     def test_an_unknown_command_is_named(self):
-        expected = (
-            'corolane: "cal" is no command; '
-            "there are new, call, stats, page, completion, help"
-        )
-        self.assert_fails(2, expected, "cal")
-        self.assert_fails(2, expected, "help", "cal")
+        for words in (["cal"], ["help", "cal"]):
+            process = corolane(*words)
+            self.assertTrue(
+                process.stderr.startswith(
+                    'corolane: "cal" is no command; did you mean call?\nThere are new, call, stats, '
+                ),
+                process.stderr,
+            )
+            self.assertEqual((process.stdout, process.returncode), ("", 2))
 
 
 class UsageTest(CommandTest):
@@ -92,9 +100,21 @@ class UsageTest(CommandTest):
         self.assert_fails(
             2, "corolane call: --timeout needs a value" + see, "call", "--timeout"
         )
-        self.assert_fails(2, "corolane stats: needs HOST:PORT; see corolane help stats", "stats")
+        missing = "needs HOST:PORT, or COROLANE_ADMIN in the environment; see corolane help"
+        self.assert_fails(2, f"corolane stats: {missing} stats", "stats")
+        self.assert_fails(2, "corolane page: needs PATH; see corolane help page", "page", "a:1")
         self.assert_fails(
-            2, "corolane page: needs HOST:PORT and PATH; see corolane help page", "page", "a:1"
+            2, "corolane explain: needs TYPE/ID; see corolane help explain", "explain", "a:1"
+        )
+        self.assert_fails(
+            2,
+            'corolane explain: "one" is no TYPE/ID, such as chess.Game/one; '
+            "see corolane help explain",
+            *("explain", "a:1", "one"),
+        )
+        self.assert_fails(
+            2, "corolane log: --for goes with LEVEL; see corolane help log",
+            *("log", "a:1", "--for", "5s"),
         )
         self.assert_fails(
             2,
@@ -107,6 +127,32 @@ class UsageTest(CommandTest):
             2,
             'corolane call: stray argument "more"; see corolane help call',
             *("call", "127.0.0.1:1", "Echo/Say", "{}", "more"),
+        )
+
+    def test_what_is_not_among_the_choices_is_told_them(self):
+        self.assert_fails(
+            2,
+            "corolane tasks: --state is one of ready, running, suspended, ended; "
+            "see corolane help tasks",
+            *("tasks", "127.0.0.1:1", "--state", "waiting"),
+        )
+        self.assert_fails(
+            2,
+            "corolane log: LEVEL is one of debug, info, warning, error; see corolane help log",
+            *("log", "127.0.0.1:1", "loud"),
+        )
+        self.assert_fails(
+            2,
+            "corolane profile: --seconds is a number from 1 to 99; see corolane help profile",
+            *("profile", "127.0.0.1:1", "--seconds", "5s"),
+        )
+
+    def test_a_token_that_is_not_there_is_misuse(self):
+        self.assert_fails(
+            2,
+            "corolane: --token: no token can be read from nowhere: "
+            "it is the file that node.admin_token_file of the node names",
+            *("tasks", "127.0.0.1:1", "--token", "nowhere"),
         )
 
     def test_what_cannot_be_a_project_is_misuse(self):
@@ -236,7 +282,7 @@ class CompletionTest(CommandTest):
         if cls.server.stop() != 0:
             raise AssertionError("the server did not end well")
 
-    def assert_offers(self, line, *choices):
+    def assert_offers(self, line, *choices, in_order=True):
         script = (
             'eval "$("$1" completion bash)"\n'
             'COMP_LINE="$2" COMP_POINT=${#2}\n'
@@ -248,16 +294,32 @@ class CompletionTest(CommandTest):
             ["bash", "-c", script, "bash", COROLANE, line],
             capture_output=True, text=True, check=False, timeout=60,
         )
-        self.assertEqual((process.stdout.split(), process.stderr), (list(choices), ""))
+        offered = process.stdout.split()
+        if not in_order:
+            offered.sort()
+        self.assertEqual((offered, process.stderr), (list(choices), ""))
 
     def test_commands_and_options_are_offered(self):
-        self.assert_offers("corolane ", "new", "call", "stats", "page", "completion", "help")
-        self.assert_offers("corolane c", "call", "completion")
-        self.assert_offers("corolane help st", "stats")
+        names = re.findall(r"^  ([a-z]+)  ", corolane("help").stdout, re.MULTILINE)
+        self.assert_offers("corolane ", *names)
+        self.assert_offers("corolane ca", "call")
+        self.assert_offers("corolane help sta", "stats", "stacks", "stalls")
         self.assert_offers("corolane completion ", "bash")
         self.assert_offers("corolane call ADDRESS --d", "--describe")
         self.assert_offers("corolane call ADDRESS --o", "--object")
-        self.assert_offers("corolane stats ADDRESS -", "--json", "--help")
+        self.assert_offers("corolane config ADDRESS --r", "--reload")
+        self.assert_offers("corolane page ADDRESS --to", "--token")
+
+    def test_what_has_few_values_offers_them(self):
+        self.assert_offers("corolane tasks ADDRESS --state r", "ready", "running")
+        self.assert_offers("corolane log ADDRESS ", "debug", "info", "warning", "error")
+
+    def test_every_option_of_a_help_is_offered(self):
+        names = re.findall(r"^  ([a-z]+)  ", corolane("help").stdout, re.MULTILINE)
+        for name in names:
+            if name != "help":
+                told = re.findall(r"^  (--[a-z-]+)", corolane("help", name).stdout, re.MULTILINE)
+                self.assert_offers(f"corolane {name} --", *sorted({*told, "--help"}), in_order=False)
 
     def test_methods_are_those_of_the_node(self):
         self.assert_offers("corolane call ADDRESS Echo/W", "Echo/Wait", "Echo/Whisper")
@@ -305,20 +367,36 @@ class NoServerTest(CommandTest):
 class PagesTest(CommandTest):
     """Against pages made up here."""
 
-    PAGES = {"/stats": b'{"node":{"name":"one","tasks":12}}', "/health": b"ok\n"}
+    PAGES = {
+        "GET /stats": b'{"node":{"name":"one","tasks":12}}',
+        "GET /stats?format=json": b'{"node":{"name":"one","tasks":12}}',
+        "GET /health": b"ok\n",
+        "GET /objects?format=json": b'{\n  "types": [\n    {\n      "type": "chess.Game",\n',
+    }
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = PagesTest.PAGES.get(self.path)
-            self.send_response(404 if body is None else 200)
+        def answer(self):
+            asked = f"{self.command} {self.path}"
+            PagesTest.asked.append(asked)
+            token = self.headers.get("Authorization", "")
+            body = PagesTest.PAGES.get(asked, PagesTest.otherwise)
+            status = 404 if body is None else 200
+            if PagesTest.token not in ("", token.removeprefix("Bearer ")):
+                status, body = 401, b"the pages of this node ask for its token\n"
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body or b"")))
             self.end_headers()
             self.wfile.write(body or b"")
+
+        do_GET = do_POST = answer
 
         def log_message(self, *_):
             pass
 
     def setUp(self):
+        PagesTest.asked = []
+        PagesTest.token = ""
+        PagesTest.otherwise = None
         self.server = http.server.HTTPServer(("127.0.0.1", 0), self.Handler)
         self.address = f"127.0.0.1:{self.server.server_port}"
         thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -331,7 +409,7 @@ class PagesTest(CommandTest):
         self.assert_prints("node\n  name   one\n  tasks  12\n", "stats", self.address)
 
     def test_json_is_printed_as_it_came(self):
-        self.assert_prints(self.PAGES["/stats"].decode(), "stats", self.address, "--json")
+        self.assert_prints(self.PAGES["GET /stats"].decode(), "stats", self.address, "--json")
 
     def test_a_page_is_printed_as_it_came(self):
         self.assert_prints("ok\n", "page", self.address, "/health")
@@ -339,19 +417,100 @@ class PagesTest(CommandTest):
     def test_a_page_that_is_not_well_fails_with_what_it_says(self):
         self.assert_fails(
             1,
-            "corolane: /nothing is answered with status 404: ",
+            f"corolane: /nothing of {self.address} is answered with status 404: "
+            "are these the admin pages of a node?",
             *("page", self.address, "/nothing"),
         )
 
+    def test_every_command_asks_for_its_page(self):
+        PagesTest.otherwise = b"as it came\n"
+        for words, asked in (
+            ("tasks", "GET /tasks"),
+            ("tasks 1.17", "GET /tasks/1.17"),
+            (
+                "tasks --state ready --waiting-for a+b --age 5s --json",
+                "GET /tasks?state=ready&waiting_for=a%2Bb&age=5s&format=json",
+            ),
+            ("stacks --name Move", "GET /tasks?group=stack&name=Move"),
+            ("methods --json", "GET /methods?format=json"),
+            ("objects", "GET /objects"),
+            ("objects chess.Game", "GET /objects?type=chess.Game"),
+            ("explain chess.Game/a/b", "GET /objects/chess.Game/a%2Fb"),
+            ("waits", "GET /waits"),
+            ("connections --peer 10.1", "GET /connections?peer=10.1"),
+            ("slow", "GET /slow"),
+            ("stalls", "GET /stalls"),
+            ("log", "GET /log"),
+            ("log debug --for 10min", "POST /log?level=debug&for=10min"),
+            ("config", "GET /config"),
+            ("config --reload --json", "POST /config/reload?format=json"),
+            ("profile --seconds 2 --format svg", "GET /profile?seconds=2&format=svg"),
+            ("trace --seconds 1", "GET /trace?seconds=1"),
+            ("drain", "POST /drain"),
+            ("page /any?x=y", "GET /any?x=y"),
+        ):
+            command, *rest = words.split()
+            self.assert_prints("as it came\n", command, self.address, *rest)
+            self.assertEqual(PagesTest.asked.pop(), asked)
+
+    def test_the_environment_names_the_node(self):
+        PagesTest.otherwise = b"as it came\n"
+        environment = {"COROLANE_ADMIN": self.address}
+        for words, asked in (
+            (["tasks"], "GET /tasks"),
+            (["tasks", "17"], "GET /tasks/17"),
+            (["explain", "Game/a:1"], "GET /objects/Game/a:1"),
+        ):
+            self.assert_prints("as it came\n", *words, env=environment)
+            self.assertEqual(PagesTest.asked.pop(), asked)
+        self.assert_prints("as it came\n", "waits", self.address, env={"COROLANE_ADMIN": "a:1"})
+
+    def test_a_token_is_shown(self):
+        PagesTest.token = "secret"
+        PagesTest.otherwise = b"let in\n"
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("secret\n")
+            file.flush()
+            self.assert_prints("let in\n", "tasks", self.address, "--token", file.name)
+        self.assert_fails(
+            1,
+            f"corolane: {self.address} asks for a token: "
+            "give --token FILE, the node.admin_token_file of the node",
+            *("tasks", self.address),
+        )
+
+    def test_what_is_large_goes_to_a_file(self):
+        PagesTest.otherwise = b"<svg>"
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/flames.svg"
+            self.assert_prints(
+                f"Wrote {path}, 5 bytes\n", "profile", self.address, "--output", path
+            )
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), b"<svg>")
+
+    def test_types_of_objects_are_completed(self):
+        script = (
+            'eval "$("$1" completion bash)"\n'
+            'COMP_LINE="$1 explain $2 ch" COMP_POINT=999\n'
+            "_corolane\n"
+            'printf "%s\\n" "${COMPREPLY[@]}"\n'
+        )
+        process = subprocess.run(
+            ["bash", "-c", script, "bash", COROLANE, self.address],
+            capture_output=True, text=True, check=False, timeout=60,
+        )
+        self.assertEqual((process.stdout, process.stderr), ("chess.Game\n", ""))
+
     def test_pages_of_something_else_are_told_so(self):
         self.addCleanup(self.PAGES.update, dict(self.PAGES))
-        self.PAGES["/stats"] = b"<html>"
+        self.PAGES["GET /stats"] = b"<html>"
         self.assert_fails(
             1,
             "corolane: what came is no JSON object: are these the admin pages of a node?",
             *("stats", self.address),
         )
-        del self.PAGES["/stats"]
+        del self.PAGES["GET /stats"]
         self.assert_fails(
             1,
             f"corolane: /stats of {self.address} is answered with status 404: "

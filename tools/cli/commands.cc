@@ -1,0 +1,36 @@
+#include "tools/cli/commands.h"
+
+#include "tools/cli/admin_door.h"
+#include "tools/cli/call.h"
+#include "tools/cli/completion.h"
+#include "tools/cli/drain.h"
+#include "tools/cli/new_project.h"
+#include "tools/cli/page.h"
+#include "tools/cli/page_commands.h"
+
+namespace corolane::tools::cli {
+
+const std::vector<const Command*>& commands() {
+  static const auto all = [] {
+    std::vector<const Command*> list = {&new_command, &call_command};
+    for (const Command& command : page_commands()) list.push_back(&command);
+    list.insert(list.end(), {&drain_command, &page_command, &completion_command});
+    return list;
+  }();
+  return all;
+}
+
+std::string help_of(const Command& command) {
+  return std::string(command.help) + std::string(command.asks_pages ? admin_help : "");
+}
+
+std::vector<OptionRule> options_of(const Command& command) {
+  std::vector<OptionRule> rules(command.options.begin(), command.options.end());
+  if (command.asks_pages) {
+    rules.insert(rules.end(), admin_option_rules.begin(), admin_option_rules.end());
+  }
+  rules.push_back({.name = "--help"});
+  return rules;
+}
+
+}  // namespace corolane::tools::cli
