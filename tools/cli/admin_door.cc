@@ -108,11 +108,10 @@ Failure page_failure(const AdminDoor& door, const PageRequest& request,
                 ": give --token FILE, the node.admin_token_file of the node"};
   }
   if ((response.status == 404 && said.starts_with("no page ")) || response.status == 405) {
-    return {Failure::Kind::failed,
-            "corolane: the node at " + to_string(door) + " does not know " +
-                std::string(request.method) + " " + path +
-                ": its version is an older one; corolane page " + to_string(door) +
-                " / lists what it knows"};
+    return {Failure::Kind::failed, "corolane: the node at " + to_string(door) + " does not know " +
+                                       std::string(request.method) + " " + path +
+                                       ": its version is an older one; corolane page " +
+                                       to_string(door) + " / lists what it knows"};
   }
   std::string message = "corolane: " + path + " of " + to_string(door) +
                         " is answered with status " + std::to_string(response.status) + ": ";

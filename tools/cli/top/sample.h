@@ -1,0 +1,108 @@
+// What a node said of itself at one moment: its pages /stats and /tasks, read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/result.h"
+
+namespace corolane::tools::cli::top {
+
+// What a histogram has counted so far, as upper bounds and counts.
+struct Buckets {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> counts;  // By bound.
+
+  std::uint64_t count() const;
+  // Zero when it has counted nothing.
+  std::uint64_t quantile(double q) const;
+  // What was counted since `before`, which is of the same histogram.
+  Buckets since(const Buckets& before) const;
+  void add(const Buckets& more);
+};
+
+struct MethodSample {
+  std::string name;
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t running = 0;
+  Buckets latency_us;
+};
+
+struct ShardSample {
+  std::uint64_t number = 0;
+  double cpu_seconds = 0;
+};
+
+// /stats?format=json&buckets=yes. Counts are those since the node's start.
+struct StatsSample {
+  std::string name;
+  std::string version;
+  std::uint64_t pid = 0;
+  double uptime_seconds = 0;
+  bool is_stopping = false;
+
+  std::uint64_t tasks = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t created = 0;
+  std::uint64_t switches = 0;
+  Buckets switch_ns;
+  Buckets create_ns;
+  std::uint64_t stack_hits = 0;
+  std::uint64_t stack_misses = 0;
+  std::uint64_t stack_bytes = 0;
+
+  std::uint64_t connections = 0;
+  std::uint64_t running_calls = 0;
+  std::uint64_t waiting_calls = 0;
+  Buckets queue_delay_us;
+  std::vector<MethodSample> methods;
+
+  std::uint64_t objects = 0;
+  std::uint64_t stalls = 0;
+  double stall_seconds = 0;
+  std::vector<ShardSample> shards;
+};
+
+// Fails with invalid_argument when that is no such page.
+Result<StatsSample> read_stats(std::string_view json);
+
+struct TaskSample {
+  std::string id = {};  // "17", "1.17".
+  std::string name = {};
+  std::string state = {};
+  std::string waiting_for = {};
+  double in_state_seconds = 0;
+  double age_seconds = 0;
+  double cpu_seconds = 0;
+  std::string spawned_at = {};
+  std::vector<std::string> stack = {};  // Of one that was asked for alone: a line for each frame.
+};
+
+// /tasks?format=json.
+struct TasksSample {
+  std::uint64_t count = 0;  // Of all; not all are listed.
+  std::vector<TaskSample> tasks;
+};
+
+Result<TasksSample> read_tasks(std::string_view json);
+// /tasks/{id}?format=json.
+Result<TaskSample> read_task(std::string_view json);
+
+struct StackSample {
+  std::uint64_t count = 0;  // Of tasks with this stack.
+  std::string state;
+  std::string waiting_for;
+  double longest_seconds = 0;
+  std::string names;
+  std::vector<std::string> stack;
+};
+
+// /tasks?group=stack&format=json.
+Result<std::vector<StackSample>> read_stacks(std::string_view json);
+
+}  // namespace corolane::tools::cli::top
