@@ -1,6 +1,7 @@
 #include "tools/cli/commands.h"
 
 #include "tools/cli/admin_door.h"
+#include "tools/cli/bench/bench.h"
 #include "tools/cli/call.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/drain.h"
@@ -13,7 +14,7 @@ namespace corolane::tools::cli {
 
 const std::vector<const Command*>& commands() {
   static const auto all = [] {
-    std::vector<const Command*> list = {&new_command, &call_command, &top_command};
+    std::vector<const Command*> list = {&new_command, &call_command, &bench_command, &top_command};
     for (const Command& command : page_commands()) list.push_back(&command);
     list.insert(list.end(), {&drain_command, &page_command, &completion_command});
     return list;

@@ -1,15 +1,12 @@
 #include "tools/cli/dynamic_call.h"
 
-#include <chrono>
 #include <memory>
 
-#include "coroutine/stack_pool.h"
 #include "rpc/client.h"
-#include "rpc/frame.h"
 #include "rpc/stream.h"
-#include "tools/cli/message_text.h"
 #include "tools/cli/method_search.h"
 #include "tools/cli/method_text.h"
+#include "tools/cli/remote_method.h"
 #include "tools/cli/remote_server.h"
 #include "tools/cli/remote_types.h"
 
@@ -20,45 +17,6 @@ std::string text_of(const Error& error) {
   return error.to_string() + (error.maybe_executed() ? "\nThe call may have taken effect." : "");
 }
 
-std::unexpected<Failure> no_fit(const Error& error, const RemoteTypes& types,
-                                const google::protobuf::Descriptor& type) {
-  std::string message = "corolane: " + error.message() + "\n" + type.full_name() + " has\n" +
-                        FieldsText(types).of(type);
-  message.pop_back();  // The end of the last line.
-  return misused(std::move(message));
-}
-
-// As rpc::Client wants it. `entry` outlives it.
-rpc::Method calling_side_of(const rpc::MethodEntry& entry, const DynamicCall& call) {
-  return {
-      .full_name = entry.full_name().c_str(),
-      .id = rpc::method_id(entry.full_name()),
-      .timeout = call.timeout.value_or(std::chrono::milliseconds(entry.timeout_ms())),
-      .stack_size_bytes = coroutine::StackPool::stack_size_bytes_default,
-      .priority = rpc::Priority::in_session,
-      .idempotent = entry.idempotent(),
-      .one_way = entry.one_way(),
-      .server_streaming = entry.server_streaming(),
-      .is_public = entry.public_(),
-      .durable = entry.durable(),
-      .read_only = entry.read_only(),
-  };
-}
-
-// An object is named exactly where there are some.
-std::expected<void, Failure> check_object(const rpc::MethodEntry& method,
-                                          const rpc::ServiceEntry& service,
-                                          const DynamicCall& call) {
-  const bool has_objects = !service.object_state().empty();
-  if (has_objects == call.object.has_value()) return {};
-  if (has_objects) {
-    return misused("corolane: " + method.full_name() +
-                   " is called of an object: say of which one, "
-                   "with --object ID");
-  }
-  return misused("corolane: " + service.name() + " has no objects: leave --object out");
-}
-
 Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTypes& types,
                     const DynamicCall& call) {
   const auto request = types.make(entry.request_type());
@@ -66,10 +24,10 @@ Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTy
   if (!request) return failed("corolane: " + request.error().message());
   if (!reply) return failed("corolane: " + reply.error().message());
   if (auto read = read_json(call.request, **request); !read) {
-    return no_fit(read.error(), types, *(*request)->GetDescriptor());
+    return std::unexpected(no_fit(read.error(), types, *(*request)->GetDescriptor()));
   }
 
-  const rpc::Method method = calling_side_of(entry, call);
+  const rpc::Method method = calling_side_of(entry, call.timeout);
   const rpc::ObjectTarget object = {.id = call.object ? *call.object : std::string_view()};
   const rpc::CallOptions options = {.object = call.object ? &object : nullptr};
   if (entry.server_streaming()) {
@@ -95,7 +53,8 @@ Outcome run_dynamic_call(net::Network& network, const DynamicCall& call) {
   if (!server) return std::unexpected(server.error());
   const auto method = server->find_method(call.method);
   if (!method) return std::unexpected(method.error());
-  if (auto fits = check_object(*method, server->service_of(*method), call); !fits) {
+  if (auto fits = check_object(*method, server->service_of(*method), call.object.has_value());
+      !fits) {
     return std::unexpected(fits.error());
   }
   RemoteTypes types;

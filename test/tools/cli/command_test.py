@@ -9,6 +9,7 @@ import http.server
 import json
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -270,6 +271,70 @@ class CallTest(CommandTest):
         self.assert_prints(corolane(*call).stdout, *call, "{}", "--describe")
 
 
+class BenchTest(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = EchoServer()
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.server.stop() != 0:
+            raise AssertionError("the server did not end well")
+
+    def test_what_was_measured_is_printed(self):
+        process = corolane(
+            *("bench", self.server.address, "cli_test.Echo/Say", '{"text": "hello {i}"}'),
+            *("--rate", "200/s", "--duration", "500ms", "--connections", "2"),
+        )
+        self.assertEqual((process.stderr, process.returncode), ("", 0))
+        self.assertRegex(
+            process.stdout,
+            r"^corolane\.cli_test\.Echo/Say, 200/s were to come\ncalls      100 in .*\n"
+            r"errors     0\nlatency    p50 .* p99\.9 .* max .*\nsent late  p50 .*\n  below ",
+        )
+
+    def test_programs_get_json(self):
+        process = corolane(
+            *("bench", self.server.address, "Echo/Find", "{}"),
+            *("--rate=100/s", "--duration=100ms", "--json"),
+        )
+        self.assertEqual(json.loads(process.stdout)["errors"], {"not_found": 10})
+
+    def test_control_c_ends_it_with_what_was_measured(self):
+        process = subprocess.Popen(
+            [COROLANE, "bench", self.server.address, "cli_test.Echo/Say", "{}", "--duration", "1h"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.assertRegex(process.stderr.readline(), r"^1\.\ds  \d+ calls  p50 ")
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(text, r"\ncalls      \d+ in ")
+
+    def test_what_cannot_be_is_misuse(self):
+        bench = ("bench", self.server.address, "Echo/Find")
+        see = "; see corolane help bench"
+        self.assert_fails(
+            2, "corolane bench: needs HOST:PORT, SERVICE/METHOD and JSON" + see, *bench
+        )
+        self.assert_fails(
+            2,
+            'corolane bench: --rate: "fast" is no rate such as 1000/s, from 0.01/s to 1000000/s'
+            + see,
+            *bench, "{}", "--rate", "fast",
+        )
+        self.assert_fails(
+            2,
+            'corolane bench: "{i" is neither {i} nor {i%N} with N from 1 on' + see,
+            *bench, "{i",
+        )
+        self.assert_fails(
+            2,
+            "corolane bench: --connections is a number from 1 to 1000" + see,
+            *bench, "{}", "--connections", "0",
+        )
+
+
 class CompletionTest(CommandTest):
     """What bash offers for the last word of a line."""
 
@@ -324,6 +389,7 @@ class CompletionTest(CommandTest):
     def test_methods_are_those_of_the_node(self):
         self.assert_offers("corolane call ADDRESS Echo/W", "Echo/Wait", "Echo/Whisper")
         self.assert_offers("corolane call ADDRESS S", "SecondEcho/Say")
+        self.assert_offers("corolane bench ADDRESS S", "SecondEcho/Say")
         second = "corolane.cli_test.SecondEcho/Say"
         self.assert_offers("corolane call ADDRESS corolane.cli_test.S", second)
         names = corolane("call", self.server.address, "--names").stdout.split()

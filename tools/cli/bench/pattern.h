@@ -1,0 +1,35 @@
+// A text that differs from call to call: {i} in it is the number of the call, from 0 on, {i%100}
+// the rest of that by 100.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/result.h"
+
+namespace corolane::tools::cli::bench {
+
+class Pattern {
+ public:
+  // Fails with invalid_argument where "{i" is followed by something else.
+  static Result<Pattern> parse(const std::string& text);
+
+  bool is_same_for_all() const { return places_.empty(); }
+  std::string of(std::uint64_t number) const;
+
+ private:
+  struct Place {
+    std::string before;     // What stands there since the last place.
+    std::uint64_t modulus;  // 0: the whole number.
+  };
+
+  std::vector<Place> places_;
+  std::string end_;
+};
+
+// Reads "1000/s", "0.5/s" or "1000". Fails with invalid_argument for what is no rate from 0.01 to a
+// million per second.
+Result<double> parse_rate(const std::string& text);
+
+}  // namespace corolane::tools::cli::bench
