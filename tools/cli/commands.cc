@@ -8,13 +8,15 @@
 #include "tools/cli/new_project.h"
 #include "tools/cli/page.h"
 #include "tools/cli/page_commands.h"
+#include "tools/cli/run/run.h"
 #include "tools/cli/top/top.h"
 
 namespace corolane::tools::cli {
 
 const std::vector<const Command*>& commands() {
   static const auto all = [] {
-    std::vector<const Command*> list = {&new_command, &call_command, &bench_command, &top_command};
+    std::vector<const Command*> list = {&new_command, &run_command, &call_command, &bench_command,
+                                        &top_command};
     for (const Command& command : page_commands()) list.push_back(&command);
     list.insert(list.end(), {&drain_command, &page_command, &completion_command});
     return list;

@@ -82,7 +82,7 @@ class HelpTest(CommandTest):
             process = corolane(*words)
             self.assertTrue(
                 process.stderr.startswith(
-                    'corolane: "cal" is no command; did you mean call?\nThere are new, call, stats, '
+                    'corolane: "cal" is no command; did you mean call?\nThere are new, run, call, '
                 ),
                 process.stderr,
             )

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""corolane run: a supervisor, over programs that end as a test wants, and over a node.
+
+Called with the paths of the command and of a node's program.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COROLANE = "corolane"
+NODE = "node"
+PATIENCE = 60
+
+# A program that counts its starts in a file and has what it does at each on a line of another.
+PROGRAM = """#!/bin/bash
+cd "$(dirname "$0")"
+echo start >> starts
+[[ "$1 $2" == "--config game.yaml" ]] || exit 99
+line="$(sed -n "$(wc -l < starts)p" plan)"
+echo "start $(wc -l < starts): $line" >&2
+eval "$line"
+"""
+
+# What a program does that waits for signals.
+WAIT = "tail -f /dev/null --pid=$$ & echo ready >&2; while :; do wait; done"
+
+
+class SupervisorTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.program = f"{self.folder}/program"
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        os.chmod(self.program, 0o755)
+
+    def supervise(self, plan, *words):
+        with open(f"{self.folder}/plan", "w", encoding="utf-8") as file:
+            file.write("\n".join(plan) + "\n")
+        process = subprocess.Popen(
+            [
+                COROLANE,
+                *("run", "game.yaml", "--program", self.program, "--retry-delay", "10ms", *words),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=PATIENCE)
+
+    def starts(self):
+        with open(f"{self.folder}/starts", encoding="utf-8") as file:
+            return len(file.readlines())
+
+    def read_until(self, process, pattern):
+        for line in process.stderr:
+            if re.search(pattern, line):
+                return
+        self.fail(f"ended before it said {pattern}")
+
+    def test_what_fails_is_started_again_until_it_ends_well(self):
+        process = self.supervise(["exit 1", "exit 70", "kill -SEGV $$", "exit 0"])
+        _, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, self.starts()), (0, 4))
+        self.assertRegex(
+            said,
+            r"corolane run: pid \d+ ended with exit status 1 after 0\.\ds; starts again in 0\.\ds, "
+            r"failure 1 of at most 5 within 2min\n",
+        )
+        self.assertIn("ended with exit status 70 after", said)
+        self.assertIn("ended with signal 11 (Segmentation fault) after", said)
+        self.assertIn("ended with exit status 0\n", said)
+        # What it says itself comes through.
+        self.assertIn("start 3: kill -SEGV $$\n", said)
+
+    def test_what_fails_again_and_again_is_given_up_loudly(self):
+        process = self.supervise(["exit 1", "exit 1", "echo the disk is full >&2; exit 1"],
+                                 "--retries", "3")
+        _, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, self.starts()), (1, 3))
+        self.assertRegex(
+            said,
+            r"\ncorolane run: gave up: \S+/program has failed 3 times within 2min, the last time "
+            r"pid \d+ ended with exit status 1 after \S+; its last lines:\n",
+        )
+        self.assertIn("\n  the disk is full\nNext: look there for the cause", said)
+
+    def test_a_wrong_configuration_is_not_tried_again(self):
+        process = self.supervise(["echo game.yaml:3: no such key >&2; exit 2"])
+        _, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, self.starts()), (2, 1))
+        self.assertIn("\n  game.yaml:3: no such key\nNext: correct it, and ask ", said)
+
+    def test_sigterm_is_passed_on_and_the_end_waited_for(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            if os.path.exists(f"{self.folder}/starts"):
+                os.remove(f"{self.folder}/starts")
+            process = self.supervise(
+                ["trap 'echo stops >&2; exit 0' TERM; " + WAIT]
+            )
+            self.read_until(process, "^ready")
+            process.send_signal(number)
+            _, said = process.communicate(timeout=PATIENCE)
+            self.assertEqual((process.returncode, self.starts()), (0, 1))
+            self.assertRegex(said, r"stops\n(.*\n)*corolane run: stopped\n")
+
+    def test_what_does_not_stop_is_killed(self):
+        process = self.supervise(
+            ["trap '' TERM; " + WAIT],
+            *("--stop-time", "100ms"),
+        )
+        self.read_until(process, "^ready")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, self.starts()), (1, 1))
+        self.assertIn("corolane run: has not stopped within 100ms: kills it\n", said)
+        self.assertIn("corolane run: stopped, with signal 9 (Killed)\n", said)
+
+    def test_sigterm_before_the_next_start_ends_it(self):
+        process = self.supervise(["exit 1"], "--retry-delay", "30s")
+        self.read_until(process, "starts again in")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, self.starts()), (0, 1))
+        self.assertIn("stopped before the next start", said)
+
+    def test_sighup_is_passed_on(self):
+        process = self.supervise(
+            ["trap 'echo reloads >&2; exit 0' HUP; " + WAIT]
+        )
+        self.read_until(process, "^ready")
+        process.send_signal(signal.SIGHUP)
+        self.read_until(process, "^reloads")
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
+
+    def test_a_program_that_is_not_there_is_misuse(self):
+        process = subprocess.run(
+            [COROLANE, "run", "game.yaml", "--program", f"{self.folder}/nothing"],
+            capture_output=True, text=True, check=False, timeout=PATIENCE,
+        )
+        self.assertEqual(
+            process.stderr,
+            f'corolane run: "{self.folder}/nothing" cannot be started: No such file or directory\n',
+        )
+        self.assertEqual(process.returncode, 2)
+
+    def test_what_is_missing_is_named(self):
+        for words, missing in (
+            ([], "needs CONFIG, such as demo.yaml"),
+            (["a.yaml"], "needs --program PATH, such as build/release/demo_node"),
+            (["a.yaml", "--program", "a", "--retries", "0"], "--retries is a number from 1 to 1000"),
+        ):
+            process = subprocess.run(
+                [COROLANE, "run", *words], capture_output=True, text=True, check=False,
+                timeout=PATIENCE,
+            )
+            self.assertEqual(
+                process.stderr, f"corolane run: {missing}; see corolane help run\n"
+            )
+            self.assertEqual(process.returncode, 2)
+
+
+class NodeTest(unittest.TestCase):
+    def test_a_node_that_is_killed_serves_again(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
+            config.write("node:\n  listen: 127.0.0.1:0\n  admin: 127.0.0.1:0\n")
+            config.flush()
+            process = subprocess.Popen(
+                [COROLANE, "run", config.name, "--program", NODE, "--retry-delay", "10ms"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            pids = []
+            for _ in range(2):
+                self.assertIn("serves on", process.stdout.readline())
+                line = next(line for line in process.stderr if "started" in line)
+                pids.append(int(re.search(r"pid (\d+)", line)[1]))
+                if len(pids) == 1:
+                    os.kill(pids[0], signal.SIGKILL)
+            process.terminate()
+            _, said = process.communicate(timeout=PATIENCE)
+        self.assertNotEqual(*pids)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("corolane run: stopped\n", said)
+        self.assertFalse(os.path.exists(f"/proc/{pids[1]}"))
+
+
+if __name__ == "__main__":
+    COROLANE, NODE = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
