@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <utility>
@@ -129,10 +130,18 @@ void apply(const Overrides& overrides, SourceNode& root, std::vector<Problem>& p
 
 }  // namespace detail
 
+// Of the command `corolane`, and of a supervisor: they are no keys.
+constexpr std::array<std::string_view, 2> other_variables = {"COROLANE_ADMIN=",
+                                                             "COROLANE_LEASE_FILE="};
+
 std::vector<std::string> process_environment() {
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).starts_with(environment_prefix)) variables.emplace_back(*entry);
+    const std::string_view variable(*entry);
+    const auto begins_it = [&](std::string_view name) { return variable.starts_with(name); };
+    if (begins_it(environment_prefix) && std::ranges::none_of(other_variables, begins_it)) {
+      variables.emplace_back(variable);
+    }
   }
   return variables;
 }

@@ -24,7 +24,8 @@ struct Overrides {
 
 inline constexpr std::string_view environment_prefix = "COROLANE_";
 
-// The variables of this process that start with the prefix. Not safe while another thread changes
+// The variables of this process that start with the prefix, but for those that are no keys:
+// COROLANE_ADMIN and COROLANE_LEASE_FILE. Not safe while another thread changes
 // the environment.
 std::vector<std::string> process_environment();
 

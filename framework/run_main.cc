@@ -15,6 +15,7 @@
 #include "framework/admin/drain_page.h"
 #include "framework/crash_report.h"
 #include "framework/detail/command_line.h"
+#include "framework/detail/lease_file.h"
 #include "framework/detail/service_manager.h"
 #include "framework/detail/stop_signal.h"
 #include "framework/recording/recorded_run.h"
@@ -159,11 +160,13 @@ int serve(Program& program, const CommandLine& command) {
   place.reload.on_change = [&stop_signal](const NodeConfig& changed) {
     stop_signal.set_time_max(changed.stop_time_max + unwind_time_max);
   };
+  Node::Parts parts;
+  parts.cluster.membership.on_lease = lease_writer_of_process(log);
   int status = exit_failed;
   const auto ran = scheduler.run("main", [&] {
     status = serve_until_signal(program, descriptors, place,
                                 {.network = network,
-                                 .parts = {},
+                                 .parts = parts,
                                  .wait_for_signal = [&stop_signal] { return stop_signal.wait(); },
                                  .ask_to_stop = [&stop_signal] { stop_signal.ask(); },
                                  .is_real = true},
@@ -235,6 +238,13 @@ int print_explained(const Program& program, const std::string& path) {
   return std::fputs(text->c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? exit_ok : exit_failed;
 }
 
+int revoke(const Program& program, Directory::Lease lease) {
+  auto revoked = revoke_lease(program.node_config().cluster, lease);
+  if (revoked) return exit_ok;
+  print_error(program, std::move(revoked.error()).with_context("the lease is not revoked"));
+  return exit_failed;
+}
+
 Result<void> load(Program& program, const CommandLine& command) {
   const config::Overrides overrides = {.environment = config::process_environment(),
                                        .settings = command.settings};
@@ -286,6 +296,7 @@ int run(int argc, const char* const* argv, Program& program) {
     std::printf("%s: the configuration is valid\n", program.name());
     return exit_ok;
   }
+  if (command->action == Action::revoke_lease) return revoke(program, command->lease);
   return program.node_config().record.file.empty() ? serve(program, *command)
                                                    : serve_recorded(program);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace corolane::framework::detail {
 namespace {
@@ -40,7 +41,7 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
     const auto equals = argument.find('=');
     const std::string_view name = argument.substr(0, equals);
     if (name != "--config" && name != "--set" && name != "--replay" && name != "--trace" &&
-        name != "--explain-crash") {
+        name != "--explain-crash" && name != "--revoke-lease") {
       return usage_error((argument.starts_with('-') ? "unknown option \"" : "stray argument \"") +
                          std::string(argument) + "\"");
     }
@@ -51,7 +52,13 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
     const std::string value(equals == std::string_view::npos ? std::string_view(arguments[++i])
                                                              : argument.substr(equals + 1));
     if (name != "--set" && value.empty()) return usage_error(needs_file(name));
-    if (name == "--set") {
+    if (name == "--revoke-lease") {
+      const auto read = std::from_chars(value.data(), value.data() + value.size(), command.lease);
+      if (read.ec != std::errc() || read.ptr != value.data() + value.size() || command.lease == 0) {
+        return usage_error("--revoke-lease needs the number of a lease, not \"" + value + "\"");
+      }
+      command.action = CommandLine::Action::revoke_lease;
+    } else if (name == "--set") {
       command.settings.push_back(value);
     } else if (name == "--replay") {
       command.replay_path = value;
@@ -97,6 +104,9 @@ once.
   --config-reference
                     print all keys with types, defaults and limits, in Markdown,
                     and exit
+  --revoke-lease N  end a lease that the node of a dead process had in the
+                    directory, and exit: for supervisors, which learn N by
+                    COROLANE_LEASE_FILE=FILE in the environment of the node
   --help            print this, and exit
   --version         print the version, and exit
 

@@ -17,6 +17,7 @@ struct CommandLine {
     print_config,
     check_config,
     config_reference,
+    revoke_lease,
     help,
     version
   };
@@ -25,6 +26,7 @@ struct CommandLine {
   std::string config_path;            // Empty when none was given.
   std::vector<std::string> settings;  // What followed each --set.
   std::string replay_path;            // Of a recording; empty: a node serves.
+  std::uint64_t lease = 0;            // What revoke_lease is about.
   std::string trace_path;             // Of what is replayed; empty: none is wanted.
   std::string crash_path;             // Of a report of a crash to be printed; empty: of none.
 };

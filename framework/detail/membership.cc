@@ -41,6 +41,7 @@ Result<void> Membership::join(Member& self, Deadline deadline) {
                                 deadline);
   if (!lease) return lease.error();
   lease_ = *lease;
+  if (options_.on_lease && directory_.is_shared()) options_.on_lease(lease_);
   self.incarnation = random_incarnation();
   if (auto put = put_key(self, deadline); !put) {
     leave(deadline);

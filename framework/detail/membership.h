@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "coroutine/base/deadline.h"
@@ -27,6 +28,8 @@ class Membership {
     // For one keepalive; the next one is sent at once when it has failed.
     Duration keepalive_time_max = std::chrono::seconds(1);
     SeededBugs bugs = {};
+    // Told of each lease of a directory that others share, before anything hangs on it.
+    std::function<void(Directory::Lease lease)> on_lease = {};
   };
 
   // All of them outlive it.

@@ -53,6 +53,8 @@ TEST(CommandLineTest, EveryActionHasItsOption) {
   EXPECT_EQ(parse({"--print-config"})->action, Action::print_config);
   EXPECT_EQ(parse({"--check-config"})->action, Action::check_config);
   EXPECT_EQ(parse({"--config-reference"})->action, Action::config_reference);
+  EXPECT_EQ(parse({"--revoke-lease", "17"})->action, Action::revoke_lease);
+  EXPECT_EQ(parse({"--revoke-lease=17"})->lease, 17u);
 }
 
 TEST(CommandLineTest, WhatItDoesNotKnowItNames) {
@@ -62,6 +64,8 @@ TEST(CommandLineTest, WhatItDoesNotKnowItNames) {
 }
 
 TEST(CommandLineTest, AMissingValueIsAnErrorThatShowsOne) {
+  EXPECT_EQ(error_of({"--revoke-lease", "x"}),
+            "--revoke-lease needs the number of a lease, not \"x\"");
   EXPECT_EQ(error_of({"--set"}), "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0");
   EXPECT_EQ(error_of({"--config"}), "--config needs the name of a file");
   EXPECT_EQ(error_of({"--config="}), "--config needs the name of a file");

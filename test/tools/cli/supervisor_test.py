@@ -7,9 +7,11 @@ Called with the paths of the command and of a node's program.
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 COROLANE = "corolane"
@@ -196,6 +198,113 @@ class NodeTest(unittest.TestCase):
         self.assertEqual(process.returncode, 0)
         self.assertIn("corolane run: stopped\n", said)
         self.assertFalse(os.path.exists(f"/proc/{pids[1]}"))
+
+    def test_a_node_does_not_take_the_variables_of_the_command_for_keys(self):
+        environment = {**os.environ, "COROLANE_ADMIN": "127.0.0.1:1"}
+        process = subprocess.run(
+            [NODE, "--check-config"], capture_output=True, text=True, check=False,
+            env=environment, timeout=PATIENCE,
+        )
+        self.assertEqual((process.stderr, process.returncode), ("", 0))
+
+
+def free_port():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return unused.getsockname()[1]
+
+
+class LeaseTest(unittest.TestCase):
+    """With an etcd, where a lease outlives its process."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.etcd_address = f"127.0.0.1:{free_port()}"
+        peer = f"http://127.0.0.1:{free_port()}"
+        self.etcd = subprocess.Popen(
+            [
+                *("etcd", "--name=etcd", f"--data-dir={self.folder}/etcd", "--log-level=error"),
+                f"--listen-client-urls=http://{self.etcd_address}",
+                f"--advertise-client-urls=http://{self.etcd_address}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=etcd={peer}",
+            ],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(self.etcd.wait)
+        self.addCleanup(self.etcd.kill)
+        # A cluster keeps its objects in a store that all nodes see.
+        self.redis = subprocess.Popen(
+            [
+                *("redis-server", "--port", "0", "--save", "", "--dir", self.folder),
+                *("--unixsocket", f"{self.folder}/redis.sock"),
+            ],
+            stdout=subprocess.PIPE, text=True,
+        )
+        self.addCleanup(self.redis.communicate)
+        self.addCleanup(self.redis.kill)
+        next(line for line in self.redis.stdout if "ready to accept connections" in line.lower())
+        self.etcdctl("endpoint", "health", "--command-timeout=60s")
+        self.config = f"{self.folder}/node.yaml"
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(
+                "node:\n  listen: 127.0.0.1:0\n  admin: 127.0.0.1:0\n"
+                f"  cluster:\n    directory: etcd\n    servers: [{self.etcd_address}]\n"
+                f"  store:\n    kind: redis\n    server: unix:{self.folder}/redis.sock\n"
+            )
+
+    def etcdctl(self, *words):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            process = subprocess.run(
+                ["etcdctl", f"--endpoints={self.etcd_address}", *words],
+                capture_output=True, text=True, check=False, timeout=PATIENCE,
+                env={**os.environ, "ETCDCTL_API": "3"},
+            )
+            if process.returncode == 0:
+                return process.stdout
+            if time.monotonic() > deadline:
+                raise AssertionError(process.stderr)
+
+    def leases(self):
+        """Their numbers, which etcdctl writes in hexadecimal."""
+        return {int(line, 16) for line in self.etcdctl("lease", "list").splitlines()[1:]}
+
+    def test_the_lease_of_a_dead_node_is_revoked(self):
+        process = subprocess.Popen(
+            [COROLANE, "run", self.config, "--program", NODE, "--retry-delay", "30s"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.assertIn("serves on", process.stdout.readline())
+        started = next(line for line in process.stderr if "started" in line)
+        [lease] = self.leases()
+        os.kill(int(re.search(r"pid (\d+)", started)[1]), signal.SIGKILL)
+        line = next(line for line in process.stderr if " lease " in line)
+        # It would have lived for seconds; whether it was revoked or has ended is said here.
+        self.assertEqual(line, f"corolane run: lease {lease} is revoked: others take over\n")
+        self.assertEqual(self.leases(), set())
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
+
+    def test_a_lease_that_cannot_be_revoked_ends_by_itself(self):
+        process = subprocess.Popen(
+            [COROLANE, "run", self.config, "--program", NODE, "--retry-delay", "30s"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.assertIn("serves on", process.stdout.readline())
+        started = next(line for line in process.stderr if "started" in line)
+        self.etcd.kill()
+        self.etcd.wait()
+        os.kill(int(re.search(r"pid (\d+)", started)[1]), signal.SIGKILL)
+        line = next(line for line in process.stderr if " lease " in line)
+        self.assertRegex(line, r"^corolane run: lease \d+ is not revoked, it ends by itself:$")
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/units.h"
+#include "tools/cli/run/lease_keeper.h"
 #include "tools/cli/run/supervisor.h"
 
 namespace corolane::tools::cli {
@@ -19,7 +20,8 @@ constexpr std::string_view help =
 Runs PATH --config CONFIG, a node, and starts it again when it fails: each time
 later, up to 30s. Not after exit status 0, nor after 2, a wrong configuration.
 SIGTERM and SIGINT stop it gracefully, SIGHUP has it read its configuration
-again.
+again. Once its process is dead its lease in the directory is revoked, so that
+other nodes take over at once.
 
   --program PATH          the program of the node
   --retries N             give up at so many failures, 1 to 1000; otherwise 5
@@ -90,6 +92,9 @@ Outcome run_supervisor(const Arguments& arguments) {
   if (auto read = read_options(arguments, supervision); !read) {
     return wrong_usage("run", read.error().message());
   }
+  const run::LeaseKeeper leases(supervision.words, supervision.tell);
+  supervision.environment.push_back(leases.variable());
+  supervision.on_death = [&] { leases.revoke(); };
   return run::supervise(supervision);
 }
 

@@ -76,12 +76,13 @@ class Supervisor {
       plan_.tell("started " + plan_.words.front() + ", pid " + std::to_string(child->pid()));
       const pid_t pid = child->pid();
       const Ending ending = watch(*child);
+      // Whatever becomes of it next, it is dead now.
+      if (ending.is_failure()) plan_.on_death();
       if (stops_) return stopped(ending);
       const std::string ended = "pid " + std::to_string(pid) + " ended with " + to_string(ending);
       if (!ending.is_failure()) return told(ended);
       if (ending.status == exit_second_signal) return told(ended + ", a second signal");
       if (ending.status == exit_wrong_configuration) return wrong_configuration(ended);
-      plan_.on_death();
 
       const auto delay = back_off_.failed(now());
       const std::string lived = " after " + age_text(in_seconds(now() - start));

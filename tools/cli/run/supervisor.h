@@ -21,8 +21,8 @@ struct Supervision {
   BackOff::Options back_off = {};
   // So long after SIGTERM it is killed: longer than a node ever takes.
   Duration stop_time_max = std::chrono::minutes(1);
-  // Called when waitpid() has said that a process is dead which had failed, before the next one is
-  // started.
+  // Called when waitpid() has said that a process is dead, if it has failed, and before the next
+  // one is started.
   std::function<void()> on_death = [] {};
   // What has happened, without a line's end.
   std::function<void(const std::string& line)> tell;
