@@ -75,7 +75,7 @@ std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& 
                            value.find_first_not_of("0123456789") == value.npos && value != "0";
     if (!is_number) return wrong_usage(command, "--seconds is a number from 1 to 99");
   }
-  if (rule.name == "--age" || rule.name == "--for") {
+  if (rule.name == "--age") {
     const auto duration = config::parse_duration(value);
     if (!duration) return wrong_usage(command, name + ": " + duration.error().message());
   }

@@ -384,7 +384,8 @@ class CompletionTest(CommandTest):
         for name in names:
             if name != "help":
                 told = re.findall(r"^  (--[a-z-]+)", corolane("help", name).stdout, re.MULTILINE)
-                self.assert_offers(f"corolane {name} --", *sorted({*told, "--help"}), in_order=False)
+                told = sorted({*told, "--help"})
+                self.assert_offers(f"corolane {name} --", *told, in_order=False)
 
     def test_methods_are_those_of_the_node(self):
         self.assert_offers("corolane call ADDRESS Echo/W", "Echo/Wait", "Echo/Whisper")
@@ -518,6 +519,47 @@ class PagesTest(CommandTest):
             command, *rest = words.split()
             self.assert_prints("as it came\n", command, self.address, *rest)
             self.assertEqual(PagesTest.asked.pop(), asked)
+
+    def test_drain_waits_for_the_end_of_the_node(self):
+        stats = (
+            b'{"node": {"pid": 7}, "rpc": {"running": 2, "connections": 1},'
+            b' "objects": {"active": 3}}'
+        )
+        self.addCleanup(setattr, PagesTest, "PAGES", self.PAGES)
+        PagesTest.PAGES = {
+            **self.PAGES, "POST /drain": b"it stops within 5s\n", "GET /stats": stats
+        }
+        command = subprocess.Popen(
+            [COROLANE, "drain", self.address, "--wait"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.assertEqual(command.stderr.readline(), "it stops within 5s\n")
+        self.assertEqual(
+            command.stderr.readline(), "stopping: 2 calls run, 3 objects active, 1 connections\n"
+        )
+        self.server.shutdown()
+        self.server.server_close()
+        self.assertEqual(command.communicate(timeout=60), ("It has ended.\n", ""))
+        self.assertEqual(command.returncode, 0)
+
+    def test_drain_tells_of_a_node_that_was_started_again(self):
+        def stats(pid):
+            return (
+                b'{"node": {"pid": %d}, "rpc": {"running": 0, "connections": 0},'
+                b' "objects": {"active": 0}}' % pid
+            )
+
+        self.addCleanup(setattr, PagesTest, "PAGES", self.PAGES)
+        PagesTest.PAGES = {**self.PAGES, "POST /drain": b"stops\n", "GET /stats": stats(7)}
+        command = subprocess.Popen(
+            [COROLANE, "drain", self.address, "--wait"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.assertEqual(command.stderr.readline(), "stops\n")
+        command.stderr.readline()
+        PagesTest.PAGES["GET /stats"] = stats(8)
+        told, _ = command.communicate(timeout=60)
+        self.assertEqual(told, "It has ended, and was started again.\n")
 
     def test_the_environment_names_the_node(self):
         PagesTest.otherwise = b"as it came\n"

@@ -164,7 +164,10 @@ class SupervisorTest(unittest.TestCase):
         for words, missing in (
             ([], "needs CONFIG, such as demo.yaml"),
             (["a.yaml"], "needs --program PATH, such as build/release/demo_node"),
-            (["a.yaml", "--program", "a", "--retries", "0"], "--retries is a number from 1 to 1000"),
+            (
+                ["a.yaml", "--program", "a", "--retries", "0"],
+                "--retries is a number from 1 to 1000",
+            ),
         ):
             process = subprocess.run(
                 [COROLANE, "run", *words], capture_output=True, text=True, check=False,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""corolane top in a terminal, with keys, against a node that plays chess: what stands on the screen,
-and that the terminal is afterwards as it was.
+"""corolane top in a terminal, with keys, against a node that plays chess: what stands on the
+screen, and that the terminal is afterwards as it was.
 
 Called with the paths of the command, of chess_node and of bots, from the root of the tree. It waits
 for what it expects to see, for at most PATIENCE seconds.

@@ -44,7 +44,8 @@ TEST(ReadTasksTest, TasksAreReadWithTheirAddresses) {
        "waiting_for": "lock", "in_state_seconds": 0.5, "age_seconds": 2.5, "cpu_seconds": 0.001,
        "spawned_at": "room.cc:3"},
       {"id": "1.4", "name": "b", "state": "ready", "cancelled": false, "waiting_for": "",
-       "in_state_seconds": 0.0, "age_seconds": 1.0, "cpu_seconds": 0.0, "spawned_at": "a.cc:1"}]})");
+       "in_state_seconds": 0.0, "age_seconds": 1.0, "cpu_seconds": 0.0,
+       "spawned_at": "a.cc:1"}]})");
 
   ASSERT_TRUE(tasks) << tasks;
   EXPECT_EQ(tasks->count, 1200u);
