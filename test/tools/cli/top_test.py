@@ -278,7 +278,7 @@ class NodeGoneTest(unittest.TestCase):
         load = Load()
         terminal = Terminal(load.admin, "--interval", "100ms")
         self.addCleanup(terminal.close)
-        terminal.wait_for("CALLS/S")
+        terminal.wait_for(r"corolane\.services\.chess\.Game/Move$")
         load.stop()
         terminal.wait_for(r"^corolane: .*: connection refused: is the node running")
         # What was known stays.
