@@ -1,3 +1,4 @@
+// The bars are those that the project has set itself.
 #include "test/bench/node_rows.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// The pages are read by a thread beside the clients, on their core.
 #include "test/bench/network/pages.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// What is measured in a process of its own has its pages read by itself.
 #include "test/bench/ours/node.h"
 
 #include <unistd.h>
