@@ -52,7 +52,7 @@ struct TaskInfo {
   Duration cpu{};             // Consumed: see Scheduler::Options::cpu_sample_interval.
   std::size_t stack_size_bytes = 0;
   std::size_t stack_used_bytes = 0;  // Where it waits now; 0 unless suspended.
-  StackTrace trace = {};      // Where it is now; empty unless asked for.
+  StackTrace trace = {};             // Where it is now; empty unless asked for.
   // Whoever shows those of several schedulers together says which one's it is.
   std::uint32_t scheduler = 0;
 

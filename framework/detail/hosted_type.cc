@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "framework/detail/object_host.h"
 
@@ -25,7 +24,7 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
 
 HostedType::MethodRecord& HostedType::record_of(const rpc::Method& method) {
   const auto found = std::ranges::find(type_.methods, method.id, &rpc::Method::id);
-  check(found != type_.methods.end(), "an object is called by the methods of its type");
+  if (found == type_.methods.end()) return other_methods_;
   return method_records_[static_cast<std::size_t>(found - type_.methods.begin())];
 }
 

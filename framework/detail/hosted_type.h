@@ -52,7 +52,8 @@ class HostedType final : public rpc::Service {
     Duration queue_time{};            // Of all until they had a turn, to a turn of the loop.
     rpc::MethodMeter meter = {};
   };
-  // `method` is one of theirs, whoever has the row.
+  // `method` is one of theirs, whoever has the row. All others by which its host serves them, such
+  // as one that follows what they publish, have a record together.
   MethodRecord& record_of(const rpc::Method& method);
   const std::vector<MethodRecord>& method_records() const { return method_records_; }
 
@@ -95,6 +96,7 @@ class HostedType final : public rpc::Service {
   const PartitionHash partition_of_;
   std::vector<rpc::Method> rows_;  // What invokes them finds the object first.
   std::vector<MethodRecord> method_records_;
+  MethodRecord other_methods_{.full_name = ""};
   std::unordered_map<std::string_view, std::unique_ptr<ObjectCell>> cells_;  // By their own ids.
   std::array<std::vector<ObjectCell*>, partition_count> by_partition_;
   std::uint64_t last_sequence_ = 0;

@@ -6,13 +6,23 @@
 #include <array>
 #include <cstddef>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_options.h"
+#include "coroutine/virtual_time.h"
 
 namespace corolane::coroutine {
 namespace {
 
 constexpr TaskOptions large = {.stack_size_bytes = 256 * 1024};
+
+// Runs it in a task of a scheduler that measures no stack by itself.
+template <typename F>
+void run_in_task(F body) {
+  VirtualTime time;
+  Scheduler scheduler(time, {.stack_sample_interval = 0});
+  EXPECT_TRUE(scheduler.run("main", [&] { EXPECT_TRUE(spawn("measured", body, large).join()); }));
+}
 
 template <std::size_t size>
 [[gnu::noinline]] void use_stack() {
@@ -22,40 +32,32 @@ template <std::size_t size>
 }
 
 TEST(StackMeterTest, TellsTheDeepestUseWithinIt) {
-  auto task = spawn(
-      "measured",
-      [] {
-        use_stack<150'000>();  // Before it: does not count.
-        StackMeter meter;
-        use_stack<40'000>();
-        use_stack<10'000>();
-        const auto use = meter.end();
-        ASSERT_TRUE(use);
-        EXPECT_GE(use->used_bytes, 40'000u);
-        EXPECT_LT(use->used_bytes, 120'000u);
-        EXPECT_GE(use->size_bytes, large.stack_size_bytes);
-      },
-      large);
-  EXPECT_TRUE(task.join());
+  run_in_task([] {
+    use_stack<150'000>();  // Before it: does not count.
+    StackMeter meter;
+    use_stack<40'000>();
+    use_stack<10'000>();
+    const auto use = meter.end();
+    ASSERT_TRUE(use);
+    EXPECT_GE(use->used_bytes, 40'000u);
+    EXPECT_LT(use->used_bytes, 120'000u);
+    EXPECT_GE(use->size_bytes, large.stack_size_bytes);
+  });
 }
 
 TEST(StackMeterTest, WhatLiesAboveStaysWhole) {
-  auto task = spawn(
-      "measured",
-      [] {
-        std::array<char, 10'000> mine;
-        mine.fill(7);
-        StackMeter meter;
-        use_stack<1'000>();
-        EXPECT_TRUE(meter.end());
-        for (const char c : mine) ASSERT_EQ(c, 7);
-      },
-      large);
-  EXPECT_TRUE(task.join());
+  run_in_task([] {
+    std::array<char, 10'000> mine;
+    mine.fill(7);
+    StackMeter meter;
+    use_stack<1'000>();
+    EXPECT_TRUE(meter.end());
+    for (const char c : mine) ASSERT_EQ(c, 7);
+  });
 }
 
 TEST(StackMeterTest, ATaskHasOneAtATime) {
-  auto task = spawn("measured", [] {
+  run_in_task([] {
     StackMeter first;
     StackMeter second;
     EXPECT_FALSE(second.end());
@@ -64,7 +66,6 @@ TEST(StackMeterTest, ATaskHasOneAtATime) {
     StackMeter third;
     EXPECT_TRUE(third.end());
   });
-  EXPECT_TRUE(task.join());
 }
 
 }  // namespace

@@ -208,7 +208,8 @@ TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {
   EXPECT_THAT(response.body, StartsWith("ID"));
   EXPECT_THAT(
       response.body,
-      ContainsRegex("\n[0-9]+ +spectator +suspended +a move +1\\.5[0-9]+s +1\\.5[0-9]+s +[0-9.]+s +[0-9.]+ of [0-9]+K +"
+      ContainsRegex("\n[0-9]+ +spectator +suspended +a move +1\\.5[0-9]+s +1\\.5[0-9]+s +[0-9.]+s "
+                    "+[0-9.]+ of [0-9]+K +"
                     "test/framework/admin_pages_test.cc:[0-9]+\n"));
   EXPECT_THAT(response.body, ContainsRegex("\n[0-9]+ tasks\n$"));
 }

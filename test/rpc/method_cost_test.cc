@@ -5,14 +5,16 @@
 
 #include <chrono>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/virtual_time.h"
 
 namespace corolane::rpc {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(MethodMeterTest, MeasuresTheFirstOnesAndThenOneInSoMany) {
+void measure_many() {
   MethodMeter meter;
   const auto measured_count = [&] { return meter.cost().timed_count + meter.cost().stack_count; };
   for (std::uint32_t i = 1; i <= MethodMeter::first_count; ++i) {
@@ -22,6 +24,13 @@ TEST(MethodMeterTest, MeasuresTheFirstOnesAndThenOneInSoMany) {
   EXPECT_EQ(meter.cost().timed_count, meter.cost().stack_count);
   for (std::uint32_t i = 0; i < 4 * MethodMeter::interval; ++i) meter.run([] {});
   EXPECT_EQ(measured_count(), MethodMeter::first_count + 4);
+}
+
+TEST(MethodMeterTest, MeasuresTheFirstOnesAndThenOneInSoMany) {
+  // That measures no stack by itself.
+  coroutine::VirtualTime time;
+  coroutine::Scheduler scheduler(time, {.stack_sample_interval = 0});
+  EXPECT_TRUE(scheduler.run("main", [] { measure_many(); }));
 }
 
 TEST(MethodMeterTest, WhatTheHandlerReturnsComesBack) {
