@@ -7,16 +7,16 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "coroutine/base/check.h"
-#include "coroutine/detail/task_access.h"
 #include "coroutine/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/run_main.h"
+#include "test/coroutine/broken_task.h"
 #include "test/framework/crash.corolane.h"
 
 namespace corolane::test {
@@ -87,15 +87,16 @@ void crash(CrashRequest::Way way) {
   }
 }
 
-// Breaks what is known of a suspended task.
-void damage(coroutine::detail::TaskControl& task, CrashRequest::Damage what) {
-  if (what == CrashRequest::TASK) {
-    task.waiting_for = reinterpret_cast<const char*>(std::uintptr_t{0x11});
-  } else if (what == CrashRequest::LIST) {
-    auto& node = static_cast<coroutine::detail::ListNode<coroutine::detail::AllTasksTag>&>(task);
-    std::memset(static_cast<void*>(&node), 0x11, sizeof(node));
-  } else if (what == CrashRequest::STACK) {
-    task.frame = reinterpret_cast<void*>(std::uintptr_t{0x11});
+Breach breach_of(const CrashRequest& request) {
+  switch (request.damage()) {
+    case CrashRequest::TASK:
+      return Breach::task;
+    case CrashRequest::LIST:
+      return Breach::list;
+    case CrashRequest::STACK:
+      return Breach::stack;
+    default:
+      return Breach::none;
   }
 }
 
@@ -137,13 +138,13 @@ class CrasherService : public CrasherBase {
     for (std::uint32_t i = 0; i < request.suspended_count(); ++i) {
       if (auto spawned = waiters.spawn("waiter", wait); !spawned) return spawned.error();
     }
-    coroutine::detail::TaskControl* damaged = nullptr;
+    std::optional<BreakableTask> damaged;
     auto last = coroutine::spawn("damaged", [&] {
-      damaged = &coroutine::detail::TaskAccess::running();
+      damaged.emplace();
       wait();
     });
     if (auto yielded = coroutine::yield(); !yielded) return yielded.error();
-    damage(*damaged, request.damage());
+    damaged->break_by(breach_of(request));
 
     switch (request.place()) {
       case CrashRequest::OBJECT:
