@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "framework/detail/inspection_service.h"
+#include "framework/detail/push_service.h"
 #include "framework/shard_metrics.h"
 #include "rpc/reflection.h"
 

@@ -20,10 +20,8 @@
 #include "coroutine/base/result.h"
 #include "coroutine/scheduler.h"
 #include "framework/cluster_view.h"
-#include "framework/detail/inspection_service.h"
 #include "framework/detail/object_host.h"
 #include "framework/detail/object_router.h"
-#include "framework/detail/push_service.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
@@ -40,6 +38,11 @@
 #include "rpc/service.h"
 
 namespace corolane::framework {
+
+namespace detail {
+class InspectionService;
+class PushService;
+}  // namespace detail
 
 class Shard;
 

@@ -260,6 +260,21 @@ what waits for the next start.
      .plain = {.beginning = "/config"},
      .flag = "--reload",
      .with_flag = {.method = "POST", .beginning = "/config/reload"}},
+    {.command = {.name = "heap",
+                 .summary = "prints what the memory of a node is used for",
+                 .help = R"(Usage: corolane heap [HOST:PORT] [--json]
+
+Prints what the allocator of a node holds. Started with jemalloc and its
+sampling, the node has a profile as well: see what it prints.
+
+  --json               print it as the node has it, in JSON
+
+  corolane heap 127.0.0.1:8461
+)",
+                 .options = only_json,
+                 .run = nullptr,
+                 .asks_pages = true},
+     .plain = {.beginning = "/heap"}},
     {.command = {.name = "profile",
                  .summary = "samples where it spends its CPU time",
                  .help = R"(Usage: corolane profile [HOST:PORT] [--seconds N] [--format svg|folded]
@@ -268,7 +283,7 @@ what waits for the next start.
 Samples where a node spends its CPU time, by coroutine: a flame graph for a
 browser, or folded stacks for other tools.
 
-  --seconds N          for how long, 1 to 99
+  --seconds N          for how long: 5 unless told otherwise, at most 30
   --format FORMAT      svg or folded; otherwise as the node has it
   --output FILE        write it there instead of printing it
   --json               print it as the node has it, in JSON
@@ -283,14 +298,14 @@ browser, or folded stacks for other tools.
                  .summary = "records what its schedulers do, for Perfetto",
                  .help = R"(Usage: corolane trace [HOST:PORT] [--seconds N] [--output FILE] [--json]
 
-Records what the schedulers of a node do, switch by switch: a file for
-https://ui.perfetto.dev.
+Records what the schedulers of a node do, switch by switch: who ran how often
+and for how long. With --json each switch, a file for https://ui.perfetto.dev.
 
-  --seconds N          for how long, 1 to 99
+  --seconds N          for how long: 0.2 unless told otherwise, at most 10
   --output FILE        write it there instead of printing it
   --json               print it as the node has it, in JSON
 
-  corolane trace 127.0.0.1:8461 --seconds 1 --output node.json
+  corolane trace 127.0.0.1:8461 --json --output node.json
 )",
                  .options = trace_options,
                  .run = nullptr,

@@ -1,8 +1,10 @@
 #include "tools/cli/page_row.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "config/units.h"
@@ -63,6 +65,14 @@ bool is_among(std::string_view choices, std::string_view value) {
   return (" " + std::string(choices) + " ").contains(" " + std::string(value) + " ");
 }
 
+// 0 when it is none that is above it, or more than 99.
+double seconds_of(std::string_view text) {
+  double seconds = 0;
+  const auto read = std::from_chars(text.begin(), text.end(), seconds, std::chars_format::fixed);
+  const bool is_number = read.ec == std::errc() && read.ptr == text.end();
+  return is_number && seconds > 0 && seconds <= 99 ? seconds : 0;
+}
+
 std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& rule,
                                           std::string_view value) {
   const std::string_view command = row.command.name;
@@ -71,9 +81,9 @@ std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& 
     return wrong_usage(command, name + " is one of " + join(rule.choices));
   }
   if (rule.name == seconds_option) {
-    const bool is_number = !value.empty() && value.size() <= 2 &&
-                           value.find_first_not_of("0123456789") == value.npos && value != "0";
-    if (!is_number) return wrong_usage(command, "--seconds is a number from 1 to 99");
+    if (seconds_of(value) == 0) {
+      return wrong_usage(command, "--seconds is a number above 0, at most 99, such as 0.5");
+    }
   }
   if (rule.name == "--age") {
     const auto duration = config::parse_duration(value);
@@ -105,7 +115,8 @@ Outcome encoded_word(const PageRow& row, std::string_view word) {
 std::chrono::seconds patience_for(const Arguments& arguments) {
   const auto seconds = arguments.options.find(seconds_option);
   if (seconds == arguments.options.end()) return admin_patience + 10s;
-  return admin_patience + 10s + std::chrono::seconds(std::stoi(seconds->second));
+  const std::chrono::duration<double> asked(seconds_of(seconds->second));
+  return admin_patience + 10s + std::chrono::ceil<std::chrono::seconds>(asked);
 }
 
 Outcome write_output(const std::string& path, const std::string& body) {

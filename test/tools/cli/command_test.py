@@ -144,7 +144,8 @@ class UsageTest(CommandTest):
         )
         self.assert_fails(
             2,
-            "corolane profile: --seconds is a number from 1 to 99; see corolane help profile",
+            "corolane profile: --seconds is a number above 0, at most 99, such as 0.5; "
+            "see corolane help profile",
             *("profile", "127.0.0.1:1", "--seconds", "5s"),
         )
 
@@ -512,7 +513,8 @@ class PagesTest(CommandTest):
             ("config", "GET /config"),
             ("config --reload --json", "POST /config/reload?format=json"),
             ("profile --seconds 2 --format svg", "GET /profile?seconds=2&format=svg"),
-            ("trace --seconds 1", "GET /trace?seconds=1"),
+            ("trace --seconds 0.5 --json", "GET /trace?seconds=0.5&format=json"),
+            ("heap", "GET /heap"),
             ("drain", "POST /drain"),
             ("page /any?x=y", "GET /any?x=y"),
         ):
