@@ -15,6 +15,7 @@
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node.h"
+#include "framework/push.corolane.h"
 #include "framework/store/memory_store.h"
 #include "test/framework/faulty_directory.h"
 #include "test/framework/room.h"
