@@ -1,12 +1,16 @@
 // Bots that donate to guilds over real connections, and how long they waited for it:
 //
-//   my_game_bot [HOST:PORT [BOTS]]
+//   my_game_bot [HOST:PORT[,HOST:PORT]... [BOTS]]
+//
+// They are spread over these nodes, and go to another one when theirs is gone.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <ranges>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coroutine/base/histogram.h"
@@ -53,8 +57,7 @@ Result<void> donate(framework::Router& router, const std::string& guild_name) {
   return {};
 }
 
-Result<void> run_bots(net::Network& network, const net::HostPort& server, int count) {
-  const std::vector<net::HostPort> servers{server};
+Result<void> run_bots(net::Network& network, const std::vector<net::HostPort>& servers, int count) {
   // A call that is tried again takes effect once, by the name of its caller: no other run has it.
   const std::string run = std::to_string(std::random_device()());
   Tally tally;
@@ -62,8 +65,9 @@ Result<void> run_bots(net::Network& network, const net::HostPort& server, int co
   coroutine::TaskGroup bots;
   for (int bot = 0; bot < count; ++bot) {
     auto spawned = bots.spawn("bot", [&, bot] {
-      framework::RemoteRouter router(network, servers, tally,
-                                     {.caller = run + "-" + std::to_string(bot)});
+      framework::RemoteRouter router(
+          network, servers, tally,
+          {.caller = run + "-" + std::to_string(bot), .first = static_cast<std::size_t>(bot)});
       return donate(router, "guild-" + std::to_string(bot % guild_count));
     });
     if (!spawned) return spawned.error();
@@ -79,11 +83,21 @@ Result<void> run_bots(net::Network& network, const net::HostPort& server, int co
   return {};
 }
 
+Result<std::vector<net::HostPort>> parse_servers(std::string_view text) {
+  std::vector<net::HostPort> servers;
+  for (const auto word : std::views::split(text, ',')) {
+    auto server = net::parse_host_port(std::string_view(word));
+    if (!server) return server.error();
+    servers.push_back(*std::move(server));
+  }
+  return servers;
+}
+
 int run(int argc, char** argv) {
-  const auto server = net::parse_host_port(argc > 1 ? argv[1] : "127.0.0.1:8460");
+  const auto servers = parse_servers(argc > 1 ? argv[1] : "127.0.0.1:8460");
   const int count = argc > 2 ? std::atoi(argv[2]) : 100;
-  if (!server || count < 1) {
-    std::fputs("usage: my_game_bot [HOST:PORT [BOTS]]\n", stderr);
+  if (!servers || servers->empty() || count < 1) {
+    std::fputs("usage: my_game_bot [HOST:PORT[,HOST:PORT]... [BOTS]]\n", stderr);
     return 2;
   }
   net::raise_descriptor_limit();
@@ -91,7 +105,7 @@ int run(int argc, char** argv) {
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   Result<void> played;
-  const auto ran = scheduler.run("bots", [&] { played = run_bots(network, *server, count); });
+  const auto ran = scheduler.run("bots", [&] { played = run_bots(network, *servers, count); });
   if (ran && played) return 0;
   std::fprintf(stderr, "my_game_bot: %s\n", (ran ? played : ran).error().message().c_str());
   return 1;
