@@ -74,7 +74,9 @@ Result<void> HostedType::invoke(rpc::Service& service, const google::protobuf::M
   auto& type = static_cast<HostedType&>(service);
   if (context.object() == nullptr) {
     return Error(Code::invalid_argument,
-                 std::string(context.method()) + " is called of an object: say of which one");
+                 std::string(context.method()) +
+                     " is called of an object: say of which one, by HTTP in the header "
+                     "Corolane-Object");
   }
   const auto index = static_cast<std::size_t>(&context.descriptor() - type.rows_.data());
   return type.host_.serve_or_send_on(type, type.method(index), request, context, sink);
