@@ -9,7 +9,6 @@ import concurrent.futures
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,21 +16,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from installed import environment, install, run
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path()
 
 # Of those whose packages need not be named: every Debian with C++ programs has them.
 EVERYWHERE = {"libc6", "libgcc-s1", "libstdc++6"}
-
-
-def run(*command, **options):
-    """What it printed. Fails with that when the command does."""
-    process = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, **options
-    )
-    if process.returncode != 0:
-        raise AssertionError(f"{command} failed\n{process.stdout}\n{process.stderr}")
-    return process.stdout
 
 
 class Installed(unittest.TestCase):
@@ -43,7 +34,7 @@ class Installed(unittest.TestCase):
         cls.prefix = cls.folder / "prefix"
         cls.headers = cls.prefix / "include/corolane"
         cls.corolane = cls.prefix / "bin/corolane"
-        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        install(BUILD, cls.prefix)
 
 
 class PrefixTest(Installed):
@@ -92,16 +83,10 @@ class NewProjectTest(Installed):
         super().setUpClass()
         run(cls.corolane, "new", "demo", cwd=cls.folder)
         cls.project = cls.folder / "demo"
-        environment = {**os.environ, "PATH": f"{cls.prefix / 'bin'}:{os.environ['PATH']}"}
-        if shutil.which("ccache"):
-            # Each run has a folder of its own, which is nothing to compile again for.
-            environment |= {
-                "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
-                "CCACHE_BASEDIR": str(cls.folder),
-                "CCACHE_NOHASHDIR": "1",
-            }
         cls.built = run(
-            "cmake", "--workflow", "--preset", "debug", cwd=cls.project, env=environment
+            *("cmake", "--workflow", "--preset", "debug"),
+            cwd=cls.project,
+            env=environment(cls.prefix, cls.folder),
         )
 
     def test_it_builds_without_a_warning_and_passes_its_test(self):

@@ -66,6 +66,9 @@ add_custom_command(OUTPUT ${manual} ${completion}
   COMMENT "Writing the manual of corolane"
   VERBATIM)
 add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completion})
+# All that is to be built before it can be installed.
+add_custom_target(installable)
+add_dependencies(installable ${targets} protoc-gen-corolane corolane corolane_manual)
 install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${completion} RENAME corolane
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""deploy/TUTORIAL.md as its reader lives it: each command is run and has to print what it says.
+
+Called with the folder of a build, which is installed for it, and perhaps with another page. How a
+page is written is said in tutorial.py. It runs in a network of its own where that is allowed, since
+its ports are taken elsewhere; otherwise they have to be free. What it leaves is in BUILD/tutorial.
+"""
+
+import fcntl
+import os
+import queue
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from installed import environment, install
+from tutorial import Mismatch, Unreadable, compare, steps_of
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path()
+PAGE = ROOT / "deploy/TUTORIAL.md"
+
+# The program, and the package that has it.
+NEEDED = (
+    ("etcd", "etcd-server"),
+    ("redis-server", "redis-server"),
+    ("redis-cli", "redis-tools"),
+    ("curl", "curl"),
+    ("patch", "patch"),
+    ("openssl", "openssl"),
+    ("pkill", "procps"),
+)
+# Those of etcd and redis, which the page does not name.
+OTHER_PORTS = (2379, 2380, 6379)
+
+# Of one block: a compiler on a busy machine is the slowest.
+BLOCK_TIME_MAX = 180
+# What comes from the background may come later.
+LATE_OUTPUT_TIME_MAX = 30
+IN_OWN_NETWORK = "TUTORIAL_IN_OWN_NETWORK"
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+# An interactive shell says it in other words.
+JOB_NOTICE = re.compile(r".*: line \d+: +\d+ (Killed|Terminated) .*")
+
+
+class Shell:
+    """One bash for the whole page, and all that it has started."""
+
+    def __init__(self, folder, environment_):
+        self.scripts = folder
+        self.lines = queue.SimpleQueue()
+        self.count = 0
+        self.cwd = folder / "work"
+        self.cwd.mkdir()
+        self.bash = subprocess.Popen(
+            ["bash", "--noprofile", "--norc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", cwd=self.cwd, env=environment_,
+            start_new_session=True,
+        )  # fmt: skip
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.bash.stdout:
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def run(self, commands, is_complete):
+        """What they print, and what comes later until `is_complete` says that this is all."""
+        self.count += 1
+        script = self.scripts / f"block-{self.count}.sh"
+        script.write_text(commands, encoding="utf-8")
+        mark = f"end of block {self.count} in"
+        self.bash.stdin.write(f". '{script}' </dev/null; printf '\\n{mark} %s\\n' \"$PWD\"\n")
+        self.bash.stdin.flush()
+        printed = []
+        deadline = time.monotonic() + BLOCK_TIME_MAX
+        has_ended = False
+        while not (has_ended and is_complete(printed)):
+            try:
+                line = self.lines.get(timeout=max(0, deadline - time.monotonic()))
+            except queue.Empty:
+                break
+            if line is None:
+                raise AssertionError("the shell has ended\n" + "\n".join(printed))
+            if line.startswith(mark):
+                has_ended = True
+                self.cwd = Path(line.removeprefix(mark).strip())
+                # It comes with a line of its own, whether or not what was before it had an end.
+                if printed and printed[-1] == "":
+                    printed.pop()
+                deadline = time.monotonic() + LATE_OUTPUT_TIME_MAX
+            elif not JOB_NOTICE.fullmatch(line):
+                printed.append(line)
+        if not has_ended:
+            printed.append(f"(not at its end after {BLOCK_TIME_MAX} s)")
+        return printed
+
+    def end(self):
+        for process in self._processes():
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.bash.wait()
+        self.reader.join()
+        self.bash.stdin.close()
+        self.bash.stdout.close()
+
+    def _processes(self):
+        """Those of its session: nobody else began one."""
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+            except OSError:  # It has ended meanwhile.
+                continue
+            if int(fields.split()[3]) == self.bash.pid:
+                yield int(stat.parent.name)
+
+
+class TutorialTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        missing = [package for program, package in NEEDED if shutil.which(program) is None]
+        if missing:
+            self.fail(f"the tutorial needs more: apt-get install {' '.join(missing)}")
+        self.page = PAGE.read_text(encoding="utf-8")
+        if IN_OWN_NETWORK not in os.environ:
+            self.assert_ports_are_free()
+
+    def assert_ports_are_free(self):
+        ports = {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", self.page)}
+        for port in sorted(ports | set(OTHER_PORTS)):
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind(("127.0.0.1", port))
+                except OSError as error:
+                    self.fail(f"the tutorial needs port {port}: {error.strerror}; end who has it")
+
+    def test_each_command_prints_what_the_page_says(self):
+        folder = BUILD / "tutorial"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        install(BUILD, folder / "prefix")
+        shell = Shell(folder, environment(folder / "prefix", folder))
+        self.addCleanup(shell.end)
+        for step in steps_of(self.page):
+            if step.file_name:
+                (shell.cwd / step.file_name).write_text(step.content, encoding="utf-8")
+            else:
+                self.take(step, shell)
+
+    def take(self, step, shell):
+        begin = time.monotonic()
+        printed = shell.run(step.commands, lambda lines: compare(step.output, lines) is None)
+        print(f"{PAGE.name}:{step.line}: {time.monotonic() - begin:.1f} s", flush=True)
+        if mismatch := compare(step.output, printed):
+            line = step.output_line + mismatch.index if step.output else step.line
+            came = "\n".join(f"  {text}" for text in printed) or "  nothing"
+            self.fail(
+                f"{PAGE.name}:{line}: expected\n  {mismatch.expected}\n"
+                f"of the commands in line {step.line}\n{step.commands}which printed\n{came}"
+            )
+
+
+class PageTest(unittest.TestCase):
+    def test_outputs_belong_to_the_commands_before_them(self):
+        page = "\n".join(
+            ("# T", "```sh", "echo a", "```", "It says", "```text", "a", "```")
+            + ("Save as `b.yaml`:", "", "```yaml", "b: 1", "```")
+        )
+        run, save = steps_of(page)
+        self.assertEqual((run.line, run.commands), (3, "echo a\n"))
+        self.assertEqual((run.output_line, run.output), (7, ("a",)))
+        self.assertEqual((save.file_name, save.content), ("b.yaml", "b: 1\n"))
+
+    def test_what_nobody_could_run_is_refused(self):
+        for page, reason in (
+            ("```text\na\n```", "line 2: an output without commands"),
+            ("```sh\na\n```\n```text\na\n```\n```text\na\n```", "line 8: an output without"),
+            ("See\n```yaml\na: 1\n```", "line 3: a file without a name"),
+            ("```sh\na", "line 1: a block that does not end"),
+        ):
+            with self.subTest(page), self.assertRaisesRegex(Unreadable, reason):
+                steps_of(page)
+
+
+class CompareTest(unittest.TestCase):
+    def test_each_line_has_to_come(self):
+        self.assertIsNone(compare(["a", "b"], ["a", "b"]))
+        self.assertEqual(compare(["a", "b"], ["a"]), Mismatch(1, "b"))
+        self.assertEqual(compare(["a"], ["a", "b"]), Mismatch(1, "nothing more"))
+        self.assertEqual(compare([], ["a"]), Mismatch(0, "nothing more"))
+        self.assertEqual(compare(["a"], ["ab"]), Mismatch(0, "a"))
+
+    def test_dots_stand_for_any_lines_or_the_rest_of_one(self):
+        self.assertIsNone(compare(["a", "...", "b"], ["a", "b"]))
+        self.assertIsNone(compare(["a", "...", "b"], ["a", "x", "b", "y", "b"]))
+        self.assertIsNone(compare(["took ... us"], ["took 1 or 2 us"]))
+        self.assertEqual(compare(["...", "b", "c"], ["a", "b"]), Mismatch(2, "c"))
+
+    def test_a_tilde_stands_for_one_word(self):
+        self.assertIsNone(compare(["pid=~12 up"], ["pid=345 up"]))
+        self.assertEqual(compare(["pid ~12 up"], ["pid 3 4 up"]), Mismatch(0, "pid ~12 up"))
+
+    def test_columns_may_be_of_any_width(self):
+        self.assertIsNone(compare(["a  b"], ["a     b  "]))
+        self.assertEqual(compare(["a b"], ["ab"]), Mismatch(0, "a b"))
+
+
+def enter_own_network():
+    """Begins again where all ports are free. Returns where nobody lets us."""
+    command = ["unshare", "--net"]
+    if os.getuid() != 0:
+        command += ["--user", "--map-root-user"]
+    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+        os.environ[IN_OWN_NETWORK] = "1"
+        os.execvp("unshare", [*command, sys.executable, *sys.argv])
+
+
+def bring_up_loopback():
+    with socket.socket() as control:
+        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv[1]).resolve()
+    if len(sys.argv) > 2:
+        PAGE = Path(sys.argv[2])
+    if IN_OWN_NETWORK in os.environ:
+        bring_up_loopback()
+    elif shutil.which("unshare"):
+        enter_own_network()
+    unittest.main(argv=sys.argv[:1])
