@@ -3,7 +3,8 @@
 
 Called with the folder of a build, which is installed for it, and perhaps with another page. How a
 page is written is said in tutorial.py. It runs in a network of its own where that is allowed, since
-its ports are taken elsewhere; otherwise they have to be free. What it leaves is in BUILD/tutorial.
+its ports may be taken elsewhere; otherwise they have to be free. What it leaves is in
+BUILD/tutorial: `transcript.txt` has all that was printed.
 """
 
 import fcntl
@@ -45,7 +46,7 @@ OTHER_PORTS = (2379, 2380, 6379)
 BLOCK_TIME_MAX = 180
 # What comes from the background may come later.
 LATE_OUTPUT_TIME_MAX = 30
-IN_OWN_NETWORK = "TUTORIAL_IN_OWN_NETWORK"
+IN_OWN_NAMESPACES = "TUTORIAL_IN_OWN_NAMESPACES"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 # An interactive shell says it in other words.
@@ -135,7 +136,7 @@ class TutorialTest(unittest.TestCase):
         if missing:
             self.fail(f"the tutorial needs more: apt-get install {' '.join(missing)}")
         self.page = PAGE.read_text(encoding="utf-8")
-        if IN_OWN_NETWORK not in os.environ:
+        if IN_OWN_NAMESPACES not in os.environ:
             self.assert_ports_are_free()
 
     def assert_ports_are_free(self):
@@ -153,6 +154,7 @@ class TutorialTest(unittest.TestCase):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         install(BUILD, folder / "prefix")
+        self.transcript = folder / "transcript.txt"
         shell = Shell(folder, environment(folder / "prefix", folder))
         self.addCleanup(shell.end)
         for step in steps_of(self.page):
@@ -165,6 +167,9 @@ class TutorialTest(unittest.TestCase):
         begin = time.monotonic()
         printed = shell.run(step.commands, lambda lines: compare(step.output, lines) is None)
         print(f"{PAGE.name}:{step.line}: {time.monotonic() - begin:.1f} s", flush=True)
+        with self.transcript.open("a", encoding="utf-8") as transcript:
+            transcript.writelines(f"$ {line}\n" for line in step.commands.splitlines())
+            transcript.writelines(f"{line}\n" for line in printed)
         if mismatch := compare(step.output, printed):
             line = step.output_line + mismatch.index if step.output else step.line
             came = "\n".join(f"  {text}" for text in printed) or "  nothing"
@@ -219,13 +224,15 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compare(["a b"], ["ab"]), Mismatch(0, "a b"))
 
 
-def enter_own_network():
-    """Begins again where all ports are free. Returns where nobody lets us."""
-    command = ["unshare", "--net"]
+def enter_own_namespaces():
+    """Begins again where all ports are free, and whence no process gets away, not even when this
+    one is killed. Returns where nobody lets us.
+    """
+    command = ["unshare", "--net", "--pid", "--mount-proc", "--fork", "--kill-child"]
     if os.getuid() != 0:
         command += ["--user", "--map-root-user"]
     if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
-        os.environ[IN_OWN_NETWORK] = "1"
+        os.environ[IN_OWN_NAMESPACES] = "1"
         os.execvp("unshare", [*command, sys.executable, *sys.argv])
 
 
@@ -238,8 +245,8 @@ if __name__ == "__main__":
     BUILD = Path(sys.argv[1]).resolve()
     if len(sys.argv) > 2:
         PAGE = Path(sys.argv[2])
-    if IN_OWN_NETWORK in os.environ:
+    if IN_OWN_NAMESPACES in os.environ:
         bring_up_loopback()
     elif shutil.which("unshare"):
-        enter_own_network()
+        enter_own_namespaces()
     unittest.main(argv=sys.argv[:1])
