@@ -17,6 +17,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -199,6 +200,47 @@ class PageTest(unittest.TestCase):
         ):
             with self.subTest(page), self.assertRaisesRegex(Unreadable, reason):
                 steps_of(page)
+
+
+class ShellTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.shell = Shell(Path(folder.name), dict(os.environ))
+        self.addCleanup(self.shell.end)
+
+    def run_block(self, commands, is_complete=lambda lines: True):
+        return self.shell.run(commands, is_complete)
+
+    def test_what_a_block_sets_the_next_one_has(self):
+        self.assertEqual(self.run_block("mkdir a\ncd a\nb=1\n"), [])
+        self.assertEqual(self.shell.cwd.name, "a")
+        self.assertEqual(self.run_block('echo "$b ${PWD##*/}"\n'), ["1 a"])
+
+    def test_all_that_is_printed_counts(self):
+        self.assertEqual(self.run_block("echo a; echo b >&2\n"), ["a", "b"])
+        self.assertEqual(self.run_block("printf a\n"), ["a"])
+        self.assertEqual(self.run_block("echo a; echo\n"), ["a", ""])
+
+    def test_commands_do_not_read_those_that_follow(self):
+        self.assertEqual(self.run_block("cat\necho a\n"), ["a"])
+
+    def test_what_comes_from_the_background_is_waited_for(self):
+        fifo = self.shell.cwd / "fifo"
+        os.mkfifo(fifo)
+        begun = self.run_block("cat fifo &\n")
+        fifo.write_text("a\n", encoding="utf-8")
+        self.assertEqual(begun + self.run_block("true\n", lambda lines: lines == ["a"]), ["a"])
+
+    def test_a_job_that_is_killed_is_no_output(self):
+        self.assertEqual(self.run_block("sleep 60 &\nkill -9 $!\nwait\necho a\n"), ["a"])
+
+    def test_its_end_is_that_of_all_that_it_has_started(self):
+        (process,) = self.run_block("sleep 60 & echo $!\n")
+        self.shell.end()
+        stat = Path("/proc", process, "stat")
+        # Whoever takes it over from the shell may not have asked yet how it ended.
+        self.assertTrue(not stat.exists() or stat.read_text(encoding="utf-8").split()[2] == "Z")
 
 
 class CompareTest(unittest.TestCase):
