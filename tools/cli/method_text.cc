@@ -58,19 +58,32 @@ std::string promises(const rpc::MethodEntry& method, const rpc::ServiceEntry& se
   return text;
 }
 
+// What every node has, whatever it is for.
+bool is_of_every_node(const rpc::ServiceEntry& service) {
+  return service.name().starts_with("corolane.framework.") ||
+         service.name().starts_with("corolane.rpc.");
+}
+
+std::string service_list(const rpc::ServiceEntry& service) {
+  std::string text = service.name();
+  if (!service.object_state().empty()) text += ": objects of " + service.object_state();
+  text += "\n";
+  for (const rpc::MethodEntry& method : service.methods()) {
+    text += list_line(method, service.name());
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string method_list(const rpc::ListServicesReply& services) {
-  std::string text;
+  std::string own;
+  std::string others;
   for (const rpc::ServiceEntry& service : services.services()) {
-    text += (text.empty() ? "" : "\n") + service.name();
-    if (!service.object_state().empty()) text += ": objects of " + service.object_state();
-    text += "\n";
-    for (const rpc::MethodEntry& method : service.methods()) {
-      text += list_line(method, service.name());
-    }
+    std::string& text = is_of_every_node(service) ? others : own;
+    text += (text.empty() ? "" : "\n") + service_list(service);
   }
-  return text;
+  return own + (own.empty() || others.empty() ? "" : "\n") + others;
 }
 
 Result<std::string> method_description(const rpc::MethodEntry& method,

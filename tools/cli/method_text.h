@@ -10,7 +10,7 @@
 namespace corolane::tools::cli {
 
 // Every service, with what its objects keep if it has some, and below it a line for each method
-// with its types.
+// with its types. Those that every node has come last.
 std::string method_list(const rpc::ListServicesReply& services);
 
 // What the .proto says of a method of that service, what it promises, the fields of its request and
