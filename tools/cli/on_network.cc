@@ -32,7 +32,7 @@ Outcome run_on_network(const Arguments& arguments,
 Failure no_connection(const Error& error, std::string_view key) {
   std::string message = "corolane: " + error.message();
   if (error.code() == Code::unavailable) {
-    message += ": is the node running? start one with tools/run";
+    message += ": is the node running? start it, such as demo_node --config demo.yaml";
   } else if (error.code() != Code::not_found) {
     // Somebody is there but does not answer as expected.
     message.append(": is that the ").append(key).append(" of a node?");

@@ -416,7 +416,7 @@ class NoServerTest(CommandTest):
             address = "127.0.0.1:" + str(unused.getsockname()[1])
             expected = (
                 f"corolane: connect to {address}: connection refused: "
-                "is the node running? start one with tools/run"
+                "is the node running? start it, such as demo_node --config demo.yaml"
             )
             self.assert_fails(1, expected, "call", address, "Echo/Say")
             self.assert_fails(1, expected, "stats", address)

@@ -339,8 +339,9 @@ TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);
-  EXPECT_THAT(outcome.error().message,
-              testing::EndsWith(": is the node running? start one with tools/run"));
+  EXPECT_THAT(
+      outcome.error().message,
+      testing::EndsWith(": is the node running? start it, such as demo_node --config demo.yaml"));
 }
 
 TEST_F(DynamicCallTest, AServerWithoutReflectionIsToldFromOneWithoutTheMethod) {
