@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -148,29 +150,34 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-bool may_hold_functions(int tag) {
-  return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-         tag == DW_TAG_union_type || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block ||
+bool is_code(int tag) {
+  return tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block ||
          tag == DW_TAG_inlined_subroutine;
 }
 
-// Calls visit(child) for each that may hold functions or is one.
+bool is_scope(int tag) {
+  return is_code(tag) || tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+// Calls visit(child) for each child.
 template <typename Visit>
-void for_each_child(Dwarf_Die& die, Visit visit) {
+void for_each_child(Dwarf_Die die, Visit visit) {
   Dwarf_Die child;
   if (dwarf_child(&die, &child) != 0) return;
   do {
-    if (may_hold_functions(dwarf_tag(&child))) visit(child);
+    visit(child);
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
 // One compilation unit: where its functions are, and what encloses each.
 //
 // libdw's own search (dwarf_getscopes) misses every lambda: its code lies outside of the function
-// that it is written in.
+// that it is written in. And it would read the whole unit again for each function. Here it is read
+// once, and of what has no code of its own, which is most of it, only where it begins.
 class Unit {
  public:
-  explicit Unit(Dwarf_Die& unit) { visit(unit); }
+  explicit Unit(Dwarf_Die& unit) : unit_(unit) { read(unit, no_scope, false); }
 
   // The function around `address` and, after it, what was inlined there, outermost first.
   std::vector<Dwarf_Die> functions_at(Dwarf_Addr address) const {
@@ -188,14 +195,12 @@ class Unit {
     Dwarf_Die own = declaration_of(function);
     const char* const own_name = dwarf_diename(&own);
     std::string name = own_name == nullptr ? "?" : own_name;
-    Dwarf_Die die = own;
     bool is_enclosed = false;
-    for (auto at = parents_.find(dwarf_dieoffset(&die)); at != parents_.end();
-         at = parents_.find(dwarf_dieoffset(&die))) {
-      die = declaration_of(at->second);
-      const int tag = dwarf_tag(&die);
-      if (tag == DW_TAG_lexical_block || tag == DW_TAG_compile_unit) continue;
-      const char* outer = dwarf_diename(&die);
+    for (auto around = scope_around(own); around; around = scope_around(*around)) {
+      around = declaration_of(*around);
+      const int tag = dwarf_tag(&*around);
+      if (tag == DW_TAG_lexical_block) continue;
+      const char* outer = dwarf_diename(&*around);
       if (outer == nullptr) outer = tag == DW_TAG_namespace ? "(anonymous namespace)" : "<lambda>";
       name.insert(0, "::").insert(0, outer);
       is_enclosed = true;
@@ -214,12 +219,25 @@ class Unit {
     Dwarf_Addr end;
     Dwarf_Die die;
   };
+  struct Scope {
+    Dwarf_Off offset;
+    Dwarf_Die die;
+    std::size_t around;  // Its index in scopes_.
+  };
+  static constexpr auto no_scope = static_cast<std::size_t>(-1);
 
-  void visit(Dwarf_Die& die) {
+  // The functions of a class are declared in it and defined behind it: but for those of a local
+  // one.
+  void read(Dwarf_Die& die, std::size_t around, bool is_local) {
     for_each_child(die, [&](Dwarf_Die& child) {
-      parents_.emplace(dwarf_dieoffset(&child), die);
-      if (dwarf_tag(&child) == DW_TAG_subprogram) add_ranges(child);
-      visit(child);
+      const int tag = dwarf_tag(&child);
+      if (!is_scope(tag)) return;
+      const bool is_class = !is_code(tag) && tag != DW_TAG_namespace;
+      scopes_.push_back({.offset = dwarf_dieoffset(&child), .die = child, .around = around});
+      if (tag == DW_TAG_subprogram) add_ranges(child);
+      // What was inlined has no code of its own either.
+      if (tag == DW_TAG_inlined_subroutine || (is_class && !is_local)) return;
+      read(child, scopes_.size() - 1, is_local || is_code(tag));
     });
   }
 
@@ -229,6 +247,31 @@ class Unit {
     for (std::ptrdiff_t at = 0;
          (at = dwarf_ranges(&die, at, &base, &function.begin, &function.end)) > 0;) {
       functions_.push_back(function);
+    }
+  }
+
+  // Nothing when that is the whole unit, or the part of another one.
+  std::optional<Dwarf_Die> scope_around(Dwarf_Die die) const {
+    if (die.cu != unit_.cu) return std::nullopt;
+    const Dwarf_Off offset = dwarf_dieoffset(&die);
+    // In the order of the file: what begins last before it is what has it, unless it is itself.
+    const auto behind = std::ranges::upper_bound(scopes_, offset, {}, &Scope::offset);
+    if (behind == scopes_.begin()) return std::nullopt;
+    const Scope& scope = *std::prev(behind);
+    if (scope.offset != offset) return scope_in(scope.die, offset);
+    if (scope.around == no_scope) return std::nullopt;
+    return scopes_[scope.around].die;
+  }
+
+  // What has the entry at `offset`, of all that is in `scope`.
+  static Dwarf_Die scope_in(Dwarf_Die scope, Dwarf_Off offset) {
+    for (;;) {
+      std::optional<Dwarf_Die> last;
+      for_each_child(scope, [&](Dwarf_Die& child) {
+        if (dwarf_dieoffset(&child) <= offset) last = child;
+      });
+      if (!last || dwarf_dieoffset(&*last) == offset) return scope;
+      scope = *last;
     }
   }
 
@@ -242,8 +285,9 @@ class Unit {
     });
   }
 
+  Dwarf_Die unit_;
   std::vector<Function> functions_;
-  std::unordered_map<Dwarf_Off, Dwarf_Die> parents_;
+  std::vector<Scope> scopes_;  // In the order of the file.
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/task.h"
 #include "framework/admin/web_page.h"
 #include "net/crypto.h"
 
@@ -128,7 +129,9 @@ Result<net::Endpoint> AdminServer::listen(const Door& door) {
   token_ = door.token;
   server_ = std::make_unique<net::HttpServer>(
       door.network != nullptr ? *door.network : network_,
-      [this](const net::HttpRequest& request) { return answer(request); },
+      [this](const net::HttpRequest& request) {
+        return is_let_in(request) ? answer(request) : not_let_in();
+      },
       net::HttpServer::Options{.connection_count_max = connection_count_max, .task = page_task});
   auto local = server_->listen(door.endpoint);
   if (!local) server_.reset();
@@ -148,7 +151,6 @@ std::vector<AdminServer::Listed> AdminServer::pages() const {
 }
 
 net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
-  if (!is_let_in(request)) return not_let_in();
   if (request.method == "POST") return answer_post(request);
   if (request.method != "GET" && request.method != "HEAD") return only_by("GET, HEAD, POST");
   const Page* const found = find(pages_, request.path());
@@ -156,6 +158,14 @@ net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
     return find(actions_, request.path()) != nullptr ? only_by("POST") : no_page(request);
   }
   return wants_document(request) ? document() : found->handler(request);
+}
+
+net::HttpResponse AdminServer::get(const std::string& target) const {
+  net::HttpResponse response;
+  const net::HttpRequest request{.method = "GET", .target = target, .body = {}, .headers = {}};
+  auto task = coroutine::spawn("own page", [&] { response = answer(request); }, page_task);
+  if (auto ended = task.join(); !ended) return {.status = 503, .body = ended.error().message()};
+  return response;
 }
 
 net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) const {

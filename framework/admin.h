@@ -62,6 +62,9 @@ class AdminServer {
   // resource_exhausted at the cap of tasks.
   Result<net::Endpoint> listen(const Door& door);
 
+  // What GET has there, for the node itself, in a task as one of its own; suspends until it has it.
+  net::HttpResponse get(const std::string& target) const;
+
   struct Listed {
     std::string_view path;
     std::string_view summary;

@@ -108,6 +108,7 @@ void Node::serve(std::unique_ptr<rpc::Service> service) {
 
 void Node::observe() {
   side_thread_ = std::make_unique<detail::SideThread>(scheduler());
+  static_cast<void>(reading_ahead_.spawn("names of functions", [this] { read_names_ahead(); }));
   if (config_.stall_time_min == Duration::zero()) return;
   std::vector<coroutine::Scheduler*> schedulers(shard_count());
   static_cast<void>(shards_->on_each([&](Shard& shard) -> Result<void> {
@@ -132,6 +133,10 @@ void Node::run_with_symbols(const std::function<void(coroutine::Symbols& symbols
     symbols_.rest();
   });
 }
+
+// Whoever asks for stacks first would wait for debug information to be read. What the node's own
+// tasks wait for is in most of it.
+void Node::read_names_ahead() { static_cast<void>(admin_->get("/tasks?group=stack")); }
 
 Result<void> Node::reload(const NodeConfig& config,
                           const std::function<void(Shard& shard)>& together) {

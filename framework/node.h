@@ -28,6 +28,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/symbols.h"
+#include "coroutine/task_group.h"
 #include "framework/admin.h"
 #include "framework/cluster.h"
 #include "framework/directory.h"
@@ -183,6 +184,7 @@ class Node {
 
  private:
   Shard::Surroundings surroundings();
+  void read_names_ahead();
   Result<void> read_shared_key();
   Result<std::string> read_admin_token() const;
   Result<void> open_stores();
@@ -225,6 +227,7 @@ class Node {
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
   coroutine::Symbols symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;
+  coroutine::TaskGroup reading_ahead_;
   rpc::HttpFace http_face_;
   std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
   std::unique_ptr<AdminServer> admin_;

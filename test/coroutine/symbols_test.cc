@@ -25,6 +25,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -109,6 +110,28 @@ TEST(SymbolsTest, NamesFunctionsOfLibraries) {
 TEST(SymbolsTest, NamesMembersOfTemplates) {
   if (test::under_sanitizer) GTEST_SKIP() << "built with -g1, which leaves out what is local";
   EXPECT_THAT(functions(frames_of_task(Napper<3>{})), Contains(EndsWith("Napper<3>::operator()")));
+}
+
+struct Outer {
+  struct Inner {
+    [[gnu::noinline]] static void nap_in_it() {
+      nap();
+      asm volatile("");
+    }
+  };
+};
+
+TEST(SymbolsTest, NamesMembersOfNestedAndOfLocalClasses) {
+  if (test::under_sanitizer) return;  // Built with -g1, which says less.
+  struct Local {
+    [[gnu::noinline]] static void nap_here() {
+      Outer::Inner::nap_in_it();
+      asm volatile("");
+    }
+  };
+  EXPECT_THAT(functions(frames_of_task([] { Local::nap_here(); })),
+              IsSupersetOf({EndsWith("(anonymous namespace)::Outer::Inner::nap_in_it"),
+                            EndsWith("Classes_Test::TestBody::Local::nap_here")}));
 }
 
 TEST(SymbolsTest, AnAddressOfNothingStandsForItself) {
