@@ -22,7 +22,6 @@
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "rpc/context.h"
-#include "rpc/filter.h"
 
 namespace corolane::framework {
 
@@ -51,16 +50,7 @@ class SlowCalls {
   SlowCalls(const SlowCalls&) = delete;
   SlowCalls& operator=(const SlowCalls&) = delete;
 
-  // Of the calls that a server serves. It outlives its filter.
-  rpc::ServerFilter server_filter() {
-    return [this](rpc::Context& call, const rpc::Next& next) {
-      auto result = next();
-      look_at(call, result, call.returned_at());
-      return result;
-    };
-  }
-
-  // Of one that came another way, and has ended then. `caller` is asked for only when it is noted.
+  // A call that has ended then. `caller` is asked for only when it is noted.
   template <typename F = std::string (*)()>
   void look_at(
       rpc::Context& call, const Result<void>& result, TimePoint ended_at,

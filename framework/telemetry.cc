@@ -91,8 +91,10 @@ Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
 void Telemetry::watch(rpc::Server& server) {
   // Without a collector there is nobody to look for: traces go their way without a filter.
   if (exporter_) server.add_filter(tracer_.server_filter());
-  server.add_filter(call_log_.server_filter());
-  server.add_filter(slow_calls_.server_filter());
+  server.add_observer([this](rpc::Context& call, const Result<void>& outcome) {
+    call_log_.look_at(call, outcome);
+    slow_calls_.look_at(call, outcome, call.returned_at());
+  });
 }
 
 void Telemetry::apply(const TracingConfig& tracing, const CallLogConfig& call_log) {

@@ -52,7 +52,7 @@ class Telemetry {
   // All of them outlive it. What does not make sense in `tracing` turns it off.
   Telemetry(const Options& options, net::Network& network, Log& log);
 
-  // Puts its filters around the calls of a server.
+  // Looks at the calls of a server, which it outlives.
   void watch(rpc::Server& server);
   // Opens spans, and traces the calls of clients: Client::Options::filters.
   rpc::Tracer& tracer() { return tracer_; }

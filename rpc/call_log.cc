@@ -5,7 +5,7 @@
 
 namespace corolane::rpc {
 
-void CallLog::look_at(Context& call, const Result<void>& result) {
+void CallLog::note(Context& call, const Result<void>& result) {
   if (const auto reason = reason_of(call, result)) write(*reason, call, result);
 }
 

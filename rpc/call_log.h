@@ -4,7 +4,7 @@
 //   rpc::CallLog calls({.slow_after = 500ms}, [&](const rpc::LoggedCall& call) {
 //     log.warning("call failed", {{"method", call.method}, {"code", to_string(call.code)}});
 //   });
-//   server.add_filter(calls.server_filter());
+//   server.add_observer(calls.server_observer());
 //
 // A log must not become the load that it reports: above a rate, lines are counted and left out, and
 // the next one says how many. Calls that nobody is told of cost no allocation; their time is read
@@ -60,15 +60,21 @@ class CallLog {
   // Must not suspend.
   using Write = std::function<void(const LoggedCall& call)>;
 
-  // Outlives its filter.
+  // Outlives its observer.
   CallLog(const Options& options, Write write)
       : options_(options), write_(std::move(write)), lines_left_(options.lines_per_second_max) {}
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  // Goes inside of the filter that traces: its span is what the line names.
-  ServerFilter server_filter() {
-    return [this](Context& call, const Next& next) { return serve(call, next); };
+  ServerObserver server_observer() {
+    return [this](Context& call, const Result<void>& outcome) { look_at(call, outcome); };
+  }
+
+  // A call that has just run.
+  void look_at(Context& call, const Result<void>& outcome) {
+    const bool is_of_interest = !outcome || options_.one_in > 0 || took(call) > options_.slow_after;
+    if (is_of_interest) [[unlikely]]
+      note(call, outcome);
   }
 
   void set_options(const Options& options) { options_ = options; }
@@ -77,16 +83,9 @@ class CallLog {
   std::uint64_t left_out_count() const { return left_out_count_; }
 
  private:
-  Result<void> serve(Context& call, const Next& next) {
-    auto result = next();
-    const bool is_of_interest = !result || options_.one_in > 0 || took(call) > options_.slow_after;
-    if (is_of_interest) [[unlikely]]
-      look_at(call, result);
-    return result;
-  }
   static Duration took(Context& call) { return call.returned_at() - call.arrived_at(); }
 
-  void look_at(Context& call, const Result<void>& result);
+  void note(Context& call, const Result<void>& result);
   std::optional<LoggedCall::Reason> reason_of(Context& call, const Result<void>& result);
   void write(LoggedCall::Reason reason, Context& call, const Result<void>& result);
   bool has_line_left(TimePoint now);

@@ -59,8 +59,8 @@ class Context {
   TimePoint begun_at() const {
     return facts_->begun_at == TimePoint{} ? facts_->arrived_at : facts_->begun_at;
   }
-  // When the request was read; and when the handler had returned, for filters that ask behind
-  // next(): the clock is read once, whoever asks, and the server counts with the same time.
+  // When the request was read; and when the handler had returned, for observers, and for filters
+  // that ask behind next(): the clock is read once, whoever asks, and the server counts with it.
   TimePoint arrived_at() const { return facts_->arrived_at; }
   TimePoint returned_at() {
     if (returned_at_ == TimePoint{}) returned_at_ = now();

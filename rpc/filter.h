@@ -12,7 +12,8 @@
 //
 // They run in the order in which they were added, the first one outermost, in the task of the call;
 // they may suspend. One that does not call next() ends the call with what it returns. They see the
-// outcome, and cannot change a reply: it is on its way when next() returns.
+// outcome, and cannot change a reply: it is on its way when next() returns. Whoever only wants to
+// know what came of a call is an observer, which costs less.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -46,6 +47,9 @@ class Next {
 };
 
 using ServerFilter = std::function<Result<void>(Context& call, const Next& next)>;
+
+// Told of each call that has run, behind all filters: in its task, but it must not suspend.
+using ServerObserver = std::function<void(Context& call, const Result<void>& outcome)>;
 
 // A call that a client makes, with all its attempts; of a stream, until it is open.
 struct OutgoingCall {

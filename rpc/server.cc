@@ -254,6 +254,9 @@ Server::~Server() { static_cast<void>(impl_->stop(Deadline::passed())); }
 Result<void> Server::add(Service& service) { return impl_->dispatcher().add(service); }
 
 void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
+void Server::add_observer(ServerObserver observer) {
+  impl_->dispatcher().add_observer(std::move(observer));
+}
 
 Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint) {
   return impl_->listen(endpoint, ListenOptions{});

@@ -107,6 +107,8 @@ class Server {
 
   // Puts a filter around all calls, inside of those that were added before. Before listen().
   void add_filter(ServerFilter filter);
+  // Tells it of all calls, after those that were added before. Before listen().
+  void add_observer(ServerObserver observer);
 
   // Starts to accept; returns the endpoint with the port that was chosen. May be called for
   // several endpoints.

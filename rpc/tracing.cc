@@ -102,6 +102,8 @@ Result<void> Tracer::serve_traced(Context& call, const Next& next) {
     return next();
   }
 
+  // Also what observers see, when the span has ended.
+  CallScope::current_or_new().trace = trace;
   Span span(*this, SpanKind::server, call.method(), trace, parent.span_id, call.arrived_at());
   add_method(span, call.method());
   add_address(span, call.peer(), "network.peer.address", "network.peer.port");

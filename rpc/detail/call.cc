@@ -68,7 +68,7 @@ void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
   coroutine::Scheduler::current().timers().arm(*this, deadline);
 }
 
-void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
+void Call::run(const Around& around, TimePoint now) {
   // Its caller may have given up while the task waited for its turn, or the time have passed.
   expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
@@ -88,7 +88,7 @@ void Call::run(std::span<const ServerFilter> filters, TimePoint now) {
     CallScope::enter({.deadline = CallScope::before(deadline_, now), .trace = facts.trace});
     Context context(*served_->method, *request_, facts);
     const bool has_sent = answer(served_->meter.run(
-        [&] { return invoke_filtered(filters, *served_, *request_, context, *this, threw_); }));
+        [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));
     if (!has_sent) ended_at_ = context.returned_at_or_epoch();
   } else {
     answer(Error(Code::cancelled, "not begun"));

@@ -48,9 +48,9 @@ class Call final : public ReplySink, private coroutine::Timer {
   void accept(ServerConnection& from, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
   // From now on it has a task, which cancel() and the deadline end.
   void bind(coroutine::TaskRef task) { task_ = task; }
-  // Runs the handler behind the filters, unless nobody waits for it any more, and replies.
+  // Runs the handler with what is around it, unless nobody waits for it any more, and replies.
   // Suspends.
-  void run(std::span<const ServerFilter> filters, TimePoint now);
+  void run(const Around& around, TimePoint now);
   // Ready to be used again.
   void reset();
 
@@ -67,7 +67,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   ServedMethod& served() const { return *served_; }
   std::uint64_t id() const { return id_; }
   TimePoint arrived_at() const { return arrived_at_; }
-  // When it ended, if a filter has looked at the clock just before; the epoch otherwise.
+  // When it ended, if an observer has looked at the clock just before; the epoch otherwise.
   TimePoint ended_at() const { return ended_at_; }
   bool is_one_way() const { return served_->method->one_way; }
   // Of the error that it ended with; nothing after a success.

@@ -170,7 +170,7 @@ void Dispatcher::run(Call& call) {
   if (admission_.waiting_count() > 0 && beginning_count_ <= admission_.beginning_max() / 2) {
     begin_waiting(begun_at);
   }
-  call.run(filters_, begun_at);
+  call.run(around_, begun_at);
   finish(call);
   last_end_count_ = coroutine::Scheduler::current().switch_count();
 }
@@ -236,7 +236,7 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
             {.deadline = CallScope::before(facts.deadline, arrived_at), .trace = facts.trace});
         Context context(method, request, timed);
         return served->meter.run(
-            [&] { return invoke_filtered(filters_, *served, request, context, sink, threw); });
+            [&] { return serve_call(around_, *served, request, context, sink, threw); });
       },
       {.stack_size_bytes = method.stack_size_bytes});
   auto result = handler.join(facts.deadline);

@@ -27,7 +27,8 @@ class Dispatcher final : private Call::Owner {
   explicit Dispatcher(const Server::Options& options);
 
   Result<void> add(Service& service) { return methods_.add(service); }
-  void add_filter(ServerFilter filter) { filters_.push_back(std::move(filter)); }
+  void add_filter(ServerFilter filter) { around_.filters.push_back(std::move(filter)); }
+  void add_observer(ServerObserver observer) { around_.observers.push_back(std::move(observer)); }
   const ServedMethods& methods() const { return methods_; }
 
   // On the loop's stack: takes the request on or answers it with an error.
@@ -67,7 +68,7 @@ class Dispatcher final : private Call::Owner {
 
   const Server::Options options_;
   ServedMethods methods_;
-  std::vector<ServerFilter> filters_;
+  Around around_;
   Admission admission_;
   MemoryBudget memory_;  // Of requests that are waiting or served.
   std::array<CallRing, priority_count> waiting_;

@@ -42,7 +42,7 @@ struct Chain {
              this, index + 1));
   }
 
-  std::span<const ServerFilter> filters;
+  const std::vector<ServerFilter>& filters;
   const ServedMethod& served;
   const google::protobuf::Message& request;
   Context& context;
@@ -96,16 +96,20 @@ ServedMethod* ServedMethods::find(std::string_view full_name) const {
   return found != nullptr && full_name == found->method->full_name ? found : nullptr;
 }
 
-Result<void> invoke_filtered(std::span<const ServerFilter> filters, const ServedMethod& served,
-                             const google::protobuf::Message& request, Context& context,
-                             ReplySink& sink, bool& threw) {
-  Chain chain{.filters = filters,
+Result<void> serve_call(const Around& around, const ServedMethod& served,
+                        const google::protobuf::Message& request, Context& context, ReplySink& sink,
+                        bool& threw) {
+  Chain chain{.filters = around.filters,
               .served = served,
               .request = request,
               .context = context,
               .sink = sink,
               .threw = threw};
-  return without_exceptions(served, threw, [&] { return chain.run(0); });
+  return without_exceptions(served, threw, [&] {
+    auto outcome = without_exceptions(served, threw, [&] { return chain.run(0); });
+    for (const ServerObserver& observer : around.observers) observer(context, outcome);
+    return outcome;
+  });
 }
 
 }  // namespace corolane::rpc::detail

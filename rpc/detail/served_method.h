@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -57,11 +56,17 @@ class ServedMethods {
   std::vector<ServedMethod*> by_id_;
 };
 
-// The filters around the handler. Suspends; an exception that escapes any of them is `internal`,
-// and sets `threw`.
-Result<void> invoke_filtered(std::span<const ServerFilter> filters, const ServedMethod& served,
-                             const google::protobuf::Message& request, Context& context,
-                             ReplySink& sink, bool& threw);
+// What is around all handlers of a server.
+struct Around {
+  std::vector<ServerFilter> filters;
+  std::vector<ServerObserver> observers;
+};
+
+// The handler with all of it. Suspends; an exception that escapes any of them is `internal`, and
+// sets `threw`.
+Result<void> serve_call(const Around& around, const ServedMethod& served,
+                        const google::protobuf::Message& request, Context& context, ReplySink& sink,
+                        bool& threw);
 
 }  // namespace detail
 }  // namespace corolane::rpc

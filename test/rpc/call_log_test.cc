@@ -42,7 +42,7 @@ class CallLogTest : public testing::Test {
                         .trace = call.trace,
                         .left_out_count = call.left_out_count});
     });
-    server_.add_filter(log_->server_filter());
+    server_.add_observer(log_->server_observer());
     check(server_.add(service_).has_value() && server_.listen({"server", 1}).has_value(), "serves");
     auto client = rpc::Client::connect(network_, {"server", 1}, Deadline::after(1s));
     check(client.has_value(), "the client connects");

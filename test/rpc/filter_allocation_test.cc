@@ -38,7 +38,7 @@ double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
     std::vector<rpc::ClientFilter> client_filters;
     if (filters == Filters::of_production) {
       server.add_filter(tracer.server_filter());
-      server.add_filter(log.server_filter());
+      server.add_observer(log.server_observer());
       client_filters.push_back(tracer.client_filter());
     }
     check(server.add(service).has_value() && server.listen({"server", 1}).has_value(), "serves");

@@ -100,6 +100,42 @@ TEST_F(FilterTest, FilterThatThrowsIsAnInternalError) {
   EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
 }
 
+TEST_F(FilterTest, ObserversAreToldWhatCameOfIt) {
+  std::vector<std::string> seen;
+  server_.add_observer([&](rpc::Context& call, const Result<void>& outcome) {
+    const std::string_view method = call.method();
+    seen.push_back(std::string(method.substr(method.rfind('/') + 1)) + " " +
+                   std::string(outcome ? "ok" : to_string(outcome.error().code())));
+  });
+  server_.add_observer([&](rpc::Context&, const Result<void>&) { seen.emplace_back("again"); });
+  server_.add_filter([](rpc::Context& call, const rpc::Next& next) -> Result<void> {
+    if (call.authorization() == "throw") throw std::runtime_error("a filter with a hole");
+    if (call.authorization() == "refuse") return Error(Code::unauthenticated, "who are you?");
+    return next();
+  });
+  serve();
+  auto client = connect();
+  EchoClient echo(*client);
+  EXPECT_TRUE(echo.echo(make_echo("")));
+  EXPECT_FALSE(echo.fail(make_fail(5, "gone")));
+  EXPECT_FALSE(echo.explode(make_echo("bang")));
+  EXPECT_FALSE(echo.echo(make_echo(""), {.authorization = "refuse"}));
+  EXPECT_FALSE(echo.echo(make_echo(""), {.authorization = "throw"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"Echo ok", "again", "Fail not_found", "again",
+                                            "Explode internal", "again", "Echo unauthenticated",
+                                            "again", "Echo internal", "again"}));
+}
+
+TEST_F(FilterTest, ObserverThatThrowsIsAnInternalError) {
+  server_.add_observer([](rpc::Context&, const Result<void>&) {
+    throw std::runtime_error("an observer with a hole");
+  });
+  serve();
+  auto client = connect();
+  EXPECT_THAT(EchoClient(*client).fail(make_fail(5, "gone")), fails_with(Code::internal));
+  EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
+}
+
 TEST_F(FilterTest, FilterMaySuspend) {
   server_.add_filter([](rpc::Context&, const rpc::Next& next) -> Result<void> {
     if (auto slept = coroutine::sleep_for(50ms); !slept) return slept;

@@ -21,7 +21,7 @@ Result<void> serve(net::EventLoop& loop) {
   rpc::CallLog call_log({}, [](const rpc::LoggedCall&) {});
   rpc::Server server(network);
   server.add_filter(tracer.server_filter());
-  server.add_filter(call_log.server_filter());
+  server.add_observer(call_log.server_observer());
   if (auto added = server.add(service); !added) return added;
   const auto endpoint = server.listen({"127.0.0.1", 0});
   if (!endpoint) return endpoint.error();
