@@ -484,7 +484,7 @@ TEST_F(ObjectTimersTest, NothingIsLeftOfManyThatComeAndGo) {
         if (random.one_in(20)) {
           static_cast<void>(puppet.wait_for(event, Deadline::after(random.up_to(2s))));
         }
-        if (random.one_in(50)) throw 1;
+        if (random.one_in(500)) throw 1;
       });
       if (id && random.one_in(3)) ids.push_back(*id);
     }
