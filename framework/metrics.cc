@@ -31,7 +31,7 @@ void require(bool holds, std::string_view name, std::string_view claim) {
   if (!holds) check(false, std::string(claim).append(": ").append(name));
 }
 
-bool is_name(std::string_view name) {
+bool is_metric_name(std::string_view name) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   return !name.empty() && is_letter(name.front()) &&
@@ -57,7 +57,7 @@ std::string escaped(std::string_view text, bool in_quotes) {
 std::string labels_text(MetricWriter::Labels labels) {
   std::string text;
   for (const MetricLabel& label : labels) {
-    require(is_name(label.name) && label.name != "le", label.name,
+    require(is_metric_name(label.name) && label.name != "le", label.name,
             "the name of a label is lower_case and not le");
     if (!text.empty()) text += ',';
     text.append(label.name).append("=\"").append(escaped(label.value, true)).append("\"");
@@ -125,7 +125,7 @@ void MetricWriter::histogram(std::string_view name, std::string_view help, Label
 MetricWriter::Family& MetricWriter::family(std::string_view name, const Kind& kind) {
   auto found = families_.find(name);
   if (found == families_.end()) {
-    require(is_name(name), name, "the name of a metric is lower_case");
+    require(is_metric_name(name), name, "the name of a metric is lower_case");
     require(kind.help.ends_with('.'), name, "the help of a metric is a sentence");
     found = families_.emplace(name, Family{.kind = kind}).first;
   }

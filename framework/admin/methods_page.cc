@@ -70,7 +70,7 @@ MethodRows rows_of(const Shard& shard) {
   return rows;
 }
 
-void add(MethodRows& sum, const MethodRows& more) {
+void add_rows(MethodRows& sum, const MethodRows& more) {
   for (const auto& [key, row] : more) {
     const auto [at, is_new] = sum.try_emplace(key, row);
     if (!is_new) at->second.add(row);
@@ -197,7 +197,7 @@ std::string rows_text(const MethodRows& rows) {
 Result<net::HttpResponse> methods_page(Node& node, const net::HttpRequest& request) {
   auto shards = from_each_shard(node, [](const Shard& shard) { return rows_of(shard); });
   if (!shards) return shards.error();
-  const MethodRows rows = added_up(*std::move(shards), add);
+  const MethodRows rows = added_up(*std::move(shards), add_rows);
   return in_format(
       request,
       [&] {

@@ -33,7 +33,7 @@ std::vector<TypeRow> types_of(const Shard& shard) {
 }
 
 // All shards have the same types.
-void add(std::vector<TypeRow>& sum, const std::vector<TypeRow>& more) {
+void add_types(std::vector<TypeRow>& sum, const std::vector<TypeRow>& more) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i].statistics.add(more[i].statistics);
 }
 
@@ -163,7 +163,7 @@ Result<net::HttpResponse> objects_page(Node& node, const net::HttpRequest& reque
   }
   auto shards = from_each_shard(node, types_of);
   if (!shards) return shards.error();
-  const auto types = added_up(*std::move(shards), add);
+  const auto types = added_up(*std::move(shards), add_types);
   const Cluster* const cluster = node.cluster();
   return in_format(
       request,

@@ -26,7 +26,7 @@ struct Calls {
   std::vector<Call> errors;
 };
 
-void add(Calls& calls, const Calls& more) {
+void add_calls(Calls& calls, const Calls& more) {
   std::ranges::copy(more.slowest, std::back_inserter(calls.slowest));
   std::ranges::copy(more.errors, std::back_inserter(calls.errors));
 }
@@ -106,7 +106,7 @@ Result<net::HttpResponse> slow_page(Node& node, const net::HttpRequest& request)
                  .errors = calls.errors()};
   });
   if (!shards) return shards.error();
-  Calls calls = added_up(*std::move(shards), add);
+  Calls calls = added_up(*std::move(shards), add_calls);
   arrange(calls);
   return in_format(
       request,

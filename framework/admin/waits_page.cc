@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t wait_count_max = 5'000;
 // A node that is stuck does not answer, and the others are shown without it.
 constexpr Duration answer_time_max = 2s;
-constexpr std::size_t rows_max = 1'000;
+constexpr std::size_t wait_rows_max = 1'000;
 constexpr std::size_t drawn_count_max = 60;
 
 struct NodeWait {
@@ -118,7 +118,7 @@ WaitGraph graph_of(const Waits& waits) {
 Json as_json(const Waits& waits, WaitGraph& graph) {
   Json rows = Json::array();
   for (const auto& [node, wait] : waits.all) {
-    if (rows.size() == rows_max) break;
+    if (rows.size() == wait_rows_max) break;
     rows.push_back({{"waiting", wait.from_type().empty() ? Json() : Json(waiting_name(wait))},
                     {"for", awaited_name(wait)},
                     {"method", wait.method()},
@@ -145,14 +145,14 @@ std::string as_text(const Waits& waits, WaitGraph& graph) {
   for (const auto& cycle : graph.cycles()) text += cycle_text(cycle);
   std::vector<Row<7>> rows = {{"WAITING", "FOR", "METHOD", "WHICH", "SINCE", "NODE", "TASK THERE"}};
   for (const auto& [node, wait] : waits.all) {
-    if (rows.size() > rows_max) break;
+    if (rows.size() > wait_rows_max) break;
     rows.push_back({wait.from_type().empty() ? "outside" : waiting_name(wait), awaited_name(wait),
                     wait.method(), std::string(stage_text(wait)),
                     seconds_text(std::chrono::milliseconds(wait.milliseconds())), escaped(node),
                     wait.task().empty() ? "-" : wait.task()});
   }
   text += table_text(rows) + std::to_string(waits.all.size()) + " calls of objects wait";
-  if (waits.all.size() > rows_max) text += ", the longest shown";
+  if (waits.all.size() > wait_rows_max) text += ", the longest shown";
   if (waits.left_out_count > 0) {
     text += "; " + std::to_string(waits.left_out_count) + " more were not looked at";
   }

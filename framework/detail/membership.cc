@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::seconds without_end = std::chrono::years(100);
 
 // Between keepalives that fail: a directory that refuses at once is not asked without end.
-constexpr Duration retry_interval = 100ms;
+constexpr Duration rejoin_interval = 100ms;
 
 std::string random_incarnation() {
   std::array<std::byte, 6> bytes{};
@@ -99,7 +99,7 @@ Error Membership::keep() {
       return kept.error();
     }
     if (kept.error().code() == Code::cancelled) return kept.error();
-    pause = retry_interval;
+    pause = rejoin_interval;
   }
 }
 

@@ -15,7 +15,7 @@ namespace http = boost::beast::http;
 // A peer may name any length; only what has come takes memory, beyond this.
 constexpr std::size_t body_bytes_reserved_max = 16 * 1024;
 
-std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
+std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
 class Parser final : public http::basic_parser<true> {
  public:
@@ -44,13 +44,13 @@ class Parser final : public http::basic_parser<true> {
     if (is_header_done()) return;
     if (field == http::field::transfer_encoding) {
       has_coding_ = true;
-      has_unknown_coding_ = has_unknown_coding_ || !is_same_name(view(value), "chunked");
+      has_unknown_coding_ = has_unknown_coding_ || !is_same_name(text_of(value), "chunked");
     } else if (field == http::field::expect) {
-      expects_continue = is_same_name(view(value), "100-continue");
+      expects_continue = is_same_name(text_of(value), "100-continue");
     } else if (field == http::field::host) {
       ++host_count_;
     }
-    request_.headers.add(view(name), view(value));
+    request_.headers.add(text_of(name), text_of(value));
   }
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, Code&) override {

@@ -63,7 +63,9 @@ function(corolane_add_protos)
   endforeach()
 
   corolane_module(${arg_TARGET} SOURCES ${sources} USES ${arg_USES})
-  set_target_properties(corolane_${arg_TARGET} PROPERTIES COROLANE_IMPORT_ROOTS "${import_roots}")
+  # What is generated has the same names in each file.
+  set_target_properties(corolane_${arg_TARGET} PROPERTIES
+    COROLANE_IMPORT_ROOTS "${import_roots}" UNITY_BUILD OFF)
   target_link_libraries(corolane_${arg_TARGET} PUBLIC protobuf::libprotobuf)
   # A system folder, so that no warning comes from there into code that includes it.
   target_include_directories(corolane_${arg_TARGET} SYSTEM INTERFACE

@@ -22,7 +22,7 @@ namespace {
 
 using test::Fort;
 
-constexpr std::string_view original = R"(# A fort.
+constexpr std::string_view fort_file = R"(# A fort.
 node:
   name: fort
   log_level: error
@@ -137,12 +137,12 @@ std::string in_effect(Fort& fort) {
 
 TEST(ReloadMutationTest, EveryMutatedFileIsTakenOverWholeOrNotAtAll) {
   const std::uint64_t seed_count = test::under_slow_watch() ? 1'000 : 10'000;
-  Fort fort(original);
+  Fort fort(fort_file);
   std::uint64_t reloaded_count = 0;
   std::uint64_t changed_count = 0;
   std::string before = in_effect(fort);
   for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
-    const std::string text = Mutator(seed).mutate(std::string(original));
+    const std::string text = Mutator(seed).mutate(std::string(fort_file));
     SCOPED_TRACE("seed " + std::to_string(seed) + ":\n" + text);
     fort.write(text);
     const auto changes = fort.reload();

@@ -24,7 +24,7 @@ constexpr const char* chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r
 constexpr const char* last_chunk = "0\r\n\r\n";
 
 // Or less, in a task that is cancelled.
-void pass(Duration time) { static_cast<void>(coroutine::sleep_for(time)); }
+void let_pass(Duration time) { static_cast<void>(coroutine::sleep_for(time)); }
 
 std::string chunk(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -78,7 +78,7 @@ TEST_F(HttpLinesTest, LinesComeAsTheyAreSent) {
   serve([](Stream& stream) {
     say(stream, chunked);
     for (const char* text : {"one\n", "two\n"}) {
-      pass(1h);
+      let_pass(1h);
       say_chunk(stream, text);
     }
     say(stream, last_chunk);
@@ -148,7 +148,7 @@ TEST_F(HttpLinesTest, ALineWithoutAnEndIsBoundedToo) {
     say(stream, chunked);
     while (!stream.is_closed()) {
       say_chunk(stream, "0123456789");
-      pass(1ms);
+      let_pass(1ms);
     }
   });
   HttpLines lines = open({.body_bytes_max = 1000});
@@ -160,7 +160,7 @@ TEST_F(HttpLinesTest, SilenceLosesNothing) {
   serve([](Stream& stream) {
     say(stream, chunked);
     say_chunk(stream, "half ");
-    pass(1s);
+    let_pass(1s);
     say_chunk(stream, "and half\n");
     read_request(stream);
   });
@@ -180,7 +180,7 @@ TEST_F(HttpLinesTest, CancellationEndsTheWait) {
     auto line = lines.next_line(Deadline::never());
     return line.error();
   });
-  pass(1s);
+  let_pass(1s);
   reader.cancel();
   EXPECT_THAT(reader.join(), fails_with(Code::cancelled));
 }

@@ -25,7 +25,7 @@ using test::soon;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class TestSink final : public MessageSink {
+class MessageLog final : public MessageSink {
  public:
   void on_message(MessageKind kind, std::span<const std::byte> payload) override {
     messages.push_back((kind == MessageKind::text ? "text " : "binary ") +
@@ -43,9 +43,10 @@ class TestSink final : public MessageSink {
 };
 
 // A server's WebSocket, and a peer that writes frames by hand; or two WebSockets.
-struct World {
-  explicit World(WebSocketOptions options = {}, sim::SimulatedNetwork::Options network_options = {},
-                 StreamOptions stream = {})
+struct WebSockets {
+  explicit WebSockets(WebSocketOptions options = {},
+                      sim::SimulatedNetwork::Options network_options = {},
+                      StreamOptions stream = {})
       : network(network_options) {
     auto made = make_stream_pair_at({.address = "server", .port = 1}, network, stream, stream);
     check(made.has_value(), "the simulated network connects");
@@ -79,7 +80,7 @@ std::string close_frame(unsigned code, const std::string& reason = {}) {
 }
 
 TEST(WebSocketTest, CarriesMessagesBothWays) {
-  World world;
+  WebSockets world;
   world.make_client();
   EXPECT_TRUE(world.client->write_message(MessageKind::text, "hello", soon()));
   EXPECT_TRUE(world.client->write_message(MessageKind::binary, "", soon()));
@@ -96,7 +97,7 @@ TEST(WebSocketTest, CarriesMessagesBothWays) {
 }
 
 TEST(WebSocketTest, WorksSplitAtEveryByte) {
-  World world({}, {.piece_bytes_max = 1});
+  WebSockets world({}, {.piece_bytes_max = 1});
   world.make_client();
   const std::string text(300, 'y');
   EXPECT_TRUE(world.client->write_message(MessageKind::text, text, soon()));
@@ -104,8 +105,8 @@ TEST(WebSocketTest, WorksSplitAtEveryByte) {
 }
 
 TEST(WebSocketTest, ASinkIsGivenEveryMessageAndTheEnd) {
-  World world;
-  TestSink sink;
+  WebSockets world;
+  MessageLog sink;
   world.send(masked_frame(0x81, "early"));
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   world.server->set_message_sink(sink);
@@ -121,14 +122,14 @@ TEST(WebSocketTest, ASinkIsGivenEveryMessageAndTheEnd) {
 }
 
 TEST(WebSocketTest, PingsAreAnsweredWithWhatTheySay) {
-  World world;
+  WebSockets world;
   world.send(masked_frame(0x89, "are you there"));
   world.send(masked_frame(0x8a, "unasked"));
   EXPECT_EQ(world.received(), bare_frame(0x8a, "are you there"));
 }
 
 TEST(WebSocketTest, AnIdleReaderGetsTheMessageThatComesLater) {
-  World world;
+  WebSockets world;
   auto reading = coroutine::spawn("read", [&] { return world.server->read_message(soon()); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   world.send(masked_frame(0x01, "lat") + masked_frame(0x80, "er"));
@@ -138,14 +139,14 @@ TEST(WebSocketTest, AnIdleReaderGetsTheMessageThatComesLater) {
 }
 
 TEST(WebSocketTest, AReaderThatGivesUpLosesNothing) {
-  World world;
+  WebSockets world;
   EXPECT_THAT(world.server->read_message(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
   world.send(masked_frame(0x81, "later"));
   EXPECT_EQ(world.server->read_message(soon())->payload, "later");
 }
 
 TEST(WebSocketTest, ManyMessagesWaitForATaskThatIsBusy) {
-  World world({}, {}, {.output_bytes_max = 1000});
+  WebSockets world({}, {}, {.output_bytes_max = 1000});
   world.make_client();
   auto writing = coroutine::spawn("write", [&]() -> Result<void> {
     for (int number = 0; number < 2'000; ++number) {
@@ -166,8 +167,8 @@ TEST(WebSocketTest, ManyMessagesWaitForATaskThatIsBusy) {
 }
 
 TEST(WebSocketTest, ASinkMayPause) {
-  World world;
-  TestSink sink;
+  WebSockets world;
+  MessageLog sink;
   sink.when_message = [&] { world.server->pause_reading(); };
   world.server->set_message_sink(sink);
   world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two"));
@@ -183,9 +184,9 @@ TEST(WebSocketTest, ASinkMayPause) {
 }
 
 TEST(WebSocketTest, ClosingTellsThePeerAndWaitsForItsAnswer) {
-  World world;
+  WebSockets world;
   world.make_client();
-  TestSink sink;
+  MessageLog sink;
   world.server->set_message_sink(sink);
   EXPECT_TRUE(world.client->write_message(MessageKind::text, "last", soon()));
   world.client->close(4001, "the game is over");
@@ -202,7 +203,7 @@ TEST(WebSocketTest, ClosingTellsThePeerAndWaitsForItsAnswer) {
 }
 
 TEST(WebSocketTest, APeerThatDoesNotAnswerAcloseIsGivenUp) {
-  World world;
+  WebSockets world;
   const TimePoint start = now();
   world.server->close(1001, std::string(200, 'x'));
   EXPECT_THAT(world.server->read_message(Deadline::never()), fails_with(Code::unavailable));
@@ -213,8 +214,8 @@ TEST(WebSocketTest, APeerThatDoesNotAnswerAcloseIsGivenUp) {
 }
 
 TEST(WebSocketTest, WhatComesAfterACloseOfOursIsDropped) {
-  World world;
-  TestSink sink;
+  WebSockets world;
+  MessageLog sink;
   world.server->set_message_sink(sink);
   EXPECT_TRUE(coroutine::sleep_for(1ms));
   world.server->close();
@@ -237,7 +238,7 @@ TEST(WebSocketTest, ABrokenRuleIsAnsweredWithItsCode) {
            Case{masked_frame(0x81, "\xff"), 1007, Code::invalid_argument},
            Case{masked_frame(0x82, std::string(1'001, 'x')), 1009, Code::resource_exhausted},
        }) {
-    World world({.message_bytes_max = 1'000});
+    WebSockets world({.message_bytes_max = 1'000});
     world.send(bytes);
     EXPECT_THAT(world.server->read_message(soon()), fails_with(error)) << code;
     const std::string answer = world.received();
@@ -249,7 +250,7 @@ TEST(WebSocketTest, ABrokenRuleIsAnsweredWithItsCode) {
 }
 
 TEST(WebSocketTest, AConnectionThatEndsWithoutACloseFrameIsBroken) {
-  World world;
+  WebSockets world;
   world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two"));
   world.peer->close();
   EXPECT_TRUE(coroutine::sleep_for(10ms));
@@ -263,7 +264,7 @@ TEST(WebSocketTest, AConnectionThatEndsWithoutACloseFrameIsBroken) {
 }
 
 TEST(WebSocketTest, ASilentPeerIsAskedAndThenGivenUp) {
-  World world({.keepalive_interval = 10s, .keepalive_patience = 3s});
+  WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 3s});
   const TimePoint start = now();
   EXPECT_THAT(world.server->read_message(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_EQ(now() - start, 13s);
@@ -271,7 +272,7 @@ TEST(WebSocketTest, ASilentPeerIsAskedAndThenGivenUp) {
 }
 
 TEST(WebSocketTest, APeerThatAnswersPingsStays) {
-  World world({.keepalive_interval = 10s, .keepalive_patience = 3s});
+  WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 3s});
   world.make_client({.keepalive_interval = 1h});
   auto reading =
       coroutine::spawn("read", [&] { return world.client->read_message(Deadline::never()); });
@@ -283,22 +284,22 @@ TEST(WebSocketTest, APeerThatAnswersPingsStays) {
 }
 
 TEST(WebSocketTest, ATextHasToBeOne) {
-  World world;
+  WebSockets world;
   EXPECT_THAT(world.server->try_write_message(MessageKind::text, "\xff"),
               fails_with(Code::invalid_argument));
   EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, "\xff"));
 }
 
 TEST(WebSocketTest, PushWritersAreRefusedAboveTheMark) {
-  World world({}, {}, {.output_bytes_max = 1'000});
+  WebSockets world({}, {}, {.output_bytes_max = 1'000});
   EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, std::string(2'000, 'x')));
   EXPECT_THAT(world.server->try_write_message(MessageKind::binary, "y"),
               fails_with(Code::resource_exhausted));
 }
 
 TEST(WebSocketTest, ASinkMayAbort) {
-  World world;
-  TestSink sink;
+  WebSockets world;
+  MessageLog sink;
   sink.when_message = [&] { world.server->abort(); };
   world.server->set_message_sink(sink);
   world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two"));

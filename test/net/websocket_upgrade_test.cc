@@ -87,8 +87,8 @@ TEST(WebSocketUpgradeTest, WrongRequestsAreRefusedWithWhatIsWrong) {
   EXPECT_EQ(status_of(good_request(), {.origins = {"https://game.example"}}), 101u);
 }
 
-struct World {
-  World() : listener(*network.listen({.address = "server", .port = 1})) {}
+struct UpgradeWorld {
+  UpgradeWorld() : listener(*network.listen({.address = "server", .port = 1})) {}
 
   // Accepts one and answers each message with the same, until the end.
   Result<void> echo(WebSocketUpgradeOptions options = {}) {
@@ -118,7 +118,7 @@ struct World {
 };
 
 TEST(WebSocketUpgradeTest, BothEndsOfOursUnderstandOneAnother) {
-  World world;
+  UpgradeWorld world;
   auto server = coroutine::spawn("server", [&] { return world.echo({.protocols = {"chess"}}); });
   auto socket = connect_websocket(world.network, {"server", 1}, "/play?seat=white", soon(),
                                   {.protocols = {"go", "chess"}});
@@ -130,7 +130,7 @@ TEST(WebSocketUpgradeTest, BothEndsOfOursUnderstandOneAnother) {
 }
 
 TEST(WebSocketUpgradeTest, FramesThatComeWithTheAnswerAreNotLost) {
-  World world;
+  UpgradeWorld world;
   auto server = coroutine::spawn("server", [&]() -> Result<void> {
     auto stream = world.listener->accept(soon());
     if (!stream) return stream.error();
@@ -153,7 +153,7 @@ TEST(WebSocketUpgradeTest, FramesThatComeWithTheAnswerAreNotLost) {
 }
 
 TEST(WebSocketUpgradeTest, AClientThatAsksForSomethingElseIsTold) {
-  World world;
+  UpgradeWorld world;
   auto server = coroutine::spawn("server", [&] { return world.echo(); });
   auto stream = world.network.connect({.address = "server", .port = 1}, soon());
   ASSERT_TRUE(stream);
@@ -176,7 +176,7 @@ TEST(WebSocketUpgradeTest, AServerThatAnswersOtherwiseIsRefused) {
            {"HTTP/1.1 101", "nothing, and ends"},
            {std::string(20'000, 'x'), "more headers than fit"},
        }) {
-    World world;
+    UpgradeWorld world;
     auto server = coroutine::spawn("server", [&] { return world.answer(text); });
     const auto socket = connect_websocket(world.network, {"server", 1}, "/", soon());
     ASSERT_THAT(socket, fails_with(Code::unavailable)) << what;

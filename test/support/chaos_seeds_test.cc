@@ -26,9 +26,6 @@ using namespace std::chrono_literals;
 using net::bytes_of;
 using Kind = ChaosEvent::Kind;
 
-constexpr auto to_target = ChaosDirection::to_target;
-constexpr auto to_client = ChaosDirection::to_client;
-
 // Connections that talk in both directions through a proxy with a plan of its own.
 class Babble {
  public:
@@ -78,8 +75,10 @@ class Babble {
       ASSERT_TRUE(client) << client;
       streams_.push_back(std::move(*client));
       auto target = listener_.accept(Deadline::after(1s));
-      Flow up{.sent = {}, .heard = {}, .connection = number, .direction = to_target};
-      Flow down{.sent = {}, .heard = {}, .connection = number, .direction = to_client};
+      Flow up{
+          .sent = {}, .heard = {}, .connection = number, .direction = ChaosDirection::to_target};
+      Flow down{
+          .sent = {}, .heard = {}, .connection = number, .direction = ChaosDirection::to_client};
       net::Stream& near = *streams_.back();
       if (target) {
         streams_.push_back(std::move(*target));

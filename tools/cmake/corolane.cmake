@@ -40,12 +40,13 @@ if(COROLANE_SANITIZE STREQUAL "address,undefined")
     -fno-sanitize=alignment,null,object-size,vptr)
 endif()
 
-# Half of the rest is to read the same headers again: where the other builds have shown that each
-# file includes what it uses, they are read once. (Not for the thread sanitizer: those who use
-# protobuf are compiled with another macro there, and cannot share.)
-set(COROLANE_PRECOMPILES OFF)
-if(COROLANE_SANITIZE STREQUAL "address,undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(COROLANE_PRECOMPILES ON)
+# Most of the rest is to read the same headers again: with a sanitizer several files are compiled as
+# one. Those builds are for what runs; warnings, and what a file forgets to include, are found by
+# those that compile each file alone.
+if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
 
 # corolane_test(NAME SOURCES file... [SINGLE_THREADED file...] USES module...)
@@ -62,9 +63,6 @@ function(corolane_test name)
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
     ${arg_USES} corolane_compile_options corolane_test_support corolane_test_options)
-  if(COROLANE_PRECOMPILES)
-    target_precompile_headers(${name}_test REUSE_FROM corolane_test_support)
-  endif()
   # Of hundreds of tests only those are told of that fail: so that these are found.
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
