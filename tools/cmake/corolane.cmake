@@ -49,6 +49,13 @@ if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
   target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
 
+# corolane_compile_alone(file...)
+#
+# Sources of this folder with names of their own that others of their target have for other things.
+function(corolane_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # corolane_test(NAME SOURCES file... [SINGLE_THREADED file...] USES module...)
 #
 # An executable NAME_test from test files, run by ctest under the name NAME. Its main runs all
