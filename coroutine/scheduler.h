@@ -55,11 +55,11 @@ class Scheduler {
     StackPool::Options stacks = {};
     // One switch in so many is timed, so the figures are production's own; 0 switches it off.
     std::uint32_t switch_sample_interval = 1'021;
-    std::uint32_t create_sample_interval = 127;
+    std::uint32_t create_sample_interval = 1'019;
     // The stack of one task in so many of each place that spawns, and of its first, is measured:
     // see sites(). It costs that task some system calls and the pages of its stack; 0 switches it
     // off.
-    std::uint32_t stack_sample_interval = 1'009;
+    std::uint32_t stack_sample_interval = 4'093;
     // After so much CPU time of the thread, whoever runs is charged with it; 0 switches it off.
     // What a task consumed is known to a few ticks of the kernel (1 to 10 ms each), what a thousand
     // of them did much better. Uses SIGURG, unless the process handles that itself.

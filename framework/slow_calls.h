@@ -56,7 +56,7 @@ class SlowCalls {
       rpc::Context& call, const Result<void>& result, TimePoint ended_at,
       F caller = [] { return std::string(); }) {
     if (!result || ended_at - call.arrived_at() > bar_ || ended_at >= minute_end_) [[unlikely]] {
-      note(call, result, ended_at, caller());
+      note_of(call, result, ended_at, caller);
     }
   }
 
@@ -75,6 +75,12 @@ class SlowCalls {
     std::size_t next = 0;
   };
 
+  // Apart from look_at(), which is to need no stack of its own.
+  template <typename F>
+  [[gnu::noinline]] void note_of(rpc::Context& call, const Result<void>& result, TimePoint ended_at,
+                                 F& caller) {
+    note(call, result, ended_at, caller());
+  }
   void note(rpc::Context& call, const Result<void>& result, TimePoint ended_at, std::string caller);
   void note_slow(const Call& call);
 

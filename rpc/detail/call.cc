@@ -23,6 +23,10 @@ google::protobuf::ArenaOptions arena_options(std::span<char> block) {
 // What these become is small in any case, and not worth a look.
 constexpr std::size_t small_request_bytes = 64;
 
+// Messages that were not larger on the wire stay for the next call of their method: what each of
+// their strings once held is what they keep.
+constexpr std::size_t kept_request_bytes_max = 512;
+
 bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
@@ -36,26 +40,32 @@ Call::Call(Owner& owner)
 
 Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget) {
   served_ = &served;
-  request_ = served.method->new_request(&arena_);
+  payload_bytes_ = frame.header.payload_size;
+  if (new_request_ != served.method->new_request) make_messages(*served.method);
   bool is_parsed = parse_into(*request_, frame.message);
-  if (!frame.extension.empty()) {
-    extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&arena_);
-    is_parsed = is_parsed && parse_into(*extension_, frame.extension);
-  }
+  has_extension_ = !frame.extension.empty();
+  if (has_extension_) is_parsed = is_parsed && parse_into(*extension_, frame.extension);
   if (!is_parsed) {
     return Error(Code::invalid_argument,
                  std::string("the request of ") + served.method->full_name +
                      " cannot be parsed: do both sides have the same proto?");
   }
-  if (frame.header.payload_size <= small_request_bytes) return {};
+  if (payload_bytes_ <= small_request_bytes) return {};
   // Empty sub-messages become forty times as large as they were on the wire. What strings hold is
   // not the arena's, but not more than there was on the wire either.
-  taken_bytes_ = arena_.SpaceAllocated() - arena_block_bytes + frame.header.payload_size;
+  taken_bytes_ = arena_.SpaceAllocated() - arena_block_bytes + payload_bytes_;
   if (!budget.take(taken_bytes_)) {
     return Error(Code::resource_exhausted, "the server has no room for more requests of this size");
   }
   budget_ = &budget;
   return {};
+}
+
+void Call::make_messages(const Method& method) {
+  arena_.Reset();
+  new_request_ = method.new_request;
+  request_ = method.new_request(&arena_);
+  extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&arena_);
 }
 
 void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
@@ -78,7 +88,7 @@ void Call::run(const Around& around, TimePoint now) {
                        .peer_identity = connection_->peer_identity(),
                        .arrived_at = arrived_at_,
                        .begun_at = now};
-  if (extension_ != nullptr) {
+  if (has_extension_) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
     target.emplace(*extension_);
@@ -100,11 +110,14 @@ void Call::run(const Around& around, TimePoint now) {
 
 void Call::reset() {
   Timer::cancel();
-  arena_.Reset();
+  const bool are_small =
+      payload_bytes_ <= kept_request_bytes_max && arena_.SpaceAllocated() == arena_block_bytes;
+  if (!are_small) {
+    arena_.Reset();
+    new_request_ = nullptr;
+  }
   give_back_memory();
   served_ = nullptr;
-  request_ = nullptr;
-  extension_ = nullptr;
   connection_ = nullptr;
   task_ = {};
   place.reset();

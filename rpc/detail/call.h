@@ -80,6 +80,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   std::optional<std::uint64_t> place;
 
  private:
+  void make_messages(const Method& method);
   void on_deadline();
   void give_back_memory();
   Result<void> reply(google::protobuf::Message& message) override;
@@ -96,9 +97,14 @@ class Call final : public ReplySink, private coroutine::Timer {
   alignas(16) std::array<char, arena_block_bytes> arena_block_;
   google::protobuf::Arena arena_;
   ServedMethod* served_ = nullptr;
+  // Small messages outlive a call with the memory of their strings, and are parsed into again by
+  // one of the same method: of the one that this makes requests of, null when there are none.
+  google::protobuf::Message* (*new_request_)(google::protobuf::Arena* arena) = nullptr;
   google::protobuf::Message* request_ = nullptr;
-  RequestExtension* extension_ = nullptr;  // Null when the request had none.
-  MemoryBudget* budget_ = nullptr;         // Of which it has taken something, if it has.
+  RequestExtension* extension_ = nullptr;
+  bool has_extension_ = false;      // Whether the request had one.
+  std::size_t payload_bytes_ = 0;   // On the wire.
+  MemoryBudget* budget_ = nullptr;  // Of which it has taken something, if it has.
   std::size_t taken_bytes_ = 0;
   ServerConnection* connection_ = nullptr;
   std::uint64_t id_ = 0;

@@ -63,6 +63,9 @@ Result<void> serve_node(net::EventLoop& loop) {
   node.serve(EchoService());
   if (auto started = node.start(); !started) return started;
   node.observe();
+  // It reads names of functions ahead, once: answered behind that.
+  auto read = read_page(network, node.endpoints().admin, "/tasks?group=stack");
+  if (!read) return read.error();
   Seat::announce(node.endpoints().listen.port);
   return read_pages_for_ever(network, node.endpoints().admin);
 }
