@@ -22,6 +22,7 @@
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "rpc/context.h"
+#include "rpc/filter.h"
 
 namespace corolane::framework {
 
@@ -56,9 +57,11 @@ class SlowCalls {
       rpc::Context& call, const Result<void>& result, TimePoint ended_at,
       F caller = [] { return std::string(); }) {
     if (!result || ended_at - call.arrived_at() > bar_ || ended_at >= minute_end_) [[unlikely]] {
-      note_of(call, result, ended_at, caller);
+      note(call, result, ended_at, caller());
     }
   }
+  // Below which it notes none.
+  rpc::CallBar bar() const { return {.took_max = bar_, .ends_before = minute_end_}; }
 
   // Of the minutes that are not over for longer than `span`, in any order.
   std::vector<Call> slowest(TimePoint now, Duration span) const;
@@ -75,12 +78,6 @@ class SlowCalls {
     std::size_t next = 0;
   };
 
-  // Apart from look_at(), which is to need no stack of its own.
-  template <typename F>
-  [[gnu::noinline]] void note_of(rpc::Context& call, const Result<void>& result, TimePoint ended_at,
-                                 F& caller) {
-    note(call, result, ended_at, caller());
-  }
   void note(rpc::Context& call, const Result<void>& result, TimePoint ended_at, std::string caller);
   void note_slow(const Call& call);
 

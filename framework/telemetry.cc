@@ -1,5 +1,6 @@
 #include "framework/telemetry.h"
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <utility>
@@ -91,15 +92,25 @@ Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
 void Telemetry::watch(rpc::Server& server) {
   // Without a collector there is nobody to look for: traces go their way without a filter.
   if (exporter_) server.add_filter(tracer_.server_filter());
-  server.add_observer([this](rpc::Context& call, const Result<void>& outcome) {
-    call_log_.look_at(call, outcome);
-    slow_calls_.look_at(call, outcome, call.returned_at());
-  });
+  server.add_observer(
+      [this](rpc::Context& call, const Result<void>& outcome) {
+        call_log_.look_at(call, outcome);
+        slow_calls_.look_at(call, outcome, call.returned_at());
+        set_bar();
+      },
+      &bar_);
 }
 
 void Telemetry::apply(const TracingConfig& tracing, const CallLogConfig& call_log) {
   if (exporter_) tracer_.set_sample_ratio(tracing.sample_ratio);
   call_log_.set_options(call_log_options(call_log));
+  set_bar();
+}
+
+void Telemetry::set_bar() {
+  const rpc::CallBar log = call_log_.bar();
+  const rpc::CallBar slow = slow_calls_.bar();
+  bar_ = {.took_max = std::min(log.took_max, slow.took_max), .ends_before = slow.ends_before};
 }
 
 void Telemetry::stop(Deadline deadline) {

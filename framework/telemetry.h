@@ -72,12 +72,14 @@ class Telemetry {
 
  private:
   void log_call(const rpc::LoggedCall& call);
+  void set_bar();
 
   Log& log_;
   std::unique_ptr<OtlpExporter> exporter_;  // Null when nobody wants spans.
   rpc::Tracer tracer_;
   rpc::CallLog call_log_;
   SlowCalls slow_calls_;
+  rpc::CallBar bar_;  // The lower of theirs.
 };
 
 }  // namespace corolane::framework

@@ -77,6 +77,11 @@ class CallLog {
       note(call, outcome);
   }
 
+  // Below which there is nothing to be seen.
+  CallBar bar() const {
+    return {.took_max = options_.one_in > 0 ? Duration::min() : options_.slow_after};
+  }
+
   void set_options(const Options& options) { options_ = options; }
 
   // Lines that the rate has left out, ever.

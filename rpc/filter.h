@@ -51,6 +51,14 @@ using ServerFilter = std::function<Result<void>(Context& call, const Next& next)
 // Told of each call that has run, behind all filters: in its task, but it must not suspend.
 using ServerObserver = std::function<void(Context& call, const Result<void>& outcome)>;
 
+// Of which successes an observer is told; of failures it always is. It may move its bar whenever it
+// is told of a call, and elsewhere in the server's thread: the calls that are below it then cost
+// nothing.
+struct CallBar {
+  Duration took_max = Duration::min();       // It took longer, from when the request was read,
+  TimePoint ends_before = TimePoint::max();  // or ended then or later.
+};
+
 // A call that a client makes, with all its attempts; of a stream, until it is open.
 struct OutgoingCall {
   const Method& method;

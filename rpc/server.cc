@@ -254,8 +254,8 @@ Server::~Server() { static_cast<void>(impl_->stop(Deadline::passed())); }
 Result<void> Server::add(Service& service) { return impl_->dispatcher().add(service); }
 
 void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
-void Server::add_observer(ServerObserver observer) {
-  impl_->dispatcher().add_observer(std::move(observer));
+void Server::add_observer(ServerObserver observer, const CallBar* bar) {
+  impl_->dispatcher().add_observer({.look = std::move(observer), .bar = bar});
 }
 
 Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint) {

@@ -107,8 +107,9 @@ class Server {
 
   // Puts a filter around all calls, inside of those that were added before. Before listen().
   void add_filter(ServerFilter filter);
-  // Tells it of all calls, after those that were added before. Before listen().
-  void add_observer(ServerObserver observer);
+  // Tells it of all calls, after those that were added before. With a bar, which outlives the
+  // server, only of failures and of those above it. Before listen().
+  void add_observer(ServerObserver observer, const CallBar* bar = nullptr);
 
   // Starts to accept; returns the endpoint with the port that was chosen. May be called for
   // several endpoints.

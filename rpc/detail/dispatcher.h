@@ -28,7 +28,7 @@ class Dispatcher final : private Call::Owner {
 
   Result<void> add(Service& service) { return methods_.add(service); }
   void add_filter(ServerFilter filter) { around_.filters.push_back(std::move(filter)); }
-  void add_observer(ServerObserver observer) { around_.observers.push_back(std::move(observer)); }
+  void add_observer(Observer observer) { around_.observers.push_back(std::move(observer)); }
   const ServedMethods& methods() const { return methods_; }
 
   // On the loop's stack: takes the request on or answers it with an error.

@@ -107,7 +107,10 @@ Result<void> serve_call(const Around& around, const ServedMethod& served,
               .threw = threw};
   return without_exceptions(served, threw, [&] {
     auto outcome = without_exceptions(served, threw, [&] { return chain.run(0); });
-    for (const ServerObserver& observer : around.observers) observer(context, outcome);
+    for (const Observer& observer : around.observers) {
+      if (observer.wants(context, outcome)) [[unlikely]]
+        observer.look(context, outcome);
+    }
     return outcome;
   });
 }

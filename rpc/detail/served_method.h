@@ -56,10 +56,21 @@ class ServedMethods {
   std::vector<ServedMethod*> by_id_;
 };
 
+struct Observer {
+  ServerObserver look;
+  const CallBar* bar;  // Null when it wants all.
+
+  bool wants(Context& call, const Result<void>& outcome) const {
+    if (!outcome || bar == nullptr) return true;
+    const TimePoint ended_at = call.returned_at();
+    return ended_at - call.arrived_at() > bar->took_max || ended_at >= bar->ends_before;
+  }
+};
+
 // What is around all handlers of a server.
 struct Around {
   std::vector<ServerFilter> filters;
-  std::vector<ServerObserver> observers;
+  std::vector<Observer> observers;
 };
 
 // The handler with all of it. Suspends; an exception that escapes any of them is `internal`, and

@@ -126,6 +126,34 @@ TEST_F(FilterTest, ObserversAreToldWhatCameOfIt) {
                                             "again", "Echo internal", "again"}));
 }
 
+TEST_F(FilterTest, ObserverIsToldOfFailuresAndOfWhatIsAboveItsBar) {
+  rpc::CallBar bar{.took_max = 20ms};
+  std::size_t told_count = 0;
+  server_.add_observer([&](rpc::Context&, const Result<void>&) { ++told_count; }, &bar);
+  Duration pause{};
+  server_.add_filter([&](rpc::Context&, const rpc::Next& next) -> Result<void> {
+    if (auto slept = coroutine::sleep_for(pause); !slept) return slept;
+    return next();
+  });
+  serve();
+  auto client = connect();
+  EchoClient echo(*client);
+  pause = 10ms;
+  EXPECT_TRUE(echo.echo(make_echo("")));
+  EXPECT_EQ(told_count, 0u);
+  EXPECT_FALSE(echo.fail(make_fail(5, "gone")));
+  EXPECT_EQ(told_count, 1u);
+  pause = 30ms;
+  EXPECT_TRUE(echo.echo(make_echo("")));
+  EXPECT_EQ(told_count, 2u);
+  bar.took_max = 40ms;
+  EXPECT_TRUE(echo.echo(make_echo("")));
+  EXPECT_EQ(told_count, 2u);
+  bar.ends_before = now() + pause;
+  EXPECT_TRUE(echo.echo(make_echo("")));
+  EXPECT_EQ(told_count, 3u);
+}
+
 TEST_F(FilterTest, ObserverThatThrowsIsAnInternalError) {
   server_.add_observer([](rpc::Context&, const Result<void>&) {
     throw std::runtime_error("an observer with a hole");

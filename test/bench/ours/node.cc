@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <ctime>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "coroutine/event.h"
@@ -70,8 +74,19 @@ Result<void> serve_node(net::EventLoop& loop) {
   return read_pages_for_ever(network, node.endpoints().admin);
 }
 
+// Waits as the thread for signals does that each process of a service has: with a second thread
+// the allocator takes locks, whether somebody is observed or not.
+std::jthread another_thread() {
+  return std::jthread([](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait(lock, stop, [] { return false; });
+  });
+}
+
 Result<void> serve_bare(net::EventLoop& loop) {
   net::UvNetwork network(loop);
+  const std::jthread other = another_thread();
   EchoService service;
   rpc::Server server(network, {.calls_per_connection_max = 100'000});
   if (auto added = server.add(service); !added) return added;
