@@ -164,6 +164,25 @@ TEST_F(FilterTest, ObserverThatThrowsIsAnInternalError) {
   EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
 }
 
+TEST_F(FilterTest, CallSeesNothingOfTheOneWhoseMemoryItHas) {
+  std::vector<std::string> authorizations;
+  server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    authorizations.emplace_back(call.authorization());
+    return next();
+  });
+  serve();
+  auto client = connect();
+  EchoClient echo(*client);
+  FailRequest full = make_fail(5, "gone, as a text that no short string holds");
+  full.set_detail("where it went");
+  EXPECT_FALSE(echo.fail(full, {.authorization = "let me in"}));
+  const auto bare = echo.fail(make_fail(6));
+  EXPECT_THAT(bare, fails_with(Code::already_exists));
+  EXPECT_EQ(bare.error().message().find("gone"), std::string::npos);
+  EXPECT_EQ(bare.error().detail(), "");
+  EXPECT_EQ(authorizations, (std::vector<std::string>{"let me in", ""}));
+}
+
 TEST_F(FilterTest, FilterMaySuspend) {
   server_.add_filter([](rpc::Context&, const rpc::Next& next) -> Result<void> {
     if (auto slept = coroutine::sleep_for(50ms); !slept) return slept;

@@ -24,7 +24,7 @@ BUILD_PACKAGES = (
 CLUSTER_PACKAGES = ["etcd-server", "redis-server", "python3"]
 TEST_PACKAGES = (
     "etcd-server redis-server python3 clang-format-19 clang-tidy-19 python3-websockets curl "
-    "chromium prometheus systemd python3-yaml gdb procps dpkg-dev valgrind"
+    "chromium prometheus systemd python3-yaml gdb procps etcd-client file dpkg-dev valgrind"
 ).split()
 BENCH_PACKAGES = ["libboost-fiber1.81-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
 FUZZ_PACKAGES = ["clang-19", "libclang-rt-19-dev"]

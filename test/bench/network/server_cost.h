@@ -15,8 +15,8 @@ inline constexpr std::chrono::milliseconds warm_up_time{200};
 // Nanoseconds of server CPU per operation, and the traffic that cost it.
 Measure server_cost(Serve serve, Connect connect);
 
-// Percent: what an operation costs one server of what it costs the other. Both run, and get the load
-// in turn for a short time each, so that a machine that changes its pace does so for both.
+// Percent: what an operation costs one server of what it costs the other. Both run, and get the
+// load in turn for a short time each, so that a machine that changes its pace does so for both.
 Measure relative_server_cost(Serve serve, Serve other, Connect connect);
 
 // Operations per second of the same, whatever the server used for them.
