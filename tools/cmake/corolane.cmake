@@ -40,12 +40,17 @@ if(COROLANE_SANITIZE STREQUAL "address,undefined")
     -fno-sanitize=alignment,null,object-size,vptr)
 endif()
 
-# Most of the rest is to read the same headers again: with a sanitizer several files are compiled as
-# one. Those builds are for what runs; warnings, and what a file forgets to include, are found by
-# those that compile each file alone.
+# Most of the rest is to read the same headers again. So several files are compiled as one: of tests
+# in the release build, without the warning about names of their neighbours; of everything with a
+# sanitizer, for what runs and without any warning. What a file forgets to include is found by the
+# builds that compile it alone: of tests that is the debug build.
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  target_compile_options(corolane_test_options INTERFACE -Wno-shadow)
+endif()
+set(COROLANE_FILES_AT_ONCE 8)
 if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE ${COROLANE_FILES_AT_ONCE})
   target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
 
@@ -67,6 +72,10 @@ function(corolane_test name)
     set(arg_SINGLE_THREADED "")
   endif()
   add_executable(${name}_test ${arg_SOURCES} ${arg_SINGLE_THREADED})
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    set_target_properties(${name}_test PROPERTIES
+      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${COROLANE_FILES_AT_ONCE})
+  endif()
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
     ${arg_USES} corolane_compile_options corolane_test_support corolane_test_options)
