@@ -304,6 +304,18 @@ class HeadersTest(TidyTest):
         self.write("build/debug/compile_commands.json", json.dumps(entries))
         self.assert_content()
 
+    def test_sources_that_are_compiled_at_once_have_flags_and_prove_nothing(self):
+        self.write("net/port.h", HEADER + "inline Port port() { return PORT; }\n")
+        self.write("net/port.cc", SOURCE + 'using Port = int;\n\n#include "net/port.h"\n')
+        united = "build/debug/net/Unity/unity_0_cxx.cxx"
+        self.write(united, f'#include "{self.root}/net/port.cc"\n')
+        self.write(united + ".o", "")
+        self.write_build(united, compiler="c++ -DPORT=80")
+        self.assert_finds("net/port.h:1: does not compile alone: 'Port' does not name a type")
+        self.write("net/port.h", HEADER + "inline int port() { return PORT; }\n")
+        self.write("net/port.cc", '#include "net/port.h"\n')
+        self.assert_content()
+
     def test_a_folder_that_is_no_build_tree_is_refused(self):
         process = self.run_tidy("--build", "build/nowhere")
         self.assertEqual(process.returncode, 2)

@@ -30,27 +30,23 @@ endif()
 
 # Half of what a test costs is to compile it: what is tested is optimised and described in full, the
 # assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump.
-# And where the sanitizers look at each of them, not for what crashes anyway.
+# Names of a file may be those of another one that is compiled at once with it (below). And where
+# the sanitizers look at each of them, not for what crashes anyway.
 add_library(corolane_test_options INTERFACE)
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR COROLANE_SANITIZE)
-  target_compile_options(corolane_test_options INTERFACE -Og -foptimize-sibling-calls -g1)
+  target_compile_options(corolane_test_options INTERFACE
+    -Og -foptimize-sibling-calls -g1 -Wno-shadow)
 endif()
 if(COROLANE_SANITIZE STREQUAL "address,undefined")
   target_compile_options(corolane_test_options INTERFACE
     -fno-sanitize=alignment,null,object-size,vptr)
 endif()
 
-# Most of the rest is to read the same headers again. So several files are compiled as one: of tests
-# in the release build, without the warning about names of their neighbours; of everything with a
-# sanitizer, for what runs and without any warning. What a file forgets to include is found by the
-# builds that compile it alone: of tests that is the debug build.
-if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-  target_compile_options(corolane_test_options INTERFACE -Wno-shadow)
-endif()
-set(COROLANE_FILES_AT_ONCE 8)
+# Most of the rest is to read the same headers again. So eight files are compiled as one: of tests
+# in the release build, and of everything with a sanitizer, which is for what runs: without
+# warnings. What a file forgets to include is found by builds that compile it alone: debug does all.
 if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE ${COROLANE_FILES_AT_ONCE})
   target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
 
@@ -73,8 +69,7 @@ function(corolane_test name)
   endif()
   add_executable(${name}_test ${arg_SOURCES} ${arg_SINGLE_THREADED})
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-    set_target_properties(${name}_test PROPERTIES
-      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${COROLANE_FILES_AT_ONCE})
+    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON)
   endif()
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
