@@ -8,6 +8,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "rpc/object_target.h"
+#include "rpc/security.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
@@ -19,6 +20,7 @@ class Context {
  public:
   struct Facts {
     Deadline deadline = Deadline::never();
+    Door door = Door::nodes;  // A call within the process comes through none, and is trusted.
     std::string_view peer = {};
     std::string_view peer_identity = {};
     std::string_view authorization = {};
@@ -43,6 +45,8 @@ class Context {
   const Method& descriptor() const { return *method_; }
   const google::protobuf::Message& request() const { return *request_; }
 
+  // Which door the call came through.
+  Door door() const { return facts_->door; }
   // "10.1.0.7:52310".
   std::string_view peer() const { return facts_->peer; }
   // By its TLS certificate; empty without.

@@ -229,13 +229,13 @@ void HttpFace::Impl::list(const net::HttpRequest& request, net::HttpResponse& re
     format = ListingFormat::json;
     response.content_type = "application/json";
   }
-  response.body = detail::list_services(server_, format, options_.public_only);
+  response.body = detail::list_services(server_, format, options_.door);
 }
 
 const Method* HttpFace::Impl::find(std::string_view path) const {
   if (!path.starts_with('/')) return nullptr;
   const Method* const method = server_.find(path.substr(1));
-  const bool is_hidden = method != nullptr && options_.public_only && !method->is_public;
+  const bool is_hidden = method != nullptr && options_.door == Door::clients && !method->is_public;
   return is_hidden ? nullptr : method;
 }
 
@@ -338,6 +338,7 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   if (!object_id) return object_id.error();
   const ObjectTarget object{.id = *object_id};
   Context::Facts facts{.deadline = *deadline,
+                       .door = options_.door,
                        .peer = request.peer,
                        .peer_identity = request.peer_identity,
                        .authorization = bearer_token(request.header("Authorization"))};

@@ -31,8 +31,7 @@ namespace corolane::rpc {
 class HttpFace {
  public:
   struct Options {
-    // Clients outside of the cluster: only methods with the option `public` exist for them.
-    bool public_only = false;
+    Door door = Door::nodes;
     // What requests may take, decoded, until they are served.
     std::size_t decoded_bytes_max = std::size_t{64} << 20;
     // Of one message in binary form. HTTP has no limit; who waits for an answer has.

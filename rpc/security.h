@@ -2,9 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace corolane::rpc {
+
+// Which peers a listener is for, and so what they may do and what is believed of them.
+enum class Door : std::uint8_t {
+  // Nodes of the own cluster and programs that are trusted like them: every method.
+  nodes,
+  // Everybody else, such as players: methods with the option `public` alone.
+  clients,
+};
 
 struct Security {
   // Both ends name the same one, so that a test cluster never joins production by mistake. Empty

@@ -49,13 +49,13 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
 
  private:
-  struct Door {
+  struct Listening {
     ListenOptions options;
     std::unique_ptr<net::Listener> listener;
   };
 
-  void accept_all(const Door& door);
-  void admit(const Door& door, std::unique_ptr<net::Stream> stream);
+  void accept_all(const Listening& listening);
+  void admit(const Listening& listening, std::unique_ptr<net::Stream> stream);
   Result<void> opened(detail::ServerConnection& connection) override;
   void serve(detail::ServerConnection& connection, const Frame& frame) override {
     dispatcher_.serve(connection, frame);
@@ -68,7 +68,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
 
   net::Network& network_;
   Options options_;
-  std::list<Door> doors_;  // Their connections refer to what they say.
+  std::list<Listening> listenings_;  // Their connections refer to what they say.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   detail::KnownCallers callers_;
   // Streams may not be destroyed by what they call, so ended connections wait here for a task.
@@ -100,21 +100,21 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
       network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max},
                                 .shares_port = options.shares_port});
   if (!listener) return listener.error();
-  Door& door =
-      doors_.emplace_back(Door{.options = std::move(options), .listener = std::move(*listener)});
-  auto spawned = housekeeping_.spawn("rpc accept", [this, &door] { accept_all(door); });
+  Listening& listening = listenings_.emplace_back(
+      Listening{.options = std::move(options), .listener = std::move(*listener)});
+  auto spawned = housekeeping_.spawn("rpc accept", [this, &listening] { accept_all(listening); });
   if (!spawned) {
-    doors_.pop_back();
+    listenings_.pop_back();
     return spawned.error();
   }
-  return door.listener->local_endpoint();
+  return listening.listener->local_endpoint();
 }
 
-void Server::Impl::accept_all(const Door& door) {
+void Server::Impl::accept_all(const Listening& listening) {
   for (;;) {
-    auto stream = door.listener->accept(Deadline::never());
+    auto stream = listening.listener->accept(Deadline::never());
     if (stream) {
-      admit(door, std::move(*stream));
+      admit(listening, std::move(*stream));
     } else if (stopping_ || !coroutine::sleep_for(10ms)) {
       return;
     }
@@ -122,22 +122,22 @@ void Server::Impl::accept_all(const Door& door) {
   }
 }
 
-void Server::Impl::admit(const Door& door, std::unique_ptr<net::Stream> stream) {
+void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream> stream) {
   using detail::Handshake;
   ++statistics_.accepted_count;
   const std::uint64_t id = ++last_connection_id_;
-  const Security& security = door.options.security;
-  const std::size_t calls_max = door.options.calls_per_connection_max != 0
-                                    ? door.options.calls_per_connection_max
+  const Security& security = listening.options.security;
+  const std::size_t calls_max = listening.options.calls_per_connection_max != 0
+                                    ? listening.options.calls_per_connection_max
                                     : options_.calls_per_connection_max;
   auto owned = std::make_unique<detail::ServerConnection>(
       static_cast<detail::ServerConnection::Host&>(*this), id, std::move(stream),
       Handshake(Handshake::Role::server, security, {}),
-      detail::Connection::Limits{.payload_bytes_max = door.options.request_bytes_max,
+      detail::Connection::Limits{.payload_bytes_max = listening.options.request_bytes_max,
                                  .handshake_time_max = options_.hello_time_max,
                                  .keepalive = options_.keepalive},
       detail::ServerConnection::Rules{.needs_peer_certificate = security.needs_peer_certificate,
-                                      .serves_public_methods_only = door.options.public_only,
+                                      .door = listening.options.door,
                                       .call_count_max = calls_max});
   detail::ServerConnection& connection = *owned;
   connections_.emplace(id, std::move(owned));
@@ -180,7 +180,7 @@ void Server::Impl::destroy_ended_connections() {
 
 Result<void> Server::Impl::stop(Deadline deadline) {
   stopping_ = true;
-  for (const Door& door : doors_) door.listener->close();
+  for (const Listening& listening : listenings_) listening.listener->close();
   ask_clients_to_leave();
   wait_for_clients_to_leave(earlier(deadline, Deadline::after(options_.leave_time_max)));
   dispatcher_.refuse_all();
@@ -189,7 +189,7 @@ Result<void> Server::Impl::stop(Deadline deadline) {
   close_connections();
   connections_.clear();
   ended_.clear();
-  doors_.clear();
+  listenings_.clear();
   return drained;
 }
 

@@ -56,8 +56,7 @@ class Server {
     Security security = {};
     // Of one client at the same time; 0: as Options has it.
     std::size_t calls_per_connection_max = 0;
-    // Clients outside of the cluster: only methods with the option `public` exist for them.
-    bool public_only = false;
+    Door door = Door::nodes;
     // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
     // Outlives the server.
     net::Network* network = nullptr;

@@ -89,6 +89,7 @@ void Call::run(const Around& around, TimePoint now) {
   begun_ = !expired_ && !coroutine::is_cancelled();
   std::optional<ReceivedTarget> target;
   Context::Facts facts{.deadline = deadline_,
+                       .door = connection_->rules().door,
                        .peer = connection_->peer(),
                        .peer_identity = connection_->peer_identity(),
                        .arrived_at = arrived_at_,

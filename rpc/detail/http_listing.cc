@@ -37,14 +37,14 @@ std::string_view comment_of(const Service& service, std::string_view symbol) {
   return {};
 }
 
-ServiceLines lines_of(const Service& service, bool public_only) {
+ServiceLines lines_of(const Service& service, Door door) {
   const std::string name = service.service_name();
   const auto* const descriptor = pb::DescriptorPool::generated_pool()->FindServiceByName(name);
   ServiceLines lines{.name = service.service_name(),
                      .comment = comment_of(service, name),
                      .object_state = object_state_of(descriptor)};
   for (const Method& method : service.methods()) {
-    if (public_only && !method.is_public) continue;
+    if (door == Door::clients && !method.is_public) continue;
     const std::string short_name = std::string(method.full_name).substr(name.size() + 1);
     std::string symbol = name;
     symbol.append(".").append(short_name);
@@ -60,10 +60,10 @@ ServiceLines lines_of(const Service& service, bool public_only) {
   return lines;
 }
 
-std::vector<ServiceLines> all_lines(const Server& server, bool public_only) {
+std::vector<ServiceLines> all_lines(const Server& server, Door door) {
   std::vector<ServiceLines> all;
   for (const Service* const service : server.services()) {
-    ServiceLines lines = lines_of(*service, public_only);
+    ServiceLines lines = lines_of(*service, door);
     if (!lines.methods.empty()) all.push_back(std::move(lines));
   }
   std::ranges::sort(all, {}, &ServiceLines::name);
@@ -155,8 +155,8 @@ std::string as_json(const std::vector<ServiceLines>& services) {
 
 }  // namespace
 
-std::string list_services(const Server& server, ListingFormat format, bool public_only) {
-  const std::vector<ServiceLines> services = all_lines(server, public_only);
+std::string list_services(const Server& server, ListingFormat format, Door door) {
+  const std::vector<ServiceLines> services = all_lines(server, door);
   switch (format) {
     case ListingFormat::text:
       return as_text(services);

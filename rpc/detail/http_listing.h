@@ -9,8 +9,8 @@ namespace corolane::rpc::detail {
 
 enum class ListingFormat { text, html, json };
 
-// All services and their methods, with what their protos say of them; of `public_only`, those that
-// players may call.
-std::string list_services(const Server& server, ListingFormat format, bool public_only);
+// All services and their methods that peers behind `door` may call, with what their protos say of
+// them.
+std::string list_services(const Server& server, ListingFormat format, Door door);
 
 }  // namespace corolane::rpc::detail

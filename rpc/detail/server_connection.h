@@ -33,7 +33,7 @@ class ServerConnection final : public Connection {
   // What a listener says of all its connections.
   struct Rules {
     bool needs_peer_certificate = false;
-    bool serves_public_methods_only = false;
+    Door door = Door::nodes;
     std::size_t call_count_max = 0;
   };
 

@@ -321,7 +321,7 @@ TEST_F(HttpFaceTest, WithoutSideEffectsAMethodMayBeGot) {
 }
 
 TEST_F(HttpFaceTest, PlayersReachPublicMethodsAlone) {
-  serve({.public_only = true});
+  serve({.door = rpc::Door::clients});
   EXPECT_EQ(post("Mirror/Show", "{}").status, 200u);
   EXPECT_EQ(post("Mirror/Reflect", "{}").status, 404u);
   EXPECT_EQ(post("Echo/Echo", "{}").status, 404u);

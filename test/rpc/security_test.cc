@@ -169,7 +169,7 @@ TEST_F(SecurityTest, CertificateIsAskedForWhereOneIsNeeded) {
 
 TEST_F(SecurityTest, OnlyPublicMethodsExistForClientsFromOutside) {
   EchoWorld world;
-  ASSERT_TRUE(world.server.listen({"server", 2}, {.public_only = true}));
+  ASSERT_TRUE(world.server.listen({"server", 2}, {.door = rpc::Door::clients}));
   auto outside = rpc::Client::connect(world.network, {"server", 2}, Deadline::after(1s));
   ASSERT_TRUE(outside);
   EXPECT_THAT(EchoClient(**outside).echo(make_echo("")), fails_with(Code::unimplemented));
