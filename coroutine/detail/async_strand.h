@@ -66,8 +66,9 @@ class Strand : public Wait {
   // Leaves the running coroutine for `next` of the same strand: what await_suspend() returns.
   //
   // A tail call where the compiler makes one, so that no stack grows however long the chain.
-  // Elsewhere the coroutine returns to run(), which resumes the next.
-  std::coroutine_handle<> transfer_to(std::coroutine_handle<> next) {
+  // Elsewhere the coroutine returns to run(), which resumes the next. Each file has its own flags
+  // and decides for itself: run() may be compiled with others, and is ready for both.
+  [[gnu::always_inline]] std::coroutine_handle<> transfer_to(std::coroutine_handle<> next) {
     if constexpr (has_tail_calls) return next;
     leaf_ = next;
     goes_on_ = true;
@@ -95,11 +96,9 @@ class Strand : public Wait {
     std::atomic_signal_fence(std::memory_order_release);
     Scheduler::running_strand_ = this;
     next.resume();
-    if constexpr (!has_tail_calls) {
-      while (goes_on_) {
-        goes_on_ = false;
-        std::exchange(leaf_, nullptr).resume();
-      }
+    while (goes_on_) {
+      goes_on_ = false;
+      std::exchange(leaf_, nullptr).resume();
     }
     Scheduler::running_strand_ = nullptr;
   }

@@ -29,13 +29,11 @@ if(COROLANE_SANITIZE)
 endif()
 
 # Half of what a test costs is to compile it: what is tested is optimised and described in full, the
-# assertions themselves need not be; but a stackless coroutine goes on in the next one by a jump.
-# Names of a file may be those of another one that is compiled at once with it (below). And where
-# the sanitizers look at each of them, not for what crashes anyway.
+# assertions themselves need not be. Names of a file may be those of another one that is compiled at
+# once with it (below). And where the sanitizers look at each of them, not for what crashes anyway.
 add_library(corolane_test_options INTERFACE)
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR COROLANE_SANITIZE)
-  target_compile_options(corolane_test_options INTERFACE
-    -Og -foptimize-sibling-calls -g1 -Wno-shadow)
+  target_compile_options(corolane_test_options INTERFACE -Og -g1 -Wno-shadow)
 endif()
 if(COROLANE_SANITIZE STREQUAL "address,undefined")
   target_compile_options(corolane_test_options INTERFACE
