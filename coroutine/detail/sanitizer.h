@@ -1,4 +1,8 @@
 // Which sanitizer this build carries: they must be told of every change of stack.
+//
+// Tasks have more members with one, and larger stacks. So a program and the library are built with
+// the same one, or the linker refuses them with the reason: every file that includes this asks for
+// a symbol that only such a library has, and the symbol's name says what is wrong where it lacks.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,7 +29,20 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#if defined(COROLANE_ASAN)
+#define COROLANE_LIBRARY_THAT_FITS corolane_library_is_built_without_address_sanitizer
+#elif defined(COROLANE_TSAN)
+#define COROLANE_LIBRARY_THAT_FITS corolane_library_is_built_without_thread_sanitizer
+#else
+#define COROLANE_LIBRARY_THAT_FITS corolane_library_is_built_with_a_sanitizer
+#endif
+// Defined in sanitizer.cc.
+extern "C" const char COROLANE_LIBRARY_THAT_FITS;
+
 namespace corolane::coroutine::detail {
+
+// Kept by the compiler and by --gc-sections, though nobody reads it.
+[[gnu::used, gnu::retain]] static const char* const library_that_fits = &COROLANE_LIBRARY_THAT_FITS;
 
 // Instrumented frames are several times larger, so stacks are too.
 #if defined(COROLANE_ASAN) || defined(COROLANE_TSAN)
