@@ -57,10 +57,35 @@ inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry
   "leaq 0x38(%%rdi), %%rsp\n\t"  \
   "movq %%rax, %%rdi\n\t"        \
   "popq %%rbp\n\t"
+// What a call may destroy is lost, too. To the compiler the jump is no call, so it is told of every
+// such register that the code around it may use. GCC knows some of them only where the flags allow
+// their use, and a function with a `target` attribute has other flags than this header sees: such
+// a function must not suspend.
+#if defined(__AVX512F__)
+#define COROLANE_AVX512_CLOBBERS                                                                \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",   \
+      "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", \
+      "k6", "k7"
+#else
+#define COROLANE_AVX512_CLOBBERS
+#endif
+#if defined(__APX_F__)
+#define COROLANE_APX_CLOBBERS                                                                  \
+  , "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r26", "r27", "r28", \
+      "r29", "r30", "r31"
+#else
+#define COROLANE_APX_CLOBBERS
+#endif
+#if defined(__MMX__)
+#define COROLANE_MMX_CLOBBERS , "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7"
+#else
+#define COROLANE_MMX_CLOBBERS
+#endif
 #define COROLANE_JUMP_CLOBBERS                                                                   \
   "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",     \
       "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \
-      "xmm13", "xmm14", "xmm15", "cc", "memory"
+      "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",     \
+      "st(7)", "cc", "memory" COROLANE_MMX_CLOBBERS COROLANE_AVX512_CLOBBERS COROLANE_APX_CLOBBERS
 
 // Leaves for `to`; returns when somebody jumps back. Left through a jump and entered by none of
 // the calls and returns that the processor pairs, so its predictions stay right. Nothing may lie
@@ -113,6 +138,9 @@ Transfer jump_on_top(void* to, void* data) {
 
 #undef COROLANE_LEAVE
 #undef COROLANE_JUMP_CLOBBERS
+#undef COROLANE_MMX_CLOBBERS
+#undef COROLANE_AVX512_CLOBBERS
+#undef COROLANE_APX_CLOBBERS
 
 #else
 

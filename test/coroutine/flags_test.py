@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Programs that are compiled with other flags than the library: they work, or the linker says why
+not.
+
+Called with the compiler and the libraries: coroutine, base and what those link. What a program gets
+from the package is FLAGS.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = Path(__file__).resolve().parent / "flags"
+COMPILER = ""
+LIBRARIES = []
+
+FLAGS = (
+    *("-std=c++23", f"-I{ROOT}", "-mno-red-zone", "-foptimize-sibling-calls"),
+    *("-fstack-clash-protection", "-fno-omit-frame-pointer"),
+)
+AVX512 = ("-O2", "-march=x86-64-v4")
+
+
+def cpu_has(flag):
+    return f" {flag} " in Path("/proc/cpuinfo").read_text()
+
+
+class FlagsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = Path(folder.name) / "program"
+
+    def compile(self, source, *flags, libraries=None):
+        return subprocess.run(
+            [
+                *(COMPILER, *FLAGS, *flags, SOURCES / source, "-o", self.program),
+                *(LIBRARIES if libraries is None else libraries),
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def build(self, *arguments, **options):
+        compiled = self.compile(*arguments, **options)
+        self.assertEqual(compiled.returncode, 0, compiled.stderr)
+
+    def run_program(self):
+        return subprocess.run(
+            [self.program], capture_output=True, text=True, check=False, timeout=300
+        )
+
+    def assert_runs(self, source, expected, *flags, **options):
+        self.build(source, *flags, **options)
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.returncode), (expected, 0), ran.stderr)
+
+    def test_tasks_and_coroutines_run_however_the_program_is_optimised(self):
+        for flags in (("-O0",), ("-Og",), ("-O3", "-march=native")):
+            with self.subTest(flags=flags):
+                self.assert_runs("tasks.cc", "task 1\ngroup ok 3\nchain 1000000\n", *flags)
+
+    def test_registers_survive_a_switch(self):
+        self.assert_runs("registers.cc", "", "-O2")
+
+    def test_the_registers_of_avx512_survive_a_switch(self):
+        self.build("registers.cc", *AVX512)
+        if not all(cpu_has(flag) for flag in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
+            self.skipTest("this processor has no AVX-512")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.returncode), ("", 0), ran.stderr)
+
+    def test_no_register_of_avx512_holds_a_value_over_the_jump(self):
+        self.build("one_jump.cc", *AVX512, "-S", libraries=())
+        assembler = self.program.read_text()
+        self.assertIn("xmm0", assembler)
+        self.assertEqual(re.findall(r"%[xyz]mm(?:1[6-9]|2\d|3[01])", assembler), [])
+
+    def test_a_program_with_a_sanitizer_of_its_own_is_refused_by_name(self):
+        # Also where the linker leaves out what nobody uses.
+        flags = ("-O0", "-fdata-sections", "-Wl,--gc-sections")
+        for sanitizer in ("address", "thread"):
+            with self.subTest(sanitizer=sanitizer):
+                linked = self.compile("tasks.cc", *flags, f"-fsanitize={sanitizer}")
+                self.assertNotEqual(linked.returncode, 0)
+                reason = f"corolane_library_is_built_without_{sanitizer}_sanitizer"
+                self.assertIn(reason, linked.stderr)
+
+    def test_the_sanitizer_of_undefined_behaviour_needs_no_library_of_its_own(self):
+        flags = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+        self.assert_runs("tasks.cc", "task 1\ngroup ok 3\nchain 1000000\n", *flags)
+
+    def test_base_alone_works_with_a_sanitizer(self):
+        base = [library for library in LIBRARIES if "corolane_base" in library]
+        self.assert_runs("base.cc", "1\n", "-fsanitize=address", libraries=base)
+
+
+if __name__ == "__main__":
+    COMPILER, *LIBRARIES = sys.argv[1:]
+    unittest.main(argv=sys.argv[:1])
