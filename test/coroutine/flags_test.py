@@ -93,6 +93,12 @@ class FlagsTest(unittest.TestCase):
         flags = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")
         self.assert_runs("tasks.cc", "task 1\ngroup ok 3\nchain 1000000\n", *flags)
 
+    def test_an_older_standard_is_told_which_compilers_serve(self):
+        compiled = self.compile("base.cc", "-std=c++20", "-fsyntax-only")
+        self.assertNotEqual(compiled.returncode, 0)
+        first = next(line for line in compiled.stderr.splitlines() if "error:" in line)
+        self.assertIn("g++ 12 or clang++ 19", first)
+
     def test_base_alone_works_with_a_sanitizer(self):
         base = [library for library in LIBRARIES if "corolane_base" in library]
         self.assert_runs("base.cc", "1\n", "-fsanitize=address", libraries=base)

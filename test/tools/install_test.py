@@ -75,6 +75,81 @@ class PrefixTest(Installed):
         self.assertEqual(completion.read_text(), run(self.corolane, "completion", "bash"))
 
 
+class CompilerTest(Installed):
+    def test_a_compiler_that_does_not_serve_is_told_which_do(self):
+        project = self.folder / "project"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(game LANGUAGES CXX)\n"
+            "find_package(corolane REQUIRED)\n"
+        )
+        # As if its <expected> were empty, which it is for clang++ before 19.
+        configured = subprocess.run(
+            [
+                *("cmake", "-S", project, "-B", project / "build"),
+                *("-DCMAKE_CXX_FLAGS=-D_GLIBCXX_EXPECTED", f"-DCMAKE_PREFIX_PATH={self.prefix}"),
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertNotEqual(configured.returncode, 0)
+        self.assertEqual(configured.stderr.count("CMake Error"), 1, configured.stderr)
+        said = " ".join(configured.stderr.split())
+        self.assertIn("g++ 12 and clang++ 19 have it", said)
+
+
+class PartlyBuiltTest(unittest.TestCase):
+    """A tree with the same rule as ours, of which a part has been built."""
+
+    PROJECT = f"""
+cmake_minimum_required(VERSION 3.25)
+project(partly LANGUAGES CXX)
+add_executable(node node.cc)
+add_library(library STATIC library.cc)
+add_custom_target(installable DEPENDS library node)
+install(CODE "
+  set(BUILD \\"${{PROJECT_BINARY_DIR}}\\")
+  set(NEEDED \\"$<TARGET_FILE:node>;$<TARGET_FILE:library>\\")
+  include(\\"{ROOT}/tools/cmake/install_needed.cmake\\")")
+install(TARGETS node library)
+"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "CMakeLists.txt").write_text(self.PROJECT)
+        (self.folder / "node.cc").write_text("int main() {}\n")
+        (self.folder / "library.cc").write_text("int one() { return 1; }\n")
+        self.build = self.folder / "build"
+        run("cmake", "-S", self.folder, "-B", self.build)
+        run("cmake", "--build", self.build, "--target", "node")
+
+    def test_what_is_missing_is_built_before_it_is_installed(self):
+        self.assertFalse((self.build / "liblibrary.a").exists())
+        install(self.build, self.folder / "prefix")
+        self.assertTrue((self.folder / "prefix/bin/node").is_file())
+        self.assertTrue((self.folder / "prefix/lib/liblibrary.a").is_file())
+
+    def test_nothing_is_built_where_all_is_there(self):
+        install(self.build, self.folder / "prefix")
+        self.assertNotIn("Building", run("cmake", "--install", self.build))
+
+    def test_nothing_is_installed_when_the_rest_does_not_compile(self):
+        (self.folder / "library.cc").write_text("no C++\n")
+        with self.assertRaises(AssertionError):
+            install(self.build, self.folder / "prefix")
+        self.assertFalse((self.folder / "prefix").exists())
+
+    def test_the_rule_of_this_tree_has_all_that_is_installed(self):
+        rules = (BUILD / "cmake_install.cmake").read_text()
+        needed = re.search(r'set\(NEEDED "(.+)"\)', rules)[1].split(";")
+        copied = re.findall(r'file\(INSTALL .* FILES "(.+?)"\)', rules)
+        built = {file for file in copied if file.endswith((".a", "/corolane.1", "/corolane.bash"))}
+        self.assertGreater(len(built), 15)
+        self.assertEqual(built - set(needed), set())
+        self.assertIn(str(BUILD.resolve() / "tools/cli/corolane"), needed)
+
+
 class NewProjectTest(Installed):
     """Builds the project once."""
 

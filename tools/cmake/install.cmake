@@ -21,6 +21,17 @@ target_compile_options(corolane_coroutine INTERFACE
   $<INSTALL_INTERFACE:-fstack-clash-protection;-fno-omit-frame-pointer>)
 
 list(TRANSFORM libraries PREPEND corolane_ OUTPUT_VARIABLE targets)
+# Before anything is copied. Who has built a part of the tree, as tools/run does, gets the rest.
+set(manual ${PROJECT_BINARY_DIR}/corolane.1)
+set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
+set(needed ${manual} ${completion})
+foreach(target IN LISTS targets ITEMS protoc-gen-corolane corolane)
+  list(APPEND needed $<TARGET_FILE:${target}>)
+endforeach()
+install(CODE "
+  set(BUILD \"${PROJECT_BINARY_DIR}\")
+  set(NEEDED \"${needed}\")
+  include(\"${CMAKE_CURRENT_LIST_DIR}/install_needed.cmake\")")
 install(TARGETS ${targets} protoc-gen-corolane EXPORT corolane
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/corolane
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -57,8 +68,6 @@ install(FILES
   DESTINATION ${package_folder})
 
 # The manual and the completion are made of what the command says of itself.
-set(manual ${PROJECT_BINARY_DIR}/corolane.1)
-set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
 add_custom_command(OUTPUT ${manual} ${completion}
   COMMAND ${CMAKE_COMMAND} -DCOROLANE=$<TARGET_FILE:corolane> -DMANUAL=${manual}
     -DCOMPLETION=${completion} -P ${PROJECT_SOURCE_DIR}/tools/cli/manual.cmake

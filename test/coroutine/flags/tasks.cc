@@ -42,7 +42,8 @@ void run() {
   for (int i = 0; i < 3; ++i) group.spawn(add_later(sum));
   const auto joined = group.join(Deadline::after(1min));
   std::printf("group %s %d\n", joined ? "ok" : "late", sum);
-  // Those that nobody resumes again would not let the group end.
+  std::fflush(stdout);
+  // A child that nobody resumes again would not let the group end.
   if (!joined) std::_Exit(1);
 
   std::printf("chain %d\n", await(count(1'000'000)).value_or(-1));
