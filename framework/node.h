@@ -99,7 +99,6 @@ class Node {
 
   // Hosts objects of class O from start() on, on nodes that `placement` names.
   template <std::derived_from<ObjectBase> O>
-    requires std::default_initializable<O>
   void host(const Placement& placement = {}) {
     host<O>([](Shard&) { return std::make_unique<O>(); }, placement);
   }

@@ -1,0 +1,16 @@
+// An object without one of its methods: does not compile.
+#include "framework/node.h"
+
+namespace corolane::framework {
+
+class GuildBase : public ObjectBase {
+ public:
+  static const ObjectType& object_type();
+  virtual Result<void> donate() = 0;
+};
+
+class Guild : public GuildBase {};
+
+void host(Node& node) { node.host<Guild>(); }
+
+}  // namespace corolane::framework
