@@ -57,7 +57,7 @@ inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry
   "leaq 0x38(%%rdi), %%rsp\n\t"  \
   "movq %%rax, %%rdi\n\t"        \
   "popq %%rbp\n\t"
-// What a call may destroy is lost, too. To the compiler the jump is no call, so it is told of every
+// The jump loses whatever a call may destroy. To the compiler it is no call, so it is told of every
 // such register that the code around it may use. GCC knows some of them only where the flags allow
 // their use, and a function with a `target` attribute has other flags than this header sees: such
 // a function must not suspend.

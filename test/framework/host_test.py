@@ -19,7 +19,7 @@ class HostTest(unittest.TestCase):
         command = (COMPILER, *FLAGS, f"-I{GENERATED}", source)
         compiled = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertNotEqual(compiled.returncode, 0)
-        # As g++ says it, and clang.
+        # The first is how g++ says it, the second how clang does.
         self.assertRegex(compiled.stderr, r"GuildBase::donate\(\)|pure virtual method 'donate'")
 
 

@@ -83,7 +83,7 @@ class CompilerTest(Installed):
             "cmake_minimum_required(VERSION 3.25)\nproject(game LANGUAGES CXX)\n"
             "find_package(corolane REQUIRED)\n"
         )
-        # As if its <expected> were empty, which it is for clang++ before 19.
+        # The flag makes <expected> empty, which it is for clang++ before 19.
         configured = subprocess.run(
             [
                 *("cmake", "-S", project, "-B", project / "build"),

@@ -21,7 +21,7 @@ target_compile_options(corolane_coroutine INTERFACE
   $<INSTALL_INTERFACE:-fstack-clash-protection;-fno-omit-frame-pointer>)
 
 list(TRANSFORM libraries PREPEND corolane_ OUTPUT_VARIABLE targets)
-# Before anything is copied. Who has built a part of the tree, as tools/run does, gets the rest.
+# Comes before anything is copied: tools/run, for one, builds only a part of the tree.
 set(manual ${PROJECT_BINARY_DIR}/corolane.1)
 set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
 set(needed ${manual} ${completion})
