@@ -15,7 +15,7 @@
 #include <version>
 
 #if !defined(__cpp_lib_expected)
-#error "corolane needs std::expected of C++23: g++ 12 or clang++ 19, or a newer one, with -std=c++23"
+#error "corolane needs std::expected: g++ 12 or clang++ 19, or a newer one, with -std=c++23"
 #endif
 
 #include "coroutine/base/error.h"
