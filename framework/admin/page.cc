@@ -8,8 +8,7 @@
 namespace corolane::framework::detail {
 
 net::HttpResponse json_response(const Json& json) {
-  return {.content_type = "application/json",
-          .body = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
+  return {.content_type = "application/json", .body = json.to_text() + "\n"};
 }
 
 net::HttpResponse unknown_format(const net::HttpRequest& request) {

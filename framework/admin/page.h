@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -15,14 +14,13 @@
 #include "coroutine/base/result.h"
 #include "coroutine/symbols.h"
 #include "coroutine/task_info.h"
+#include "framework/admin/json.h"
 #include "framework/node.h"
 #include "net/http.h"
 
 namespace corolane::framework::detail {
 
 using NodePage = Result<net::HttpResponse> (*)(Node& node, const net::HttpRequest& request);
-
-using Json = nlohmann::ordered_json;
 
 // Names come from anywhere; what is no UTF-8 in them is shown as a replacement character.
 net::HttpResponse json_response(const Json& json);

@@ -131,8 +131,9 @@ Json to_json(const Histogram& histogram, Buckets buckets) {
                {"p99", histogram.quantile(0.99)}, {"max", histogram.max()}};
   if (buckets == Buckets::no) return json;
   Json& counts = json["buckets"] = Json::array();
-  histogram.for_each_bucket(
-      [&](std::uint64_t bound, std::uint64_t count) { counts.push_back({bound, count}); });
+  histogram.for_each_bucket([&](std::uint64_t bound, std::uint64_t count) {
+    counts.push_back(Json::array({bound, count}));
+  });
   return json;
 }
 

@@ -70,10 +70,6 @@ std::uint64_t first_begin(const std::vector<ShardTrace>& shards) {
   return first;
 }
 
-std::string in_json(std::string_view text) {
-  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 void add_thread_name(std::size_t shard, std::string& json) {
   json.append("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":");
   json.append(std::to_string(shard)).append(",\"args\":{\"name\":\"shard ");
@@ -85,7 +81,7 @@ void add_slice(const SwitchTrace::Slice& slice, std::uint64_t cycles, std::uint6
   json.append("{\"ph\":\"X\",\"pid\":1,\"tid\":").append(std::to_string(shard));
   json.append(",\"ts\":").append(fixed_text(microseconds(slice.begin - first), 3));
   json.append(",\"dur\":").append(fixed_text(microseconds(cycles), 3));
-  json.append(",\"name\":").append(in_json(slice.name()));
+  json.append(",\"name\":").append(quoted_ascii(slice.name()));
   if (slice.task != 0) {
     json.append(",\"args\":{\"task\":\"");
     json.append(to_string(coroutine::TaskAddress{static_cast<std::uint32_t>(shard), slice.task}));
@@ -108,7 +104,7 @@ std::string as_perfetto(const Node& node, const std::vector<ShardTrace>& shards)
     });
   }
   json.append("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":");
-  return json.append(in_json("corolane node " + node.config().name)).append("}}\n]}\n");
+  return json.append(quoted_ascii("corolane node " + node.config().name)).append("}}\n]}\n");
 }
 
 // --- For people

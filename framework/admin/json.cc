@@ -1,0 +1,88 @@
+#include "framework/admin/json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "coroutine/base/check.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constexpr std::size_t indent_width = 2;
+
+// A string or a number, as the library writes it.
+std::string scalar_text(const nlohmann::json& scalar, bool in_ascii) {
+  return scalar.dump(-1, ' ', in_ascii, nlohmann::json::error_handler_t::replace);
+}
+
+// Brackets around as many lines as there are elements; append_element() writes one.
+template <typename Elements, typename Append>
+void append_lines(std::string& text, std::string_view brackets, std::size_t indent,
+                  const Elements& elements, Append append_element) {
+  text.push_back(brackets.front());
+  bool is_first = true;
+  for (const auto& element : elements) {
+    text.append(is_first ? "\n" : ",\n").append(indent + indent_width, ' ');
+    append_element(element);
+    is_first = false;
+  }
+  if (!is_first) text.append("\n").append(indent, ' ');
+  text.push_back(brackets.back());
+}
+
+}  // namespace
+
+Json::Json(std::initializer_list<Member> members) : value_(Object()) {
+  for (const Member& member : members) (*this)[member.key] = std::move(member.value);
+}
+
+Json& Json::operator[](std::string_view key) {
+  auto* const members = std::get_if<Object>(&value_);
+  check(members != nullptr, "only an object has members");
+  const auto found = std::ranges::find(*members, key, &Object::value_type::first);
+  if (found != members->end()) return found->second;
+  return members->emplace_back(key, Json()).second;
+}
+
+void Json::push_back(Json element) {
+  auto* const elements = std::get_if<Array>(&value_);
+  check(elements != nullptr, "only an array has elements");
+  elements->push_back(std::move(element));
+}
+
+std::size_t Json::size() const {
+  const auto* const elements = std::get_if<Array>(&value_);
+  check(elements != nullptr, "only an array has elements");
+  return elements->size();
+}
+
+std::string Json::to_text() const {
+  std::string text;
+  append_to(text, 0);
+  return text;
+}
+
+void Json::append_to(std::string& text, std::size_t indent) const {
+  std::visit(
+      [&](const auto& value) {
+        using Held = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Held, Array>) {
+          append_lines(text, "[]", indent, value, [&](const Json& element) {
+            element.append_to(text, indent + indent_width);
+          });
+        } else if constexpr (std::is_same_v<Held, Object>) {
+          append_lines(text, "{}", indent, value, [&](const auto& member) {
+            text.append(scalar_text(member.first, false)).append(": ");
+            member.second.append_to(text, indent + indent_width);
+          });
+        } else {
+          text.append(scalar_text(value, false));
+        }
+      },
+      value_);
+}
+
+std::string quoted_ascii(std::string_view text) { return scalar_text(text, true); }
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,84 @@
+// A JSON value that pages build and write; nothing reads it. The JSON library is behind json.cc, so
+// that a page does not compile it.
+//
+//   Json rows = Json::array();
+//   rows.push_back({{"name", task.name}, {"seconds", in_seconds(task.age)}});
+//   return json_response({{"count", count}, {"tasks", std::move(rows)}});
+//
+// The members of an object stay in the order in which they were added.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace corolane::framework::detail {
+
+template <typename T>
+concept JsonText = std::convertible_to<const T&, std::string_view>;
+
+template <typename T>
+concept JsonList = !JsonText<T> && requires(const T& list) {
+  list.begin();
+  list.end();
+};
+
+class Json {
+ public:
+  struct Member;
+
+  Json() = default;  // null.
+  Json(bool truth) : value_(truth) {}
+  Json(double number) : value_(number) {}
+  template <std::signed_integral T>
+  Json(T number) : value_(std::int64_t{number}) {}
+  template <std::unsigned_integral T>
+  Json(T number) : value_(std::uint64_t{number}) {}
+  template <JsonText T>
+  Json(const T& text) : value_(std::string(std::string_view(text))) {}
+  template <JsonList T>
+  Json(const T& list) : value_(Array(list.begin(), list.end())) {}
+  // An object. The members are moved from.
+  Json(std::initializer_list<Member> members);
+
+  static Json object() { return Json(Value(Object())); }
+  static Json array() { return Json(Value(Array())); }
+  static Json array(std::initializer_list<Json> elements) { return Json(Value(Array(elements))); }
+
+  // The member of an object; null when it is new.
+  Json& operator[](std::string_view key);
+  // To an array.
+  void push_back(Json element);
+  // Of an array.
+  std::size_t size() const;
+
+  // With a line for each element and member. What is no UTF-8 is written as U+FFFD.
+  std::string to_text() const;
+
+ private:
+  using Array = std::vector<Json>;
+  using Object = std::vector<std::pair<std::string, Json>>;
+  using Value = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
+                             Array, Object>;
+
+  explicit Json(Value value) : value_(std::move(value)) {}
+  void append_to(std::string& text, std::size_t indent) const;
+
+  Value value_ = nullptr;
+};
+
+struct Json::Member {
+  std::string_view key;
+  mutable Json value;
+};
+
+// In quotes, in ASCII; what is no UTF-8 is written as U+FFFD.
+std::string quoted_ascii(std::string_view text);
+
+}  // namespace corolane::framework::detail
