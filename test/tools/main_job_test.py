@@ -93,6 +93,15 @@ class NodeTest(unittest.TestCase):
         self.addCleanup(self.stop, node)
         return node
 
+    def some_games(self, count):
+        """The first real ones, in a file."""
+        games = os.path.join(self.folder, "games.pgn")
+        with open(GAMES, encoding="utf-8") as file:
+            first = file.read().split("[Event ")[1 : count + 1]
+        with open(games, "w", encoding="utf-8") as file:
+            file.write("".join(f"[Event {game}" for game in first))
+        return games
+
     def stop(self, node):
         if node.process.returncode is None:
             status, log = node.stop()
@@ -105,11 +114,7 @@ class MainJobTest(NodeTest):
         self.node = self.start()
 
     def test_all_real_games_end_as_expected(self):
-        with open(GAMES, encoding="utf-8") as all_games:
-            first = all_games.read().split("[Event")[1 : GAME_COUNT + 1]
-        games = os.path.join(self.folder, "games.pgn")
-        with open(games, "w", encoding="utf-8") as some_games:
-            some_games.write("".join(f"[Event{game}" for game in first))
+        games = self.some_games(GAME_COUNT)
         played = self.node.bots(
             *("--games", games, "--expected", EXPECTED, "--at-once", str(GAMES_AT_ONCE))
         )
@@ -153,15 +158,6 @@ class MainJobTest(NodeTest):
         ):
             self.assertIn(f'{BROKEN}:{line}: game "{game}", ply {ply}: {reason}', played.stderr)
         self.assertEqual(len(played.stderr.splitlines()), 9, played.stderr)
-
-    def some_games(self, count):
-        """The first real ones, in a file."""
-        games = os.path.join(self.folder, "games.pgn")
-        with open(GAMES, encoding="utf-8") as file:
-            first = file.read().split("[Event ")[1 : count + 1]
-        with open(games, "w", encoding="utf-8") as file:
-            file.write("".join(f"[Event {game}" for game in first))
-        return games
 
     def play(self, node, games, *options):
         played = node.bots("--games", games, "--expected", EXPECTED, *options)
@@ -291,11 +287,11 @@ class TlsTest(NodeTest):
 
     def test_all_real_games_end_as_expected(self):
         played = self.start().bots(
-            *("--games", GAMES, "--expected", EXPECTED, "--at-once", str(GAMES_AT_ONCE)),
-            *("--tls", self.file("ca.pem")),
+            *("--games", self.some_games(GAME_COUNT), "--expected", EXPECTED),
+            *("--at-once", str(GAMES_AT_ONCE), "--tls", self.file("ca.pem")),
         )
         self.assertEqual((played.returncode, played.stderr), (0, ""), played.stdout)
-        self.assertIn("366/366 games ended as expected", played.stdout)
+        self.assertIn(f"{GAME_COUNT}/{GAME_COUNT} games ended as expected", played.stdout)
 
     def test_bots_without_a_certificate_are_refused_where_one_is_needed(self):
         node = self.start(
