@@ -75,6 +75,9 @@ class HttpServer::Impl final : private HttpConnection::Host {
 
  private:
   void accept_all(Listener& listener);
+  // Suspends until there is room for one more connection; false when there will be none.
+  bool make_room();
+  bool evict_idlest();
   void admit(std::unique_ptr<Stream> stream);
   void destroy_ended_connections();
   std::vector<HttpConnection*> open_connections() const;
@@ -85,6 +88,9 @@ class HttpServer::Impl final : private HttpConnection::Host {
   void answer(const HttpRequest& request, HttpResponse& response) override;
   void request_read() override { ++statistics_.request_count; }
   void request_refused() override { ++statistics_.refused_count; }
+  void became_idle() override {
+    if (options_.evicts_idle) room_.pulse();
+  }
   std::string_view date() override {
     return options_.sends_date ? date_.at(now()) : std::string_view();
   }
@@ -131,18 +137,38 @@ Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint) {
 
 void HttpServer::Impl::accept_all(Listener& listener) {
   while (!stopping_) {
-    if (connections_.size() >= options_.connection_count_max) {
-      if (!room_.wait(Deadline::never())) return;
-      continue;
-    }
+    // Where a new connection takes another one's place, that one stays until the new one is there.
+    if (!options_.evicts_idle && !make_room()) return;
     auto stream = listener.accept(Deadline::never());
     if (stream) {
+      if (!make_room()) return;
       admit(std::move(*stream));
     } else if (stopping_ || !coroutine::sleep_for(accept_pause)) {
       return;
     }
     // Whatever else it was may pass: when out of descriptors, others will end.
   }
+}
+
+bool HttpServer::Impl::make_room() {
+  while (!stopping_ && connections_.size() >= options_.connection_count_max) {
+    if (options_.evicts_idle && evict_idlest()) continue;
+    if (!room_.wait(Deadline::never())) return false;
+  }
+  return !stopping_;
+}
+
+// False when all have a request that is being answered.
+bool HttpServer::Impl::evict_idlest() {
+  HttpConnection* idlest = nullptr;
+  for (const auto& [id, connection] : connections_) {
+    if (connection->has_task()) continue;
+    const auto age = [](const HttpConnection& of) { return std::pair(of.idle_since(), of.id()); };
+    if (idlest == nullptr || age(*connection) < age(*idlest)) idlest = connection.get();
+  }
+  if (idlest == nullptr) return false;
+  idlest->close();
+  return true;
 }
 
 void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {

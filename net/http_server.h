@@ -40,6 +40,10 @@ class HttpServer {
   struct Options {
     HttpOptions limits = {};
     std::size_t connection_count_max = 16'384;  // More wait in the backlog of the listener.
+    // At that count a new connection takes the place of the one that has been without a request for
+    // the longest time, so that strangers who hold connections shut nobody out. Half a request is
+    // none. One that is served keeps its place.
+    bool evicts_idle = false;
     // What a connection may send ahead while a request before it is served. The next one after
     // that is not read; the connection ends with the answers to what came before.
     std::size_t pipelined_bytes_max = 256 * 1024;

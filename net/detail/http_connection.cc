@@ -184,6 +184,8 @@ void HttpConnection::serve() {
   has_task_ = false;
   task_ = {};
   if (state_ == State::ended) return host_.ended(*this);
+  idle_since_ = now();
+  host_.became_idle();
   if (state_ != State::serving) return;
   if (peer_ended_) return finish_writing();
   if (exchange_ == nullptr) return wait_for_request();

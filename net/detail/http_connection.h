@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
 #include "net/detail/byte_buffer.h"
@@ -37,6 +38,8 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
     virtual void answer(const HttpRequest& request, HttpResponse& response) = 0;
     virtual void request_read() = 0;
     virtual void request_refused() = 0;
+    // The connection has no request any more that is being answered.
+    virtual void became_idle() = 0;
     // The value of the field Date; empty for none.
     virtual std::string_view date() = 0;
     // The connection is closed and has no task. It may be destroyed later.
@@ -58,6 +61,10 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   std::uint64_t answered_count() const { return answered_count_; }
   // Has a request that is being answered.
   bool is_serving() const { return state_ == State::serving; }
+  // From the first of some requests to the last of their answers.
+  bool has_task() const { return has_task_; }
+  // When it last began to have none.
+  TimePoint idle_since() const { return idle_since_; }
 
   // In the task of the connection: answers the request that was read, and those that came behind
   // it. Suspends.
@@ -95,6 +102,7 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   const std::unique_ptr<Stream> stream_;
   const std::string peer_;
   State state_ = State::reading;
+  TimePoint idle_since_ = now();
   std::uint64_t answered_count_ = 0;
   bool is_leaving_ = false;    // The next answer is the last one.
   bool peer_ended_ = false;    // It sends nothing more.

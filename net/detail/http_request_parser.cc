@@ -17,6 +17,15 @@ constexpr std::size_t body_bytes_reserved_max = 16 * 1024;
 
 std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
+// By its characters: those of a name, of an address in brackets, and of a port (RFC 3986, 3.2.2).
+bool is_host(std::string_view text) {
+  static constexpr std::string_view others = "-._~%!$&'()*+,;=:[]";
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           others.contains(c);
+  });
+}
+
 class Parser final : public http::basic_parser<true> {
  public:
   explicit Parser(HttpRequest& request) : request_(request) {}
@@ -24,8 +33,12 @@ class Parser final : public http::basic_parser<true> {
   // Its coding of the body is none that we know.
   bool has_unknown_coding() const { return has_unknown_coding_; }
   bool has_old_coding() const { return has_coding_ && is_old_; }
-  // None at all, or two that could be told apart by two readers (RFC 9112, 3.2).
-  bool has_wrong_host() const { return host_count_ > 1 || (host_count_ == 0 && !is_old_); }
+  // None at all, or two that could be told apart by two readers (RFC 9112, 3.2), or no host.
+  bool has_wrong_host() const {
+    return host_count_ > 1 || (host_count_ == 0 && !is_old_) || is_host_malformed_;
+  }
+  // A browser sends one: of two, another reader may believe the other one.
+  bool has_two_origins() const { return origin_count_ > 1; }
   bool expects_continue = false;
 
  private:
@@ -49,6 +62,9 @@ class Parser final : public http::basic_parser<true> {
       expects_continue = is_same_name(text_of(value), "100-continue");
     } else if (field == http::field::host) {
       ++host_count_;
+      is_host_malformed_ = is_host_malformed_ || !is_host(text_of(value));
+    } else if (field == http::field::origin) {
+      ++origin_count_;
     }
     request_.headers.add(text_of(name), text_of(value));
   }
@@ -71,6 +87,8 @@ class Parser final : public http::basic_parser<true> {
   HttpRequest& request_;
   bool is_old_ = false;
   int host_count_ = 0;
+  int origin_count_ = 0;
+  bool is_host_malformed_ = false;
   bool has_coding_ = false;
   bool has_unknown_coding_ = false;
 };
@@ -137,7 +155,9 @@ bool HttpRequestParser::advance(std::span<const std::byte>& bytes) {
   // Where a body ends that is coded in a way unknown to HTTP/1.1 or to its peer, two readers may
   // disagree, and one of them take its end for the next request (RFC 9112, 6.1 and 6.3).
   if (parser.is_header_done() && parser.has_old_coding()) refuse(400);
-  if (parser.is_header_done() && parser.has_wrong_host()) refuse(400);
+  if (parser.is_header_done() && (parser.has_wrong_host() || parser.has_two_origins())) {
+    refuse(400);
+  }
   if (parser.is_header_done() && parser.has_unknown_coding()) refuse(501);
   if (state_ == State::needs_more && parser.is_done()) {
     state_ = State::is_done;

@@ -360,6 +360,63 @@ TEST(HttpServerTest, MoreConnectionsThanItTakesWaitForTheirTurn) {
   EXPECT_THAT(read_text(*late).value_or(""), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 
+HttpServer::Options that_evicts(std::size_t connection_count_max) {
+  HttpServer::Options options = with_limits({});
+  options.connection_count_max = connection_count_max;
+  options.evicts_idle = true;
+  return options;
+}
+
+TEST(HttpServerTest, EvictsTheConnectionThatHasBeenIdleLongestForANewOne) {
+  Served served(that_evicts(2));
+  const auto second = served.connect();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  // From here on the second one is the idlest, though it came later.
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  EXPECT_THAT(read_text(*served.client).value_or(""), StartsWith("HTTP/1.1 200 OK\r\n"));
+  const auto third = served.connect();
+  EXPECT_TRUE(third->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  EXPECT_THAT(read_text(*third).value_or(""), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(read_all(*second).value_or("lost"), "");
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  EXPECT_THAT(read_text(*served.client).value_or(""), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(served.server.statistics().connection_count, 2u);
+}
+
+TEST(HttpServerTest, EvictsHalfARequestAsItDoesNone) {
+  Served served(that_evicts(1));
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost:")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const auto late = served.connect();
+  EXPECT_TRUE(late->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  EXPECT_THAT(read_text(*late, Deadline::after(1s)).value_or(""),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(read_all(*served.client).value_or("lost"), "");
+}
+
+TEST(HttpServerTest, EvictsNoConnectionThatItServes) {
+  Slow slow;
+  Served served(that_evicts(1), 1024, slow.handler());
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const auto late = served.connect();
+  EXPECT_TRUE(late->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  EXPECT_THAT(read_text(*served.client, Deadline::after(2min)).value_or(""), EndsWith("at last"));
+  EXPECT_THAT(read_text(*late, Deadline::after(2min)).value_or(""), EndsWith("at last"));
+  EXPECT_EQ(slow.cancelled_count, 0);
+}
+
+TEST(HttpServerTest, StopsWhileANewConnectionWaitsForAPlace) {
+  Slow slow;
+  Served served(that_evicts(1), 1024, slow.handler());
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const auto late = served.connect();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(served.server.stop(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(read_all(*late).value_or(""), "");
+}
+
 TEST(HttpServerTest, StoppingLetsRequestsFinish) {
   Slow slow;
   Served served(with_limits({}), 1024, slow.handler());
@@ -401,6 +458,30 @@ TEST(HttpServerTest, WithoutAStackForItARequestIsRefused) {
     load.cancel_and_join();
   });
   EXPECT_TRUE(ran) << ran;
+}
+
+TEST(HttpServerTest, RefusesFieldsThatMayStandOnceWhenTheyStandTwice) {
+  for (const char* fields : {"Host: h\r\nHost: h", "Host: h\r\nhost: i",
+                             "Host: h\r\nOrigin: http://h\r\nOrigin: http://h",
+                             "Host: h\r\nOrigin: http://h\r\nORIGIN: null"}) {
+    EXPECT_THAT(answer_to("GET / HTTP/1.1\r\n" + std::string(fields) + "\r\n\r\n"),
+                StartsWith("HTTP/1.1 400 "))
+        << fields;
+  }
+}
+
+TEST(HttpServerTest, RefusesAHostThatIsNone) {
+  for (const char* host : {"a b", "a/b", "a@b", "a?b", "a#b", "a\\b", "a\"b"}) {
+    EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n"),
+                StartsWith("HTTP/1.1 400 "))
+        << host;
+  }
+  for (const char* host : {"", "a-b.example:80", "[::1]:80", "a_b", "%61", "a.b~!$&'()*+,;=c"}) {
+    EXPECT_THAT(
+        answer_to("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\nConnection: close\r\n\r\n"),
+        StartsWith("HTTP/1.1 200 "))
+        << host;
+  }
 }
 
 TEST(HttpServerTest, TwoEndsOfOneBodyAreRefused) {
