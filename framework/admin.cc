@@ -1,13 +1,12 @@
 #include "framework/admin.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
+#include "framework/admin/gate.h"
 #include "framework/admin/web_page.h"
-#include "net/crypto.h"
 
 namespace corolane::framework {
 namespace {
@@ -16,9 +15,6 @@ namespace {
 // operator has to see the pages above all when the load has taken every stack.
 constexpr coroutine::TaskOptions page_task = {.stack_size_bytes = 256 * 1024,
                                               .purpose = coroutine::StackPool::Purpose::control};
-
-constexpr std::string_view bearer = "Bearer ";
-constexpr std::string_view basic = "Basic ";
 
 // The document has its style and scripts inside, asks this server alone, and is in no frame.
 constexpr std::string_view content_policy =
@@ -50,26 +46,10 @@ bool is_from_another_site(const net::HttpRequest& request) {
   return origin != "//" + std::string(request.header("Host"));
 }
 
-net::HttpResponse not_let_in() {
-  return {.status = 401,
-          .body =
-              "the pages of this node ask for its token (node.admin_token_file): curl -H "
-              "'Authorization: Bearer TOKEN', or as the password of a browser\n",
-          .headers = {{"WWW-Authenticate", "Basic realm=\"corolane\", charset=\"UTF-8\""}}};
-}
-
 net::HttpResponse only_by(std::string_view methods) {
   return {.status = 405,
           .body = "this is asked for by " + std::string(methods) + "\n",
           .headers = {{"Allow", methods}}};
-}
-
-// The password of `user:password`, RFC 7617; any user will do.
-std::string password_of(std::string_view credentials) {
-  const auto decoded = net::from_base64(credentials);
-  if (!decoded) return {};
-  const std::size_t colon = decoded->find(':');
-  return colon == std::string::npos ? std::string() : decoded->substr(colon + 1);
 }
 
 // The page of that path, or of its folder: "/tasks/{id}" for "/tasks/17".
@@ -104,6 +84,10 @@ bool is_local(const net::Endpoint& endpoint) {
          net::is_unix(endpoint);
 }
 
+AdminServer::AdminServer(net::Network& network) : network_(network) {}
+
+AdminServer::~AdminServer() { stop(); }
+
 void AdminServer::page(std::string path, std::string summary, net::HttpHandler handler) {
   check(path.starts_with('/'), "the path of a page starts with a slash");
   const auto [place, is_new] =
@@ -126,13 +110,18 @@ Result<net::Endpoint> AdminServer::listen(const Door& door) {
                      " is no loopback address: others could read and change everything; serve the "
                      "pages on 127.0.0.1, [::1] or a Unix socket, or give node.admin_token_file");
   }
-  token_ = door.token;
+  gate_ = std::make_unique<detail::AdminGate>(detail::AdminGate::Options{
+      .token = door.token, .is_on_network = !net::is_unix(door.endpoint), .log = door.log});
   server_ = std::make_unique<net::HttpServer>(
       door.network != nullptr ? *door.network : network_,
       [this](const net::HttpRequest& request) {
-        return is_let_in(request) ? answer(request) : not_let_in();
+        auto refusal = gate_->refusal(request);
+        return refusal ? *std::move(refusal) : answer(request);
       },
-      net::HttpServer::Options{.connection_count_max = connection_count_max, .task = page_task});
+      net::HttpServer::Options{.limits = {.idle_time_max = idle_time_max},
+                               .connection_count_max = connection_count_max,
+                               .evicts_idle = true,
+                               .task = page_task});
   auto local = server_->listen(door.endpoint);
   if (!local) server_.reset();
   return local;
@@ -177,16 +166,6 @@ net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) cons
     return {.status = 403, .body = "another site may not have this done\n"};
   }
   return found->handler(request);
-}
-
-bool AdminServer::is_let_in(const net::HttpRequest& request) const {
-  if (token_.empty()) return true;
-  const std::string_view credentials = request.header("Authorization");
-  std::string shown;
-  if (credentials.starts_with(bearer)) shown = credentials.substr(bearer.size());
-  if (credentials.starts_with(basic)) shown = password_of(credentials.substr(basic.size()));
-  return net::equal_in_constant_time(std::as_bytes(std::span(shown)),
-                                     std::as_bytes(std::span(token_)));
 }
 
 net::HttpResponse AdminServer::no_page(const net::HttpRequest& request) const {

@@ -10,6 +10,7 @@
 // and nothing that another site has a browser send. All of it belongs to one scheduler's thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -24,17 +25,26 @@
 
 namespace corolane::framework {
 
+class Log;
+
+namespace detail {
+class AdminGate;
+}
+
 // Who does not come from this machine does not get there: 127.0.0.0/8, ::1, a Unix socket.
 bool is_local(const net::Endpoint& endpoint);
 
 class AdminServer {
  public:
-  // More wait in the kernel's backlog: a browser, some scripts and Prometheus are a handful.
+  // A browser, some scripts and Prometheus are a handful. One more takes the place of the one that
+  // has been idle for the longest time, so that a probe gets in whoever holds connections.
   static constexpr std::size_t connection_count_max = 64;
+  // Between two requests of a connection.
+  static constexpr std::chrono::seconds idle_time_max{10};
 
   // `network` outlives the server, which has no page yet: who asks for one is told which there are.
-  explicit AdminServer(net::Network& network) : network_(network) {}
-  ~AdminServer() { stop(); }
+  explicit AdminServer(net::Network& network);
+  ~AdminServer();
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
@@ -50,11 +60,14 @@ class AdminServer {
   struct Door {
     net::Endpoint endpoint;
     // What a request has to show, as `Authorization: Bearer TOKEN` or as the password of a browser.
-    // Empty: nothing, which is for local endpoints.
+    // A wrong one is answered after a second. Empty: nothing, which is for local endpoints; then a
+    // request has to name this machine as its Host, by "localhost" or a loopback address.
     std::string token = {};
     // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
     // Outlives the server.
     net::Network* network = nullptr;
+    // Gets a line for wrong tokens, a few a minute. Outlives the server.
+    Log* log = nullptr;
   };
 
   // Starts to serve; returns the endpoint with the port that was chosen. Once. Fails with
@@ -93,14 +106,13 @@ class AdminServer {
 
   net::HttpResponse answer(const net::HttpRequest& request) const;
   net::HttpResponse answer_post(const net::HttpRequest& request) const;
-  bool is_let_in(const net::HttpRequest& request) const;
   net::HttpResponse no_page(const net::HttpRequest& request) const;
   std::string list_of_pages() const;
 
   net::Network& network_;
   Pages pages_;
   Pages actions_;
-  std::string token_;
+  std::unique_ptr<detail::AdminGate> gate_;  // Null until it listens.
   std::unique_ptr<net::HttpServer> server_;  // Null until it listens.
 };
 

@@ -335,8 +335,8 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   auto token = read_admin_token();
   if (!token) return token.error();
   net::Network* const tls = is_local(endpoints.admin) ? nullptr : &shard_->clients_network();
-  auto admin =
-      admin_->listen({.endpoint = endpoints.admin, .token = *std::move(token), .network = tls});
+  auto admin = admin_->listen(
+      {.endpoint = endpoints.admin, .token = *std::move(token), .network = tls, .log = &log_});
   if (!admin) return listen_error("node.admin", endpoints.admin, admin.error());
   endpoints_.admin = *std::move(admin);
   if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;
