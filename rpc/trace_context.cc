@@ -17,7 +17,7 @@ constexpr std::size_t length_of_version_00 = 55;
 
 constexpr std::uint8_t version_00 = 0;
 constexpr std::uint8_t version_forbidden = 0xff;
-constexpr std::uint8_t flag_sampled = 1;
+constexpr std::uint8_t sampled_flag = 1;
 
 constexpr std::string_view digits = "0123456789abcdef";
 
@@ -60,7 +60,7 @@ std::optional<TraceContext> parse_traceparent(std::string_view text) {
     // Later versions may append fields, and nothing else.
     if (version[0] == version_00 || text[length_of_version_00] != '-') return std::nullopt;
   }
-  TraceContext trace{.is_sampled = (flags[0] & flag_sampled) != 0};
+  TraceContext trace{.is_sampled = (flags[0] & sampled_flag) != 0};
   std::ranges::transform(trace_id, trace.trace_id.begin(),
                          [](std::uint8_t byte) { return std::byte{byte}; });
   for (const std::uint8_t byte : span_id) trace.span_id = trace.span_id << 8 | byte;

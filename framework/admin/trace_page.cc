@@ -22,8 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration seconds_default = 200ms;
-constexpr Duration seconds_max = 10s;
+constexpr Duration trace_time_default = 200ms;
+constexpr Duration trace_time_max = 10s;
 // Of each shard, the newest: some ten megabytes of JSON.
 constexpr std::size_t slice_count_max = 100'000;
 // In the text.
@@ -149,7 +149,7 @@ std::string as_text(const std::vector<ShardTrace>& shards, Duration time) {
 }  // namespace
 
 Result<net::HttpResponse> trace_page(Node& node, const net::HttpRequest& request) {
-  const auto time = page_seconds(request, seconds_default, seconds_max);
+  const auto time = page_seconds(request, trace_time_default, trace_time_max);
   if (!time) return bad_query(time.error());
   auto shards = from_each_shard(node, [&](Shard& shard) { return trace_of(shard, *time); });
   if (!shards) return shards.error();

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Between two looks; and how late a loop may be that only has much to do.
-constexpr Duration look_interval = 100ms;
+constexpr Duration watch_interval = 100ms;
 constexpr Duration grace = 1s;
 
 // As of sysexits.h: EX_SOFTWARE.
@@ -27,7 +27,7 @@ void FenceWatchdog::watch(const std::stop_token& stop, const Fence& fence, Log& 
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
-  while (!stopped.wait_for(lock, stop, look_interval, [] { return false; }) &&
+  while (!stopped.wait_for(lock, stop, watch_interval, [] { return false; }) &&
          !stop.stop_requested()) {
     const TimePoint end = fence.at();
     // The node has fallen silent by itself, or has nobody to fall silent for.

@@ -40,9 +40,13 @@ if(COROLANE_SANITIZE STREQUAL "address,undefined")
     -fno-sanitize=alignment,null,object-size,vptr)
 endif()
 
-# Most of the rest is to read the same headers again. So eight files are compiled as one: of tests
-# in the release build, and of everything with a sanitizer, which is for what runs: without
-# warnings. What a file forgets to include is found by builds that compile it alone: debug does all.
+# Most of the rest is to read the same headers again. So sixteen files are compiled as one: of tests
+# and tools in the release build, and of everything with a sanitizer, which is for what runs:
+# without warnings. The modules are compiled file by file in the release build, all else in debug,
+# which finds what a file forgets to include.
+if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+endif()
 if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
   set(CMAKE_UNITY_BUILD ON)
   target_compile_options(corolane_compile_options INTERFACE -w)
@@ -53,6 +57,20 @@ endif()
 # Sources of this folder with names of their own that others of their target have for other things.
 function(corolane_compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# corolane_compile_united(target...)
+#
+# Targets that are no part of the product: in the release build, too, several of their files are
+# compiled as one.
+function(corolane_compile_united)
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON)
+    # Names of a file may be those of another one.
+    foreach(target IN LISTS ARGN)
+      target_compile_options(${target} PRIVATE -Wno-shadow)
+    endforeach()
+  endif()
 endfunction()
 
 # corolane_test(NAME SOURCES file... [SINGLE_THREADED file...] USES module...)
@@ -66,9 +84,7 @@ function(corolane_test name)
     set(arg_SINGLE_THREADED "")
   endif()
   add_executable(${name}_test ${arg_SOURCES} ${arg_SINGLE_THREADED})
-  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON)
-  endif()
+  corolane_compile_united(${name}_test)
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
     ${arg_USES} corolane_compile_options corolane_test_support corolane_test_options)
