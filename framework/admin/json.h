@@ -55,10 +55,10 @@ class Json {
   Json& operator[](std::string_view key);
   // To an array.
   void push_back(Json element);
-  // Of an array.
+  // The number of elements of an array.
   std::size_t size() const;
 
-  // With a line for each element and member. What is no UTF-8 is written as U+FFFD.
+  // Writes a line for each element and member, and U+FFFD for bytes that are no UTF-8.
   std::string to_text() const;
 
  private:
@@ -78,7 +78,7 @@ struct Json::Member {
   mutable Json value;
 };
 
-// In quotes, in ASCII; what is no UTF-8 is written as U+FFFD.
+// The text in quotes and in ASCII, with U+FFFD for bytes that are no UTF-8.
 std::string quoted_ascii(std::string_view text);
 
 }  // namespace corolane::framework::detail

@@ -159,7 +159,7 @@ TEST_F(AdminTest, WhoShowsNoTokenIsNotLetIn) {
   EXPECT_THAT(without.headers.find("WWW-Authenticate"), HasSubstr("Basic"));
 }
 
-// What a server without a token answers a browser that was told this name.
+// The status for a browser that asks for the first page by this host.
 unsigned status_for_host(net::Network& network, const net::Endpoint& endpoint,
                          const std::string& host, std::string_view rest = "") {
   auto stream = network.connect(endpoint, Deadline::after(1s));
@@ -187,7 +187,7 @@ TEST_F(AdminTest, ServesHostsThatAreThisMachineAndNoOtherWithoutAToken) {
 TEST_F(AdminTest, SaysWhichHostsItServes) {
   admin_.action("/drain", "stops", text_page("stopped"));
   const auto endpoint = start();
-  // As after DNS rebinding: the site's own name leads here, so that all its fields agree.
+  // The site's own name resolves to this machine (DNS rebinding), so that all its fields agree.
   auto stream = network_.connect(endpoint, Deadline::after(1s));
   ASSERT_TRUE(stream) << stream;
   EXPECT_TRUE((*stream)->try_write(

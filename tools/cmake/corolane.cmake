@@ -66,9 +66,10 @@ endfunction()
 function(corolane_compile_united)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON)
-    # Names of a file may be those of another one.
+    # Names of a file may be those of another one, and its types are not those of a header.
     foreach(target IN LISTS ARGN)
-      target_compile_options(${target} PRIVATE -Wno-shadow)
+      target_compile_options(${target} PRIVATE
+        -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     endforeach()
   endif()
 endfunction()
