@@ -60,9 +60,13 @@ Connection::Connection(std::unique_ptr<net::Stream> stream, Handshake handshake,
 
 void Connection::start() {
   coroutine::Scheduler::current().timers().arm(*this, Deadline::after(limits_.handshake_time_max));
+  if (handshake_.speaks_first()) say_hello();
+  stream_->set_read_sink(*this);
+}
+
+void Connection::say_hello() {
   send_text({.type = FrameType::hello, .call_id = hello_magic, .method_id = protocol_version},
             handshake_.hello());
-  stream_->set_read_sink(*this);
 }
 
 Result<void> Connection::send(FrameHeader&& header, const google::protobuf::MessageLite& message,
@@ -178,8 +182,10 @@ Result<void> Connection::handle(const Frame& frame) {
 }
 
 Result<void> Connection::handle_first(const Frame& frame) {
+  const bool answers_hello = !handshake_.speaks_first() && !handshake_.has_hello();
   auto taken = handshake_.take(frame);
   if (!taken) return taken.error();
+  if (answers_hello) say_hello();
   if (*taken) send_text({.type = FrameType::auth}, view(**taken));
   if (!handshake_.is_done() || state_ == State::ended) return {};
   state_ = State::open;

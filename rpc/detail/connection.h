@@ -34,7 +34,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Says hello and begins to read.
+  // A client says hello; both begin to read.
   void start();
 
   // Sends a frame with a message, and an extension before it. Suspends while the peer takes
@@ -93,6 +93,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   Result<std::span<const std::byte>> make_frame(FrameHeader& header,
                                                 const google::protobuf::MessageLite& message,
                                                 std::string_view extension);
+  void say_hello();
   Result<void> handle(const Frame& frame);
   Result<void> handle_first(const Frame& frame);
   void on_time();

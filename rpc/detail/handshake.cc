@@ -19,6 +19,13 @@ std::string quoted(const std::string& name) {
   return name.empty() ? "no cluster" : "\"" + name + "\"";
 }
 
+// Names what the peer has named, and never what it should have: it may be anybody.
+Error other_cluster(const std::string& of_peer) {
+  return unauthenticated(
+      "the hello names " + quoted(of_peer) +
+      ", which is not that of this end: both ends have to name the same cluster");
+}
+
 // Little-endian, so that two texts in a row cannot be cut in another place.
 std::string size_prefix(const std::string& text) {
   std::string prefix;
@@ -68,8 +75,7 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
     return Error(Code::invalid_argument, "the hello cannot be parsed");
   }
   if (hello.cluster() != security_.cluster) {
-    return unauthenticated("this is " + quoted(security_.cluster) + ", not " +
-                           quoted(hello.cluster()) + ": both ends have to name the same cluster");
+    return other_cluster(hello.cluster());
   }
   if (!hello.caller_id().empty() && hello.caller_id().size() != caller_id_size) {
     return Error(Code::invalid_argument, "the caller id of a hello has 16 bytes");

@@ -1,13 +1,15 @@
 // How a connection begins, as a computation without input or output.
 //
 //   client                       server
-//   hello(nonce_c) ------------> <---------- hello(nonce_s)      both at once
+//   hello(nonce_c) ------------>
+//                  <---------- hello(nonce_s)                    names the same cluster, or bye
 //   auth(HMAC(key, "client", both hellos)) ->                    with a shared key only,
 //                  <- auth(HMAC(key, "server", both hellos))     the client first
 //
 // What is proven covers both hellos, so that nobody in between can change one; both nonces, so that
 // nothing can be replayed; and the role, so that nothing can be sent back to whoever computed it.
-// The server answers no proof but a good one, so a stranger gets nothing to try keys on.
+// The server answers no proof but a good one, so a stranger gets nothing to try keys on; and it
+// names its cluster to nobody who has not named it first.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +45,10 @@ class Handshake {
   // to tell the peer: unauthenticated, unimplemented for another version, invalid_argument.
   Result<std::optional<net::Digest>> take(const Frame& frame);
 
+  // Says hello without having heard one.
+  bool speaks_first() const { return role_ == Role::client; }
+  // The peer has said its hello, and a good one.
+  bool has_hello() const { return has_hello_; }
   // The peer is who it should be, and calls may come and go.
   bool is_done() const { return is_done_; }
   const Caller& caller() const { return caller_; }
