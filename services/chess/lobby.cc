@@ -53,10 +53,10 @@ Result<void> Lobby::wait_until_met(Seeker& seeker, Deadline deadline) {
 
 Lobby::Seeker* Lobby::best_for(const Seeker& seeker) const {
   Seeker* best = nullptr;
-  std::int32_t best_distance = 0;
+  std::int64_t best_distance = 0;
   for (Seeker* const other : waiting_) {
     if (other->met || other->player == seeker.player) continue;
-    const std::int32_t distance = std::abs(other->rating - seeker.rating);
+    const std::int64_t distance = std::abs(std::int64_t{other->rating} - seeker.rating);
     if (distance > std::max(distance_max(other->since), distance_max(seeker.since))) continue;
     if (best != nullptr && distance >= best_distance) continue;
     best = other;

@@ -1,8 +1,21 @@
 #include "services/chess/player.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
+#include "services/chess/elo.h"
+
 namespace corolane::services::chess {
+namespace {
+
+// The sum of what games have changed, within its bounds: what was stored once may lie beyond.
+std::int32_t bounded(std::int64_t change) {
+  constexpr std::int64_t limit = Player::rating_change_sum_max;
+  return static_cast<std::int32_t>(std::clamp(change, -limit, limit));
+}
+
+}  // namespace
 
 Result<void> Player::on_activate() {
   for (const EndedGame& game : std::as_const(*this).state().unscored_games()) {
@@ -13,7 +26,7 @@ Result<void> Player::on_activate() {
 
 Result<LookAtPlayerReply> Player::look(const LookAtPlayerRequest&, rpc::Context&) const {
   LookAtPlayerReply reply;
-  reply.set_rating(first_rating + state().rating_change());
+  reply.set_rating(first_rating + bounded(state().rating_change()));
   reply.set_wins(state().wins());
   reply.set_draws(state().draws());
   reply.set_losses(state().losses());
@@ -32,6 +45,9 @@ Result<LookAtPlayerReply> Player::end_game(const EndGameRequest& request, rpc::C
 }
 
 Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::Context&) {
+  if (std::abs(std::int64_t{request.rating_change()}) > rating_change_max) {
+    return Error(Code::invalid_argument, "rating_change: no game is worth more than 20");
+  }
   const int place = find_unscored(request.game());
   if (place < 0) return google::protobuf::Empty();
   switch (request.result()) {
@@ -47,7 +63,8 @@ Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::
     default:
       return Error(Code::invalid_argument, "result: WIN, DRAW or LOSS");
   }
-  state().set_rating_change(state().rating_change() + request.rating_change());
+  const std::int64_t before = bounded(state().rating_change());
+  state().set_rating_change(bounded(before + request.rating_change()));
   state().mutable_unscored_games()->DeleteSubrange(place, 1);
   return google::protobuf::Empty();
 }

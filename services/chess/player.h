@@ -11,6 +11,8 @@ class Player : public PlayerObject {
  public:
   // Of who has not played yet.
   static constexpr std::int32_t first_rating = 1'500;
+  // A rating goes no further from the first one than that, whatever games are told.
+  static constexpr std::int32_t rating_change_sum_max = 1'000'000;
   // Games that have ended and not scored: with so many of them no other one ends.
   static constexpr int unscored_count_max = 1'000;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace corolane::services::chess {
 namespace {
 
@@ -29,6 +31,14 @@ TEST(EloTest, AFavouriteHasLittleToWin) {
   EXPECT_EQ(rating_change(2'000, 1'600, Color::black), -18);
   EXPECT_EQ(rating_change(3'000, 100, Color::white), 0);
   EXPECT_EQ(rating_change(3'000, 100, Color::black), -20);
+}
+
+TEST(EloTest, RatingsAsFarApartAsTheyCanBeDoNotOverflow) {
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  EXPECT_EQ(rating_change(least, most, Color::white), rating_change_max);
+  EXPECT_EQ(rating_change(most, least, Color::black), -rating_change_max);
+  EXPECT_EQ(rating_change(most, least, Color::white), 0);
 }
 
 TEST(EloTest, ColoursMakeNoDifference) {

@@ -2,14 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string>
 
+#include "framework/objects.pb.h"
+#include "services/chess/elo.h"
 #include "test/services/chess/chess_nodes.h"
 #include "test/support/matchers.h"
 
 namespace corolane::services::chess {
 namespace {
 
+using namespace std::chrono_literals;
 using test::fails_with;
 
 class PlayerTest : public testing::Test {
@@ -91,6 +97,42 @@ TEST_F(PlayerTest, AScoreHasAResult) {
   EXPECT_THAT(score("anna", "1", ScoreRequest::RESULT_UNSPECIFIED, 10),
               fails_with(Code::invalid_argument));
   EXPECT_EQ(look("anna").rating(), 1'500);
+}
+
+TEST_F(PlayerTest, AChangeThatNoGameIsWorthIsRefused) {
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  ASSERT_TRUE(end_game("anna", "1"));
+  for (const std::int32_t change : {most, least, least + 1, rating_change_max + 1, 9'999}) {
+    EXPECT_THAT(score("anna", "1", ScoreRequest::WIN, change), fails_with(Code::invalid_argument));
+  }
+  EXPECT_EQ(look("anna").rating(), 1'500);
+  EXPECT_EQ(look("anna").wins(), 0U);
+  EXPECT_TRUE(score("anna", "1", ScoreRequest::WIN, rating_change_max));
+  EXPECT_EQ(look("anna").rating(), 1'520);
+}
+
+// A node without these checks may have stored anything.
+TEST_F(PlayerTest, ARatingStaysInItsBoundsWhateverWasStored) {
+  for (const std::int32_t stored :
+       {std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+    const int sign = stored > 0 ? 1 : -1;
+    const std::string name = std::to_string(stored);
+    PlayerRecord player;
+    player.set_rating_change(stored);
+    framework::ObjectRecord record;
+    record.set_state(player.SerializeAsString());
+    const framework::ObjectKey key{.type = "corolane.services.chess.Player", .id = name};
+    auto& store = nodes_.store();
+    ASSERT_TRUE(store.seal(key, 1, Deadline::after(1s)));
+    ASSERT_TRUE(store.write(key, 1, 0, {.bytes = record.SerializeAsString()}, Deadline::after(1s)));
+    EXPECT_EQ(look(name).rating(), 1'500 + sign * Player::rating_change_sum_max);
+    for (const char* game : {"1", "2"}) {
+      ASSERT_TRUE(end_game(name, game));
+      ASSERT_TRUE(score(name, game, ScoreRequest::WIN, sign * rating_change_max));
+    }
+    EXPECT_EQ(look(name).rating(), 1'500 + sign * Player::rating_change_sum_max);
+  }
 }
 
 TEST_F(PlayerTest, GamesThatDoNotScoreAreBounded) {
