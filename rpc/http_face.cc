@@ -234,9 +234,7 @@ void HttpFace::Impl::list(const net::HttpRequest& request, net::HttpResponse& re
 
 const Method* HttpFace::Impl::find(std::string_view path) const {
   if (!path.starts_with('/')) return nullptr;
-  const Method* const method = server_.find(path.substr(1));
-  const bool is_hidden = method != nullptr && options_.door == Door::clients && !method->is_public;
-  return is_hidden ? nullptr : method;
+  return server_.find(path.substr(1), options_.door);
 }
 
 // Empty when it is answered already: it cannot be read.

@@ -28,11 +28,11 @@ struct ObjectCall {
 struct ObjectTarget {
   std::string_view id;
   // Of the node that is to serve it, and of its ownership of the object's partition, as the caller
-  // knows them; 0: it does not, and the call may be sent on.
+  // knows them; 0: it does not, and the call may be sent on. Of a client always 0.
   std::uint64_t node_epoch = 0;
   std::uint64_t partition_epoch = 0;
   RequestId request_id = {};
-  // The outermost first.
+  // The outermost first; of a client none.
   std::span<const ObjectCall> chain = {};
 };
 

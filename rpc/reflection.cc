@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rpc/detail/object_options.h"
+#include "rpc/detail/visible_symbols.h"
 
 namespace corolane::rpc {
 namespace {
@@ -51,55 +52,63 @@ MethodEntry describe_method(const Method& method, const pb::ServiceDescriptor* s
   return entry;
 }
 
-ServiceEntry describe_service(const Service& service) {
+ServiceEntry describe_service(const Service& service, const std::vector<const Method*>& methods) {
   ServiceEntry entry;
   entry.set_name(service.service_name());
   const auto* descriptor =
       pb::DescriptorPool::generated_pool()->FindServiceByName(service.service_name());
   entry.set_object_state(detail::object_state_of(descriptor));
-  for (const Method& method : service.methods()) {
-    *entry.add_methods() = describe_method(method, descriptor);
+  for (const Method* const method : methods) {
+    *entry.add_methods() = describe_method(*method, descriptor);
   }
   return entry;
 }
 
 // Appends `file` after what it imports, each file once.
-void append_with_imports(const pb::FileDescriptor& file, std::set<const pb::FileDescriptor*>& seen,
-                         DescribeReply& reply) {
+void append_with_imports(const pb::FileDescriptor& file, const detail::VisibleSymbols& visible,
+                         std::set<const pb::FileDescriptor*>& seen, DescribeReply& reply) {
   if (!seen.insert(&file).second) return;
   for (int i = 0; i < file.dependency_count(); ++i) {
-    append_with_imports(*file.dependency(i), seen, reply);
+    append_with_imports(*file.dependency(i), visible, seen, reply);
   }
   pb::FileDescriptorProto proto;
   file.CopyTo(&proto);
+  visible.prune(proto);
   proto.SerializeToString(reply.add_files());
 }
 
 }  // namespace
 
-Result<ListServicesReply> ReflectionService::list_services(const ListServicesRequest&, Context&) {
+Result<ListServicesReply> ReflectionService::list_services(const ListServicesRequest&,
+                                                           Context& context) {
   std::vector<const Service*> services = server_->services();
   std::ranges::sort(services, {}, [](const Service* service) -> std::string_view {
     return service->service_name();
   });
   ListServicesReply reply;
-  for (const Service* service : services) *reply.add_services() = describe_service(*service);
+  for (const Service* service : services) {
+    const auto methods = server_->methods(*service, context.door());
+    if (!methods.empty()) *reply.add_services() = describe_service(*service, methods);
+  }
   return reply;
 }
 
-Result<DescribeReply> ReflectionService::describe(const DescribeRequest& request, Context&) {
+Result<DescribeReply> ReflectionService::describe(const DescribeRequest& request,
+                                                  Context& context) {
+  const detail::VisibleSymbols visible(*server_, context.door());
   const pb::FileDescriptor* file =
       pb::DescriptorPool::generated_pool()->FindFileContainingSymbol(request.symbol());
-  if (file == nullptr) {
+  if (file == nullptr || !visible.contains(request.symbol())) {
     return Error(Code::not_found, "no message or service \"" + request.symbol() +
                                       "\" is known here; ListServices has what is");
   }
   DescribeReply reply;
   std::set<const pb::FileDescriptor*> seen;
-  append_with_imports(*file, seen, reply);
+  append_with_imports(*file, visible, seen, reply);
   for (const Service* service : server_->services()) {
     if (service->service_name() != request.symbol()) continue;
     for (const auto& [symbol, text] : service->comments()) {
+      if (!visible.contains(symbol)) continue;
       Comment& comment = *reply.add_comments();
       comment.set_symbol(std::string(symbol));
       comment.set_text(std::string(text));

@@ -4,8 +4,8 @@
 //   rpc::Server server(network);
 //   server.add(reflection.emplace(server));
 //
-// It tells everything about the protos that are linked into the program, and to everybody who can
-// connect.
+// Nodes are told everything about the protos that are linked into the program; whoever comes
+// through the door of clients, what a client may call and what that takes and gives.
 #pragma once
 
 #include "rpc/reflection.corolane.h"

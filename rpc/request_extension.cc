@@ -83,20 +83,21 @@ TraceContext trace_of(const RequestExtension& extension) {
   return trace;
 }
 
-ReceivedTarget::ReceivedTarget(const RequestExtension& extension)
+ReceivedTarget::ReceivedTarget(const RequestExtension& extension, Door door)
     : has_target_(extension.has_object()) {
   if (!has_target_) return;
   const WireObject& object = extension.object();
+  target_ = {
+      .id = object.id(),
+      .request_id = {.caller = object.request_caller(), .sequence = object.request_sequence()}};
+  if (door == Door::clients) return;
   chain_.reserve(static_cast<std::size_t>(object.chain_size()));
   for (const WireObjectCall& call : object.chain()) {
     chain_.push_back({.method = call.method(), .id = call.id()});
   }
-  target_ = {
-      .id = object.id(),
-      .node_epoch = object.node_epoch(),
-      .partition_epoch = object.partition_epoch(),
-      .request_id = {.caller = object.request_caller(), .sequence = object.request_sequence()},
-      .chain = chain_};
+  target_.node_epoch = object.node_epoch();
+  target_.partition_epoch = object.partition_epoch();
+  target_.chain = chain_;
 }
 
 }  // namespace corolane::rpc

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rpc/object_target.h"
+#include "rpc/security.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
@@ -38,7 +39,8 @@ TraceContext trace_of(const RequestExtension& extension);
 // The object that a request is for, in views of its extension.
 class ReceivedTarget {
  public:
-  explicit ReceivedTarget(const RequestExtension& extension);
+  // Takes neither epochs nor waiting calls from a client: only nodes know these.
+  ReceivedTarget(const RequestExtension& extension, Door door);
   ReceivedTarget(const ReceivedTarget&) = delete;
   ReceivedTarget& operator=(const ReceivedTarget&) = delete;
 

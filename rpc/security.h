@@ -11,7 +11,8 @@ namespace corolane::rpc {
 enum class Door : std::uint8_t {
   // Nodes of the own cluster and programs that are trusted like them: every method.
   nodes,
-  // Everybody else, such as players: methods with the option `public` alone.
+  // Everybody else, such as players: methods with the option `public` alone. A server takes no
+  // epochs and no call chains from them.
   clients,
 };
 

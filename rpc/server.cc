@@ -251,7 +251,9 @@ Server::Server(net::Network& network, Options options)
 
 Server::~Server() { static_cast<void>(impl_->stop(Deadline::passed())); }
 
-Result<void> Server::add(Service& service) { return impl_->dispatcher().add(service); }
+Result<void> Server::add(Service& service, Audience audience) {
+  return impl_->dispatcher().add(service, audience);
+}
 
 void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
 void Server::add_observer(ServerObserver observer, const CallBar* bar) {
@@ -277,9 +279,18 @@ void Server::set_limits(std::size_t connection_count_max, std::size_t calls_per_
 
 Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
 
-const Method* Server::find(std::string_view full_name) const {
+const Method* Server::find(std::string_view full_name, Door door) const {
   const auto* const served = impl_->dispatcher().methods().find(full_name);
-  return served == nullptr ? nullptr : served->method;
+  const bool is_there = served != nullptr && (door == Door::nodes || served->is_for_clients);
+  return is_there ? served->method : nullptr;
+}
+
+std::vector<const Method*> Server::methods(const Service& service, Door door) const {
+  std::vector<const Method*> methods;
+  for (const Method& method : service.methods()) {
+    if (find(method.full_name, door) == &method) methods.push_back(&method);
+  }
+  return methods;
 }
 
 std::vector<const Service*> Server::services() const {

@@ -50,6 +50,13 @@ class Server {
     std::uint64_t random_seed = 0;  // Of random delays; 0 takes one from the system.
   };
 
+  // Nodes may call every method of a service. This says which of them clients may call.
+  enum class Audience : std::uint8_t {
+    as_marked,  // Those with the option `public`.
+    everybody,  // All: for development.
+    nodes,      // None, whatever the service says of its methods.
+  };
+
   // Who may come by one endpoint, and for what.
   struct ListenOptions {
     std::size_t request_bytes_max = 64 * 1024;  // What a client may send in one message.
@@ -101,8 +108,9 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // Serves `service`, which outlives the server. Before listen(). Two methods of the same id are
-  // already_exists.
-  Result<void> add(Service& service);
+  // already_exists. A method that clients may not call does not exist for them: it is
+  // unimplemented, and neither reflection nor an HttpFace lists it.
+  Result<void> add(Service& service, Audience audience = Audience::as_marked);
 
   // Puts a filter around all calls, inside of those that were added before. Before listen().
   void add_filter(ServerFilter filter);
@@ -131,8 +139,10 @@ class Server {
   // with deadline_exceeded when handlers had to be cancelled at the deadline.
   Result<void> stop(Deadline deadline);
 
-  // The method of that name, "package.Service/Method"; null when none is served.
-  const Method* find(std::string_view full_name) const;
+  // The method of that name, "package.Service/Method"; null when peers behind `door` have none.
+  const Method* find(std::string_view full_name, Door door) const;
+  // The methods of a service that peers behind `door` may call, in the order of its .proto.
+  std::vector<const Method*> methods(const Service& service, Door door) const;
 
   std::vector<const Service*> services() const;
   // Shows all connections, in any order; `see` must not suspend.

@@ -97,7 +97,7 @@ void Call::run(const Around& around, TimePoint now) {
   if (has_extension_) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
-    target.emplace(*extension_);
+    target.emplace(*extension_, facts.door);
     facts.object = target->get();
   }
   if (begun_) {

@@ -41,7 +41,7 @@ Dispatcher::Dispatcher(const Server::Options& options)
 void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
   ServedMethod* const served = methods_.find(frame.header.method_id);
   const bool is_hidden =
-      served != nullptr && connection.rules().door == Door::clients && !served->method->is_public;
+      served != nullptr && connection.rules().door == Door::clients && !served->is_for_clients;
   if (served == nullptr || is_hidden) {
     connection.refuse(frame.header.call_id,
                       Error(Code::unimplemented, "the server has no such method"));

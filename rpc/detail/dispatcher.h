@@ -26,7 +26,9 @@ class Dispatcher final : private Call::Owner {
  public:
   explicit Dispatcher(const Server::Options& options);
 
-  Result<void> add(Service& service) { return methods_.add(service); }
+  Result<void> add(Service& service, Server::Audience audience) {
+    return methods_.add(service, audience);
+  }
   void add_filter(ServerFilter filter) { around_.filters.push_back(std::move(filter)); }
   void add_observer(Observer observer) { around_.observers.push_back(std::move(observer)); }
   const ServedMethods& methods() const { return methods_; }

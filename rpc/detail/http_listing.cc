@@ -37,14 +37,14 @@ std::string_view comment_of(const Service& service, std::string_view symbol) {
   return {};
 }
 
-ServiceLines lines_of(const Service& service, Door door) {
+ServiceLines lines_of(const Server& server, const Service& service, Door door) {
   const std::string name = service.service_name();
   const auto* const descriptor = pb::DescriptorPool::generated_pool()->FindServiceByName(name);
   ServiceLines lines{.name = service.service_name(),
                      .comment = comment_of(service, name),
                      .object_state = object_state_of(descriptor)};
-  for (const Method& method : service.methods()) {
-    if (door == Door::clients && !method.is_public) continue;
+  for (const Method* const served : server.methods(service, door)) {
+    const Method& method = *served;
     const std::string short_name = std::string(method.full_name).substr(name.size() + 1);
     std::string symbol = name;
     symbol.append(".").append(short_name);
@@ -63,7 +63,7 @@ ServiceLines lines_of(const Service& service, Door door) {
 std::vector<ServiceLines> all_lines(const Server& server, Door door) {
   std::vector<ServiceLines> all;
   for (const Service* const service : server.services()) {
-    ServiceLines lines = lines_of(*service, door);
+    ServiceLines lines = lines_of(server, *service, door);
     if (!lines.methods.empty()) all.push_back(std::move(lines));
   }
   std::ranges::sort(all, {}, &ServiceLines::name);

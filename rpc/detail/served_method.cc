@@ -60,9 +60,14 @@ std::string_view task_name_of(std::string_view method) {
   return method;
 }
 
+bool is_for_clients(const Method& method, Server::Audience audience) {
+  return audience == Server::Audience::everybody ||
+         (audience == Server::Audience::as_marked && method.is_public);
+}
+
 }  // namespace
 
-Result<void> ServedMethods::add(Service& service) {
+Result<void> ServedMethods::add(Service& service, Server::Audience audience) {
   for (const Method& method : service.methods()) {
     const ServedMethod* const found = find(method.id);
     if (found == nullptr) continue;
@@ -75,6 +80,7 @@ Result<void> ServedMethods::add(Service& service) {
         ServedMethod{.method = &method,
                      .task_name = task_name_of(method.full_name),
                      .service = &service,
+                     .is_for_clients = is_for_clients(method, audience),
                      .statistics = {.full_name = method.full_name, .latency_us = {}}}));
   }
   index_all();

@@ -21,6 +21,7 @@ struct ServedMethod {
   const Method* method;
   std::string_view task_name;  // As much of its name as tells it from others.
   Service* service;
+  bool is_for_clients;                  // Peers behind Door::clients may call it.
   Server::MethodStatistics statistics;  // But for the cost, which the meter has.
   Admission::Share waiting = {};
   MethodMeter meter = {};
@@ -30,7 +31,7 @@ struct ServedMethod {
 class ServedMethods {
  public:
   // Two methods of the same id are already_exists, and nothing is added.
-  Result<void> add(Service& service);
+  Result<void> add(Service& service, Server::Audience audience);
 
   // Null when there is none.
   ServedMethod* find(std::uint64_t id) const {

@@ -56,7 +56,7 @@ void check_extension(Bytes bytes) {
   const rpc::TraceContext trace = rpc::trace_of(extension);
   if (trace.is_valid()) check_header(rpc::format_traceparent(trace));
 
-  const rpc::ReceivedTarget target(extension);
+  const rpc::ReceivedTarget target(extension, rpc::Door::nodes);
   const rpc::ExtensionBytes printed(trace, extension.authorization(), target.get());
   const bool says_something =
       trace.is_valid() || !extension.authorization().empty() || target.get() != nullptr;
@@ -66,7 +66,7 @@ void check_extension(Bytes bytes) {
         "what is printed can be read");
   check(rpc::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
   check(again.authorization() == extension.authorization(), "and so is the token");
-  check_same(target.get(), rpc::ReceivedTarget(again).get());
+  check_same(target.get(), rpc::ReceivedTarget(again, rpc::Door::nodes).get());
 }
 
 std::vector<std::byte> frame_with(Bytes extension) {

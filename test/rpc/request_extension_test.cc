@@ -19,7 +19,7 @@ RequestExtension read(std::string_view bytes) {
 
 TEST(RequestExtensionTest, NothingToSayTakesNoBytes) {
   EXPECT_TRUE(ExtensionBytes({}, "", nullptr).view().empty());
-  EXPECT_EQ(ReceivedTarget(RequestExtension()).get(), nullptr);
+  EXPECT_EQ(ReceivedTarget(RequestExtension(), Door::nodes).get(), nullptr);
 }
 
 TEST(RequestExtensionTest, AnObjectIsReadAsItWasWritten) {
@@ -31,7 +31,7 @@ TEST(RequestExtensionTest, AnObjectIsReadAsItWasWritten) {
                              .request_id = {.caller = "match 7", .sequence = 300},
                              .chain = chain};
   const RequestExtension extension = read(ExtensionBytes({}, "", &sent).view());
-  const ReceivedTarget received(extension);
+  const ReceivedTarget received(extension, Door::nodes);
 
   ASSERT_NE(received.get(), nullptr);
   const ObjectTarget& target = *received.get();
@@ -47,10 +47,29 @@ TEST(RequestExtensionTest, AnObjectIsReadAsItWasWritten) {
   EXPECT_EQ(target.chain[1].id, "");
 }
 
+TEST(RequestExtensionTest, NeitherEpochsNorAChainAreTakenFromAClient) {
+  const auto chain = std::to_array<ObjectCall>({{.method = "test.Room/Enter", .id = "7"}});
+  const ObjectTarget sent = {.id = "ada",
+                             .node_epoch = 1,
+                             .partition_epoch = 2,
+                             .request_id = {.caller = "match 7", .sequence = 300},
+                             .chain = chain};
+  const RequestExtension extension = read(ExtensionBytes({}, "", &sent).view());
+  const ReceivedTarget received(extension, Door::clients);
+
+  ASSERT_NE(received.get(), nullptr);
+  EXPECT_EQ(received.get()->id, "ada");
+  EXPECT_EQ(received.get()->node_epoch, 0u);
+  EXPECT_EQ(received.get()->partition_epoch, 0u);
+  EXPECT_TRUE(received.get()->chain.empty());
+  EXPECT_EQ(received.get()->request_id.caller, "match 7");
+  EXPECT_EQ(received.get()->request_id.sequence, 300u);
+}
+
 TEST(RequestExtensionTest, AnObjectOfWhichNothingIsKnownIsOneStill) {
   const ObjectTarget unknown = {.id = ""};
   const RequestExtension extension = read(ExtensionBytes({}, "", &unknown).view());
-  const ReceivedTarget received(extension);
+  const ReceivedTarget received(extension, Door::nodes);
 
   ASSERT_NE(received.get(), nullptr);
   EXPECT_EQ(received.get()->id, "");
@@ -67,7 +86,7 @@ TEST(RequestExtensionTest, TraceTokenAndObjectGoAlongTogether) {
 
   EXPECT_EQ(trace_of(extension), trace);
   EXPECT_EQ(extension.authorization(), "secret");
-  EXPECT_EQ(ReceivedTarget(extension).get()->id, "visits");
+  EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, "visits");
 }
 
 // Around the size from which on the bytes are elsewhere.
@@ -77,7 +96,7 @@ TEST(RequestExtensionTest, AnObjectMayHaveALongId) {
     const ObjectTarget object = {.id = id};
     const ExtensionBytes bytes({}, "", &object);
     const RequestExtension extension = read(bytes.view());
-    EXPECT_EQ(ReceivedTarget(extension).get()->id, id);
+    EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, id);
   }
 }
 

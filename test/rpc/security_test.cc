@@ -1,8 +1,11 @@
 // Who is let in: clusters, shared keys and their proofs.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "net/crypto.h"
 #include "rpc/detail/handshake.h"
@@ -45,6 +48,39 @@ TEST_F(SecurityTest, OtherClusterIsKeptOut) {
       << result;
   EXPECT_THAT(try_call({.cluster = "eu"}, {}), fails_with(Code::unauthenticated));
   EXPECT_THAT(try_call({}, {.cluster = "eu"}), fails_with(Code::unauthenticated));
+}
+
+TEST_F(SecurityTest, ServerTellsTheNameOfItsClusterToNobodyWhoDoesNotKnowIt) {
+  for (const std::string& own_key : {std::string(), key}) {
+    EchoWorld world({.hello_time_max = 1s}, {},
+                    {.security = {.cluster = "hush", .shared_key = own_key}});
+    for (const char* named : {"", "hus", "other", "HUSH"}) {
+      RawPeer peer(world);
+      peer.say_hello({.cluster = named, .nonce = std::string(32, 'n')});
+      while (const auto received = peer.receive()) {
+        EXPECT_EQ(received->message.find("hush"), std::string::npos) << received->message;
+      }
+    }
+    RawPeer silent(world);
+    while (const auto received = silent.receive()) {
+      EXPECT_EQ(received->message.find("hush"), std::string::npos) << received->message;
+    }
+  }
+}
+
+TEST_F(SecurityTest, ClientTellsNoOtherServerWhatItsClusterIsCalled) {
+  using rpc::detail::Handshake;
+  const rpc::Security own{.cluster = "hush"};
+  const rpc::Security other{.cluster = "other"};
+  Handshake client(Handshake::Role::client, own, {});
+  const Handshake server(Handshake::Role::server, other, {});
+  const auto refused = client.take({.header = {.type = FrameType::hello,
+                                               .call_id = rpc::hello_magic,
+                                               .method_id = rpc::protocol_version},
+                                    .extension = {},
+                                    .message = net::bytes_of(server.hello())});
+  ASSERT_THAT(refused, fails_with(Code::unauthenticated));
+  EXPECT_EQ(refused.error().message().find("hush"), std::string::npos) << refused;
 }
 
 TEST_F(SecurityTest, OtherKeyOrNoneIsKeptOut) {
@@ -173,6 +209,60 @@ TEST_F(SecurityTest, OnlyPublicMethodsExistForClientsFromOutside) {
   auto outside = rpc::Client::connect(world.network, {"server", 2}, Deadline::after(1s));
   ASSERT_TRUE(outside);
   EXPECT_THAT(EchoClient(**outside).echo(make_echo("")), fails_with(Code::unimplemented));
+}
+
+TEST_F(SecurityTest, ServiceForNodesExistsForThemAlone) {
+  using Audience = rpc::Server::Audience;
+  for (const auto audience : {Audience::nodes, Audience::everybody}) {
+    sim::SimulatedNetwork network;
+    EchoService service;
+    rpc::Server server(network);
+    ASSERT_TRUE(server.add(service, audience));
+    ASSERT_TRUE(server.listen({"server", 1}));
+    ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::clients}));
+    auto inside = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
+    auto outside = rpc::Client::connect(network, {"server", 2}, Deadline::after(1s));
+    ASSERT_TRUE(inside && outside);
+    EXPECT_TRUE(EchoClient(**inside).echo(make_echo("in")));
+    const auto reply = EchoClient(**outside).echo(make_echo("out"));
+    if (audience == Audience::everybody) {
+      EXPECT_TRUE(reply) << reply;
+    } else {
+      EXPECT_THAT(reply, fails_with(Code::unimplemented));
+    }
+    EXPECT_EQ(server.methods(service, rpc::Door::clients).empty(), audience == Audience::nodes);
+  }
+}
+
+TEST_F(SecurityTest, HandlerSeesNothingOfAClientThatOnlyANodeCanKnow) {
+  sim::SimulatedNetwork network;
+  EchoService service;
+  rpc::Server server(network);
+  ASSERT_TRUE(server.add(service, rpc::Server::Audience::everybody));
+  std::vector<rpc::ObjectTarget> seen;
+  server.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    seen.push_back(*call.object());
+    return next();
+  });
+  ASSERT_TRUE(server.listen({"server", 1}));
+  ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::clients}));
+  const auto chain =
+      std::to_array<rpc::ObjectCall>({{.method = "test.Room/Enter", .id = "forged"}});
+  const rpc::ObjectTarget target{
+      .id = "ada", .node_epoch = 1, .partition_epoch = 2, .chain = chain};
+  for (const std::uint16_t port : {1, 2}) {
+    auto client = rpc::Client::connect(network, {"server", port}, Deadline::after(1s));
+    ASSERT_TRUE(client);
+    EchoReply reply;
+    EXPECT_TRUE((*client)->call(echo_method(), make_echo(""), reply, {.object = &target}));
+  }
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].node_epoch, 1u);
+  EXPECT_EQ(seen[0].partition_epoch, 2u);
+  EXPECT_EQ(seen[0].chain.size(), 1u);
+  EXPECT_EQ(seen[1].node_epoch, 0u);
+  EXPECT_EQ(seen[1].partition_epoch, 0u);
+  EXPECT_EQ(seen[1].chain.size(), 0u);
 }
 
 }  // namespace
