@@ -80,7 +80,7 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       fence_(parts_.clock),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
-      http_face_(shard_->rpc_server()),
+      http_face_(shard_->rpc_server(), {.door = rpc::Door::clients}),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics(), *this);
   add_node_pages(*admin_, *this);
@@ -171,12 +171,14 @@ Result<void> Node::start() {
   }
   Result<void> ready = open_stores();
   if (ready) ready = open_shards();
+  if (ready) ready = check_reach_of_clients();
   if (ready) ready = join_cluster();
   if (ready) ready = listen_for_clients(*endpoints);
   if (!ready) {
     close_all(Deadline::after(last_words_time_max));
     return ready;
   }
+  warn_of_open_methods();
   log_.info("node serves", {{"name", config_.name},
                             {"version", version()},
                             {"listen", to_string(endpoints_.listen)},
@@ -248,6 +250,18 @@ Result<void> Node::open_shards() {
   });
 }
 
+Result<void> Node::check_reach_of_clients() {
+  const std::vector<std::string> hidden = shard_->services_without_public_methods();
+  if (hidden.empty()) return {};
+  std::string names;
+  for (const std::string& name : hidden) names.append(names.empty() ? "" : ", ").append(name);
+  return Error(Code::failed_precondition,
+               "node.listen: clients could call nothing, as no method is public of " + names +
+                   ": mark in the .proto what they may call, `option (corolane.method).public = "
+                   "true`, or set node.public_methods_only: false while you develop on a loopback "
+                   "address");
+}
+
 // Each on a port of its own, so that a call arrives where its object lives.
 Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
   auto endpoint = net::parse_endpoint(config_.cluster.listen);
@@ -258,7 +272,8 @@ Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
   auto listening = shard.rpc_server().listen(
       *endpoint, {.request_bytes_max = rpc::Client::Options{}.reply_bytes_max,
                   .security = {.cluster = config_.cluster.name, .shared_key = shared_key_},
-                  .calls_per_connection_max = detail::NodeClients::calls_max});
+                  .calls_per_connection_max = detail::NodeClients::calls_max,
+                  .door = rpc::Door::nodes});
   if (!listening) return listen_error("node.cluster.listen", *endpoint, listening.error());
   bound = *std::move(listening);
   return {};
@@ -367,6 +382,14 @@ Result<void> Node::listen_on_shards(const net::Endpoint& endpoint) {
     if (!listening) return listen_error("node.listen", endpoints_.listen, listening.error());
     return {};
   });
+}
+
+void Node::warn_of_open_methods() {
+  const bool is_near =
+      is_local(endpoints_.listen) && (!endpoints_.http || is_local(*endpoints_.http));
+  if (config_.public_methods_only || is_near) return;
+  log_.warning("clients may call all methods, public or not, and come from other machines",
+               {{"key", "node.public_methods_only"}});
 }
 
 Result<void> Node::drain(Deadline deadline) {

@@ -116,7 +116,8 @@ class Node {
 
   // Joins the cluster, listens and serves. Once. Fails with invalid_argument when the configuration
   // makes no sense, with already_exists when an address is taken or two services have the same
-  // method; nobody was served then. So does a certificate that cannot be used, as
+  // method, with failed_precondition when it serves something and clients may call none of it;
+  // nobody was served then. So does a certificate that cannot be used, as
   // net::TlsContext::load(); a store and a directory that are away.
   Result<void> start();
 
@@ -188,10 +189,12 @@ class Node {
   Result<std::string> read_admin_token() const;
   Result<void> open_stores();
   Result<void> open_shards();
+  Result<void> check_reach_of_clients();
   Result<void> join_cluster();
   Result<void> listen_for_clients(const NodeEndpoints& endpoints);
   Result<void> listen_for_nodes(Shard& shard, net::Endpoint& bound);
   Result<void> listen_on_shards(const net::Endpoint& endpoint);
+  void warn_of_open_methods();
   Member member() const;
   bool is_alone() const {
     return config_.cluster.directory == DirectoryKind::local && !parts_.directory;

@@ -92,6 +92,18 @@ Result<void> check_store(const NodeConfig& config) {
       "one would not find: take redis, or node.cluster.directory: local for a node that is alone");
 }
 
+// Other nodes are believed what they say: off this machine they show that they are nodes.
+Result<void> check_cluster(const ClusterConfig& cluster) {
+  auto endpoint = net::parse_endpoint(cluster.listen);
+  if (!endpoint) return endpoint.error();
+  const bool is_alone = cluster.directory == DirectoryKind::local;
+  if (is_alone || is_local(*endpoint) || !cluster.shared_key_file.empty()) return {};
+  return invalid(cluster.listen +
+                 " is no loopback address, and without a key everybody who reaches it is a node: "
+                 "make one with `openssl rand -hex 32 > cluster.key`, and give each node its path "
+                 "as node.cluster.shared_key_file");
+}
+
 // What cannot be lived again is not recorded.
 Result<void> check_record(const NodeConfig& config) {
   if (config.record.file.empty()) return {};
@@ -181,7 +193,8 @@ void describe(config::Section& section, ClusterConfig& value) {
   section.field("advertise", value.advertise,
                 "The host by which other nodes reach this one; empty: as in `listen`.");
   section.field("shared_key_file", value.shared_key_file,
-                "A file with a key that all nodes of the cluster have; empty: anybody may call.");
+                "A file with a key that all nodes of the cluster have; empty: anybody who reaches "
+                "`listen` is a node, so that has to be a loopback address.");
   section.field("weight", value.weight, "The share of this node, beside those of the others.",
                 config::between(1, 10'000));
   section.field("zone", value.zone, "Where it is, for types that ask for it.",
@@ -227,6 +240,9 @@ void describe(config::Section& section, NodeConfig& value) {
                 "Where the services answer HTTP, JSON by the Connect protocol, as address:port;"
                 " empty for nowhere.",
                 config::where(check_http, "address:port or nothing"));
+  section.field("public_methods_only", value.public_methods_only,
+                "Whether clients may call methods with the option `public` alone; false is for "
+                "development on a loopback address.");
   section.field("stop_time_max", value.stop_time_max,
                 "How long running calls may take to finish when the node stops.",
                 config::at_most(1h), config::live);
@@ -250,6 +266,8 @@ void describe(config::Section& section, NodeConfig& value) {
   section.field("crash", value.crash, "Reports of crashes.");
   section.rule({"admin", "admin_token_file"}, [&value] { return check_admin(value); });
   section.rule({"store.kind", "cluster.directory"}, [&value] { return check_store(value); });
+  section.rule({"cluster.listen", "cluster.shared_key_file"},
+               [&value] { return check_cluster(value.cluster); });
   section.rule({"record.file"}, [&value] { return check_record(value); });
 }
 
@@ -264,6 +282,9 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
   }
   if (auto http = check_http(config.http); !http) return at_key("node.http", http.error());
   if (auto store = check_store(config); !store) return at_key("node.store.kind", store.error());
+  if (auto cluster = check_cluster(config.cluster); !cluster) {
+    return at_key("node.cluster.listen", cluster.error());
+  }
   if (auto record = check_record(config); !record) {
     return at_key("node.record.file", record.error());
   }

@@ -101,6 +101,8 @@ struct NodeConfig {
   std::string admin = "127.0.0.1:8461";
   std::string admin_token_file = {};
   std::string http;  // Empty: the services are not served by HTTP.
+  // Clients call no other methods, by neither way. False is for development on loopback.
+  bool public_methods_only = true;
   Duration stop_time_max = std::chrono::seconds(5);
   LogLevel log_level = LogLevel::info;
   Duration stall_time_min = std::chrono::milliseconds(20);  // 0: nobody looks.

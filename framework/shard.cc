@@ -50,8 +50,11 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   store_ = std::move(store);
   router_.set_security(
       {.cluster = surroundings_.config.cluster.name, .shared_key = surroundings_.shared_key});
+  using Audience = rpc::Server::Audience;
+  const bool is_as_marked = surroundings_.config.public_methods_only;
+  const Audience audience = is_as_marked ? Audience::as_marked : Audience::everybody;
   for (const auto& service : services_) {
-    if (auto added = rpc_server_.add(*service); !added) return added;
+    if (auto added = rpc_server_.add(*service, audience); !added) return added;
   }
   if (store_ == nullptr) return {};
   host_ = std::make_unique<detail::ObjectHost>(
@@ -64,14 +67,26 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   for (const HostedObjects& objects : surroundings_.objects) {
     detail::HostedType& type = host_->add(objects.type, *objects.ownership,
                                           [this, &objects] { return objects.make(*this); });
-    if (auto added = rpc_server_.add(type); !added) return added;
+    if (auto added = rpc_server_.add(type, audience); !added) return added;
   }
   push_service_ = std::make_unique<detail::PushService>(*host_);
-  if (auto added = rpc_server_.add(*push_service_); !added) return added;
+  if (auto added = rpc_server_.add(*push_service_, Audience::nodes); !added) return added;
   inspection_service_ = std::make_unique<detail::InspectionService>(*this);
-  if (auto added = rpc_server_.add(*inspection_service_); !added) return added;
+  if (auto added = rpc_server_.add(*inspection_service_, Audience::nodes); !added) return added;
   router_.set_host(*host_);
   return host_->start();
+}
+
+std::vector<std::string> Shard::services_without_public_methods() const {
+  std::vector<std::string> names;
+  for (const rpc::Service* const service : rpc_server_.services()) {
+    const bool is_own = service == services_.front().get() || service == push_service_.get() ||
+                        service == inspection_service_.get();
+    if (is_own || service->methods().empty()) continue;
+    if (!rpc_server_.methods(*service, rpc::Door::clients).empty()) return {};
+    names.emplace_back(service->service_name());
+  }
+  return names;
 }
 
 Result<void> Shard::load_certificates() {
@@ -110,6 +125,7 @@ Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_p
   if (auto loaded = load_certificates(); !loaded) return loaded.error();
   return rpc_server_.listen(endpoint,
                             {.request_bytes_max = surroundings_.config.rpc.request_size_max.count,
+                             .door = rpc::Door::clients,
                              .network = &clients_network(),
                              .shares_port = shares_port});
 }

@@ -106,6 +106,9 @@ class Shard {
   // Serves what it was given, and the objects, which `store` keeps. Once. Fails with already_exists
   // when two services have the same method.
   Result<void> open(std::shared_ptr<Store> store);
+  // The names of the services that clients are there for, when none of them has a method that they
+  // may call; otherwise empty. After open().
+  std::vector<std::string> services_without_public_methods() const;
   // Where clients call, after open(): inside of TLS when there is a certificate. Other shards may
   // have the same port. Fails as rpc::Server::listen() and net::TlsContext::load().
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, bool shares_port);
@@ -140,7 +143,7 @@ class Shard {
   std::unique_ptr<net::TlsNetwork> tls_network_;
   std::function<void()> change_certificates_;  // Prepared.
   // Destroyed from the last on: nobody calls what is gone.
-  std::vector<std::unique_ptr<rpc::Service>> services_;
+  std::vector<std::unique_ptr<rpc::Service>> services_;  // The first one is reflection.
   detail::ObjectRouter router_;
   std::unique_ptr<detail::ObjectHost> host_;
   std::unique_ptr<detail::PushService> push_service_;

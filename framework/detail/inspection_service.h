@@ -1,4 +1,4 @@
-// Where other nodes ask what they show of a whole cluster.
+// Where other nodes ask what they show of a whole cluster; clients have no such method.
 #pragma once
 
 #include "framework/inspection.corolane.h"

@@ -1,4 +1,4 @@
-// Where other nodes follow the objects of this shard.
+// Where other nodes follow the objects of this shard; clients have no such method.
 #pragma once
 
 #include "framework/detail/object_host.h"

@@ -99,6 +99,28 @@ TEST(NodeConfigTest, AdminPagesThatOthersReachNeedATokenAndTls) {
       config::load_text<WholeConfig>("node:\n  admin: unix:/run/admin.sock\n", "node.yaml"));
 }
 
+TEST(NodeConfigTest, NodesThatOthersReachNeedAKey) {
+  const std::string cluster = "store: {kind: redis}\ncluster: {directory: etcd, listen: ";
+  for (const char* far : {"'0.0.0.0:9000'", "'[::]:9000'", "'10.1.0.7:9000'"}) {
+    const auto refused = load(cluster + far + "}\n");
+    ASSERT_FALSE(refused) << far;
+    EXPECT_THAT(refused.error().message(), HasSubstr("cluster.listen: "));
+    EXPECT_THAT(refused.error().message(), HasSubstr("openssl rand -hex 32"));
+    EXPECT_TRUE(load(cluster + far + ", shared_key_file: cluster.key}\n"));
+    EXPECT_TRUE(load(std::string("cluster: {listen: ") + far + "}\n")) << "nobody listens there";
+  }
+  for (const char* near : {"'127.0.0.1:9000'", "'[::1]:9000'", "'unix:/run/node.sock'"}) {
+    EXPECT_TRUE(load(cluster + near + "}\n")) << near;
+  }
+  NodeConfig filled;
+  filled.cluster.directory = DirectoryKind::etcd;
+  filled.store.kind = StoreKind::redis;
+  filled.cluster.listen = "0.0.0.0:9000";
+  const auto endpoints = validate(filled);
+  ASSERT_FALSE(endpoints);
+  EXPECT_THAT(endpoints.error().message(), HasSubstr("node.cluster.listen: 0.0.0.0:9000 is no"));
+}
+
 TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
   NodeConfig config;
   for (const char* good : {"a", "Lobby_1.eu-west", "0"}) {

@@ -125,7 +125,12 @@ TEST_F(NodeObjectsTest, WhoOwnsAnObjectNoLongerSaysSoAtOnce) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
-  const auto client = test::connect(network_, *a.node);
+  const net::Endpoint& cluster = a.node->endpoints().cluster.front();
+  const auto connected =
+      rpc::Client::connect(network_, {cluster.address, cluster.port}, Deadline::after(1s),
+                           {.security = {.cluster = "corolane"}});
+  ASSERT_TRUE(connected) << connected;
+  const auto& client = *connected;
   const rpc::Method& get = a.node->shard().host()->types()[0]->method(2);
   ASSERT_STREQ(get.full_name, "corolane.test.Counter/Get");
   int moved_count = 0;

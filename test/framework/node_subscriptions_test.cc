@@ -14,6 +14,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
+#include "framework/inspection.corolane.h"
 #include "framework/node.h"
 #include "framework/push.corolane.h"
 #include "framework/store/memory_store.h"
@@ -420,14 +421,26 @@ TEST_F(NodeSubscriptionsTest, ObjectsHearRoomsOfOtherNodes) {
 
 TEST_F(NodeSubscriptionsTest, WhoIsNoNodeIsRefused) {
   auto a = make("a");
-  const auto client = test::connect(network_, *a.node);
   SubscribeRequest request;
   request.set_type("corolane.test.Room");
-  const rpc::ObjectTarget target{.id = "1"};
-  auto batches = PushClient(*client).subscribe(request, {.object = &target});
-  PublicationBatch batch;
-  EXPECT_FALSE(batches.read(batch));
-  EXPECT_THAT(batches.finish(), fails_with(Code::invalid_argument));
+  const auto subscribe = [&](rpc::Client& client, const rpc::ObjectTarget& target) {
+    auto batches =
+        PushClient(client).subscribe(request, {.deadline = Deadline::after(1s), .object = &target});
+    PublicationBatch batch;
+    while (batches.read(batch)) {
+    }
+    return batches.finish();
+  };
+  const net::Endpoint& cluster = a.node->endpoints().cluster.front();
+  const auto node =
+      rpc::Client::connect(network_, {cluster.address, cluster.port}, Deadline::after(1s),
+                           {.security = {.cluster = "corolane"}});
+  ASSERT_TRUE(node) << node;
+  EXPECT_THAT(subscribe(**node, {.id = "1"}), fails_with(Code::invalid_argument));
+  // Clients have no such method, whatever they claim to be.
+  const auto client = test::connect(network_, *a.node);
+  EXPECT_THAT(subscribe(*client, {.id = "1", .node_epoch = 1}), fails_with(Code::unimplemented));
+  EXPECT_THAT(InspectionClient(*client).waits({}), fails_with(Code::unimplemented));
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "coroutine/task.h"
 #include "framework/log.h"
+#include "rpc/frame.h"
 #include "test/framework/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
@@ -195,6 +197,62 @@ TEST_F(NodeTest, TheSameServiceTwiceDoesNotStart) {
   const auto started = node->start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code(), Code::already_exists);
+}
+
+// A service whose methods nobody has marked.
+class SecretService : public rpc::Service {
+ public:
+  const char* service_name() const override { return "test.Secret"; }
+  std::span<const rpc::Method> methods() const override { return {&method_, 1}; }
+
+ private:
+  rpc::Method method_ = [] {
+    rpc::Method method = SlowService().methods()[0];
+    method.full_name = "test.Secret/Tell";
+    method.id = rpc::method_id(method.full_name);
+    method.is_public = false;
+    method.invoke = [](rpc::Service&, const google::protobuf::Message&, rpc::Context&,
+                       rpc::ReplySink& sink) {
+      test::WaitReply reply;
+      return sink.reply(reply);
+    };
+    return method;
+  }();
+};
+
+TEST_F(NodeTest, ANodeWhoseClientsCouldCallNothingDoesNotStart) {
+  auto node = make(config());
+  node->serve(SecretService());
+  const auto started = node->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::failed_precondition);
+  EXPECT_THAT(started.error().message(),
+              AllOf(HasSubstr("test.Secret"), HasSubstr("(corolane.method).public = true"),
+                    HasSubstr("node.public_methods_only: false")));
+}
+
+TEST_F(NodeTest, ANodeThatServesNothingStarts) { EXPECT_TRUE(make(config())->start()); }
+
+TEST_F(NodeTest, ClientsReachPublicMethodsAloneUnlessTheConfigurationSaysOtherwise) {
+  for (const bool public_only : {true, false}) {
+    NodeConfig with_http = config();
+    with_http.http = "127.0.0.1:0";
+    with_http.public_methods_only = public_only;
+    auto node = make(with_http);
+    node->serve(SlowService());
+    node->serve(SecretService());
+    ASSERT_TRUE(node->start());
+    auto client = connect(*node);
+    const rpc::Method secret = SecretService().methods()[0];
+    test::WaitReply reply;
+    EXPECT_EQ(client->call(secret, wait_request(1ms), reply).has_value(), !public_only);
+    EXPECT_TRUE(SlowClient(*client).wait(wait_request(1ms)));
+    const std::string list = fetch(network_, *node->endpoints().http, "/").body;
+    EXPECT_EQ(list.contains("test.Secret"), !public_only);
+    EXPECT_THAT(list, HasSubstr("corolane.test.Slow"));
+    EXPECT_EQ(fetch(network_, *node->endpoints().http, "/test.Secret/Tell", "POST").status == 404,
+              public_only);
+  }
 }
 
 TEST_F(NodeTest, TwoNodesLiveSideBySide) {

@@ -118,6 +118,8 @@ void SimulatedCluster::live(std::size_t index) {
   config.admin = "127.0.0.1:" + std::to_string(admin_port);
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
   config.shards = 1;
+  // Simulated clients call objects themselves, those of chess among them.
+  config.public_methods_only = false;
   const bool is_traced = simulation_.trace().is_read();
   framework::Log log(is_traced ? framework::LogLevel::debug : framework::LogLevel::error,
                      [this, &process](std::string_view line) {

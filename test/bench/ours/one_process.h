@@ -33,6 +33,7 @@ inline framework::NodeConfig node_config(std::string name, std::uint32_t shards)
   framework::NodeConfig config;
   config.name = std::move(name);
   config.listen = config.admin = "127.0.0.1:0";
+  config.public_methods_only = false;  // What is measured is marked as any protoc can read it.
   config.log_level = framework::LogLevel::error;
   config.shards = shards;
   config.store.kind = framework::StoreKind::memory;
