@@ -251,6 +251,16 @@ class NodeConfigTest(unittest.TestCase):
         for name in ("node-1", "node-2", "node-3"):
             self.assert_taken(DOCKER / "chess.yaml", compose()["services"][name]["environment"])
 
+    def test_nodes_that_others_reach_are_refused_without_a_key(self):
+        for name, folder in (("compose", DOCKER), ("kubernetes", KUBERNETES)):
+            output, status = run(
+                *(CHESS_NODE, "--check-config", "--config", folder / "chess.yaml"),
+                *("--set", "node.cluster.shared_key_file="),
+            )
+            self.assertEqual(status, 2, name)
+            self.assertIn("cluster.listen: 0.0.0.0:8464 is no loopback address", output)
+            self.assertIn("openssl rand -hex 32", output)
+
     def test_that_of_kubernetes(self):
         variables = {}
         for variable in container("node")["env"]:

@@ -89,7 +89,9 @@ Result<std::size_t> find_method(std::span<const std::string> full_names, std::st
   if (const auto near = nearest(wanted, ends)) {
     message.append("; did you mean ").append(full_names[*near]).append("?");
   }
-  return Error(Code::not_found, message + "\nIt has:" + lines_of(full_names));
+  return Error(Code::not_found, message + "\nIt has:" + lines_of(full_names) +
+                                    "\nand shows clients no method that is not public: is "
+                                    "yours?");
 }
 
 std::string short_name(std::span<const std::string> full_names, const std::string& name) {

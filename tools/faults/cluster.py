@@ -167,6 +167,8 @@ class Cluster:
             *("--set", f"node.cluster.name={CLUSTER_NAME}"),
             *("--set", "node.cluster.listen=127.0.0.1:0"),
             *("--set", f"node.cluster.shared_key_file={key}"),
+            # The bots call games and players themselves, so that each call has a request id.
+            *("--set", "node.public_methods_only=false"),
         ]
         self.nodes = [
             Node(f"node-{i + 1}", command, folder, port, admin_port, Relay(relay_port, client))

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "framework/directory/local_directory.h"
 #include "framework/log.h"
@@ -50,6 +51,7 @@ class ChessNodes {
   ChessConfig config{.clock = std::chrono::minutes(1),
                      .seat_time_max = std::chrono::seconds(30),
                      .finished_kept = std::chrono::seconds(5)};
+  bool public_methods_only = true;
 
   // One that is alone. The one before it has stopped or crashed.
   ChessNode start() { return make("alone", nullptr); }
@@ -68,8 +70,10 @@ class ChessNodes {
     ChessNode made{.store = std::make_shared<test::FaultyStore>(store_),
                    .directory = std::move(directory),
                    .node = nullptr};
+    framework::NodeConfig node_config = test::node_config(name);
+    node_config.public_methods_only = public_methods_only;
     made.node = std::make_unique<framework::Node>(
-        test::node_config(name), network_,
+        std::move(node_config), network_,
         framework::Log(framework::LogLevel::error, [](std::string_view) {}),
         framework::Node::Parts{.store = made.store,
                                .directory = made.directory,

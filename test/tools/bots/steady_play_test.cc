@@ -33,6 +33,9 @@ net::HostPort listener(const ChessNode& node) {
 
 class SteadyPlayTest : public testing::Test {
  protected:
+  // The bots call objects themselves.
+  SteadyPlayTest() { nodes_.public_methods_only = false; }
+
   History make_history() {
     auto history = History::create(path_);
     EXPECT_TRUE(history) << history;

@@ -185,7 +185,8 @@ TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
             "  corolane.cli_test.Wall/Listen\n"
             "  corolane.cli_test.Wall/Paint\n"
             "  corolane.rpc.Reflection/ListServices\n"
-            "  corolane.rpc.Reflection/Describe");
+            "  corolane.rpc.Reflection/Describe\n"
+            "and shows clients no method that is not public: is yours?");
 }
 
 TEST_F(DynamicCallTest, AFieldThatThereIsNotListsThoseThatThereAre) {

@@ -88,7 +88,8 @@ TEST(MethodSearchTest, AnUnknownNameListsAllAndProposesTheNearest) {
             "  game.Chess/Move\n"
             "  game.fast.Chess/Move\n"
             "  game.Lobby/List\n"
-            "  Chess/Watch");
+            "  Chess/Watch\n"
+            "and shows clients no method that is not public: is yours?");
 }
 
 TEST(MethodSearchTest, APackageMayBeMistyped) {
