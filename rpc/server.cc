@@ -27,6 +27,11 @@ constexpr Duration flush_time_max = 500ms;
 // and with as much again in the kernel less than what makes its output stall.
 constexpr std::size_t output_while_reading_max = 64 * 1024;
 
+// Whether peers behind `door` have that method.
+bool is_there(const detail::ServedMethod* served, Door door) {
+  return served != nullptr && (door == Door::nodes || served->is_for_clients);
+}
+
 }  // namespace
 
 class Server::Impl final : private detail::ServerConnection::Host {
@@ -281,14 +286,14 @@ Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
 
 const Method* Server::find(std::string_view full_name, Door door) const {
   const auto* const served = impl_->dispatcher().methods().find(full_name);
-  const bool is_there = served != nullptr && (door == Door::nodes || served->is_for_clients);
-  return is_there ? served->method : nullptr;
+  return is_there(served, door) ? served->method : nullptr;
 }
 
 std::vector<const Method*> Server::methods(const Service& service, Door door) const {
   std::vector<const Method*> methods;
   for (const Method& method : service.methods()) {
-    if (find(method.full_name, door) == &method) methods.push_back(&method);
+    const auto* const served = impl_->dispatcher().methods().find(method.id);
+    if (is_there(served, door) && served->method == &method) methods.push_back(&method);
   }
   return methods;
 }

@@ -21,9 +21,8 @@ std::string quoted(const std::string& name) {
 
 // Names what the peer has named, and never what it should have: it may be anybody.
 Error other_cluster(const std::string& of_peer) {
-  return unauthenticated(
-      "the hello names " + quoted(of_peer) +
-      ", which is not that of this end: both ends have to name the same cluster");
+  return unauthenticated("the hello names " + quoted(of_peer) +
+                         ", and this end another one: both ends have to name the same cluster");
 }
 
 // Little-endian, so that two texts in a row cannot be cut in another place.

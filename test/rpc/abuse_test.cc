@@ -102,11 +102,12 @@ class AbuseTest : public testing::Test {
     return read_frames(*stream, patience);
   }
 
-  // The one answer besides the hello.
+  // The one answer besides the hello, with which a server answers a good one.
   ReceivedFrame answer_to(std::string_view bytes) {
     auto frames = answers_to(bytes);
-    EXPECT_EQ(frames.size(), 2u);
-    return frames.size() == 2 ? std::move(frames[1]) : ReceivedFrame{};
+    if (!frames.empty() && frames[0].header.type == FrameType::hello) frames.erase(frames.begin());
+    EXPECT_EQ(frames.size(), 1u);
+    return frames.size() == 1 ? std::move(frames[0]) : ReceivedFrame{};
   }
 
   // The well-behaved client has its reply after one round trip, whatever goes on beside it.

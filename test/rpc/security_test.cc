@@ -250,7 +250,7 @@ TEST_F(SecurityTest, HandlerSeesNothingOfAClientThatOnlyANodeCanKnow) {
       std::to_array<rpc::ObjectCall>({{.method = "test.Room/Enter", .id = "forged"}});
   const rpc::ObjectTarget target{
       .id = "ada", .node_epoch = 1, .partition_epoch = 2, .chain = chain};
-  for (const std::uint16_t port : {1, 2}) {
+  for (const std::uint16_t port : {std::uint16_t{1}, std::uint16_t{2}}) {
     auto client = rpc::Client::connect(network, {"server", port}, Deadline::after(1s));
     ASSERT_TRUE(client);
     EchoReply reply;
