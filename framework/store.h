@@ -58,6 +58,13 @@ class Store {
   // restart.
   virtual Result<std::uint64_t> next_epoch(Deadline deadline) = 0;
 
+  // The same while the disk is full, so that a node may begin to read: the number is stored before
+  // anything else is, and nothing that is stored can have it until then. Of a store that belongs to
+  // one process; others fail with unimplemented.
+  virtual Result<std::uint64_t> owed_epoch(Deadline) {
+    return Error(Code::unimplemented, "epochs of this store are stored at once");
+  }
+
   // From when it returns on only `epoch` and later ones write this object. Returns what is stored.
   // The same owner may seal again, to learn what became of a write. Fails with aborted when a later
   // epoch has sealed already: the caller is no owner.
@@ -67,6 +74,17 @@ class Store {
   // all the same, the error says maybe_executed.
   virtual Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch,
                                     Deadline deadline) = 0;
+
+  // The owner lets the object go, and has written nothing since it has sealed it by `epoch`: what
+  // the seal has made goes with it, so names that were only read leave nothing. Changes nothing
+  // when a later epoch has sealed meanwhile, nor anything that was ever written.
+  //
+  // Why this is safe: the object is as it was before this owner asked for it, and this owner has
+  // nothing of it in memory any more. An earlier owner that seals again afterwards finds what this
+  // one found, and whatever it writes the next owner loads: accepted writes keep their order, and
+  // none is lost. Its replies are stopped by the fence, as always. An earlier owner that has sealed
+  // before, and seals no more, is refused: without a row nothing is replaced.
+  virtual Result<void> release(const ObjectKey&, std::uint64_t /*epoch*/, Deadline) { return {}; }
 
   // Replaces version `version`, which becomes version + 1. When it returns, no crash undoes it.
   // Fails with aborted, and changes nothing, unless the object is sealed by `epoch` and has that

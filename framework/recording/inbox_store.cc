@@ -44,6 +44,13 @@ Result<Stored> perform_seal(Store& store, const Seal& call) {
   return stored;
 }
 
+Result<Stored> perform_release(Store& store, const Seal& call) {
+  if (auto done = store.release(key_of(call), call.epoch(), Deadline::never()); !done) {
+    return std::move(done.error());
+  }
+  return Stored();
+}
+
 Result<Stored> perform_due(Store& store, const FindDue& call) {
   auto found =
       store.due(static_cast<Partition>(call.partition()), to_wall_time(call.until_milliseconds()),
@@ -65,6 +72,8 @@ Result<Stored> perform(Store& store, const StoreCall& call) {
   switch (call.what_case()) {
     case StoreCall::kSeal:
       return perform_seal(store, call.seal());
+    case StoreCall::kRelease:
+      return perform_release(store, call.release());
     case StoreCall::kWrite:
       return perform_write(store, call.write());
     case StoreCall::kDue:
@@ -111,6 +120,14 @@ Result<StoredObject> InboxStore::seal(const ObjectKey& key, std::uint64_t epoch,
   auto answer = call(std::move(question), deadline);
   if (!answer) return std::move(answer.error());
   return StoredObject{.version = answer->version(), .bytes = std::move(*answer->mutable_state())};
+}
+
+Result<void> InboxStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  StoreCall question;
+  *question.mutable_release() = to_message(key, epoch);
+  auto answer = call(std::move(question), deadline);
+  if (!answer) return std::move(answer.error());
+  return {};
 }
 
 Result<void> InboxStore::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,

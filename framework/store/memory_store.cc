@@ -20,6 +20,15 @@ Result<StoredObject> MemoryStore::seal(const ObjectKey& key, std::uint64_t epoch
   return row.object;
 }
 
+Result<void> MemoryStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may;
+  const std::scoped_lock lock(mutex_);
+  const auto place = rows_.find({std::string(key.type), std::string(key.id)});
+  if (place == rows_.end()) return {};
+  if (place->second.epoch == epoch && place->second.object.version == 0) rows_.erase(place);
+  return {};
+}
+
 Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                                 const ObjectWrite& object, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();

@@ -19,6 +19,7 @@ class MemoryStore : public Store {
  public:
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
+  Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,

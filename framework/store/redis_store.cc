@@ -50,6 +50,17 @@ return {found[1] or '', found[2] or '0', found[3] or ''}
   return script;
 }
 
+// KEYS: object. ARGV: epoch. Its calls and those of the owner's next seal share a connection, so it
+// comes first; when the connection was lost between, the owner may find its key gone and loads again.
+const Script& release_script() {
+  static const Script script(R"(
+local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
+if found[1] == ARGV[1] and not found[2] then redis.call('DEL', KEYS[1]) end
+return {}
+)");
+  return script;
+}
+
 // KEYS: object, due. ARGV: epoch, version, version that follows, state, member of due, its time or
 // ''. Returns nothing, or the epoch and version that stand in the way. A server whose memory is
 // full refuses the first change of a script, so that comes before anything is done.
@@ -181,6 +192,16 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
   const auto version = number_of<std::uint64_t>(reply->items[1]);
   if (!version) return not_ours(*client_, keys->object);
   return StoredObject{.version = *version, .bytes = std::move(reply->items[2].text)};
+}
+
+Result<void> RedisStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  const auto keys = keys_of(key);
+  if (!keys) return keys.error();
+  const std::string epoch_now = epoch_text(epoch);
+  const std::array<std::string_view, 3> words = {"1", keys->object, epoch_now};
+  auto reply = run(*client_, release_script(), words, deadline);
+  if (!reply) return std::move(reply.error());
+  return {};
 }
 
 Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,

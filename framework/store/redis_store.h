@@ -7,6 +7,9 @@
 // sent on it ends at once as unknown, and it connects again by itself; calls wait for that, and
 // fail at once when the server is gone for longer.
 //
+// A name that was only read has a key while its object is alive. The keys of a node that crashes
+// stay until their objects are called again, and let go.
+//
 // That no crash of the server undoes a write is up to its configuration: `appendonly yes` and
 // `appendfsync always`. Replicas follow behind, so the one that takes over may lack the last
 // writes; an owner learns of it with its next one, which is refused.
@@ -75,6 +78,7 @@ class RedisStore : public Store {
   // colon in its name.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
+  Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,

@@ -89,11 +89,23 @@ Result<std::uint64_t> SqliteStore::next_epoch(Deadline deadline) {
   return perform(*writer_, call, deadline);
 }
 
+Result<std::uint64_t> SqliteStore::owed_epoch(Deadline deadline) {
+  const auto call = make_call(0, Effect::reads, [](SqliteFile& file) { return file.owed_epoch(); });
+  return perform(*writer_, call, deadline);
+}
+
 Result<StoredObject> SqliteStore::seal(const ObjectKey& key, std::uint64_t epoch,
                                        Deadline deadline) {
   const auto call = make_call(
-      size_of(key), Effect::changes,
+      size_of(key), Effect::reads,
       [key = OwnedKey(key), epoch](SqliteFile& file) { return file.seal(key.view(), epoch); });
+  return perform(*writer_, call, deadline);
+}
+
+Result<void> SqliteStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  const auto call = make_call(
+      size_of(key), Effect::reads,
+      [key = OwnedKey(key), epoch](SqliteFile& file) { return file.release(key.view(), epoch); });
   return perform(*writer_, call, deadline);
 }
 

@@ -49,9 +49,12 @@ class SqliteStore : public Store {
 
   // When the disk fails in the middle of a commit nobody knows what it has: then all calls of that
   // batch fail with maybe_executed. When it is full they fail, and later ones succeed once there is
-  // room again. A call that gives up before its turn has come is never done.
+  // room again. A call that gives up before its turn has come is never done. A seal writes nothing,
+  // so objects are read while the disk is full, and no name is kept that was only read.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
+  Result<std::uint64_t> owed_epoch(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
+  Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,

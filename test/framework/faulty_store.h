@@ -34,6 +34,11 @@ class FaultyStore final : public framework::Store {
     if (is_away_) return away();
     return table_.seal(key, epoch, deadline);
   }
+  Result<void> release(const framework::ObjectKey& key, std::uint64_t epoch,
+                       Deadline deadline) override {
+    if (is_away_) return away();
+    return table_.release(key, epoch, deadline);
+  }
   Result<void> write(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const framework::ObjectWrite& object, Deadline deadline) override {
     if (is_away_) return away();

@@ -47,6 +47,14 @@ class StoreServer::Remote final : public framework::Store {
     return ask_to_seal(names, epoch, deadline);
   }
 
+  Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
+    const Names names(key);
+    return line_.ask<void>(deadline, [&server = server_, names, epoch]() -> Result<void> {
+      if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
+      return server.table_.release(names.key(), epoch, Deadline::never());
+    });
+  }
+
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const framework::ObjectWrite& object, Deadline deadline) override {
     const Request request{.names = Names(key),

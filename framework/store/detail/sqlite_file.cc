@@ -64,6 +64,11 @@ class Run {
 std::int64_t to_signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 std::uint64_t to_unsigned(std::int64_t number) { return static_cast<std::uint64_t>(number); }
 
+// No type has a zero byte.
+std::string seal_key(const ObjectKey& key) {
+  return std::string(key.type).append(1, '\0').append(key.id);
+}
+
 Result<void> done(Result<bool> step) {
   if (!step) return std::move(step.error());
   return {};
@@ -128,13 +133,14 @@ Result<void> SqliteFile::prepare_statements() {
       {&commit_, "COMMIT"},
       {&settle_, "UPDATE counter SET value = value + 1 WHERE name = 'settled'"},
       {&draw_, "UPDATE counter SET value = value + 1 WHERE name = 'epoch' RETURNING value"},
+      {&drawn_, "SELECT value FROM counter WHERE name = 'epoch'"},
+      {&pay_, "UPDATE counter SET value = max(value, ?1) WHERE name = 'epoch'"},
       {&find_, "SELECT epoch, version, state FROM object WHERE type = ?1 AND id = ?2"},
       {&mark_of_, "SELECT epoch, version FROM object WHERE type = ?1 AND id = ?2"},
-      {&add_, "INSERT INTO object VALUES (?1, ?2, ?3, ?4, 0, NULL, x'')"},
-      {&raise_, "UPDATE object SET epoch = ?3 WHERE type = ?1 AND id = ?2"},
+      {&add_, "INSERT INTO object VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
       {&replace_,
-       "UPDATE object SET version = ?5, wake_at = ?6, state = ?7 "
-       "WHERE type = ?1 AND id = ?2 AND epoch = ?3 AND version = ?4"},
+       "UPDATE object SET epoch = ?4, version = ?5, wake_at = ?6, state = ?7 "
+       "WHERE type = ?1 AND id = ?2"},
       {&due_,
        "SELECT type, id, wake_at FROM object WHERE partition = ?1 AND wake_at <= ?2 "
        "ORDER BY wake_at, type, id LIMIT ?3"}};
@@ -145,6 +151,8 @@ Result<void> SqliteFile::prepare_statements() {
 }
 
 Result<void> SqliteFile::begin() {
+  is_paid_ = false;
+  written_.clear();
   Run begin(begin_);
   if (auto begun = begin->step(); !begun) return std::move(begun.error());
   if (!is_unsettled_) return {};
@@ -155,9 +163,16 @@ Result<void> SqliteFile::begin() {
 
 Result<void> SqliteFile::commit() {
   auto committed = Run(commit_)->step();
-  is_unsettled_ = !committed;
-  if (!committed) return std::move(committed.error()).with_maybe_executed();
-  return {};
+  if (committed) {
+    is_unsettled_ = false;
+    if (is_paid_) owed_epoch_ = 0;
+    for (const std::string& key : written_) seals_.erase(key);
+    return {};
+  }
+  // On a full disk the log has no room for the frame that makes a commit one, which comes last: so
+  // a recovery finds nothing of it.
+  is_unsettled_ = is_unsettled_ || committed.error().code() != Code::resource_exhausted;
+  return std::move(committed.error()).with_maybe_executed();
 }
 
 void SqliteFile::roll_back() {
@@ -165,53 +180,84 @@ void SqliteFile::roll_back() {
   if (database_.is_in_transaction()) static_cast<void>(database_.execute("ROLLBACK"));
 }
 
+// Nothing that a later process draws may be below it, so it goes first.
+Result<void> SqliteFile::pay_epoch() {
+  if (owed_epoch_ == 0) return {};
+  Run pay(pay_);
+  pay->bind_number(1, to_signed(owed_epoch_));
+  if (auto paid = pay->step(); !paid) return std::move(paid.error());
+  is_paid_ = true;
+  return {};
+}
+
 Result<std::uint64_t> SqliteFile::next_epoch() {
+  if (auto paid = pay_epoch(); !paid) return paid.error();
   Run draw(draw_);
   if (auto drawn = draw->step(); !drawn) return std::move(drawn.error());
   return to_unsigned(draw->number(0));
+}
+
+Result<std::uint64_t> SqliteFile::owed_epoch() {
+  Run drawn(drawn_);
+  if (auto read = drawn->step(); !read) return std::move(read.error());
+  owed_epoch_ = std::max(owed_epoch_, to_unsigned(drawn->number(0))) + 1;
+  return owed_epoch_;
 }
 
 Result<StoredObject> SqliteFile::seal(const ObjectKey& key, std::uint64_t epoch) {
   Run find(find_);
   const auto found = find.key(key)->step();
   if (!found) return found.error();
-  if (!*found) {
-    Run add(add_);
-    add.key(key)->bind_number(3, partition_of(key.type, key.id));
-    add->bind_number(4, to_signed(epoch));
-    if (auto added = add->step(); !added) return std::move(added.error());
-    return StoredObject();
+  const std::uint64_t row_epoch = *found ? to_unsigned(find->number(0)) : 0;
+  const auto seal = seals_.find(seal_key(key));
+  const std::uint64_t last_epoch =
+      seal == seals_.end() ? row_epoch : std::max(row_epoch, seal->second);
+  if (last_epoch > epoch) return sealed_by_later_owner(key, last_epoch, epoch);
+  if (row_epoch < epoch) seals_.insert_or_assign(seal_key(key), epoch);
+  if (!*found) return StoredObject();
+  return StoredObject{.version = to_unsigned(find->number(1)), .bytes = find->bytes(2)};
+}
+
+Result<void> SqliteFile::release(const ObjectKey& key, std::uint64_t epoch) {
+  const auto seal = seals_.find(seal_key(key));
+  if (seal != seals_.end() && seal->second == epoch) seals_.erase(seal);
+  return {};
+}
+
+// By what it is sealed, and what is stored.
+Result<SqliteFile::Found> SqliteFile::find_mark(const ObjectKey& key) {
+  Run mark_of(mark_of_);
+  const auto row = mark_of.key(key)->step();
+  if (!row) return row.error();
+  Found found{.is_stored = *row};
+  if (*row) {
+    found.mark = {.epoch = to_unsigned(mark_of->number(0)),
+                  .version = to_unsigned(mark_of->number(1))};
   }
-  const std::uint64_t found_epoch = to_unsigned(find->number(0));
-  if (found_epoch > epoch) return sealed_by_later_owner(key, found_epoch, epoch);
-  StoredObject object = {.version = to_unsigned(find->number(1)), .bytes = find->bytes(2)};
-  if (found_epoch < epoch) {
-    Run raise(raise_);
-    raise.key(key)->bind_number(3, to_signed(epoch));
-    if (auto raised = raise->step(); !raised) return std::move(raised.error());
-  }
-  return object;
+  const auto seal = seals_.find(seal_key(key));
+  if (seal != seals_.end()) found.mark.epoch = std::max(found.mark.epoch, seal->second);
+  return found;
 }
 
 Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                                const ObjectWrite& object) {
-  Run replace(replace_);
-  replace.key(key)->bind_number(3, to_signed(epoch));
-  replace->bind_number(4, to_signed(version));
-  replace->bind_number(5, to_signed(version + 1));
-  if (object.wake_at) replace->bind_number(6, object.wake_at->time_since_epoch().count());
-  replace->bind_bytes(7, object.bytes);
-  if (auto replaced = replace->step(); !replaced) return std::move(replaced.error());
-  if (database_.changed_count() == 1) return {};
-
-  Run mark_of(mark_of_);
-  const auto found = mark_of.key(key)->step();
+  const auto found = find_mark(key);
   if (!found) return found.error();
-  RowMark mark;
-  if (*found) {
-    mark = {.epoch = to_unsigned(mark_of->number(0)), .version = to_unsigned(mark_of->number(1))};
+  const RowMark expected{.epoch = epoch, .version = version};
+  // What nobody has sealed has the mark of epoch 0.
+  if (found->mark != expected || (!found->is_stored && epoch == 0)) {
+    return not_to_be_replaced(key, found->mark, expected);
   }
-  return not_to_be_replaced(key, mark, {.epoch = epoch, .version = version});
+  if (auto paid = pay_epoch(); !paid) return paid;
+  Run put(found->is_stored ? replace_ : add_);
+  if (!found->is_stored) put.key(key)->bind_number(3, partition_of(key.type, key.id));
+  put.key(key)->bind_number(4, to_signed(epoch));
+  put->bind_number(5, to_signed(version + 1));
+  if (object.wake_at) put->bind_number(6, object.wake_at->time_since_epoch().count());
+  put->bind_bytes(7, object.bytes);
+  if (auto stored = put->step(); !stored) return std::move(stored.error());
+  written_.push_back(seal_key(key));
+  return {};
 }
 
 Result<std::vector<DueObject>> SqliteFile::due(Partition partition, WallTime until,

@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "coroutine/base/result.h"
 #include "framework/store.h"
+#include "framework/store/detail/refusals.h"
 #include "framework/store/detail/sqlite.h"
 
 namespace corolane::framework::detail {
@@ -34,9 +36,12 @@ class SqliteFile {
   Result<void> commit();
   void roll_back();
 
-  // As the calls of Store, in a transaction. An `aborted` has changed nothing.
+  // As the calls of Store, in a transaction. An `aborted` has changed nothing. Those in the middle
+  // change nothing of the file.
   Result<std::uint64_t> next_epoch();
+  Result<std::uint64_t> owed_epoch();
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch);
+  Result<void> release(const ObjectKey& key, std::uint64_t epoch);
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object);
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max);
@@ -44,15 +49,28 @@ class SqliteFile {
  private:
   SqliteFile() = default;
 
+  struct Found {
+    RowMark mark = {};
+    bool is_stored = false;
+  };
+
   Result<void> prepare(const std::string& path);
+  Result<void> pay_epoch();
+  Result<Found> find_mark(const ObjectKey& key);
   Result<bool> is_ours();
   Result<void> make_tables();
   Result<void> prepare_statements();
 
   SqliteDatabase database_;
   SqliteStatement begin_, commit_, settle_;
-  SqliteStatement draw_, find_, mark_of_, add_, raise_, replace_, due_;
-  bool is_unsettled_ = false;  // A commit has failed, and none was good since.
+  SqliteStatement draw_, drawn_, pay_, find_, mark_of_, add_, replace_, due_;
+  bool is_unsettled_ = false;     // A commit has failed, and none was good since.
+  std::uint64_t owed_epoch_ = 0;  // Above the stored one, until a commit stores it.
+  bool is_paid_ = false;          // In this transaction.
+  // Epochs above those of the rows: whoever could write against them is in this process and comes
+  // through here, so they are needed no longer than it lives, and cost no write. By type and id.
+  std::unordered_map<std::string, std::uint64_t> seals_;
+  std::vector<std::string> written_;  // In this transaction: then their rows have the epochs.
 };
 
 }  // namespace corolane::framework::detail

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <utility>
@@ -104,9 +105,11 @@ void SqliteWriter::serve(const std::stop_token& stop) {
   for (Batch batch = next_batch(stop); !batch.empty(); batch = next_batch(stop)) {
     std::erase_if(batch, [](const auto& call) { return !call->begin(); });
     if (batch.empty()) continue;
-    const Result<void> outcome = commit(batch);
-    if (!outcome) file_->roll_back();
-    for (auto& call : batch) SqliteCall::end(std::move(call), outcome);
+    // What only reads has a transaction of its own: it does not fail with what cannot be stored.
+    const auto changes = std::ranges::stable_partition(
+        batch, [](const auto& call) { return call->effect_ == SqliteCall::Effect::reads; });
+    perform({batch.begin(), changes.begin()});
+    perform(changes);
   }
 }
 
@@ -133,9 +136,16 @@ SqliteWriter::Batch SqliteWriter::next_batch(const std::stop_token& stop) {
   return batch;
 }
 
-Result<void> SqliteWriter::commit(const Batch& batch) {
+void SqliteWriter::perform(Part part) {
+  if (part.empty()) return;
+  const Result<void> outcome = commit(part);
+  if (!outcome) file_->roll_back();
+  for (auto& call : part) SqliteCall::end(std::move(call), outcome);
+}
+
+Result<void> SqliteWriter::commit(Part part) {
   if (auto begun = file_->begin(); !begun) return begun;
-  for (const auto& call : batch) {
+  for (const auto& call : part) {
     if (auto ran = call->run(*file_); !ran) return ran;
   }
   return file_->commit();

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -78,12 +79,14 @@ class SqliteWriter {
 
  private:
   using Batch = std::vector<std::shared_ptr<SqliteCall>>;
+  using Part = std::span<std::shared_ptr<SqliteCall>>;
 
   Result<void> run(const std::shared_ptr<SqliteCall>& call, Deadline deadline);
   Result<void> enqueue(const std::shared_ptr<SqliteCall>& call);
   void serve(const std::stop_token& stop);
   Batch next_batch(const std::stop_token& stop);
-  Result<void> commit(const Batch& batch);
+  void perform(Part part);
+  Result<void> commit(Part part);
 
   const std::string name_;
   const SqliteStore::Options options_;

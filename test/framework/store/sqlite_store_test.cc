@@ -72,6 +72,20 @@ class SqliteStoreTest : public testing::Test {
     sqlite3_close(database);
   }
 
+  // What a statement finds there.
+  int number_of(const char* statement) const {
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    int number = -1;
+    const auto read = [](void* place, int, char** values, char**) {
+      *static_cast<int*>(place) = std::atoi(values[0]);
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(database, statement, read, &number, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    return number;
+  }
+
   const test::TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "objects.db";
 };
@@ -173,6 +187,13 @@ TEST_F(SqliteStoreTest, CallsThatComeTogetherShareACommit) {
       ASSERT_TRUE(write(store, alice, version, "alone"));
     }
     EXPECT_EQ(disk.sync_count("-wal"), before + 10) << "each of those that come alone has its own";
+    const auto room = [](const std::string& id) {
+      return ObjectKey{.type = "chess.Room", .id = id};
+    };
+    for (int number = 0; number < 100; ++number) {
+      ASSERT_TRUE(store.seal(room(std::to_string(number)), 1, soon()));
+    }
+    EXPECT_EQ(disk.sync_count("-wal"), before + 10) << "a seal needs no disk";
 
     // One more holds the disk until a hundred others are there.
     disk.set_fault(FaultyDisk::Fault::held);
@@ -181,9 +202,8 @@ TEST_F(SqliteStoreTest, CallsThatComeTogetherShareACommit) {
     ASSERT_TRUE(coroutine::yield());
     disk.wait_until_held();
     for (int number = 0; number < 100; ++number) {
-      ASSERT_TRUE(tasks.spawn("other", [&store, number] {
-        const std::string id = std::to_string(number);
-        EXPECT_TRUE(store.seal({.type = "chess.Room", .id = id}, 1, soon()));
+      ASSERT_TRUE(tasks.spawn("other", [&store, room, number] {
+        EXPECT_TRUE(write(store, room(std::to_string(number)), 0, "together"));
       }));
     }
     ASSERT_TRUE(coroutine::yield());
@@ -314,7 +334,7 @@ TEST_F(SqliteStoreTest, MoreThanTheQueueHoldsIsRefused) {
         << "more than it ever holds";
     disk.set_fault(FaultyDisk::Fault::held);
     coroutine::TaskGroup tasks;
-    ASSERT_TRUE(tasks.spawn("running", [&] { EXPECT_TRUE(store.seal(alice, 1, soon())); }));
+    ASSERT_TRUE(tasks.spawn("running", [&] { EXPECT_TRUE(store.next_epoch(soon())); }));
     ASSERT_TRUE(coroutine::yield());
     disk.wait_until_held();
     for (int number = 0; number < 3; ++number) {
@@ -366,13 +386,15 @@ class SqliteDiskTest : public SqliteStoreTest {
   // A write to a disk with that fault, and one when it is mended.
   void write_with(FaultyDisk::Fault fault, Code expected) {
     run([&](SqliteStore& store) {
-      ASSERT_TRUE(store.seal(alice, 1, soon()));
-      ASSERT_TRUE(write(store, alice, 0, "before"));
+      for (const ObjectKey& key : {alice, bob}) {
+        ASSERT_TRUE(store.seal(key, 1, soon()));
+        ASSERT_TRUE(write(store, key, 0, "before"));
+      }
       disk_.set_fault(fault);
       coroutine::TaskGroup tasks;
       for (const ObjectKey& key : {alice, bob}) {
         ASSERT_TRUE(tasks.spawn("writer", [&store, key, expected] {
-          const auto failed = store.seal(key, 2, soon());
+          const auto failed = write(store, key, 1, "together");
           ASSERT_THAT(failed, fails_with(expected));
           EXPECT_THAT(failed.error().message(), HasSubstr("disk"));
         }));
@@ -406,11 +428,56 @@ TEST_F(SqliteDiskTest, ADiskThatDoesNotSyncFailsAllUntilItIsMended) {
 TEST_F(SqliteDiskTest, ReadsGoOnWhileTheDiskIsFull) {
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
+    ASSERT_TRUE(write(store, alice, 0, "before"));
     disk_.set_fault(FaultyDisk::Fault::full);
-    EXPECT_TRUE(store.seal(alice, 1, soon())) << "the epoch is there already";
+    EXPECT_THAT(write(store, alice, 1, "refused"), fails_with(Code::resource_exhausted));
+    const StoredObject before{.version = 1, .bytes = "before"};
+    EXPECT_EQ(load(store, alice, 1), before);
+    EXPECT_EQ(load(store, alice, 2), before) << "by another owner";
+    EXPECT_EQ(load(store, bob, 2), StoredObject()) << "of a name that is new";
+    EXPECT_THAT(write(store, alice, 1, "late"), fails_with(Code::aborted));
     EXPECT_TRUE(store.due(0, {}, 10, soon()));
     disk_.set_fault(FaultyDisk::Fault::none);
   });
+}
+
+TEST_F(SqliteDiskTest, AProcessBeginsToReadOnAFullDiskAndWritesWhenThereIsRoom) {
+  std::uint64_t epoch_before = 0;
+  run([&](SqliteStore& store) {
+    epoch_before = *store.next_epoch(soon());
+    ASSERT_TRUE(store.seal(alice, 1, soon()));
+    ASSERT_TRUE(write(store, alice, 0, "before"));
+  });
+  disk_.set_fault(FaultyDisk::Fault::full);
+  std::uint64_t epoch = 0;
+  run([&](SqliteStore& store) {
+    EXPECT_THAT(store.next_epoch(soon()), fails_with(Code::resource_exhausted));
+    const auto owed = store.owed_epoch(soon());
+    ASSERT_TRUE(owed) << owed;
+    epoch = *owed;
+    EXPECT_GT(epoch, epoch_before);
+    EXPECT_EQ(load(store, alice, epoch), (StoredObject{.version = 1, .bytes = "before"}));
+    EXPECT_THAT(store.write(alice, epoch, 1, {.bytes = "refused"}, soon()),
+                fails_with(Code::resource_exhausted));
+    disk_.set_fault(FaultyDisk::Fault::none);
+    EXPECT_TRUE(store.write(alice, epoch, 1, {.bytes = "after"}, soon()));
+  });
+  run([&](SqliteStore& store) {
+    EXPECT_GT(*store.next_epoch(soon()), epoch) << "stored before what was written under it";
+    EXPECT_THAT(store.seal(alice, epoch - 1, soon()), fails_with(Code::aborted));
+  });
+}
+
+TEST_F(SqliteStoreTest, NamesThatWereOnlyReadLeaveNoRows) {
+  run([](SqliteStore& store) {
+    for (int number = 0; number < 100; ++number) {
+      const std::string id = std::to_string(number);
+      EXPECT_EQ(load(store, {.type = "chess.Room", .id = id}, 1), StoredObject());
+    }
+    ASSERT_TRUE(store.seal(alice, 1, soon()));
+    ASSERT_TRUE(write(store, alice, 0, "state"));
+  });
+  EXPECT_EQ(number_of("SELECT count(*) FROM object"), 1);
 }
 
 TEST_F(SqliteDiskTest, ACommitThatFailedMayHaveBeenDone) {

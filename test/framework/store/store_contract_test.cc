@@ -174,6 +174,57 @@ TEST_P(StoreContractTest, AnOwnerSealsAgainToLearnOfItsWrites) {
   });
 }
 
+TEST_P(StoreContractTest, ANameThatWasOnlyReadIsLetGo) {
+  run([](Store& store) {
+    EXPECT_EQ(version_of(store, alice, 5), 0U);
+    EXPECT_TRUE(store.release(alice, 5, soon()));
+    EXPECT_THAT(write(store, alice, 5, 0, "without a seal"), fails_with(Code::aborted));
+    EXPECT_EQ(version_of(store, alice, 4), 0U) << "as if it had never been asked for";
+    EXPECT_TRUE(store.release(alice, 4, soon()));
+    EXPECT_TRUE(store.release(alice, 4, soon())) << "nothing is there";
+    EXPECT_EQ(version_of(store, alice, 6), 0U);
+    EXPECT_TRUE(write(store, alice, 6, 0, "first"));
+  });
+}
+
+TEST_P(StoreContractTest, WhatWasEverWrittenIsKeptWhenItIsLetGo) {
+  run([](Store& store) {
+    EXPECT_EQ(version_of(store, alice, 5), 0U);
+    EXPECT_TRUE(write(store, alice, 5, 0, "first", noon));
+    EXPECT_TRUE(store.release(alice, 5, soon()));
+    EXPECT_EQ(bytes_of(store, alice, 6), "first");
+    EXPECT_TRUE(store.release(alice, 6, soon()));
+    EXPECT_EQ(bytes_of(store, alice, 7), "first");
+    EXPECT_TRUE(write(store, alice, 7, 1, "second"));
+  });
+  run([](Store& store) { EXPECT_EQ(bytes_of(store, alice, 8), "second"); });
+}
+
+TEST_P(StoreContractTest, APastOwnerLetsNothingGo) {
+  run([](Store& store) {
+    ASSERT_TRUE(store.seal(alice, 7, soon()));
+    ASSERT_TRUE(store.seal(alice, 9, soon()));
+    EXPECT_TRUE(store.release(alice, 7, soon()));
+    EXPECT_THAT(store.seal(alice, 8, soon()), fails_with(Code::aborted));
+    EXPECT_TRUE(write(store, alice, 9, 0, "of the owner"));
+  });
+}
+
+// However often owners come and go between, each that seals shuts out those before it.
+TEST_P(StoreContractTest, AnOwnerThatComesAgainAfterALaterOneLetGoIsShutOutByTheNext) {
+  run([](Store& store) {
+    ASSERT_TRUE(store.seal(alice, 7, soon()));
+    ASSERT_TRUE(store.seal(alice, 9, soon()));
+    ASSERT_TRUE(store.release(alice, 9, soon()));
+    EXPECT_THAT(write(store, alice, 7, 0, "of the past"), fails_with(Code::aborted));
+    ASSERT_TRUE(store.seal(alice, 7, soon()));
+    ASSERT_TRUE(write(store, alice, 7, 0, "of the past"));
+    EXPECT_EQ(bytes_of(store, alice, 9), "of the past") << "nothing that was accepted is lost";
+    EXPECT_THAT(write(store, alice, 7, 1, "too late"), fails_with(Code::aborted));
+    EXPECT_TRUE(write(store, alice, 9, 1, "of the owner"));
+  });
+}
+
 TEST_P(StoreContractTest, EpochsAreComparedAsNumbersOf64Bits) {
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
   run([](Store& store) {
