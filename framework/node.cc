@@ -91,6 +91,7 @@ Shard::Surroundings Node::surroundings() {
           .log = log_,
           .objects = objects_,
           .shared_key = shared_key_,
+          .store_health = store_health_,
           .wall_clock = parts_.wall_clock,
           .witness = parts_.witness,
           .bugs = parts_.bugs};
@@ -314,6 +315,10 @@ Result<void> Node::join_cluster() {
       // Above what the processes before this one have sealed objects with.
       Store& store = shared_store_ != nullptr ? *shared_store_ : *shard_->store();
       auto epoch = store.next_epoch(deadline);
+      // On a full disk it begins all the same, so that what is there can be read.
+      if (!epoch && epoch.error().code() == Code::resource_exhausted) {
+        epoch = shard_->store()->next_epoch(deadline);
+      }
       if (!epoch) return std::move(epoch.error()).with_context("node.store");
       first_revision = *epoch * revisions_of_a_process;
     }

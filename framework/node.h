@@ -161,6 +161,8 @@ class Node {
   const net::HttpServer* http_server() const { return http_server_.get(); }
   // Null unless observe() was called and stalls are looked for.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
+  // Whether the store takes what changes.
+  const detail::StoreHealth& store_health() const { return store_health_; }
   // Runs what would hold up the loop on a thread of its own, if observe() was called, and suspends
   // until it has ended; otherwise here and now. It must not throw.
   void run_beside(const std::function<void()>& work);
@@ -218,6 +220,7 @@ class Node {
   std::string shared_key_;  // Of the cluster; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;
   bool has_single_services_ = false;
+  detail::StoreHealth store_health_;
   std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
   // Destroyed from the last on: nobody calls what is gone.
   std::unique_ptr<Shard> shard_;  // The first one.

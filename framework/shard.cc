@@ -47,7 +47,6 @@ Shard::~Shard() {
 }
 
 Result<void> Shard::open(std::shared_ptr<Store> store) {
-  store_ = std::move(store);
   router_.set_security(
       {.cluster = surroundings_.config.cluster.name, .shared_key = surroundings_.shared_key});
   using Audience = rpc::Server::Audience;
@@ -56,7 +55,8 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   for (const auto& service : services_) {
     if (auto added = rpc_server_.add(*service, audience); !added) return added;
   }
-  if (store_ == nullptr) return {};
+  if (store == nullptr) return {};
+  store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log());
   host_ = std::make_unique<detail::ObjectHost>(
       detail::ObjectCell::Surroundings{.store = *store_,
                                        .router = router_,

@@ -22,6 +22,7 @@
 #include "framework/cluster_view.h"
 #include "framework/detail/object_host.h"
 #include "framework/detail/object_router.h"
+#include "framework/detail/store_gate.h"
 #include "framework/log.h"
 #include "framework/metrics.h"
 #include "framework/node_config.h"
@@ -63,6 +64,7 @@ class Shard {
     const std::vector<HostedObjects>& objects;
     // What nodes of a cluster prove to one another; empty: nothing.
     const std::string& shared_key;
+    detail::StoreHealth& store_health;
     // What objects see.
     WallClock wall_clock = {};
     Witness* witness = nullptr;
@@ -138,7 +140,7 @@ class Shard {
   coroutine::Scheduler& scheduler_;
   Metrics metrics_;
   Telemetry telemetry_;
-  std::shared_ptr<Store> store_;
+  std::unique_ptr<detail::StoreGate> store_;
   std::unique_ptr<net::TlsContext> tls_context_;  // These two are null without TLS.
   std::unique_ptr<net::TlsNetwork> tls_network_;
   std::function<void()> change_certificates_;  // Prepared.

@@ -12,6 +12,9 @@ std::vector<std::string> obstacles_of(const Node& node) {
   if (node.cluster() != nullptr && !node.fence().is_in_time()) {
     obstacles.emplace_back("the node is fenced: it does not hear from the directory");
   }
+  if (node.store_health().is_full()) {
+    obstacles.emplace_back("the store is full: it refuses writes");
+  }
   if (node.stall_watchdog() != nullptr && node.stall_watchdog()->is_stuck()) {
     obstacles.emplace_back("a loop stands still; see /stalls");
   }

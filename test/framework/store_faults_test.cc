@@ -131,7 +131,7 @@ class StoreFaultsTest : public testing::Test {
 TEST_F(StoreFaultsTest, OneThatIsAwayLosesNothing) {
   run([this] { store_->cut(); }, [this] { store_->mend(); });
   EXPECT_GT(errors_["unavailable"], 0);
-  EXPECT_THAT(last_error_, HasSubstr("the store is away"));
+  EXPECT_THAT(last_error_, HasSubstr("the store is not available"));
 }
 
 TEST_F(StoreFaultsTest, OneThatIsFullLosesNothing) {
@@ -143,7 +143,7 @@ TEST_F(StoreFaultsTest, OneThatIsFullLosesNothing) {
       },
       [this] { store_->set_before_write(nullptr); });
   EXPECT_GT(errors_["resource_exhausted"], 0);
-  EXPECT_THAT(last_error_, HasSubstr("the disk is full"));
+  EXPECT_THAT(last_error_, HasSubstr("the store is full"));
 }
 
 TEST_F(StoreFaultsTest, OneThatAppliesButLosesTheAnswerDoesNothingTwice) {
