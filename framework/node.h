@@ -111,6 +111,7 @@ class Node {
          .make = [make = std::move(make)](Shard& shard) mutable -> std::unique_ptr<ObjectBase> {
            return make(shard);
          },
+         .object_bytes = sizeof(O),
          .placement = placement});
   }
 

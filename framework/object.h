@@ -91,9 +91,10 @@ class ObjectBase : public rpc::Service {
   const WallClock& wall_clock() const;
   // Gives the turn to other calls until `event` is set or pulsed, and takes one again: what was
   // read before may be different then. For handlers, timers and what it follows, in their own task.
-  // Fails with deadline_exceeded, in a turn again; without one with cancelled, and with aborted
-  // when the object leaves this node: then leave the state alone and return that error, and a
-  // read_only call goes on where the object is then.
+  // Fails with deadline_exceeded, in a turn again; with resource_exhausted, still in its turn, when
+  // node.objects.mailbox_max calls that may change the object wait so already; without one with
+  // cancelled, and with aborted when the object leaves this node: then leave the state alone and
+  // return that error, and a read_only call goes on where the object is then.
   Result<void> wait_for(coroutine::Event& event, Deadline deadline) const;
   // Stores what has changed now, rather than within a second. Suspends, in the object's turn. Fails
   // as Store::write(), and is tried again later.

@@ -10,6 +10,7 @@
 // Belongs to one shard: every shard has one.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,10 +21,16 @@
 
 namespace corolane::framework {
 
+// What an object may be called, whoever calls it: an id lies in every table, in the store and in
+// its index, and none of them has room for what strangers can send.
+inline constexpr std::size_t object_id_bytes_max = 256;
+
 class Router {
  public:
   // Suspends. Fails as rpc::Client::call(); and with failed_precondition when the object waits for
-  // this very call: the message has the whole cycle. With unimplemented when no node hosts objects
+  // this very call: the message has the whole cycle; and when 256 objects that have called one
+  // another wait for it. With invalid_argument for an id of more than object_id_bytes_max, before
+  // anything is made or stored. With unimplemented when no node hosts objects
   // of that type, with resource_exhausted when too many calls wait for the object, with aborted
   // when it moved again and again, with what its on_activate() or the store says when it cannot be
   // activated.

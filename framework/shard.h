@@ -51,6 +51,7 @@ class Shard;
 struct HostedObjects {
   ObjectType type;
   std::function<std::unique_ptr<ObjectBase>(Shard& shard)> make;
+  std::size_t object_bytes = 0;  // Of what it makes.
   Placement placement = {};
   const Ownership* ownership = nullptr;  // Of the node, for that placement.
 };

@@ -19,6 +19,11 @@ void append(std::string& text, std::string_view method, std::string_view id) {
   text.append(method).append("(\"").append(id).append("\")");
 }
 
+Error too_long() {
+  return Error(Code::failed_precondition, "more than " + std::to_string(CallChain::length_max) +
+                                              " calls of objects would wait for one another");
+}
+
 }  // namespace
 
 const CallChain* CallChain::current() { return call_chain.get(); }
@@ -35,7 +40,7 @@ CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
 
 CallChain::Frame::~Frame() {
   call_chain.get()->frame_ = outer_;
-  if (own_ != nullptr) own_->has_ended = true;
+  if (own_ != nullptr) own_->end();
 }
 
 std::size_t CallChain::Frame::write_name(std::span<char> room) const {
@@ -55,17 +60,26 @@ std::size_t CallChain::Frame::write_name(std::span<char> room) const {
 std::shared_ptr<const CallChain::Link> CallChain::link() const {
   if (frame_ == nullptr) return elsewhere_;
   if (frame_->own_ == nullptr) {
-    frame_->own_ = std::make_shared<Link>(
-        Link{.parent = frame_->parent_, .method = frame_->method_, .id = frame_->id_});
+    frame_->own_ = std::make_shared<Link>(frame_->parent_, frame_->method_, frame_->id_);
   }
   return frame_->own_;
 }
 
-std::shared_ptr<const CallChain::Link> link_of(std::span<const rpc::ObjectCall> calls) {
+void CallChain::Link::end() {
+  has_ended = true;
+  let_go(std::move(parent));
+}
+
+void CallChain::Link::let_go(std::shared_ptr<const Link> link) {
+  // Of one that others have as well, the last of them goes on from there.
+  while (link != nullptr && link.use_count() == 1) link = std::exchange(link->parent, nullptr);
+}
+
+Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::ObjectCall> calls) {
+  if (calls.size() > CallChain::length_max) return too_long();
   std::shared_ptr<const CallChain::Link> link;
   for (const rpc::ObjectCall& call : calls) {
-    link = std::make_shared<CallChain::Link>(CallChain::Link{
-        .parent = std::move(link), .method = std::string(call.method), .id = std::string(call.id)});
+    link = std::make_shared<CallChain::Link>(std::move(link), call.method, call.id);
   }
   return link;
 }
@@ -79,8 +93,8 @@ std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
   return calls;
 }
 
-std::optional<Error> find_cycle(const CallChain::Link* link, std::string_view method,
-                                std::string_view type, std::string_view id) {
+Result<void> check_may_call(const CallChain::Link* link, std::string_view method,
+                            std::string_view type, std::string_view id) {
   std::size_t depth = 0;
   for (const CallChain::Link* at = link; at != nullptr && !at->has_ended; at = at->parent.get()) {
     ++depth;
@@ -94,7 +108,8 @@ std::optional<Error> find_cycle(const CallChain::Link* link, std::string_view me
     append(cycle, method, id);
     return Error(Code::failed_precondition, "a cycle of calls would wait for itself: " + cycle);
   }
-  return std::nullopt;
+  if (depth >= CallChain::length_max) return too_long();
+  return {};
 }
 
 }  // namespace corolane::framework::detail

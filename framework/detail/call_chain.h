@@ -3,10 +3,13 @@
 //
 // A task-local value, set while a handler of an object runs and inherited by the tasks that it
 // spawns. What it takes is made when a handler calls on, or spawns, and not before.
+//
+// A chain may come from another process, and each call of an object looks through all of it, so it
+// has a bound: a call that would make it longer is refused, and so is one that comes with more.
 #pragma once
 
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,18 +17,38 @@
 #include <vector>
 
 #include "coroutine/base/error.h"
+#include "coroutine/base/result.h"
 #include "rpc/object_target.h"
 
 namespace corolane::framework::detail {
 
 class CallChain {
  public:
+  // More objects than any game has wait for one another; each costs every call behind it a look.
+  static constexpr std::size_t length_max = 256;
+
   // One of the calls, and those that wait for it.
   struct Link {
-    std::shared_ptr<const Link> parent;
-    std::string method;  // "package.Counter/Add".
+    Link(std::shared_ptr<const Link> its_parent, std::string_view its_method,
+         std::string_view its_id)
+        : parent(std::move(its_parent)), method(its_method), id(its_id) {}
+    // Lets those go that nobody else has one after the other: a stack is too small to do so in
+    // calls of one another.
+    ~Link() { let_go(std::move(parent)); }
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    // It holds up nobody any more, nor do those before it: a task that it has left behind may live
+    // for long.
+    void end();
+
+    mutable std::shared_ptr<const Link> parent;  // Null of one that has ended.
+    std::string method;                          // "package.Counter/Add".
     std::string id;
-    bool has_ended = false;  // A task that it has left behind holds up nobody.
+    bool has_ended = false;
+
+   private:
+    static void let_go(std::shared_ptr<const Link> link);
   };
 
   // A call while it runs, on the stack of its task: other tasks get a Link.
@@ -78,15 +101,17 @@ class CallChain {
   std::shared_ptr<const Link> elsewhere_;
 };
 
-// What came over a connection.
-std::shared_ptr<const CallChain::Link> link_of(std::span<const rpc::ObjectCall> calls);
+// What came over a connection. Fails with failed_precondition when there are more than
+// CallChain::length_max.
+Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::ObjectCall> calls);
 
 // What goes over one: the outermost first, in views of `link`. Not of what has ended.
 std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link);
 
-// Whether the object waits for the end of `link`; `type` is "package.Counter". The error has the
-// whole cycle in its message.
-std::optional<Error> find_cycle(const CallChain::Link* link, std::string_view method,
-                                std::string_view type, std::string_view id);
+// Whether a call that `link` makes may be made: fails with failed_precondition when the object,
+// whose `type` is "package.Counter", waits for the end of `link`, with the whole cycle in the
+// message; and when CallChain::length_max calls wait already.
+Result<void> check_may_call(const CallChain::Link* link, std::string_view method,
+                            std::string_view type, std::string_view id);
 
 }  // namespace corolane::framework::detail

@@ -38,7 +38,7 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
       trace_(rpc::CallScope::current() == nullptr ? rpc::TraceContext{}
                                                   : rpc::CallScope::current()->trace),
       deadline_(deadline),
-      chain_(link_of(calls_of(chain))),
+      chain_(*link_of(calls_of(chain))),  // As short as whoever may call here has it.
       target_{.id = id_,
               .request_id = {.caller = caller_, .sequence = options.request_id.sequence}},
       request_(request.New()),

@@ -9,11 +9,12 @@
 namespace corolane::framework::detail {
 
 HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership,
-                       Factory factory)
+                       Factory factory, std::size_t object_bytes)
     : host_(host),
       type_(type),
       ownership_(ownership),
       factory_(std::move(factory)),
+      object_bytes_(object_bytes),
       partition_of_(type.name),
       rows_(type.methods.begin(), type.methods.end()) {
   for (rpc::Method& row : rows_) row.invoke = invoke;

@@ -28,7 +28,9 @@ class HostedType final : public rpc::Service {
  public:
   using Factory = std::function<std::unique_ptr<ObjectBase>()>;
 
-  HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership, Factory factory);
+  // `object_bytes` is what one takes, with a state of no content.
+  HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership, Factory factory,
+             std::size_t object_bytes);
 
   ObjectHost& host() const { return host_; }
   std::string_view name() const { return type_.name; }
@@ -36,6 +38,12 @@ class HostedType final : public rpc::Service {
   const Ownership& ownership() const { return ownership_; }
   Partition partition_of(std::string_view id) const { return partition_of_(id); }
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
+  std::size_t object_bytes() const { return object_bytes_; }
+  // What of that is the state.
+  std::size_t empty_state_bytes() const { return empty_state_bytes_; }
+  void note_empty_state(std::size_t bytes) {
+    if (empty_state_bytes_ == 0) empty_state_bytes_ = bytes;
+  }
   // The method as the objects have it, from any row of the same.
   const rpc::Method& method(std::size_t index) const { return type_.methods[index]; }
 
@@ -93,6 +101,8 @@ class HostedType final : public rpc::Service {
   const ObjectType type_;
   const Ownership& ownership_;
   const Factory factory_;
+  const std::size_t object_bytes_;
+  std::size_t empty_state_bytes_ = 0;  // 0 before there was one.
   const PartitionHash partition_of_;
   std::vector<rpc::Method> rows_;  // What invokes them finds the object first.
   std::vector<MethodRecord> method_records_;

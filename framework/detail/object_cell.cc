@@ -48,8 +48,20 @@ void ObjectBase::mark_changed() {
 namespace detail {
 namespace {
 
-// Of the cell itself, its place in a table and what a state of no content takes, about.
-constexpr std::size_t cell_bytes = sizeof(ObjectCell) + 128;
+// What a block of memory takes of the allocator, which keeps 8 bytes beside it.
+constexpr std::size_t block_bytes(std::size_t size) {
+  return std::max<std::size_t>(32, (size + 8 + 15) / 16 * 16);
+}
+
+// Its places among all of its shard, of its type and of its partition: two nodes of lists, and a
+// pointer each in two tables that have room to grow.
+constexpr std::size_t place_bytes = 32 + 48 + 2 * 12;
+
+// A short one lies in the string itself.
+std::size_t text_bytes(const std::string& text) {
+  static const std::size_t inside = std::string().capacity();
+  return text.capacity() > inside ? block_bytes(text.capacity() + 1) : 0;
+}
 
 // The same state is the same bytes: maps are sorted.
 void serialise_in_order(const google::protobuf::MessageLite& message, std::string& bytes) {
@@ -132,9 +144,10 @@ Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
 }
 
 Result<void> ObjectCell::load(const StoredObject& stored) {
-  version_ = stored.version;
+  version_ = loaded_version_ = stored.version;
   object_ = type_.make_object();
   object_->cell_ = this;
+  type_.note_empty_state(object_->state_message().SpaceUsedLong());
   if (version_ == 0) return {};
   ObjectRecord record;
   if (!record.ParseFromString(stored.bytes) ||
@@ -150,7 +163,7 @@ Result<void> ObjectCell::load(const StoredObject& stored) {
   return std::move(loaded.error()).with_context(std::string(type_.name()) + " " + quote(id_));
 }
 
-Result<void> ObjectCell::deactivate(Deadline deadline) {
+Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
   if (!is_active()) {
     drop();
     return {};
@@ -161,8 +174,17 @@ Result<void> ObjectCell::deactivate(Deadline deadline) {
   }));
   auto saved = save(deadline);
   if (const auto time = wake_at(); saved && time) type_.host().wake_later(*this, *time);
+  if (saved && releases) release_seal(deadline);
   if (saved || is_lost_) drop();
   return saved;
+}
+
+// Of names that were only read; what a shared store has of others stays with their rows.
+void ObjectCell::release_seal(Deadline deadline) {
+  if (version_ != loaded_version_ || version_is_unsure_ || is_lost_) return;
+  if (version_ > 0 && surroundings_.store.is_shared()) return;
+  // One that fails leaves a row of no content, and that is all.
+  static_cast<void>(surroundings_.store.release(key(), epoch_, deadline));
 }
 
 void ObjectCell::set_closing(bool is_closing) {
@@ -267,7 +289,12 @@ std::string ObjectCell::serialise() {
   return record.SerializeAsString();
 }
 
-void ObjectCell::measure() { size_bytes_ = cell_bytes + object_->state_message().SpaceUsedLong(); }
+void ObjectCell::measure() {
+  const std::size_t state_bytes = object_->state_message().SpaceUsedLong();
+  size_bytes_ = block_bytes(sizeof(ObjectCell)) + text_bytes(id_) + place_bytes +
+                block_bytes(type_.object_bytes()) + history_.extra_bytes() + state_bytes -
+                std::min(state_bytes, type_.empty_state_bytes());
+}
 
 }  // namespace detail
 }  // namespace corolane::framework

@@ -7,6 +7,7 @@
 // that a later owner has it. A cell without object and visitors goes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -39,6 +40,9 @@ namespace corolane::framework::detail {
 
 class HostedType;
 class ObjectRouter;
+
+// What a call takes room in: see ObjectHost::Options::mailbox_max.
+enum class MailboxPart : std::uint8_t { writers, readers, waiting_writers };
 
 class ObjectCell {
  public:
@@ -82,8 +86,9 @@ class ObjectCell {
   // Fails with what moved_error() makes when the object is another one's; as Store::seal() does;
   // with data_loss when what is stored is no such state; as on_activate() does.
   Result<void> activate(Deadline deadline);
-  // Tells it, saves it and lets it go. In the exclusive turn. When saving fails it stays.
-  Result<void> deactivate(Deadline deadline);
+  // Tells it, saves it and lets it go; `releases` its seal, too, when it has written nothing. In the
+  // exclusive turn. When saving fails it stays.
+  Result<void> deactivate(Deadline deadline, bool releases);
   // Lets it go without a word. Suspends. In the exclusive turn.
   void drop();
   // It is to go: handlers that wait without a turn are told so, before somebody takes the exclusive
@@ -138,8 +143,11 @@ class ObjectCell {
   // Stopped when the object goes.
   void add_follower(std::shared_ptr<Follower> follower);
 
-  // Bytes that it takes, about, when it was looked at last.
+  // Bytes that it takes, about, when it was looked at last: with its id, in all places that it lies
+  // in.
   std::size_t size_bytes() const { return size_bytes_; }
+  // Looks. Of an active one.
+  void measure();
 
   // For pages. Those who are inside, the last to come first; null when there are none.
   ObjectVisitor*& visitors() { return visitors_; }
@@ -190,12 +198,16 @@ class ObjectCell {
     Handler** link_;
   };
 
+  // Calls in that part of its mailbox.
+  std::uint32_t& letters(MailboxPart part) { return letters_[static_cast<std::size_t>(part)]; }
+
   // For its host. Nobody is inside:
   bool is_idle() const { return visitor_count == 0; }
   std::uint32_t visitor_count = 0;
   std::uint32_t quiet_visitor_count = 0;
   std::uint32_t failed_activation_count = 0;
   std::optional<Error> activation_error;
+  std::size_t counted_bytes = 0;  // In the sums of its host.
   TimePoint used_at{};
   std::list<ObjectCell*>::iterator place;  // Among all of the host.
   std::size_t place_in_partition = 0;
@@ -211,7 +223,7 @@ class ObjectCell {
   Result<void> find_out_version(Deadline deadline);
   std::string serialise();
   std::optional<WallTime> wake_at() const;
-  void measure();
+  void release_seal(Deadline deadline);
   void release_held();
   void end_publishing();
 
@@ -228,11 +240,13 @@ class ObjectCell {
   std::unique_ptr<ObjectBase> object_;
   Ownership::Epoch epoch_ = 0;
   std::uint64_t version_ = 0;
+  std::uint64_t loaded_version_ = 0;
   TimePoint changed_since_{};
   bool is_closing_ = false;
   std::vector<coroutine::Event*> awaited_;  // By handlers without a turn.
   coroutine::WaitQueue none_outside_{"handlers of an object"};
   std::uint32_t outside_count_ = 0;
+  std::array<std::uint32_t, 3> letters_ = {};
   Handler* handlers_ = nullptr;
   ObjectVisitor* visitors_ = nullptr;
   TimePoint active_since_{};

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "framework/objects.pb.h"
+#include "framework/router.h"
 
 namespace corolane::framework::detail {
 
@@ -25,6 +26,13 @@ std::optional<Moved> moved_of(const Error& error) {
   return Moved{.partition = static_cast<Partition>(detail.partition()),
                .node_epoch = detail.node_epoch(),
                .partition_epoch = detail.partition_epoch()};
+}
+
+Result<void> check_object_id(std::string_view type, std::string_view id) {
+  if (id.size() <= object_id_bytes_max) return {};
+  return Error(Code::invalid_argument,
+               "an id of " + std::string(type) + " has " + std::to_string(id.size()) +
+                   " bytes; there may be " + std::to_string(object_id_bytes_max));
 }
 
 }  // namespace corolane::framework::detail

@@ -1,4 +1,5 @@
-// How a node says that an object is another one's (step 10 of the protocol in README.md).
+// Why an object is not called here: it is another node's (step 10 of the protocol in README.md), or
+// its id is none.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string_view>
 
 #include "coroutine/base/error.h"
+#include "coroutine/base/result.h"
 #include "framework/partition.h"
 #include "rpc/object_target.h"
 #include "rpc/service.h"
@@ -23,6 +25,9 @@ struct Moved {
 Error moved_error(std::string_view type, std::string_view id, const Moved& moved);
 // Nothing when the error says something else.
 std::optional<Moved> moved_of(const Error& error);
+
+// Fails with invalid_argument when it is longer than object_id_bytes_max.
+Result<void> check_object_id(std::string_view type, std::string_view id);
 
 // Whether a call may be made again although it may have been executed.
 inline bool is_repeatable(const rpc::Method& method, const rpc::RequestId& request_id) {

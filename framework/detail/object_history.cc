@@ -57,6 +57,21 @@ std::vector<ObjectHistory::Call> ObjectHistory::calls(TimePoint now) const {
   return calls;
 }
 
+std::size_t ObjectHistory::extra_bytes() const {
+  if (failures_ == nullptr) return 0;
+  const auto bytes_of = [](const Failure& failure) {
+    return failure.method.capacity() + failure.error.message().size();
+  };
+  // A vector doubles; an error lies elsewhere, with its text.
+  constexpr std::size_t error_bytes = 128;
+  std::size_t bytes = sizeof(Failures);
+  for (const Failure& failure : failures_->of_calls) {
+    bytes += 2 * sizeof(Failure) + error_bytes + bytes_of(failure);
+  }
+  if (failures_->of_save) bytes += error_bytes + bytes_of(*failures_->of_save);
+  return bytes;
+}
+
 std::vector<ObjectHistory::Failure> ObjectHistory::errors() const {
   if (failures_ == nullptr) return {};
   return {failures_->of_calls.rbegin(), failures_->of_calls.rend()};

@@ -46,6 +46,8 @@ class ObjectHistory {
   // The last one first, as it is at that time.
   std::vector<Call> calls(TimePoint now) const;
   std::vector<Failure> errors() const;
+  // What it has allocated, about.
+  std::size_t extra_bytes() const;
   // That of the last save that failed; its method is empty. Nothing when none ever did.
   std::optional<Failure> failed_save() const;
 

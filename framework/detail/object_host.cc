@@ -50,9 +50,9 @@ ObjectHost::~ObjectHost() {
 }
 
 HostedType& ObjectHost::add(const ObjectType& type, const Ownership& ownership,
-                            HostedType::Factory factory) {
+                            HostedType::Factory factory, std::size_t object_bytes) {
   return *types_.emplace_back(
-      std::make_unique<HostedType>(*this, type, ownership, std::move(factory)));
+      std::make_unique<HostedType>(*this, type, ownership, std::move(factory), object_bytes));
 }
 
 void ObjectHost::set_limits(std::uint32_t mailbox_max, Duration idle_time_max,
@@ -70,15 +70,12 @@ Result<void> ObjectHost::start() {
   return saver_.start();
 }
 
-Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id) {
+Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id, MailboxPart part) {
   if (ObjectCell* const present = type.find(id)) {
-    if (present->visitor_count < options_.mailbox_max) return present;
-    ++type.counts.refused_count;
-    return Error(Code::resource_exhausted, std::to_string(options_.mailbox_max) + " calls of " +
-                                               std::string(type.name()) + " \"" + std::string(id) +
-                                               "\" are running or waiting already")
-        .with_retry_after(full_mailbox_delay);
+    if (present->letters(part) < options_.mailbox_max) return present;
+    return refuse(type, id, part == MailboxPart::readers ? "reading calls" : "calls");
   }
+  if (auto valid = check_object_id(type.name(), id); !valid) return valid.error();
   const Partition partition = type.partition_of(id);
   if (type.ownership().epoch(partition) == 0) {
     ++type.counts.moved_count;
@@ -89,6 +86,19 @@ Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id) {
   return &added;
 }
 
+Error ObjectHost::refuse(HostedType& type, std::string_view id, std::string_view what) const {
+  ++type.counts.refused_count;
+  return Error(Code::resource_exhausted, std::to_string(options_.mailbox_max)
+                                             .append(" ")
+                                             .append(what)
+                                             .append(" of ")
+                                             .append(type.name())
+                                             .append(" \"")
+                                             .append(id)
+                                             .append("\" are there already"))
+      .with_retry_after(full_mailbox_delay);
+}
+
 Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
                                const google::protobuf::Message& request, rpc::Context& context,
                                rpc::ReplySink& sink) {
@@ -96,22 +106,32 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
   if (!released_.empty()) {
     if (auto decided = wait_for_move(type, context); !decided) return decided;
   }
-  auto found = cell_of(type, context.object()->id);
+  const MailboxPart part = method.read_only ? MailboxPart::readers : MailboxPart::writers;
+  auto found = cell_of(type, context.object()->id, part);
   if (!found) return found.error();
   ObjectCell& cell = **found;
   const std::uint32_t failed_before = cell.failed_activation_count;
   const Visit visit(*this, cell);
+  Letter letter(cell, part);
   const CallChain* const outer = CallChain::current();
   Turn turn(*this, cell,
             {.what = method.full_name,
              .peer = context.peer(),
              .arrived_at = context.arrived_at(),
              .deadline = context.deadline(),
-             .callers = outer == nullptr ? nullptr : outer->link()});
+             .callers = outer == nullptr ? nullptr : outer->link()},
+            &letter);
   auto result = serve_in(turn, failed_before, method, request, context, sink);
   cell.history().add(method.full_name, result, turn.facts().arrived_at,
                      coroutine::Scheduler::current().turn_time());
+  if (!result && cell.is_active()) note_failure(cell);
   return result;
+}
+
+// The history keeps what errors say, and strangers make as many as they like.
+void ObjectHost::note_failure(ObjectCell& cell) {
+  cell.measure();
+  note_size(cell, cell.size_bytes());
 }
 
 Result<void> ObjectHost::serve_in(Turn& turn, std::uint32_t failed_before,
@@ -153,7 +173,7 @@ Result<void> ObjectHost::serve_in(Turn& turn, std::uint32_t failed_before,
 }
 
 Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
-  auto found = cell_of(type, id);
+  auto found = cell_of(type, id, MailboxPart::writers);
   if (!found) return found.error();
   ObjectCell& cell = **found;
   const std::uint32_t failed_before = cell.failed_activation_count;
@@ -185,7 +205,11 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   const Partition partition = type.partition_of(target.id);
   const bool is_for_this_node = target.node_epoch != 0;
   const bool is_here = surroundings_.router.is_here(partition);
-  if (!target.chain.empty()) CallChain::enter(CallChain(link_of(target.chain)));
+  if (!target.chain.empty()) {
+    auto chain = link_of(target.chain);
+    if (!chain) return chain.error();
+    CallChain::enter(CallChain(*std::move(chain)));
+  }
   if (is_for_this_node && is_here) {
     if (auto owned = wait_for_ownership(type, partition, context); !owned) return owned;
   }
@@ -300,11 +324,11 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
   }
   // Whoever waited while another one tried shares what came of it.
   if (cell.failed_activation_count != failed_before) return *cell.activation_error;
-  note_size(cell, cell.size_bytes(), 0);
+  note_size(cell, 0);
   auto activated = cell.activate(deadline);
   if (activated) {
     ++cell.type().counts.activation_count;
-    note_size(cell, 0, cell.size_bytes());
+    note_size(cell, cell.size_bytes());
     return activated;
   }
   // A caller that gave up says nothing about the object.
@@ -383,9 +407,8 @@ Result<void> ObjectHost::save_for_reply(ObjectCell& cell, const rpc::Method& met
 
 Result<void> ObjectHost::save(ObjectCell& cell, Deadline deadline) {
   if (!cell.is_changed()) return {};
-  const std::size_t before = cell.size_bytes();
   auto saved = cell.save(deadline);
-  note_size(cell, before, cell.size_bytes());
+  note_size(cell, cell.size_bytes());
   if (!saved) ObjectSaver::failed(cell);
   if (!cell.is_changed()) saver_.forget(cell);
   return saved;
@@ -481,7 +504,7 @@ void ObjectHost::end_visit(ObjectCell& cell) {
   }
   saver_.forget(cell);
   cells_.erase(cell.place);
-  note_size(cell, cell.size_bytes(), 0);
+  note_size(cell, 0);
   // A lost one says how far it has published; nobody is inside, so this does not suspend.
   if (cell.has_stale_object()) cell.drop();
   cell.type().remove(cell);
@@ -493,9 +516,10 @@ void ObjectHost::end_quiet_visit(ObjectCell& cell) {
   const Visit last(*this, cell);
 }
 
-void ObjectHost::note_size(const ObjectCell& cell, std::size_t before, std::size_t after) {
-  memory_bytes_ += after - before;
-  cell.type().counts.memory_bytes += after - before;
+void ObjectHost::note_size(ObjectCell& cell, std::size_t bytes) {
+  const std::size_t more = bytes - std::exchange(cell.counted_bytes, bytes);
+  memory_bytes_ += more;
+  cell.type().counts.memory_bytes += more;
 }
 
 ObjectStatistics ObjectHost::statistics() const {

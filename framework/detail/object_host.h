@@ -34,7 +34,10 @@ namespace corolane::framework::detail {
 class ObjectHost {
  public:
   struct Options {
-    std::uint32_t mailbox_max = 1'024;  // Calls of one object, running and waiting.
+    // Calls of one object, running and waiting: so many that may change it, beside them so many
+    // that only read, and so many of the first that wait for an event without a turn. Apart, since
+    // whoever only looks, or waits for long, keeps out nobody who wants to act.
+    std::uint32_t mailbox_max = 1'024;
     Duration idle_time_max = std::chrono::minutes(5);
     std::size_t memory_bytes_max = std::size_t{1} << 30;  // Above it the idle ones go earlier.
     // Half of the second within which a change is stored.
@@ -55,8 +58,9 @@ class ObjectHost {
   ObjectHost(const ObjectHost&) = delete;
   ObjectHost& operator=(const ObjectHost&) = delete;
 
-  // Before start().
-  HostedType& add(const ObjectType& type, const Ownership& ownership, HostedType::Factory factory);
+  // Before start(). `object_bytes` is the size of what the factory makes.
+  HostedType& add(const ObjectType& type, const Ownership& ownership, HostedType::Factory factory,
+                  std::size_t object_bytes);
   // Begins to save and to let go.
   Result<void> start();
 
@@ -137,6 +141,7 @@ class ObjectHost {
  private:
   class Visit;
   class QuietVisit;
+  class Letter;
   class Turn;
   class Gate;
 
@@ -146,7 +151,9 @@ class ObjectHost {
   Result<void> wait_for_move(HostedType& type, const rpc::Context& context);
   Result<void> wait_for_ownership(const HostedType& type, Partition partition,
                                   const rpc::Context& context);
-  Result<ObjectCell*> cell_of(HostedType& type, std::string_view id);
+  // That of the object, for one more call. Makes it where there is none.
+  Result<ObjectCell*> cell_of(HostedType& type, std::string_view id, MailboxPart part);
+  Error refuse(HostedType& type, std::string_view id, std::string_view what) const;
   Result<void> wake(HostedType& type, std::string_view id);
   Result<void> make_ready(ObjectCell& cell, std::uint32_t failed_before, Deadline deadline);
   Result<void> serve_in(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
@@ -174,13 +181,15 @@ class ObjectHost {
   Result<void> run_unasked(Turn& turn, const std::string& label, F&& work);
   void let_idle_go();
   std::vector<ObjectCell*> take_idle(std::size_t& look_count);
-  Result<void> deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by);
+  Result<void> deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by,
+                          bool releases = true);
   bool drop_stale(ObjectCell& cell, Deadline deadline);
   void drop_soon(ObjectCell& cell);
   // Some at a time; returns the first failure.
   template <typename F>
   Result<void> for_each(const std::vector<ObjectCell*>& cells, F&& act);
-  void note_size(const ObjectCell& cell, std::size_t before, std::size_t after);
+  void note_failure(ObjectCell& cell);
+  void note_size(ObjectCell& cell, std::size_t bytes);
 
   const ObjectCell::Surroundings surroundings_;
   Log& log_;

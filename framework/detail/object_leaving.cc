@@ -105,7 +105,7 @@ bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
     return false;
   }
   if (cell.has_stale_object()) {
-    note_size(cell, cell.size_bytes(), 0);
+    note_size(cell, 0);
     cell.drop();
     saver_.forget(cell);
   }
@@ -164,7 +164,8 @@ std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
   return going;
 }
 
-Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by) {
+Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by,
+                                    bool releases) {
   const Visit visit(*this, cell);
   Turn turn(*this, cell, {.what = "to be deactivated"});
   cell.set_closing(true);
@@ -173,9 +174,9 @@ Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline
     return Error(Code::deadline_exceeded, "calls of \"" + cell.id() + "\" did not end in time");
   }
   const bool was_active = cell.is_active();
-  note_size(cell, cell.size_bytes(), 0);
-  auto deactivated = was_active ? cell.deactivate(stored_by) : Result<void>();
-  note_size(cell, 0, cell.size_bytes());
+  note_size(cell, 0);
+  auto deactivated = was_active ? cell.deactivate(stored_by, releases) : Result<void>();
+  note_size(cell, cell.size_bytes());
   cell.set_closing(false);
   if (was_active && deactivated) ++cell.type().counts.deactivation_count;
   return deactivated;
@@ -191,8 +192,10 @@ Result<void> ObjectHost::stop(Deadline deadline) {
   saver_.stop();
   std::vector<ObjectCell*> idle;
   std::ranges::copy_if(cells_, std::back_inserter(idle), &ObjectCell::is_idle);
-  return for_each(
-      idle, [this, deadline](ObjectCell& cell) { return deactivate(cell, deadline, deadline); });
+  // The time that is left is for what is to be stored.
+  return for_each(idle, [this, deadline](ObjectCell& cell) {
+    return deactivate(cell, deadline, deadline, /*releases=*/false);
+  });
 }
 
 }  // namespace corolane::framework::detail

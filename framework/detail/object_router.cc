@@ -23,8 +23,6 @@ constexpr Duration wait_min = 5ms;
 constexpr Duration wait_max = 250ms;
 // Calls of objects of this shard that are made one after the other before other tasks run.
 constexpr std::size_t parts_per_turn = 64;
-// A cycle of more objects than that is found by its deadline.
-constexpr std::size_t chain_length_max = 64;
 
 // Puts the reply where the caller, who waits, wants it.
 class ReplyHere final : public rpc::ReplySink {
@@ -170,6 +168,7 @@ Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id
                                 const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const rpc::CallOptions& options) {
   const Route& route = route_of(method);
+  if (auto valid = check_object_id(route.type, id); !valid) return valid;
   const Call call{.method = method,
                   .route = route,
                   .id = id,
@@ -180,9 +179,8 @@ Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id
                   .deadline = deadline_of(method, options),
                   .partition = route.partition_of(id)};
   if (call.chain != nullptr) {
-    if (auto cycle = find_cycle(call.chain.get(), method.full_name, route.type, id)) {
-      return *std::move(cycle);
-    }
+    auto may = check_may_call(call.chain.get(), method.full_name, route.type, id);
+    if (!may) return may;
   }
   return call_until_final(call);
 }
@@ -383,11 +381,6 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
 
 Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
   const auto chain = calls_of(call.chain.get());
-  if (chain.size() > chain_length_max) {
-    return Error(Code::failed_precondition, "a chain of more than " +
-                                                std::to_string(chain_length_max) +
-                                                " objects, each called by the one before");
-  }
   const rpc::ObjectTarget target{.id = call.id,
                                  .node_epoch = place.member->epoch,
                                  .partition_epoch = place.partition_epoch,
@@ -408,6 +401,7 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
 Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& id,
                                   const google::protobuf::Message& request,
                                   const rpc::CallOptions& options) {
+  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
   // Whoever sends it does not wait for an object to be found, let alone for its turn.
   std::unique_ptr<google::protobuf::Message> copy(request.New());
   copy->CopyFrom(request);

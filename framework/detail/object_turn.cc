@@ -14,6 +14,14 @@ constexpr Duration hidden_change_retry_interval = std::chrono::milliseconds(100)
 
 Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline deadline) {
   check(is_held(), "whoever gives a turn away has one");
+  // Those that only read stay where they are.
+  const bool makes_room = letter_ != nullptr && letter_->part() == MailboxPart::writers;
+  if (makes_room) {
+    if (cell_.letters(MailboxPart::waiting_writers) >= host_.options_.mailbox_max) {
+      return host_.refuse(cell_.type(), cell_.id(), "calls that wait for an event");
+    }
+    letter_->move_to(MailboxPart::waiting_writers);
+  }
   end();
   is_outside_ = true;
   visitor_.enter(ObjectVisitor::Stage::outside);
@@ -30,6 +38,7 @@ Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline de
   }
   is_outside_ = false;
   cell_.come_back();
+  if (makes_room) letter_->move_to(MailboxPart::writers);
   if (!cell_.is_owned()) return cell_.moved();
   return waited;
 }

@@ -44,13 +44,34 @@ class ObjectHost::QuietVisit {
   ObjectCell& cell_;
 };
 
+// A call's place in the mailbox of an object, while the call is there.
+class ObjectHost::Letter {
+ public:
+  Letter(ObjectCell& cell, MailboxPart part) : cell_(cell), part_(part) { ++cell_.letters(part_); }
+  ~Letter() { --cell_.letters(part_); }
+  Letter(const Letter&) = delete;
+  Letter& operator=(const Letter&) = delete;
+
+  MailboxPart part() const { return part_; }
+  void move_to(MailboxPart part) {
+    --cell_.letters(part_);
+    part_ = part;
+    ++cell_.letters(part_);
+  }
+
+ private:
+  ObjectCell& cell_;
+  MailboxPart part_;
+};
+
 // A turn of a cell, until it ends or is given back.
 class ObjectHost::Turn {
  public:
   using Facts = ObjectVisitor::Facts;
 
-  Turn(ObjectHost& host, ObjectCell& cell, Facts facts)
-      : host_(host), cell_(cell), visitor_(cell.visitors(), std::move(facts)) {}
+  // `letter` is that of a call, and outlives it; what an object does by itself has none.
+  Turn(ObjectHost& host, ObjectCell& cell, Facts facts, Letter* letter = nullptr)
+      : host_(host), cell_(cell), letter_(letter), visitor_(cell.visitors(), std::move(facts)) {}
   ~Turn() {
     end();
     if (is_outside_) cell_.come_back();
@@ -96,6 +117,7 @@ class ObjectHost::Turn {
 
   ObjectHost& host_;
   ObjectCell& cell_;
+  Letter* const letter_;
   State state_ = State::none;
   bool is_shared_ = false;
   bool is_outside_ = false;  // Its handler runs, and has none.

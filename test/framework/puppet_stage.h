@@ -31,7 +31,7 @@ class PuppetStage {
     own_all(epoch);
     fence.set(TimePoint::max());
     host.add(Puppet::object_type(), ownership,
-             [&strings] { return std::make_unique<Puppet>(strings); });
+             [&strings] { return std::make_unique<Puppet>(strings); }, sizeof(Puppet));
     router.set_host(host);
     EXPECT_TRUE(host.start());
   }

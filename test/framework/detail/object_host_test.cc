@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <array>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "framework/detail/call_chain.h"
 #include "framework/detail/object_error.h"
 #include "framework/detail/object_router.h"
 #include "framework/store/memory_store.h"
@@ -36,6 +38,18 @@ AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pause = 0m
   request.set_pause_milliseconds(static_cast<std::uint32_t>(pause.count()));
   return request;
 }
+
+test::WaitUntilRequest value(std::int64_t value) {
+  test::WaitUntilRequest request;
+  request.set_value(value);
+  return request;
+}
+
+class NoReply final : public rpc::ReplySink {
+ public:
+  Result<void> reply(google::protobuf::Message&) override { return {}; }
+  Result<void> write(const google::protobuf::Message&) override { return {}; }
+};
 
 // One shard that owns all partitions, with a store that is slow and may fail.
 class SlowStore : public MemoryStore {
@@ -78,7 +92,8 @@ class Shard {
       ownership.set_epoch(static_cast<Partition>(i), epoch);
     }
     fence.set(TimePoint::max());
-    host.add(Counter::object_type(), ownership, [] { return std::make_unique<Counter>(); });
+    host.add(Counter::object_type(), ownership, [] { return std::make_unique<Counter>(); },
+             sizeof(Counter));
     router.set_host(host);
     EXPECT_TRUE(host.start());
   }
@@ -181,6 +196,157 @@ TEST_F(ObjectHostTest, ACycleIsRefusedAtOnceAndNamed) {
                                                    "corolane.test.Counter/AddAlong(\"c\") -> "
                                                    "corolane.test.Counter/AddAlong(\"a\")"));
   EXPECT_EQ(now() - start, 0ms);
+}
+
+TEST_F(ObjectHostTest, ReadersWhoWaitLeaveTheMailboxOfWritersAlone) {
+  Shard shard(store_, 1, {.mailbox_max = 2});
+  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  std::vector<coroutine::Task<test::CounterReply>> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.push_back(
+        coroutine::spawn("reader", [&] { return shard.counter("a").wait_until(value(2)); }));
+  }
+  ASSERT_TRUE(coroutine::yield());
+  EXPECT_THAT(shard.counter("a").get(test::GetRequest()), fails_with(Code::resource_exhausted))
+      << "one reader more";
+  EXPECT_EQ(shard.counter("a").add(add_request(1))->value(), 2);
+  for (auto& reader : readers) EXPECT_TRUE(reader.join());
+  EXPECT_TRUE(shard.counter("a").get(test::GetRequest()));
+}
+
+// Calls of puppets which wait for `event` without their turns.
+std::vector<coroutine::Task<test::RunReply>> wait_for_event(test::PuppetStage& stage, int count) {
+  std::vector<coroutine::Task<test::RunReply>> calls;
+  for (int i = 0; i < count; ++i) {
+    calls.push_back(coroutine::spawn("waits", [&] { return stage.puppet("a").run({}); }));
+  }
+  return calls;
+}
+
+TEST_F(ObjectHostTest, CallsThatWaitForAnEventLeaveTheMailboxToThoseThatActAtOnce) {
+  coroutine::Event event("a second seeker");
+  bool waits = true;
+  const test::Puppet::Strings strings{.run = [&](test::Puppet& puppet) -> Result<void> {
+    return waits ? puppet.wait_for(event, Deadline::after(1min)) : Result<void>();
+  }};
+  test::PuppetStage stage(store_, strings, 1, {.mailbox_max = 3});
+  auto calls = wait_for_event(stage, 3);
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+
+  const auto one_more = stage.puppet("a").run({});
+  ASSERT_THAT(one_more, fails_with(Code::resource_exhausted)) << "of those that wait";
+  EXPECT_GT(one_more.error().retry_after(), 0ms);
+  waits = false;
+  EXPECT_TRUE(stage.puppet("a").run({}));
+  event.pulse();
+  for (auto& call : calls) EXPECT_TRUE(call.join());
+  waits = true;
+  EXPECT_THAT(stage.puppet("a").run({}, {.deadline = Deadline::after(1ms)}),
+              fails_with(Code::deadline_exceeded))
+      << "there is room again";
+}
+
+TEST_F(ObjectHostTest, ALongIdIsRefusedBeforeAnythingIsMadeOrStored) {
+  Shard shard(store_, 1);
+  const std::string longest(object_id_bytes_max, 'x');
+  EXPECT_TRUE(shard.counter(longest).add(add_request(1)));
+  const std::string too_long = longest + "x";
+  EXPECT_THAT(shard.counter(too_long).add(add_request(1)), fails_with(Code::invalid_argument));
+  EXPECT_THAT(shard.counter(too_long).get({}), fails_with(Code::invalid_argument));
+  EXPECT_THAT(shard.counter(too_long).add_quietly(add_request(1)),
+              fails_with(Code::invalid_argument));
+  // One that came over a connection.
+  const rpc::ObjectTarget target{.id = too_long};
+  rpc::Context context(*Counter::object_type().methods.begin(), AddRequest::default_instance(),
+                       {.object = &target});
+  NoReply sink;
+  HostedType& type = *shard.host.find_type("corolane.test.Counter");
+  EXPECT_THAT(
+      shard.host.serve_or_send_on(type, type.method(0), AddRequest(), context, sink),
+      fails_with(Code::invalid_argument));
+  EXPECT_EQ(shard.host.statistics().active_count, 1U);
+  EXPECT_EQ(store_.seal_count, 1);
+}
+
+TEST_F(ObjectHostTest, AsManyCallsAsAChainMayHaveWaitForOneAnother) {
+  Shard shard(store_, 1);
+  test::AddAlongRequest request;
+  for (int i = 1; i < 300; ++i) request.add_ids(std::to_string(i));
+  const auto refused = shard.counter("0").add_along(request);
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_THAT(refused.error().message(), HasSubstr("more than 256 calls"));
+  EXPECT_EQ(shard.host.statistics().active_count, CallChain::length_max);
+}
+
+TEST_F(ObjectHostTest, ALongerChainThanThatIsRefusedAsItComes) {
+  Shard shard(store_, 1);
+  const std::vector<rpc::ObjectCall> chain(CallChain::length_max + 1);
+  const auto serve = [&](std::span<const rpc::ObjectCall> calls) {
+    const rpc::ObjectTarget target{.id = "a", .chain = calls};
+    rpc::Context context(*Counter::object_type().methods.begin(), AddRequest::default_instance(),
+                         {.object = &target});
+    NoReply sink;
+    HostedType& type = *shard.host.find_type("corolane.test.Counter");
+    return shard.host.serve_or_send_on(type, type.method(0), AddRequest(), context, sink);
+  };
+  EXPECT_THAT(serve(chain), fails_with(Code::failed_precondition));
+  EXPECT_TRUE(coroutine::spawn("call", [&] { return serve(std::span(chain).first(256)); }).join());
+}
+
+TEST_F(ObjectHostTest, ANameThatIsOnlyReadLeavesNoRow) {
+  Shard shard(store_, 1, {.idle_time_max = 1s});
+  EXPECT_EQ(shard.counter("a").get({})->value(), 0);
+  ASSERT_TRUE(shard.counter("b").add_for_good(add_request(1)));
+  const auto row_count = [&] {
+    int count = 0;
+    store_.for_each([&](const ObjectKey&, const MemoryStore::Row&) { ++count; });
+    return count;
+  };
+  EXPECT_EQ(row_count(), 2);
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(shard.host.statistics().active_count, 0U);
+  EXPECT_EQ(row_count(), 1);
+  EXPECT_EQ(shard.counter("a").add_for_good(add_request(1))->value(), 1);
+  EXPECT_EQ(shard.counter("b").get({})->value(), 1);
+}
+
+// Keeps nothing, so that what is allocated is the host's.
+class EmptyStore final : public MemoryStore {
+ public:
+  Result<StoredObject> seal(const ObjectKey&, std::uint64_t, Deadline) override {
+    return StoredObject();
+  }
+  Result<void> release(const ObjectKey&, std::uint64_t, Deadline) override { return {}; }
+  Result<void> write(const ObjectKey&, std::uint64_t, std::uint64_t, const ObjectWrite&,
+                     Deadline) override {
+    return {};
+  }
+};
+
+// What an object is said to take, in parts of what it takes of the allocator.
+double measured_share(std::size_t id_bytes) {
+  constexpr int count = 20'000;
+  EmptyStore store;
+  Shard shard(store, 1);
+  EXPECT_TRUE(shard.counter("first").get({}));
+  const std::size_t measured_before = shard.host.statistics().memory_bytes;
+  const std::size_t allocated_before = mallinfo2().uordblks;
+  for (int i = 0; i < count; ++i) {
+    std::string id = std::to_string(i);
+    id.append(id_bytes - id.size(), 'x');
+    EXPECT_TRUE(shard.counter(std::move(id)).get({}));
+  }
+  const std::size_t allocated = mallinfo2().uordblks - allocated_before;
+  const std::size_t measured = shard.host.statistics().memory_bytes - measured_before;
+  return static_cast<double>(measured) / static_cast<double>(allocated);
+}
+
+TEST_F(ObjectHostTest, WhatAnObjectTakesIsMeasuredWithItsId) {
+  if (test::under_sanitizer || test::under_valgrind()) {
+    GTEST_SKIP() << "needs the allocator of the C library";
+  }
+  EXPECT_NEAR(measured_share(5), 1, 0.1);
+  EXPECT_NEAR(measured_share(250), 1, 0.1);
 }
 
 TEST_F(ObjectHostTest, ADurableChangeIsStoredBeforeItsReply) {
