@@ -150,10 +150,11 @@ void describe(config::Section& section, TlsConfig& value) {
 }
 
 void describe(config::Section& section, ObjectsConfig& value) {
-  section.field("mailbox_max", value.mailbox_max,
-                "Calls of one object that may run and wait at once: so many that may change it, and "
-                "beside them so many that only read.", config::at_least(1),
-                config::live);
+  section.field(
+      "mailbox_max", value.mailbox_max,
+      "Calls of one object that may run and wait at once: so many that may change it, and "
+      "beside them so many that only read.",
+      config::at_least(1), config::live);
   section.field("idle_time_max", value.idle_time_max,
                 "How long an object that nobody calls stays in memory.", config::at_least(1s),
                 config::live);

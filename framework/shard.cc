@@ -65,9 +65,9 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
                                        .bugs = surroundings_.bugs},
       log(), host_options(surroundings_.config.objects, surroundings_.config.shard_count()));
   for (const HostedObjects& objects : surroundings_.objects) {
-    detail::HostedType& type = host_->add(objects.type, *objects.ownership,
-                                          [this, &objects] { return objects.make(*this); },
-                                          objects.object_bytes);
+    detail::HostedType& type = host_->add(
+        objects.type, *objects.ownership, [this, &objects] { return objects.make(*this); },
+        objects.object_bytes);
     if (auto added = rpc_server_.add(type, audience); !added) return added;
   }
   push_service_ = std::make_unique<detail::PushService>(*host_);

@@ -65,7 +65,8 @@ class Store {
     return Error(Code::unimplemented, "epochs of this store are stored at once");
   }
 
-  // From when it returns on only `epoch` and later ones write this object. Returns what is stored.
+  // From when it returns on only `epoch` and later ones write this object; where a store belongs to
+  // one process, until that ends, and all past owners with it. Returns what is stored.
   // The same owner may seal again, to learn what became of a write. Fails with aborted when a later
   // epoch has sealed already: the caller is no owner.
   //

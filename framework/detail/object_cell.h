@@ -86,8 +86,8 @@ class ObjectCell {
   // Fails with what moved_error() makes when the object is another one's; as Store::seal() does;
   // with data_loss when what is stored is no such state; as on_activate() does.
   Result<void> activate(Deadline deadline);
-  // Tells it, saves it and lets it go; `releases` its seal, too, when it has written nothing. In the
-  // exclusive turn. When saving fails it stays.
+  // Tells it, saves it and lets it go; `releases` its seal, too, when it has written nothing. In
+  // the exclusive turn. When saving fails it stays.
   Result<void> deactivate(Deadline deadline, bool releases);
   // Lets it go without a word. Suspends. In the exclusive turn.
   void drop();

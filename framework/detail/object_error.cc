@@ -30,9 +30,9 @@ std::optional<Moved> moved_of(const Error& error) {
 
 Result<void> check_object_id(std::string_view type, std::string_view id) {
   if (id.size() <= object_id_bytes_max) return {};
-  return Error(Code::invalid_argument,
-               "an id of " + std::string(type) + " has " + std::to_string(id.size()) +
-                   " bytes; there may be " + std::to_string(object_id_bytes_max));
+  return Error(Code::invalid_argument, "an id of " + std::string(type) + " has " +
+                                           std::to_string(id.size()) + " bytes; there may be " +
+                                           std::to_string(object_id_bytes_max));
 }
 
 }  // namespace corolane::framework::detail

@@ -56,8 +56,8 @@ void StoreGate::note(const Error& error) {
   const TimePoint time = now();
   if (logged_at_ == TimePoint{} || time - logged_at_ >= log_interval) {
     logged_at_ = time;
-    log_.error("the store fails", {{"error", error.to_string()},
-                                   {"count", std::exchange(unlogged_count_, 0)}});
+    log_.error("the store fails",
+               {{"error", error.to_string()}, {"count", std::exchange(unlogged_count_, 0)}});
   }
   if (error.code() != Code::resource_exhausted) return;
   health_.set_full(true);

@@ -51,7 +51,8 @@ return {found[1] or '', found[2] or '0', found[3] or ''}
 }
 
 // KEYS: object. ARGV: epoch. Its calls and those of the owner's next seal share a connection, so it
-// comes first; when the connection was lost between, the owner may find its key gone and loads again.
+// comes first; when the connection was lost between, the owner may find its key gone and loads
+// again.
 const Script& release_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')

@@ -30,8 +30,9 @@ class PuppetStage {
         host(surroundings_, log_, options) {
     own_all(epoch);
     fence.set(TimePoint::max());
-    host.add(Puppet::object_type(), ownership,
-             [&strings] { return std::make_unique<Puppet>(strings); }, sizeof(Puppet));
+    host.add(
+        Puppet::object_type(), ownership, [&strings] { return std::make_unique<Puppet>(strings); },
+        sizeof(Puppet));
     router.set_host(host);
     EXPECT_TRUE(host.start());
   }

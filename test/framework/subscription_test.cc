@@ -71,9 +71,12 @@ class SubscriptionTest : public testing::Test {
   SubscriptionTest() {
     set_epoch(1);
     fence_.set(TimePoint::max());
-    host_.add(test::Room::object_type(), ownership_, [] { return std::make_unique<test::Room>(); });
-    host_.add(test::Listener::object_type(), ownership_,
-              [] { return std::make_unique<test::Listener>(); });
+    host_.add(
+        test::Room::object_type(), ownership_, [] { return std::make_unique<test::Room>(); },
+        sizeof(test::Room));
+    host_.add(
+        test::Listener::object_type(), ownership_,
+        [] { return std::make_unique<test::Listener>(); }, sizeof(test::Listener));
     router_.set_host(host_);
     EXPECT_TRUE(host_.start());
   }

@@ -23,8 +23,8 @@ std::shared_ptr<const Link> chain_of(int count) {
 
 TEST(CallChainTest, ALongChainIsLetGoOnASmallStack) {
   for (const std::size_t stack_size_bytes : {16 * 1024, 64 * 1024}) {
-    auto task = coroutine::spawn(
-        "small", [] { chain_of(15'000).reset(); }, {.stack_size_bytes = stack_size_bytes});
+    auto task = coroutine::spawn("small", [] { chain_of(15'000).reset(); },
+                                 {.stack_size_bytes = stack_size_bytes});
     EXPECT_TRUE(task.join());
   }
 }

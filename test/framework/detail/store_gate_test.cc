@@ -53,8 +53,7 @@ class StoreGateTest : public testing::Test {
   std::shared_ptr<TalkativeStore> store_ = std::make_shared<TalkativeStore>();
   StoreHealth health_;
   std::string lines_;
-  Log log_{LogLevel::info,
-           [this](std::string_view line) { lines_.append(line).append(1, '\n'); }};
+  Log log_{LogLevel::info, [this](std::string_view line) { lines_.append(line).append(1, '\n'); }};
   StoreGate gate_{store_, health_, log_};
 };
 
