@@ -38,6 +38,7 @@ StackPool::StackPool(const Options& options) : options_(options), memory_(option
   }
   const std::size_t control_count = std::min(options.control_count, options_.stack_count_max / 8);
   ordinary_count_max_ = options_.stack_count_max - control_count;
+  scarce_count_ = ordinary_count_max_ - ordinary_count_max_ / 10;
   for (std::size_t size_class = 0; size_class < class_count; ++size_class) {
     classes_[size_class] = StackClass(stack_size_bytes_min << size_class);
   }

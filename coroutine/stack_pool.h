@@ -151,6 +151,11 @@ class StackPool {
   // Whether tend() last said never: demand has been what it is for a while.
   bool is_at_rest() const { return tend_time_ == TimePoint::max(); }
 
+  // How many stacks for ordinary work may be in use at once.
+  std::size_t ordinary_count_max() const { return ordinary_count_max_; }
+  // Less than a tenth of them is left: time to refuse those first who hold many.
+  bool is_scarce() const { return in_use_count() >= scarce_count_; }
+
   Statistics statistics() const;
 
  private:
@@ -188,6 +193,7 @@ class StackPool {
   detail::StackMemory memory_;
   std::string_view cap_name_ = "stack_count_max";  // What an operator would raise.
   std::size_t ordinary_count_max_;
+  std::size_t scarce_count_;  // In use.
   std::size_t in_use_count_peak_ = 0;
   std::size_t guarded_count_ = 0;  // All but the bare ones.
   std::uint64_t miss_count_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coroutine/event.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "net/detail/http_connection.h"
 #include "net/detail/http_wire.h"
@@ -24,6 +25,10 @@ using detail::HttpExchange;
 constexpr Duration accept_pause = 10ms;
 // How long the end of a connection may take to send what is queued, while stopping.
 constexpr Duration flush_time_max = 500ms;
+
+// Connections without a place that are being told so. More are closed without a word: each has a
+// descriptor for as long as its peer takes to read it.
+constexpr std::size_t turned_away_count_max = 64;
 
 // As many as a busy server has at a time, not as many as it once had; and none of those that a rare
 // large message has made large.
@@ -103,6 +108,7 @@ class HttpServer::Impl final : private HttpConnection::Host {
   DateText date_;
   bool stopping_ = false;
   std::uint64_t last_id_ = 0;
+  std::size_t turned_away_count_ = 0;  // Connections without a place that are there still.
   std::vector<std::unique_ptr<HttpExchange>> idle_exchanges_;
   std::list<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<std::uint64_t, std::unique_ptr<HttpConnection>> connections_;
@@ -151,6 +157,7 @@ void HttpServer::Impl::accept_all(Listener& listener) {
 }
 
 bool HttpServer::Impl::make_room() {
+  if (options_.connections != nullptr) return !stopping_;  // They are bounded there.
   while (!stopping_ && connections_.size() >= options_.connection_count_max) {
     if (options_.evicts_idle && evict_idlest()) continue;
     if (!room_.wait(Deadline::never())) return false;
@@ -173,12 +180,25 @@ bool HttpServer::Impl::evict_idlest() {
 
 void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {
   ++statistics_.accepted_count;
+  ConnectionBound::Place place;
+  if (options_.connections != nullptr) place = options_.connections->take(stream->peer_endpoint());
+  const bool is_turned_away = options_.connections != nullptr && !place;
+  if (is_turned_away) {
+    ++statistics_.refused_connection_count;
+    if (turned_away_count_ == turned_away_count_max) return;
+    ++turned_away_count_;
+  }
   const std::uint64_t id = ++last_id_;
   auto owned = std::make_unique<HttpConnection>(static_cast<HttpConnection::Host&>(*this), options_,
                                                 id, std::move(stream));
   HttpConnection& connection = *owned;
+  connection.place = std::move(place);
+  if (options_.requests != nullptr) {
+    connection.shares = {*options_.requests, connection.stream().peer_endpoint()};
+  }
   connections_.emplace(id, std::move(owned));
   connection.start();
+  if (is_turned_away) connection.turn_away();
 }
 
 void HttpServer::Impl::destroy_ended_connections() {
@@ -242,6 +262,9 @@ void HttpServer::Impl::give_back(std::unique_ptr<HttpExchange> exchange) {
 
 Result<coroutine::TaskRef> HttpServer::Impl::begin_serving(HttpConnection& connection) {
   ++statistics_.request_count;
+  if (!connection.shares.may_take(coroutine::Scheduler::current().stacks().is_scarce())) {
+    return Error(Code::resource_exhausted, "the share of requests of this address is taken");
+  }
   return serving_.spawn("http", [&connection] { connection.serve(); }, options_.task);
 }
 
@@ -254,6 +277,7 @@ void HttpServer::Impl::answer(const HttpRequest& request, HttpResponse& response
 }
 
 void HttpServer::Impl::ended(HttpConnection& connection) {
+  if (options_.connections != nullptr && !connection.place) --turned_away_count_;
   const auto found = connections_.find(connection.id());
   ended_.push_back(std::move(found->second));
   connections_.erase(found);

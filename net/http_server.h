@@ -26,6 +26,8 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/task_options.h"
+#include "net/address_shares.h"
+#include "net/connection_bound.h"
 #include "net/http.h"
 #include "net/network.h"
 
@@ -44,6 +46,11 @@ class HttpServer {
     // the longest time, so that strangers who hold connections shut nobody out. Half a request is
     // none. One that is served keeps its place.
     bool evicts_idle = false;
+    // Bounds the connections in place of that, by address as well: one without a place is told 503
+    // and closed. Outlives the server, as the next one does.
+    ConnectionBound* connections = nullptr;
+    // Counts the requests that are being served, by address; one above its share is a 503.
+    AddressShares* requests = nullptr;
     // What a connection may send ahead while a request before it is served. The next one after
     // that is not read; the connection ends with the answers to what came before.
     std::size_t pipelined_bytes_max = 256 * 1024;
@@ -55,7 +62,8 @@ class HttpServer {
   struct Statistics {
     std::uint64_t connection_count = 0;
     std::uint64_t accepted_count = 0;
-    std::uint64_t request_count = 0;  // Read as a whole.
+    std::uint64_t refused_connection_count = 0;  // Without a place.
+    std::uint64_t request_count = 0;             // Read as a whole.
     std::uint64_t refused_count = 0;  // Requests that could not be read, or got no stack.
     std::uint64_t serving_count = 0;  // Connections with a request that is being answered.
   };

@@ -114,6 +114,7 @@ void HttpConnection::begin_serving() {
   if (!task) return refuse(503);
   task_ = *task;
   has_task_ = true;
+  shares.take();
   state_ = State::serving;
 }
 
@@ -182,6 +183,7 @@ void HttpConnection::serve() {
     if (goes_on) host_.request_read();
   }
   has_task_ = false;
+  shares.give_back();
   task_ = {};
   if (state_ == State::ended) return host_.ended(*this);
   idle_since_ = now();

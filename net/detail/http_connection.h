@@ -11,6 +11,8 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
+#include "net/address_shares.h"
+#include "net/connection_bound.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/http_request_parser.h"
 #include "net/http_server.h"
@@ -70,10 +72,18 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   // it. Suspends.
   void serve();
 
+  // Answers 503 instead of reading, and ends.
+  void turn_away() { refuse(503); }
+
   // Takes no more requests than it has read: closes at once when it has none.
   void leave();
   // Drops everything. While it has a task, that is cancelled, and ended() follows.
   void close();
+
+  // Among all connections, where those are bounded; none for one that was turned away.
+  ConnectionBound::Place place;
+  // By which the request that is being served is counted with those of its address.
+  AddressShares::Guest shares;
 
  private:
   // A request is awaited or being read; answered by the task; or no more are read, and only the end

@@ -317,7 +317,7 @@ Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoi
   if (host.refuses || found == listeners_.end()) {
     return Error(Code::unavailable, "connect to " + to_string(endpoint) + ": connection refused");
   }
-  const net::Endpoint local{.address = "client", .port = ++last_port_};
+  const net::Endpoint local{.address = client_address_, .port = ++last_port_};
   auto near = std::make_unique<SimulatedStream>(*this, latency, local, endpoint, options);
   auto far = std::make_unique<SimulatedStream>(*this, latency, endpoint, local,
                                                found->second->options().stream);

@@ -61,6 +61,8 @@ class SimulatedNetwork : public net::Network {
   }
   // From now on; connections that exist keep what they have.
   void set_host(const std::string& address, Host host) { hosts_[address] = host; }
+  // Where those come from who connect from now on, as their peers see it.
+  void set_client_address(std::string address) { client_address_ = std::move(address); }
   // How often somebody began to connect.
   std::size_t connect_count() const { return connect_count_; }
 
@@ -86,6 +88,7 @@ class SimulatedNetwork : public net::Network {
   Options options_;
   bool silent_ = false;
   std::uint16_t last_port_ = 40'000;
+  std::string client_address_ = "client";
   std::map<std::uint16_t, SimulatedListener*> listeners_;
   std::vector<SimulatedStream*> streams_;
   std::map<net::Endpoint, SimulatedUdpSocket*> udp_sockets_;
