@@ -114,8 +114,7 @@ Result<void> Shard::prepare_change() {
 
 void Shard::change(const NodeConfig& config) {
   if (change_certificates_) std::exchange(change_certificates_, nullptr)();
-  const rpc::Server::Options rpc = rpc_options(config.rpc);
-  rpc_server_.set_limits(rpc.connection_count_max, rpc.calls_per_connection_max);
+  rpc_server_.set_limits(rpc_options(config.rpc));
   telemetry_.apply(config.tracing, config.call_log);
   if (host_ == nullptr) return;
   const auto objects = host_options(config.objects, config.shard_count());

@@ -23,8 +23,14 @@ CallScope& CallScope::enter(const CallScope& scope) {
   CallScope& entered = call_scope.set_new();
   // One by one: a copy of the whole would wait for what the caller has only just put together.
   entered.deadline = scope.deadline;
+  entered.may_take_last_stacks = scope.may_take_last_stacks;
   if (scope.trace.is_valid()) entered.trace = scope.trace;
   return entered;
+}
+
+bool CallScope::current_may_take_last_stacks() {
+  const CallScope* const scope = current();
+  return scope == nullptr || scope->may_take_last_stacks;
 }
 
 CallScope& CallScope::current_or_new() {

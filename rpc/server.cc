@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "coroutine/event.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "rpc/detail/dispatcher.h"
 #include "rpc/detail/known_callers.h"
@@ -32,12 +33,33 @@ bool is_there(const detail::ServedMethod* served, Door door) {
   return served != nullptr && (door == Door::nodes || served->is_for_clients);
 }
 
+// Connections without a place that are being told so. More are closed without a word: each has a
+// descriptor for as long as its peer takes to read why.
+constexpr std::size_t turned_away_count_max = 64;
+
+net::AddressShares::Limits connection_limits(const Server::Options& options, Door door) {
+  const bool has_shares = door == Door::clients;
+  return {.count_max = options.connection_count_max,
+          .share_percent = has_shares ? options.address_share_percent : 100};
+}
+
+// Each running call has a stack, and it is stacks that run out.
+net::AddressShares::Limits call_limits(const Server::Options& options) {
+  return {.count_max = coroutine::Scheduler::current().stacks().ordinary_count_max(),
+          .share_percent = options.address_share_percent};
+}
+
 }  // namespace
 
 class Server::Impl final : private detail::ServerConnection::Host {
  public:
   Impl(net::Network& network, const Options& options)
-      : network_(network), options_(options), dispatcher_(options_) {
+      : network_(network),
+        options_(options),
+        node_connections_(connection_limits(options, Door::nodes)),
+        client_connections_(connection_limits(options, Door::clients)),
+        call_shares_(call_limits(options)),
+        dispatcher_(options_) {
     // It would print a line for each malformed request: whoever sends one is told, and counted.
     [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
   }
@@ -45,10 +67,8 @@ class Server::Impl final : private detail::ServerConnection::Host {
   detail::Dispatcher& dispatcher() { return dispatcher_; }
   const detail::Dispatcher& dispatcher() const { return dispatcher_; }
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
-  void set_limits(std::size_t connection_count_max, std::size_t calls_per_connection_max) {
-    options_.connection_count_max = connection_count_max;
-    options_.calls_per_connection_max = calls_per_connection_max;
-  }
+  net::AddressShares& call_shares() { return call_shares_; }
+  void set_limits(const Options& options);
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
   void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
@@ -61,6 +81,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
 
   void accept_all(const Listening& listening);
   void admit(const Listening& listening, std::unique_ptr<net::Stream> stream);
+  net::ConnectionBound& bound_of(const ListenOptions& options);
   Result<void> opened(detail::ServerConnection& connection) override;
   void serve(detail::ServerConnection& connection, const Frame& frame) override {
     dispatcher_.serve(connection, frame);
@@ -73,6 +94,10 @@ class Server::Impl final : private detail::ServerConnection::Host {
 
   net::Network& network_;
   Options options_;
+  // Outlive the connections, which have places in them.
+  net::ConnectionBound node_connections_;
+  net::ConnectionBound client_connections_;
+  net::AddressShares call_shares_;
   std::list<Listening> listenings_;  // Their connections refer to what they say.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   detail::KnownCallers callers_;
@@ -82,6 +107,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   coroutine::Event some_left_{"clients that leave"};
   bool stopping_ = false;
   std::uint64_t last_connection_id_ = 0;
+  std::size_t turned_away_count_ = 0;  // Connections without a place that are there still.
   Statistics statistics_;
   detail::Dispatcher dispatcher_;
   coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
@@ -115,6 +141,20 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
   return listening.listener->local_endpoint();
 }
 
+void Server::Impl::set_limits(const Options& options) {
+  options_.connection_count_max = options.connection_count_max;
+  options_.calls_per_connection_max = options.calls_per_connection_max;
+  options_.address_share_percent = options.address_share_percent;
+  node_connections_.set_limits(connection_limits(options_, Door::nodes));
+  client_connections_.set_limits(connection_limits(options_, Door::clients));
+  call_shares_.set_limits(call_limits(options_));
+}
+
+net::ConnectionBound& Server::Impl::bound_of(const ListenOptions& options) {
+  if (options.connections != nullptr) return *options.connections;
+  return options.door == Door::clients ? client_connections_ : node_connections_;
+}
+
 void Server::Impl::accept_all(const Listening& listening) {
   for (;;) {
     auto stream = listening.listener->accept(Deadline::never());
@@ -130,6 +170,13 @@ void Server::Impl::accept_all(const Listening& listening) {
 void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream> stream) {
   using detail::Handshake;
   ++statistics_.accepted_count;
+  auto place = bound_of(listening.options).take(stream->peer_endpoint());
+  const bool has_place = static_cast<bool>(place);
+  if (!has_place) {
+    ++statistics_.refused_connection_count;
+    if (turned_away_count_ == turned_away_count_max) return;
+    ++turned_away_count_;
+  }
   const std::uint64_t id = ++last_connection_id_;
   const Security& security = listening.options.security;
   const std::size_t calls_max = listening.options.calls_per_connection_max != 0
@@ -145,11 +192,15 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
                                       .door = listening.options.door,
                                       .call_count_max = calls_max});
   detail::ServerConnection& connection = *owned;
+  connection.place = std::move(place);
+  if (listening.options.door == Door::clients) {
+    connection.shares = {call_shares_, connection.stream().peer_endpoint()};
+  }
   connections_.emplace(id, std::move(owned));
   connection.start();
-  if (connections_.size() > options_.connection_count_max) {
-    connection.say_bye(
-        Error(Code::resource_exhausted, "the server has all the connections it takes"));
+  if (!has_place) {
+    connection.say_bye(Error(Code::resource_exhausted,
+                             "the server has all the connections it takes, or takes from there"));
   }
 }
 
@@ -166,6 +217,7 @@ Result<void> Server::Impl::opened(detail::ServerConnection& connection) {
 
 void Server::Impl::ended(detail::ServerConnection& connection) {
   if (connection.broke_protocol()) ++statistics_.protocol_error_count;
+  if (!connection.place) --turned_away_count_;
   statistics_.received_bytes += connection.received_bytes();
   statistics_.sent_bytes += connection.sent_bytes();
   callers_.ended(connection);
@@ -237,6 +289,7 @@ Server::Statistics Server::Impl::statistics() const {
     statistics.received_bytes += connection->received_bytes();
     statistics.sent_bytes += connection->sent_bytes();
   }
+  statistics.above_share_count = call_shares_.statistics().refused_count;
   dispatcher_.count_into(statistics);
   return statistics;
 }
@@ -278,9 +331,9 @@ Result<void> Server::call(const Method& method, const google::protobuf::Message&
   return impl_->dispatcher().call(method, request, facts, sink);
 }
 
-void Server::set_limits(std::size_t connection_count_max, std::size_t calls_per_connection_max) {
-  impl_->set_limits(connection_count_max, calls_per_connection_max);
-}
+void Server::set_limits(const Options& options) { impl_->set_limits(options); }
+
+net::AddressShares& Server::call_shares() { return impl_->call_shares(); }
 
 Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
 

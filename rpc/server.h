@@ -22,6 +22,8 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
+#include "net/address_shares.h"
+#include "net/connection_bound.h"
 #include "net/network.h"
 #include "rpc/admission_options.h"
 #include "rpc/connection_view.h"
@@ -37,7 +39,11 @@ namespace corolane::rpc {
 class Server {
  public:
   struct Options {
-    std::size_t connection_count_max = 16'384;  // The next one is told so and closed.
+    // Through each door, so that clients keep no node out; the next one is told so and closed.
+    std::size_t connection_count_max = 16'384;
+    // One address may hold so much of the clients' connections, and of their calls, in hundredths:
+    // see net::AddressShares.
+    std::uint32_t address_share_percent = net::AddressShares::Limits{}.share_percent;
     std::size_t calls_per_connection_max = 1024;
     std::size_t calls_per_method_max = 100'000;  // Running and waiting: a bound on their memory.
     std::chrono::seconds hello_time_max{5};      // A peer that says no hello by then is closed.
@@ -64,6 +70,9 @@ class Server {
     // Of one client at the same time; 0: as Options has it.
     std::size_t calls_per_connection_max = 0;
     Door door = Door::nodes;
+    // Bounds its connections in place of the server's own count, such as one that all servers of a
+    // node have. Outlives the server.
+    net::ConnectionBound* connections = nullptr;
     // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
     // Outlives the server.
     net::Network* network = nullptr;
@@ -86,8 +95,9 @@ class Server {
   struct Statistics {
     std::uint64_t connection_count = 0;
     std::uint64_t accepted_count = 0;
-    std::uint64_t protocol_error_count = 0;  // Connections closed for what they sent.
-    std::uint64_t running_count = 0;         // Those that wait for their turn included.
+    std::uint64_t refused_connection_count = 0;  // Without room for them, or for their address.
+    std::uint64_t protocol_error_count = 0;      // Connections closed for what they sent.
+    std::uint64_t running_count = 0;             // Those that wait for their turn included.
     std::uint64_t waiting_count = 0;
     std::uint64_t stray_exception_count = 0;
     std::uint64_t stream_count = 0;  // Streams that are open; they are running calls, too.
@@ -95,6 +105,8 @@ class Server {
     std::uint64_t sent_bytes = 0;  // Appended to the output of a connection.
     // By priority: calls that admission refused, and how long those that began had waited.
     std::array<std::uint64_t, priority_count> shed_counts{};
+    // Calls that were refused since their address holds its share already.
+    std::uint64_t above_share_count = 0;
     std::vector<Histogram> queue_delay_us;
     std::vector<MethodStatistics> methods;  // By name.
   };
@@ -123,14 +135,19 @@ class Server {
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
-  // As in Options, for the connections that begin from now on.
-  void set_limits(std::size_t connection_count_max, std::size_t calls_per_connection_max);
+  // Takes over connection_count_max, calls_per_connection_max and address_share_percent, for what
+  // begins from now on.
+  void set_limits(const Options& options);
 
   // Runs one call that came another way than by a frame, such as by HTTP, in a task of its own,
   // with the same admission, filters, deadline and statistics. Suspends until it has ended. Fails
   // as the call of a client does.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     const Context::Facts& facts, ReplySink& sink);
+
+  // Counts the calls of clients by address. A server that takes their connections in another way,
+  // such as a net::HttpServer, counts in it as well. Lives as long as the server.
+  net::AddressShares& call_shares();
 
   // Drains it, so that no call is lost: stops accepting, asks every client to go elsewhere, serves
   // what they had sent until they knew, and suspends until all handlers have ended. Streams, which

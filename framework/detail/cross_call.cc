@@ -1,5 +1,6 @@
 #include "framework/detail/cross_call.h"
 
+#include <chrono>
 #include <utility>
 
 #include "coroutine/task.h"
@@ -8,6 +9,13 @@
 namespace corolane::framework::detail {
 
 using coroutine::Wake;
+
+namespace {
+
+// The same that a server says to clients that it refuses.
+constexpr std::chrono::milliseconds retry_after(100);
+
+}  // namespace
 
 // Keeps the reply for the caller.
 class CrossCall::Sink final : public rpc::ReplySink {
@@ -38,6 +46,7 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
       trace_(rpc::CallScope::current() == nullptr ? rpc::TraceContext{}
                                                   : rpc::CallScope::current()->trace),
       deadline_(deadline),
+      may_take_last_stacks_(rpc::CallScope::current_may_take_last_stacks()),
       chain_(*link_of(calls_of(chain))),  // As short as whoever may call here has it.
       target_{.id = id_,
               .request_id = {.caller = caller_, .sequence = options.request_id.sequence}},
@@ -71,6 +80,10 @@ void CrossCall::send(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, S
 
 void CrossCall::begin(coroutine::TaskGroup& tasks) {
   if (is_cancelled_) return;
+  if (!may_take_last_stacks_ && coroutine::Scheduler::current().stacks().is_scarce()) {
+    return end(Error(Code::resource_exhausted, "the last stacks are for addresses that hold few")
+                   .with_retry_after(retry_after));
+  }
   auto spawned = tasks.spawn(method_.full_name, [self = shared_from_this()] { self->serve(); },
                              {.stack_size_bytes = method_.stack_size_bytes});
   if (!spawned) return end(std::move(spawned.error()).with_context("no stack"));
@@ -83,8 +96,9 @@ void CrossCall::serve() {
                                   .trace = trace_,
                                   .arrived_at = coroutine::Scheduler::current().turn_time(),
                                   .object = &target_};
-  rpc::CallScope::enter(
-      {.deadline = rpc::CallScope::before(deadline_, facts.arrived_at), .trace = trace_});
+  rpc::CallScope::enter({.deadline = rpc::CallScope::before(deadline_, facts.arrived_at),
+                         .trace = trace_,
+                         .may_take_last_stacks = may_take_last_stacks_});
   if (chain_ != nullptr) CallChain::enter(CallChain(chain_));
   rpc::Context context(method_, *request_, facts);
   Sink sink(*this);

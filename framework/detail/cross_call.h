@@ -58,6 +58,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   const std::string caller_;
   const rpc::TraceContext trace_;
   const Deadline deadline_;
+  const bool may_take_last_stacks_;               // See CallScope.
   std::shared_ptr<const CallChain::Link> chain_;  // A copy: the links of another shard are its own.
   rpc::ObjectTarget target_;
   std::unique_ptr<google::protobuf::Message> request_;

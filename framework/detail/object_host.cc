@@ -361,7 +361,8 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
       remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
   rpc::CallScope::enter(
       {.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at()),
-       .trace = context.trace()});
+       .trace = context.trace(),
+       .may_take_last_stacks = rpc::CallScope::current_may_take_last_stacks()});
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
   Gate gate(*this, turn, cell, method, target.request_id, sink);
   if (method.durable) turn.begin_durable();

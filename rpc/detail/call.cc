@@ -101,7 +101,9 @@ void Call::run(const Around& around, TimePoint now) {
     facts.object = target->get();
   }
   if (begun_) {
-    CallScope::enter({.deadline = CallScope::before(deadline_, now), .trace = facts.trace});
+    CallScope::enter({.deadline = CallScope::before(deadline_, now),
+                      .trace = facts.trace,
+                      .may_take_last_stacks = connection_->shares.is_newcomer()});
     Context context(*served_->method, *request_, facts);
     const bool has_sent = answer(served_->meter.run(
         [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));

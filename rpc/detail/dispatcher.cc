@@ -29,6 +29,10 @@ Deadline deadline_of(const Frame& frame, const Method& method, TimePoint arrived
   return Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
 }
 
+bool has_less_than_a_tenth_left(std::size_t count, std::size_t count_max) {
+  return count >= count_max - count_max / 10;
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(const Server::Options& options)
@@ -80,7 +84,7 @@ Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& ser
   return {};
 }
 
-Result<void> Dispatcher::check_may_begin(const ServerConnection& connection,
+Result<void> Dispatcher::check_may_begin(ServerConnection& connection,
                                          const ServedMethod& served) const {
   if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
   const std::size_t calls_max = connection.rules().call_count_max;
@@ -95,7 +99,19 @@ Result<void> Dispatcher::check_may_begin(const ServerConnection& connection,
                                                " are running already")
         .with_retry_after(options_.admission.retry_after);
   }
+  if (connection.shares.is_counted() && !connection.shares.may_take(is_scarce(served))) {
+    return Error(Code::resource_exhausted, "the share of calls of this address is taken already")
+        .with_retry_after(options_.admission.retry_after);
+  }
   return {};
+}
+
+// Something that calls need is nearly used up: the rest is for addresses that hold little.
+bool Dispatcher::is_scarce(const ServedMethod& served) const {
+  return coroutine::Scheduler::current().stacks().is_scarce() ||
+         has_less_than_a_tenth_left(served.statistics.running_count,
+                                    options_.calls_per_method_max) ||
+         has_less_than_a_tenth_left(admission_.waiting_count(), options_.admission.waiting_max);
 }
 
 Error Dispatcher::refusal(const std::string& why, Duration delay) {
@@ -116,6 +132,11 @@ void Dispatcher::wait_for_turn(Call& call) {
 }
 
 Result<void> Dispatcher::begin(Call& call) {
+  // Others may have begun since it came, and what they do takes stacks as well.
+  if (coroutine::Scheduler::current().stacks().is_scarce() &&
+      !call.connection().shares.is_newcomer()) {
+    return refusal("the last stacks are for addresses that hold few", Duration::zero());
+  }
   auto task = handlers_.spawn(call.served().task_name, [this, &call] { run(call); },
                               {.stack_size_bytes = call.served().method->stack_size_bytes});
   if (!task) {
@@ -232,8 +253,10 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
   auto handler = coroutine::spawn(
       served->task_name,
       [&]() -> Result<void> {
-        CallScope::enter(
-            {.deadline = CallScope::before(facts.deadline, arrived_at), .trace = facts.trace});
+        // How much its address holds is not known here.
+        CallScope::enter({.deadline = CallScope::before(facts.deadline, arrived_at),
+                          .trace = facts.trace,
+                          .may_take_last_stacks = facts.door == Door::nodes});
         Context context(method, request, timed);
         return served->meter.run(
             [&] { return serve_call(around_, *served, request, context, sink, threw); });

@@ -50,8 +50,8 @@ class Dispatcher final : private Call::Owner {
 
  private:
   Result<void> take_on(ServerConnection& connection, ServedMethod& served, const Frame& frame);
-  Result<void> check_may_begin(const ServerConnection& connection,
-                               const ServedMethod& served) const;
+  Result<void> check_may_begin(ServerConnection& connection, const ServedMethod& served) const;
+  bool is_scarce(const ServedMethod& served) const;
   Error refusal(const std::string& why, Duration delay);
   Error overload(Priority priority, Duration delay);
   void wait_for_turn(Call& call);

@@ -39,10 +39,12 @@ void ServerConnection::add(Call& call) {
   call.index = calls_.size();
   calls_.push_back(&call);
   call_ids_.push_back(call.id());
+  shares.take();
 }
 
 void ServerConnection::remove(Call& call) {
   ++ended_call_count_;
+  shares.give_back();
   calls_.back()->index = call.index;
   calls_[call.index] = calls_.back();
   calls_.pop_back();

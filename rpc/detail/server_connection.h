@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "net/address_shares.h"
+#include "net/connection_bound.h"
 #include "rpc/detail/admission.h"
 #include "rpc/detail/connection.h"
 
@@ -67,6 +69,10 @@ class ServerConnection final : public Connection {
 
   // Of its calls, those that wait to begin.
   Admission::Share waiting;
+  // Among all connections; none for one that was turned away.
+  net::ConnectionBound::Place place;
+  // By which its calls are counted with those of its address. Of nobody at the nodes' door.
+  net::AddressShares::Guest shares;
 
  private:
   Result<void> on_open() override;
