@@ -89,9 +89,10 @@ bool has_no_side_effects(const Method& method) {
          found->options().idempotency_level() == pb::MethodOptions::NO_SIDE_EFFECTS;
 }
 
-Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method) {
+Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method, Door door) {
   const std::string_view text = request.header("Connect-Timeout-Ms");
-  if (text.empty()) return Deadline::after(method.timeout);
+  const Deadline longest = Deadline::after(method.timeout);
+  if (text.empty()) return longest;
   std::uint64_t count = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (problem != std::errc() || end != text.data() + text.size() ||
@@ -99,7 +100,8 @@ Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& meth
     return Error(Code::invalid_argument,
                  "Connect-Timeout-Ms is at most 10 digits, not \"" + std::string(text) + "\"");
   }
-  return Deadline::after(std::chrono::milliseconds(count));
+  const Deadline own = Deadline::after(std::chrono::milliseconds(count));
+  return door == Door::nodes ? own : earlier(own, longest);
 }
 
 // The id of the object that is called; empty when there is none.
@@ -330,7 +332,7 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
     return Error(Code::unimplemented,
                  std::string(method.full_name) + " is a stream, which is not served by HTTP");
   }
-  const auto deadline = deadline_of(request, method);
+  const auto deadline = deadline_of(request, method, options_.door);
   if (!deadline) return deadline.error();
   const auto object_id = object_id_of(request);
   if (!object_id) return object_id.error();

@@ -10,7 +10,7 @@
 //   }
 //
 //   // The client:
-//   auto events = chess.watch(request, {.deadline = Deadline::never()});
+//   auto events = chess.watch(request);  // The method's timeout bounds it.
 //   for (Event event; events.read(event);) show(event);
 //   return events.finish();
 //

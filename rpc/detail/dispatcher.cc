@@ -21,12 +21,14 @@ void count_error(Server::MethodStatistics& method, Code code) {
   ++method.error_counts[static_cast<std::size_t>(code)];
 }
 
-Deadline deadline_of(const Frame& frame, const Method& method, TimePoint arrived_at) {
-  // Streams may have no end; whoever waits for one reply does so with a limit.
+Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePoint arrived_at) {
+  const Deadline longest = Deadline::at(arrived_at + method.timeout);
+  // A stream of a node may have no end; everybody else waits with a limit.
   if (frame.header.time == 0) {
-    return method.server_streaming ? Deadline::never() : Deadline::at(arrived_at + method.timeout);
+    return method.server_streaming && door == Door::nodes ? Deadline::never() : longest;
   }
-  return Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
+  const Deadline own = Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
+  return door == Door::nodes ? own : earlier(own, longest);
 }
 
 bool has_less_than_a_tenth_left(std::size_t count, std::size_t count_max) {
@@ -60,7 +62,7 @@ void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
 Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& served,
                                  const Frame& frame) {
   const TimePoint arrived_at = connection.heard_at();
-  const Deadline deadline = deadline_of(frame, *served.method, arrived_at);
+  const Deadline deadline = deadline_of(frame, *served.method, connection.rules().door, arrived_at);
   if (auto may = check_may_begin(connection, served); !may) return may;
   const auto verdict = admission_.judge(served.method->priority, connection.waiting, served.waiting,
                                         beginning_count_, deadline, arrived_at);
