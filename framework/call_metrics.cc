@@ -37,6 +37,9 @@ void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter
             statistics.connection_count);
   out.counter("corolane_rpc_connections_accepted_total", "Connections that were accepted.", {},
               statistics.accepted_count);
+  out.counter("corolane_rpc_connections_refused_total",
+              "Connections that were refused: too many, or too many of their address.", {},
+              statistics.refused_connection_count);
   out.counter("corolane_rpc_protocol_errors_total",
               "Connections that were closed for what they sent.", {},
               statistics.protocol_error_count);
@@ -49,6 +52,9 @@ void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter
 void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& out) {
   out.gauge("corolane_rpc_calls_waiting", "Calls that wait for their turn.", {},
             statistics.waiting_count);
+  out.counter("corolane_rpc_calls_above_share_total",
+              "Calls that were refused since their address holds its share of calls already.", {},
+              statistics.above_share_count);
   for (std::size_t i = 0; i < priority_names.size(); ++i) {
     out.counter("corolane_rpc_calls_shed_total", "Calls that were refused for overload.",
                 {{"priority", priority_names[i]}}, statistics.shed_counts[i]);

@@ -41,9 +41,8 @@ constexpr Duration last_words_time_max = 1s;
 // Changes of the table that one process of a node that is alone may make.
 constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} << 24;
 
-net::HttpServer::Options http_options(const RpcConfig& config) {
-  return {.limits = {.body_bytes_max = config.request_size_max.count},
-          .connection_count_max = config.connections_max};
+net::AddressShares::Limits connection_limits(const RpcConfig& config) {
+  return {.count_max = config.connections_max, .share_percent = config.address_share};
 }
 
 // As long as to be guessed by nobody: openssl rand -hex 16 makes 32.
@@ -78,6 +77,8 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       log_(std::move(log)),
       log_loan_(std::make_unique<detail::LogLoan>(log_)),
       fence_(parts_.clock),
+      client_connections_(connection_limits(config_.rpc)),
+      http_connections_(connection_limits(config_.rpc)),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
       http_face_(shard_->rpc_server(), {.door = rpc::Door::clients}),
@@ -92,6 +93,7 @@ Shard::Surroundings Node::surroundings() {
           .objects = objects_,
           .shared_key = shared_key_,
           .store_health = store_health_,
+          .client_connections = client_connections_,
           .wall_clock = parts_.wall_clock,
           .witness = parts_.witness,
           .bugs = parts_.bugs};
@@ -149,7 +151,8 @@ Result<void> Node::reload(const NodeConfig& config,
     if (together) together(shard);
   });
   if (next.log_level != config_.log_level) log_loan_->configure(next.log_level);
-  if (http_server_ != nullptr) http_server_->set_connection_count_max(next.rpc.connections_max);
+  client_connections_.set_limits(connection_limits(next.rpc));
+  http_connections_.set_limits(connection_limits(next.rpc));
   config_ = next;
   return {};
 }
@@ -361,8 +364,11 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   endpoints_.admin = *std::move(admin);
   if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;
   if (!endpoints.http) return {};
-  http_server_ = std::make_unique<net::HttpServer>(shard_->clients_network(), http_face_.handler(),
-                                                   http_options(config_.rpc));
+  http_server_ = std::make_unique<net::HttpServer>(
+      shard_->clients_network(), http_face_.handler(),
+      net::HttpServer::Options{.limits = {.body_bytes_max = config_.rpc.request_size_max.count},
+                               .connections = &http_connections_,
+                               .requests = &shard_->rpc_server().call_shares()});
   auto http = http_server_->listen(*endpoints.http);
   if (!http) return listen_error("node.http", *endpoints.http, http.error());
   endpoints_.http = *std::move(http);

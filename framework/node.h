@@ -41,6 +41,7 @@
 #include "framework/shard.h"
 #include "framework/store.h"
 #include "framework/telemetry.h"
+#include "net/connection_bound.h"
 #include "net/http_server.h"
 #include "net/network.h"
 #include "rpc/http_face.h"
@@ -160,6 +161,7 @@ class Node {
   detail::LogLoan& log_loan() { return *log_loan_; }
   // Null when there is none.
   const net::HttpServer* http_server() const { return http_server_.get(); }
+  const net::ConnectionBound& http_connections() const { return http_connections_; }
   // Null unless observe() was called and stalls are looked for.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
   // Whether the store takes what changes.
@@ -223,6 +225,8 @@ class Node {
   bool has_single_services_ = false;
   detail::StoreHealth store_health_;
   std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
+  net::ConnectionBound client_connections_;
+  net::ConnectionBound http_connections_;
   // Destroyed from the last on: nobody calls what is gone.
   std::unique_ptr<Shard> shard_;  // The first one.
   std::unique_ptr<detail::ShardSet> shards_;

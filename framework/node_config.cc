@@ -128,8 +128,13 @@ void describe(config::Section& section, StacksConfig& value) {
 }
 
 void describe(config::Section& section, RpcConfig& value) {
-  section.field("connections_max", value.connections_max, "Clients that may be connected at once.",
+  section.field("connections_max", value.connections_max,
+                "Clients that may be connected at once, to all shards; by HTTP as many again.",
                 config::at_least(1), config::live);
+  section.field("address_share", value.address_share,
+                "The share of these connections, and of a shard's calls, that one address (of IPv6 "
+                "a /64) may have, in hundredths; 100 behind a proxy: no shares.",
+                config::between(1, 100), config::live);
   section.field("calls_per_connection_max", value.calls_per_connection_max,
                 "Calls that one client may have running at once; a change is for new connections.",
                 config::at_least(1), config::live);

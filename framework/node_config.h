@@ -16,6 +16,7 @@
 #include "coroutine/stack_pool.h"
 #include "framework/log.h"
 #include "framework/telemetry.h"
+#include "net/address_shares.h"
 #include "net/endpoint.h"
 
 namespace corolane::framework {
@@ -26,6 +27,9 @@ struct StacksConfig {
 
 struct RpcConfig {
   std::size_t connections_max = 16'384;
+  // Half: no single machine takes everything, and thousands of players behind the one address of a
+  // mobile carrier have room.
+  std::uint32_t address_share = net::AddressShares::Limits{}.share_percent;
   std::size_t calls_per_connection_max = 1024;
   config::Bytes request_size_max = 64 * config::kibibyte;
 };

@@ -10,8 +10,10 @@
 namespace corolane::framework {
 namespace {
 
+// How many connections there may be is left as it is: clients have a bound that all shards share,
+// and of other nodes each shard makes one, far fewer than that.
 rpc::Server::Options rpc_options(const RpcConfig& config) {
-  return {.connection_count_max = config.connections_max,
+  return {.address_share_percent = config.address_share,
           .calls_per_connection_max = config.calls_per_connection_max};
 }
 
@@ -126,6 +128,7 @@ Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_p
   return rpc_server_.listen(endpoint,
                             {.request_bytes_max = surroundings_.config.rpc.request_size_max.count,
                              .door = rpc::Door::clients,
+                             .connections = &surroundings_.client_connections,
                              .network = &clients_network(),
                              .shares_port = shares_port});
 }

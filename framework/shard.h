@@ -33,6 +33,7 @@
 #include "framework/store.h"
 #include "framework/telemetry.h"
 #include "framework/wall_clock.h"
+#include "net/connection_bound.h"
 #include "net/network.h"
 #include "net/tls.h"
 #include "rpc/server.h"
@@ -66,6 +67,8 @@ class Shard {
     // What nodes of a cluster prove to one another; empty: nothing.
     const std::string& shared_key;
     detail::StoreHealth& store_health;
+    // Bounds the connections of clients, to all shards together.
+    net::ConnectionBound& client_connections;
     // What objects see.
     WallClock wall_clock = {};
     Witness* witness = nullptr;

@@ -33,7 +33,8 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
       "stop_time_max: 1500ms\n"
       "log_level: debug\n"
       "stacks: {count_max: 5000}\n"
-      "rpc: {connections_max: 3, calls_per_connection_max: 4, request_size_max: 2KiB}\n"
+      "rpc: {connections_max: 3, address_share: 20, calls_per_connection_max: 4,"
+      " request_size_max: 2KiB}\n"
       "tracing: {collector: 'otel.local:4318', sample_ratio: 0.5}\n"
       "call_log: {errors: false, slow_after: 2s, one_in: 7, lines_per_second_max: 9}\n"
       "tls: {certificate_file: a, key_file: b, ca_file: c, needs_client_certificate: true}\n");
@@ -46,6 +47,7 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
   EXPECT_EQ(config.log_level, LogLevel::debug);
   EXPECT_EQ(config.stacks.count_max, 5000);
   EXPECT_EQ(config.rpc.connections_max, 3);
+  EXPECT_EQ(config.rpc.address_share, 20);
   EXPECT_EQ(config.rpc.calls_per_connection_max, 4);
   EXPECT_EQ(config.rpc.request_size_max, 2 * config::kibibyte);
   EXPECT_EQ(config.tracing.collector, "otel.local:4318");
@@ -135,8 +137,9 @@ TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
 }
 
 TEST(NodeConfigTest, LimitsWithoutSenseAreRefused) {
-  for (const char* text : {"stacks: {count_max: 10}", "rpc: {connections_max: 0}",
-                           "rpc: {request_size_max: 1GiB}", "stop_time_max: 2h"}) {
+  for (const char* text :
+       {"stacks: {count_max: 10}", "rpc: {connections_max: 0}", "rpc: {address_share: 0}",
+        "rpc: {address_share: 101}", "rpc: {request_size_max: 1GiB}", "stop_time_max: 2h"}) {
     EXPECT_FALSE(load(text)) << text;
   }
 }

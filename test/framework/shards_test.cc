@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -13,8 +14,10 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "framework/node.h"
 #include "framework/store/memory_store.h"
+#include "rpc/call_scope.h"
 #include "test/framework/counter.h"
 #include "test/framework/puppet.h"
 #include "test/framework/test_node.h"
@@ -92,6 +95,100 @@ TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
     EXPECT_TRUE(looked) << looked;
     EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), shard_count);
     for (const std::size_t count : counts) EXPECT_NEAR(static_cast<double>(count), 100, 50);
+  });
+}
+
+// Connections that the shards have accepted, and those of them that they have refused.
+struct ConnectionCounts {
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+};
+ConnectionCounts connection_counts(Node& node) {
+  std::array<ConnectionCounts, shard_count> counts;
+  EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+    const auto statistics = shard.rpc_server().statistics();
+    counts[shard.index()] = {.accepted = statistics.accepted_count,
+                             .refused = statistics.refused_connection_count};
+    return {};
+  }));
+  ConnectionCounts sum;
+  for (const ConnectionCounts& of_one : counts) {
+    sum.accepted += of_one.accepted;
+    sum.refused += of_one.refused;
+  }
+  return sum;
+}
+
+TEST(ShardsTest, ClientsOfAllShardsCountTogetherAndReloadingChangesHowMany) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig limited = config();
+    limited.rpc.connections_max = 20;
+    Node node(limited, real.network, Log(LogLevel::error));
+    node.host<Counter>();
+    ASSERT_TRUE(node.start());
+    std::vector<std::unique_ptr<net::Stream>> streams;
+    const auto connect = [&](std::size_t count) {
+      while (streams.size() < count) {
+        auto stream = real.network.connect(node.endpoints().listen, Deadline::after(5s));
+        ASSERT_TRUE(stream) << stream;
+        streams.push_back(*std::move(stream));
+      }
+      while (connection_counts(node).accepted < count) ASSERT_TRUE(coroutine::sleep_for(1ms));
+    };
+    connect(40);
+    EXPECT_EQ(connection_counts(node).refused, 30u);  // One address has half of them.
+    limited.rpc.address_share = 80;
+    ASSERT_TRUE(node.reload(limited));
+    connect(60);
+    EXPECT_EQ(connection_counts(node).refused, 44u);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+// Calls of thirty objects, wherever they live, that were refused for want of stacks.
+int count_refused_calls(Node& node) {
+  int count = 0;
+  for (int i = 0; i < 30; ++i) {
+    const auto reply = CounterClient(node.router(), std::to_string(i)).add(add_request(1));
+    if (reply) continue;
+    EXPECT_THAT(reply, fails_with(Code::resource_exhausted));
+    ++count;
+  }
+  return count;
+}
+
+TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig small = config();
+    small.stacks.count_max = 1'000 * shard_count;
+    Node node(small, real.network, Log(LogLevel::error));
+    node.host<Counter>();
+    ASSERT_TRUE(node.start());
+    std::array<std::unique_ptr<coroutine::TaskGroup>, shard_count> loads;
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      if (shard.index() == 0) return {};
+      auto& load = loads[shard.index()];
+      load = std::make_unique<coroutine::TaskGroup>();
+      // Ten more than it takes: this task gives its own stack back.
+      for (int more = 0; more < 10; more += shard.scheduler().stacks().is_scarce() ? 1 : 0) {
+        auto spawned = load->spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); });
+        if (!spawned) return spawned.error();
+      }
+      return {};
+    }));
+    EXPECT_EQ(count_refused_calls(node), 0);
+    rpc::CallScope::enter({.may_take_last_stacks = false});
+    const int refused_count = count_refused_calls(node);
+    EXPECT_GT(refused_count, 0);
+    EXPECT_LT(refused_count, 30);  // Those of the own shard are served.
+    rpc::CallScope::enter({});
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      if (auto& load = loads[shard.index()]; load != nullptr) load->cancel_and_join();
+      loads[shard.index()].reset();
+      return {};
+    }));
+    EXPECT_EQ(count_refused_calls(node), 0);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
   });
 }
 
