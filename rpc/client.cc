@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -17,12 +18,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whether it was refused, or lost before anybody saw it, in a way that may be better soon.
+// Whether its handler has not begun, or may run twice, and the next attempt may do better.
 bool is_worth_a_retry(const Error& error, const Method& method) {
-  if (error.maybe_executed() && !method.idempotent) return false;
+  if (!error.not_executed() && !method.idempotent) return false;
   if (error.code() == Code::unavailable) return true;
   // A server that is loaded says when to come back; other limits do not pass by themselves.
   return error.code() == Code::resource_exhausted && error.retry_after() > 0ms;
+}
+
+// What failed before the request was sent.
+template <typename T>
+Error not_sent(Result<T>& failed) {
+  return std::move(failed.error()).with_not_executed();
 }
 
 }  // namespace
@@ -86,15 +93,13 @@ Result<void> Client::Impl::call_until_final(const Method& method,
                                             const CallOptions& options, Deadline deadline,
                                             std::string_view extension) {
   detail::CallOrder::Place place(order_, options.order_key);
-  bool maybe_executed = false;  // By any of the attempts.
+  std::optional<Error> failure;
   for (int failed_count = 1;; ++failed_count) {
     Attempt attempt = try_call(place, method, request, reply, deadline, extension);
     if (attempt.result) return std::move(attempt.result);
-    maybe_executed = maybe_executed || attempt.result.error().maybe_executed();
-    if (!wait_for_retry(attempt, method, place, failed_count, deadline)) {
-      if (!maybe_executed) return std::move(attempt.result);
-      return std::move(attempt.result.error()).with_maybe_executed();
-    }
+    if (failure) attempt.result = std::move(attempt.result.error()).with_attempt(*failure);
+    failure = attempt.result.error();
+    if (!wait_for_retry(attempt, method, place, failed_count, deadline)) return *failure;
   }
 }
 
@@ -102,10 +107,10 @@ Client::Impl::Attempt Client::Impl::try_call(detail::CallOrder::Place& place, co
                                              const google::protobuf::Message& request,
                                              google::protobuf::Message& reply, Deadline deadline,
                                              std::string_view extension) {
-  if (auto may = check_may_call(method, deadline); !may) return {.result = std::move(may)};
-  if (auto turn = place.wait_for_turn(deadline); !turn) return {.result = std::move(turn)};
+  if (auto may = check_may_call(method, deadline); !may) return {.result = not_sent(may)};
+  if (auto turn = place.wait_for_turn(deadline); !turn) return {.result = not_sent(turn)};
   auto connection = this->connection(deadline);
-  if (!connection) return {.result = std::move(connection.error())};
+  if (!connection) return {.result = not_sent(connection)};
   // Appended below before this task suspends again, so the next one may prepare itself.
   place.sent();
   return {.result = (*connection)->call(method, request, reply, deadline, extension),
@@ -156,10 +161,10 @@ Result<void> Client::Impl::notify(const Method& method, const google::protobuf::
                    [&](const OutgoingCall& call, std::string_view extension) -> Result<void> {
                      const Deadline deadline = deadline_of(method, call.options);
                      detail::CallOrder::Place place(order_, call.options.order_key);
-                     if (auto may = check_may_call(method, deadline); !may) return may;
-                     if (auto turn = place.wait_for_turn(deadline); !turn) return turn;
+                     if (auto may = check_may_call(method, deadline); !may) return not_sent(may);
+                     if (auto turn = place.wait_for_turn(deadline); !turn) return not_sent(turn);
                      auto connection = this->connection(deadline);
-                     if (!connection) return std::move(connection.error());
+                     if (!connection) return not_sent(connection);
                      place.sent();
                      return (*connection)->notify(method, request, deadline, extension);
                    });

@@ -12,6 +12,7 @@ namespace corolane::rpc {
 namespace {
 
 constexpr std::uint8_t flag_maybe_executed = 1;
+constexpr std::uint8_t flag_not_executed = 2;
 
 template <typename T>
 void put(std::span<std::byte, frame_header_size> out, std::size_t offset, T value) {
@@ -33,7 +34,9 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
   put(out, 0, header.payload_size);
   put(out, 4, static_cast<std::uint8_t>(header.type));
   put(out, 5, header.code);
-  put(out, 6, header.maybe_executed ? flag_maybe_executed : std::uint8_t{0});
+  put(out, 6,
+      static_cast<std::uint8_t>((header.maybe_executed ? flag_maybe_executed : 0) |
+                                (header.not_executed ? flag_not_executed : 0)));
   put(out, 7, std::uint8_t{0});
   put(out, 8, header.call_id);
   put(out, 16, header.method_id);
@@ -47,10 +50,12 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
       type > static_cast<std::uint8_t>(FrameType::go_away)) {
     return Error(Code::invalid_argument, "no corolane frame: its type is " + std::to_string(type));
   }
+  const auto flags = get<std::uint8_t>(bytes, 6);
   header = {.payload_size = get<std::uint32_t>(bytes, 0),
             .type = static_cast<FrameType>(type),
             .code = get<std::uint8_t>(bytes, 5),
-            .maybe_executed = (get<std::uint8_t>(bytes, 6) & flag_maybe_executed) != 0,
+            .maybe_executed = (flags & flag_maybe_executed) != 0,
+            .not_executed = (flags & flag_not_executed) != 0,
             .call_id = get<std::uint64_t>(bytes, 8),
             .method_id = get<std::uint64_t>(bytes, 16),
             .time = get<std::uint32_t>(bytes, 24),

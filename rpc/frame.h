@@ -4,7 +4,9 @@
 //        0    4  payload size: of extension and message together
 //        4    1  type
 //        5    1  code: of a reply, 0 for success, else the number of a Code
-//        6    1  flags: bit 0, the failed call may have been executed
+//        6    1  flags of a reply with a code: bit 0, the call may have been executed; bit 1, its
+//        handler
+//              has not begun
 //        7    1  zero
 //        8    8  call id: chosen by the caller, unique among its pending calls
 //       16    8  method id of a request
@@ -54,6 +56,7 @@ struct FrameHeader {
   FrameType type = FrameType::hello;
   std::uint8_t code = 0;
   bool maybe_executed = false;
+  bool not_executed = false;
   std::uint64_t call_id = 0;
   std::uint64_t method_id = 0;
   std::uint32_t time = 0;
@@ -118,6 +121,9 @@ class FrameDecoder {
   // are needed. Fails with invalid_argument or resource_exhausted on what is no frame; the flow
   // cannot be continued then.
   Result<bool> next(Frame& frame);
+
+  // A frame has begun, of which next() needs more.
+  bool has_unfinished() const { return !partial_.empty() && !partial_done_; }
 
  private:
   std::size_t payload_size_max_;

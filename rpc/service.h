@@ -55,6 +55,9 @@ struct Method {
   bool one_way = false;           // Has no reply.
   bool server_streaming = false;  // Replies with any number of messages.
   bool is_public = false;         // For clients outside of the cluster, too.
+  // It passes calls on, and knows whether their handlers have begun: its errors may say
+  // not_executed, which is taken away from those of other methods.
+  bool passes_on = false;
   // Of objects (framework/object.h).
   bool durable = false;    // Replies when what the object keeps is stored.
   bool read_only = false;  // Changes nothing that it keeps.

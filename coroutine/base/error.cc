@@ -46,6 +46,23 @@ void Error::Delete::operator()(const Details* details) const { delete details; }
 
 Error Error::with_maybe_executed() && {
   details_->maybe_executed = true;
+  details_->not_executed = false;
+  return std::move(*this);
+}
+
+Error Error::with_not_executed() && {
+  details_->not_executed = !details_->maybe_executed;
+  return std::move(*this);
+}
+
+Error Error::without_not_executed() && {
+  details_->not_executed = false;
+  return std::move(*this);
+}
+
+Error Error::with_attempt(const Error& earlier) && {
+  details_->maybe_executed = details_->maybe_executed || earlier.maybe_executed();
+  details_->not_executed = details_->not_executed && earlier.not_executed();
   return std::move(*this);
 }
 

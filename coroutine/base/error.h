@@ -64,6 +64,10 @@ class [[nodiscard]] Error {
   // True when a call came back without an answer and may have taken effect: retry it only if it
   // is idempotent.
   bool maybe_executed() const { return details_->maybe_executed; }
+  // True when what was called has surely not begun, so that any call may be tried again. Only what
+  // stands between a caller and a handler says so; a handler that passes such an error on says
+  // nothing of the kind about itself.
+  bool not_executed() const { return details_->not_executed; }
   // How long to wait before trying again; zero when the failing side did not say.
   std::chrono::milliseconds retry_after() const { return details_->retry_after; }
   // For programs, and defined by whoever made the error; empty mostly. Reaches the caller of a
@@ -72,6 +76,12 @@ class [[nodiscard]] Error {
 
   // By value, so that `error = std::move(error).with_..()` is no move of a thing into itself.
   Error with_maybe_executed() &&;
+  // Does nothing to one that may have been executed.
+  Error with_not_executed() &&;
+  Error without_not_executed() &&;
+  // Of a call that was tried before, which failed with `earlier`: says of all attempts whether one
+  // may have been executed, and whether none was.
+  Error with_attempt(const Error& earlier) &&;
   Error with_retry_after(std::chrono::milliseconds delay) &&;
   Error with_detail(std::string detail) &&;
   // Puts "`context`: " before the message.
@@ -83,6 +93,7 @@ class [[nodiscard]] Error {
   struct Details {
     Code code;
     bool maybe_executed = false;
+    bool not_executed = false;
     std::chrono::milliseconds retry_after{0};
     std::string message;
     std::string detail = {};

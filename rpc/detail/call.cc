@@ -209,7 +209,7 @@ Error Call::why_ended(const Error& error) const {
   Error reason = expired_
                      ? Error(Code::deadline_exceeded, method + " did not end within its deadline")
                      : Error(Code::unavailable, method + " was cancelled: the server stops");
-  return begun_ ? std::move(reason).with_maybe_executed() : reason;
+  return begun_ ? std::move(reason).with_maybe_executed() : std::move(reason).with_not_executed();
 }
 
 bool Call::answer(const Result<void>& result) {

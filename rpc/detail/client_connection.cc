@@ -23,6 +23,7 @@ std::uint32_t microseconds_left(Deadline deadline) {
 
 Error error_of(const Frame& frame) {
   Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
+  if (frame.header.not_executed) error = std::move(error).with_not_executed();
   if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
   if (!frame.extension.empty()) {
     error = std::move(error).with_detail(
@@ -99,7 +100,7 @@ Result<void> ClientConnection::call(const Method& method, const google::protobuf
     if (pending.error) return std::move(*pending.error);
     return {};
   }
-  if (too_large) return sent.error();
+  if (too_large) return Error(sent.error()).with_not_executed();
   if (broke) return Error(sent.error()).with_maybe_executed();
   tell_cancelled(id);
   if (wake == coroutine::Wake::deadline) {

@@ -24,7 +24,9 @@ ClientStream::ClientStream(Client& client, const Method& method,
   auto opened = impl.with_filters(
       method, request, options, [&](const OutgoingCall& call, std::string_view extension) {
         auto connection = impl.connection(deadline_);
-        if (!connection) return Result<void>(std::move(connection.error()));
+        if (!connection) {
+          return Result<void>(std::move(connection.error()).with_not_executed());
+        }
         connection_ = *connection;
         auto id = connection_->open_stream(*this, call.method, call.request, deadline_, extension);
         if (!id) return Result<void>(std::move(id.error()));

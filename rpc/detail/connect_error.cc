@@ -70,6 +70,7 @@ void answer_with(const Error& error, unsigned status, net::HttpResponse& respons
     const auto delay = std::chrono::ceil<std::chrono::seconds>(error.retry_after());
     response.headers.add("Retry-After", std::to_string(delay.count()));
   }
+  if (error.not_executed()) response.headers.add("Corolane-Executed", "no");
 }
 
 }  // namespace corolane::rpc::detail

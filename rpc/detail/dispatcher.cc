@@ -242,8 +242,10 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
                                         beginning_count_, facts.deadline, arrived_at);
   if (refuses_all_ || !verdict.is_admitted) {
     ++statistics.refused_count;
-    if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
-    return overload(method.priority, verdict.delay);
+    if (refuses_all_) {
+      return Error(Code::unavailable, "the server is stopping").with_not_executed();
+    }
+    return overload(method.priority, verdict.delay).with_not_executed();
   }
 
   ++statistics.running_count;

@@ -32,9 +32,12 @@ Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run
 struct Chain {
   Result<void> run(std::size_t index) {
     if (index == filters.size()) {
-      return without_exceptions(served, threw, [this] {
+      auto outcome = without_exceptions(served, threw, [this] {
         return served.method->invoke(*served.service, request, context, sink);
       });
+      const bool may_say_so = served.method->passes_on && !outcome;
+      has_begun = has_begun || !may_say_so || !outcome.error().not_executed();
+      return outcome;
     }
     return filters[index](
         context,
@@ -48,7 +51,14 @@ struct Chain {
   Context& context;
   ReplySink& sink;
   bool& threw;
+  bool has_begun = false;  // The handler, which a filter may keep from it.
 };
+
+// Only the runtime knows whether a handler has begun. What it passes on from a call of its own says
+// that of another one.
+Error of_handler(Error error, bool has_begun) {
+  return has_begun ? std::move(error).without_not_executed() : std::move(error).with_not_executed();
+}
 
 // A task keeps 31 bytes of its name: rather than the end the outermost packages go.
 std::string_view task_name_of(std::string_view method) {
@@ -113,6 +123,7 @@ Result<void> serve_call(const Around& around, const ServedMethod& served,
               .threw = threw};
   return without_exceptions(served, threw, [&] {
     auto outcome = without_exceptions(served, threw, [&] { return chain.run(0); });
+    if (!outcome) outcome = of_handler(std::move(outcome.error()), chain.has_begun);
     for (const Observer& observer : around.observers) {
       if (observer.wants(context, outcome)) [[unlikely]]
         observer.look(context, outcome);

@@ -20,6 +20,7 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
   return {.type = FrameType::reply,
           .code = static_cast<std::uint8_t>(error.code()),
           .maybe_executed = error.maybe_executed(),
+          .not_executed = error.not_executed(),
           .call_id = call_id,
           .time = retry_milliseconds(error)};
 }
@@ -60,7 +61,9 @@ Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& e
 }
 
 void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
-  send_text(error_header(call_id, error), error.message(), error.detail());
+  FrameHeader header = error_header(call_id, error);
+  header.not_executed = !header.maybe_executed;
+  send_text(std::move(header), error.message(), error.detail());
 }
 
 void ServerConnection::ask_to_leave() {

@@ -57,7 +57,8 @@ class ServerConnection final : public Connection {
 
   // From a task: suspends while the client takes nothing. Errors are those of send().
   Result<void> reply_error(std::uint64_t call_id, const Error& error, Deadline deadline);
-  // On the loop's stack: never suspends; a client that does not read its refusals is closed.
+  // A call whose handler has not begun, which the client is told too. On the loop's stack: never
+  // suspends; a client that does not read its refusals is closed.
   void refuse(std::uint64_t call_id, const Error& error);
 
   // Asks the client to make no new calls here. It answers, and closes when it has all replies.

@@ -37,7 +37,7 @@ class EchoService : public EchoBase {
       echo_errors.pop_front();
       return error;
     }
-    return reply(request.text());
+    return reply(reply_bytes == 0 ? request.text() : std::string(reply_bytes, 'x'));
   }
   Result<EchoReply> sleep(const SleepRequest& request, rpc::Context&) override {
     ++sleeping_count;
@@ -108,6 +108,7 @@ class EchoService : public EchoBase {
   std::uint32_t written_count = 0;  // By the last count().
   std::vector<std::string> echoed;  // What handlers of echo() were given, in their order.
   std::deque<Error> echo_errors;    // What the next of them return instead of a reply.
+  std::size_t reply_bytes = 0;      // Of echo(), when it is not what was asked.
   int sleeping_count = 0;
   int cancelled_count = 0;
   TimePoint cancelled_at{};
@@ -167,9 +168,26 @@ class EchoWorld {
     return std::move(*client);
   }
 
+  // The next calls fail with these before their handlers begin.
+  void refuse_with(std::deque<Error> refusals) {
+    if (!std::exchange(has_filter_, true)) {
+      server.add_filter([this](rpc::Context&, const rpc::Next& next) -> Result<void> {
+        if (refusals_.empty()) return next();
+        Error refusal = std::move(refusals_.front());
+        refusals_.pop_front();
+        return refusal;
+      });
+    }
+    refusals_ = std::move(refusals);
+  }
+
   sim::SimulatedNetwork network;
   EchoService service;
   rpc::Server server;
+
+ private:
+  std::deque<Error> refusals_;
+  bool has_filter_ = false;
 };
 
 }  // namespace corolane::test

@@ -196,6 +196,11 @@ TEST_F(FilterTest, FilterMaySuspend) {
 }
 
 TEST_F(FilterTest, FilterOfAClientMayChangeTheOptionsAndSeesOneCallHoweverOftenItIsTried) {
+  bool has_refused = false;
+  server_.add_filter([&](rpc::Context&, const rpc::Next& next) -> Result<void> {
+    if (!std::exchange(has_refused, true)) return Error(Code::unavailable, "");
+    return next();
+  });
   serve();
   int count = 0;
   auto client =
@@ -205,7 +210,6 @@ TEST_F(FilterTest, FilterOfAClientMayChangeTheOptionsAndSeesOneCallHoweverOftenI
                  call.options.deadline = Deadline::after(1s);
                  return next();
                }}});
-  service_.echo_errors = {Error(Code::unavailable, "")};
   EXPECT_TRUE(EchoClient(*client).echo(make_echo("")));
   EXPECT_EQ(count, 1);
   const auto left = EchoClient(*client).time_left(make_echo(""));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace corolane::rpc {
@@ -43,6 +44,19 @@ TEST(FrameTest, HeaderIsTheBytesThatTheFormatSays) {
   const auto result = decode(std::span<const std::byte, frame_header_size>(bytes), decoded);
   ASSERT_TRUE(result) << result;
   EXPECT_EQ(decoded, header);
+}
+
+TEST(FrameTest, FlagsSayWhetherTheCallWasExecuted) {
+  for (const auto& [maybe, never, flags] :
+       {std::tuple(false, false, 0), std::tuple(true, false, 1), std::tuple(false, true, 2)}) {
+    const FrameHeader header{
+        .type = FrameType::reply, .maybe_executed = maybe, .not_executed = never};
+    const Bytes bytes = encoded(header);
+    EXPECT_EQ(static_cast<int>(bytes[6]), flags);
+    FrameHeader decoded;
+    EXPECT_TRUE(decode(std::span<const std::byte, frame_header_size>(bytes), decoded));
+    EXPECT_EQ(decoded, header);
+  }
 }
 
 TEST(FrameTest, HelloMagicReadsAsTextOnTheWire) {

@@ -114,6 +114,17 @@ TEST_F(HttpFaceTest, WhenToTryAgainIsAHeader) {
   EXPECT_EQ(response.headers.find("Retry-After"), "2");
 }
 
+TEST_F(HttpFaceTest, HeaderSaysThatAHandlerHasNotBegun) {
+  echo_.echo_errors = {Error(Code::unavailable, "my own").with_not_executed()};
+  auto response = post("Echo/Echo", "{}");
+  EXPECT_EQ(response.status, 503u);
+  EXPECT_EQ(response.headers.find("Corolane-Executed"), "");
+  EXPECT_TRUE(server_.stop(Deadline::after(1s)));
+  response = post("Echo/Echo", "{}");
+  EXPECT_EQ(response.status, 503u);
+  EXPECT_EQ(response.headers.find("Corolane-Executed"), "no");
+}
+
 TEST_F(HttpFaceTest, AMessageThatIsNoneIsRefused) {
   const auto json = post("Echo/Echo", R"({"text":7})");
   EXPECT_EQ(json.status, 400u);

@@ -60,6 +60,27 @@ TEST(ErrorTest, SaysNothingAboutARetryUnlessTold) {
   EXPECT_EQ(told.retry_after(), 50ms);
 }
 
+TEST(ErrorTest, WhatMayHaveBeenExecutedIsNeverCalledNotExecuted) {
+  const Error refused = Error(Code::unavailable, "full").with_not_executed();
+  EXPECT_TRUE(refused.not_executed());
+  EXPECT_FALSE(Error(refused).without_not_executed().not_executed());
+  const Error unknown = Error(refused).with_maybe_executed();
+  EXPECT_FALSE(unknown.not_executed());
+  EXPECT_FALSE(Error(unknown).with_not_executed().not_executed());
+  EXPECT_NE(refused, Error(refused).without_not_executed());
+}
+
+TEST(ErrorTest, OneOfManyAttemptsSpeaksForAll) {
+  const Error refused = Error(Code::unavailable, "full").with_not_executed();
+  const Error own(Code::unavailable, "no");
+  const Error unknown = Error(own).with_maybe_executed();
+  EXPECT_TRUE(Error(refused).with_attempt(refused).not_executed());
+  EXPECT_FALSE(Error(refused).with_attempt(own).not_executed());
+  EXPECT_FALSE(Error(own).with_attempt(refused).not_executed());
+  EXPECT_TRUE(Error(refused).with_attempt(unknown).maybe_executed());
+  EXPECT_FALSE(Error(refused).with_attempt(unknown).not_executed());
+}
+
 TEST(ErrorTest, DetailIsForProgramsAlone) {
   const Error error(Code::aborted, "moved");
   EXPECT_EQ(error.detail(), "");
