@@ -51,7 +51,9 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
        delay = std::min(delay * 2, options_.retry_delay_max)) {
     auto result = try_call(call, errors);
     if (result || !passes(result.error().code())) return result;
-    if (call.sequence == 0 && result.error().maybe_executed()) return result;
+    const bool is_repeatable =
+        call.sequence != 0 || call.method.idempotent || call.method.read_only;
+    if (!is_repeatable && !result.error().not_executed()) return result;
     if (coroutine::is_cancelled() || call.deadline.has_passed()) return result;
     errors.push_back(result.error().code());
     client_.reset();
@@ -87,7 +89,7 @@ Result<void> RemoteRouter::connect(Deadline deadline) {
   auto client = rpc::Client::connect(network_, server,
                                      earlier(deadline, Deadline::after(options_.connect_time_max)),
                                      {.unreachable_after = std::chrono::milliseconds(0)});
-  if (!client) return client.error();
+  if (!client) return std::move(client.error()).with_not_executed();
   client_ = *std::move(client);
   return {};
 }

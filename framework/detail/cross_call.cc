@@ -86,7 +86,7 @@ void CrossCall::begin(coroutine::TaskGroup& tasks) {
   }
   auto spawned = tasks.spawn(method_.full_name, [self = shared_from_this()] { self->serve(); },
                              {.stack_size_bytes = method_.stack_size_bytes});
-  if (!spawned) return end(std::move(spawned.error()).with_context("no stack"));
+  if (!spawned) return end(std::move(spawned.error()).with_context("no stack").with_not_executed());
   task_ = *spawned;
 }
 

@@ -17,7 +17,10 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
       object_bytes_(object_bytes),
       partition_of_(type.name),
       rows_(type.methods.begin(), type.methods.end()) {
-  for (rpc::Method& row : rows_) row.invoke = invoke;
+  for (rpc::Method& row : rows_) {
+    row.invoke = invoke;
+    row.passes_on = true;
+  }
   for (const rpc::Method& method : type.methods) {
     method_records_.push_back({.full_name = method.full_name});
   }

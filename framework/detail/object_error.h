@@ -21,7 +21,7 @@ struct Moved {
   std::uint64_t partition_epoch = 0;
 };
 
-// Aborted: nothing was executed, unless `maybe_executed` is added.
+// Aborted.
 Error moved_error(std::string_view type, std::string_view id, const Moved& moved);
 // Nothing when the error says something else.
 std::optional<Moved> moved_of(const Error& error);

@@ -104,11 +104,12 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
                                rpc::ReplySink& sink) {
   ++type.counts.call_count;
   if (!released_.empty()) {
-    if (auto decided = wait_for_move(type, context); !decided) return decided;
+    auto decided = wait_for_move(type, context);
+    if (!decided) return std::move(decided.error()).with_not_executed();
   }
   const MailboxPart part = method.read_only ? MailboxPart::readers : MailboxPart::writers;
   auto found = cell_of(type, context.object()->id, part);
-  if (!found) return found.error();
+  if (!found) return std::move(found.error()).with_not_executed();
   ObjectCell& cell = **found;
   const std::uint32_t failed_before = cell.failed_activation_count;
   const Visit visit(*this, cell);
@@ -121,7 +122,12 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
              .deadline = context.deadline(),
              .callers = outer == nullptr ? nullptr : outer->link()},
             &letter);
-  auto result = serve_in(turn, failed_before, method, request, context, sink);
+  auto result = begin(turn, failed_before, method, context);
+  if (result) {
+    result = invoke(turn, method, request, context, sink);
+  } else {
+    result = std::move(result.error()).with_not_executed();
+  }
   cell.history().add(method.full_name, result, turn.facts().arrived_at,
                      coroutine::Scheduler::current().turn_time());
   if (!result && cell.is_active()) note_failure(cell);
@@ -134,10 +140,8 @@ void ObjectHost::note_failure(ObjectCell& cell) {
   note_size(cell, cell.size_bytes());
 }
 
-Result<void> ObjectHost::serve_in(Turn& turn, std::uint32_t failed_before,
-                                  const rpc::Method& method,
-                                  const google::protobuf::Message& request, rpc::Context& context,
-                                  rpc::ReplySink& sink) {
+Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
+                               const rpc::Context& context) {
   ObjectCell& cell = turn.cell();
   HostedType& type = cell.type();
   for (;;) {
@@ -151,7 +155,7 @@ Result<void> ObjectHost::serve_in(Turn& turn, std::uint32_t failed_before,
       if (same == nullptr) break;
       const auto ended = same->ended();
       turn.end();
-      if (!ended->wait(context.deadline())) return late(cell, context);
+      if (!ended->wait(context.deadline())) return late(cell, context).with_maybe_executed();
     } else if (is_shared) {
       turn.end();
     } else if (cell.has_stale_object()) {
@@ -169,7 +173,7 @@ Result<void> ObjectHost::serve_in(Turn& turn, std::uint32_t failed_before,
     ++type.counts.moved_count;
     return cell.moved();
   }
-  return invoke(turn, method, request, context, sink);
+  return {};
 }
 
 Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
@@ -211,19 +215,21 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
     CallChain::enter(CallChain(*std::move(chain)));
   }
   if (is_for_this_node && is_here) {
-    if (auto owned = wait_for_ownership(type, partition, context); !owned) return owned;
+    auto owned = wait_for_ownership(type, partition, context);
+    if (!owned) return std::move(owned.error()).with_not_executed();
   }
-  bool maybe_executed = false;
+  std::optional<Error> failure;
   if (is_here && type.ownership().epoch(partition) != 0) {
     auto served = serve(type, method, request, context, sink);
     if (served || is_for_this_node || !moved_of(served.error())) return served;
     // It has moved meanwhile: a client does not have to know.
-    maybe_executed = served.error().maybe_executed();
-    if (maybe_executed && !is_repeatable(method, target.request_id)) return served;
+    failure = served.error();
+    if (!failure->not_executed() && !is_repeatable(method, target.request_id)) return served;
   }
   if (is_for_this_node) {
     ++type.counts.moved_count;
-    return moved_error(type.name(), target.id, surroundings_.router.owner_of(type, partition));
+    return moved_error(type.name(), target.id, surroundings_.router.owner_of(type, partition))
+        .with_not_executed();
   }
   const rpc::CallOptions options{.deadline = context.deadline(),
                                  .authorization = context.authorization(),
@@ -233,8 +239,8 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
   auto called = surroundings_.router.call(method, id, request, *reply, options);
   if (called) return sink.reply(*reply);
-  if (!maybe_executed) return called;
-  return std::move(called.error()).with_maybe_executed();
+  if (!failure) return called;
+  return std::move(called.error()).with_attempt(*failure);
 }
 
 // The caller has heard of a change of owner before we have.
@@ -351,7 +357,7 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
     if (*known != nullptr) {
       const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
       check(reply->ParseFromString(**known), "what was serialised can be parsed");
-      if (!may_reply(cell, target.request_id)) return cell.moved();
+      if (!may_reply(cell, target.request_id)) return cell.moved().with_maybe_executed();
       turn.end();
       return sink.reply(*reply);
     }
@@ -374,6 +380,8 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   record.end(result);
   turn.end();
   if (result) return result;
+  // That of another call, perhaps, which it made and passes on.
+  result = std::move(result.error()).without_not_executed();
   // An error tells of the state as well.
   if (turn.was_sent_away() || !cell.is_owned()) {
     return method.read_only ? cell.moved() : cell.moved().with_maybe_executed();

@@ -156,9 +156,9 @@ class ObjectHost {
   Error refuse(HostedType& type, std::string_view id, std::string_view what) const;
   Result<void> wake(HostedType& type, std::string_view id);
   Result<void> make_ready(ObjectCell& cell, std::uint32_t failed_before, Deadline deadline);
-  Result<void> serve_in(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
-                        const google::protobuf::Message& request, rpc::Context& context,
-                        rpc::ReplySink& sink);
+  // Takes a turn in which the handler may begin.
+  Result<void> begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
+                     const rpc::Context& context);
   Result<void> invoke(Turn& turn, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
                       rpc::ReplySink& sink);

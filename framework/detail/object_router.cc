@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "coroutine/sub_task.h"
@@ -187,12 +188,13 @@ Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id
 
 Result<void> ObjectRouter::call_until_final(const Call& call) {
   int failed_count = 0;
-  bool maybe_executed = false;
+  std::optional<Error> failure;
   for (;; ++failed_count) {
     Place place = locate(call.route, call.partition);
     auto result = call_at(place, call);
     if (result) return result;
-    maybe_executed = maybe_executed || result.error().maybe_executed();
+    if (failure) result = std::move(result.error()).with_attempt(*failure);
+    failure = result.error();
     const bool is_new = [&] {
       const auto moved = moved_of(result.error());
       return moved && learn(*moved, call);
@@ -206,16 +208,15 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
       const auto news = view_changed_.wait(Deadline::after(wait));
       if (news || news.error().code() == Code::deadline_exceeded) continue;
     }
-    if (!maybe_executed) return result;
-    return std::move(result.error()).with_maybe_executed();
+    return result;
   }
 }
 
-// Of what was surely not executed, what passes by itself: an object that moves, a node that is
+// Of what has surely not begun, what passes by itself: an object that moves, a node that is
 // gone.
 bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) const {
   if (bugs_.retry_on_unknown && error.maybe_executed()) return true;
-  if (error.maybe_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
+  if (!error.not_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
   if (moved_of(error)) return true;
   // What an object, or its store, says of itself is final.
   return error.code() == Code::unavailable && (place.kind == Place::Kind::unknown || place.is_lost);
@@ -251,7 +252,8 @@ Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
   }
   const bool is_hosted = call.route.hosted != nullptr || call.route.group != nullptr;
   if (is_hosted) {
-    return Error(Code::unavailable, "nobody owns " + call.route.type + " \"" + call.id + "\" now");
+    return Error(Code::unavailable, "nobody owns " + call.route.type + " \"" + call.id + "\" now")
+        .with_not_executed();
   }
   const std::string what = call.feed != nullptr
                                ? "of " + call.route.type
@@ -349,7 +351,7 @@ Result<void> ObjectRouter::call_here(const Call& call) {
 Result<void> ObjectRouter::serve_here(const rpc::Method& method,
                                       const google::protobuf::Message& request,
                                       rpc::Context& context, rpc::ReplySink& sink) {
-  if (is_stopped_) return Error(Code::unavailable, "the node stops");
+  if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
   const Route& route = route_of(method);
   auto result =
       host_->serve(*route.hosted, route.hosted->method(route.method_index), request, context, sink);

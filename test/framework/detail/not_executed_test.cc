@@ -1,0 +1,111 @@
+// Which errors of an object's calls say that its handler has not begun: those of the host, of the
+// router and of the way there, and never one that a handler passes on.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "framework/store/memory_store.h"
+#include "rpc/client.h"
+#include "rpc/server.h"
+#include "test/framework/puppet_stage.h"
+#include "test/sim/network.h"
+#include "test/support/matchers.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+using test::Puppet;
+using test::PuppetClient;
+using test::PuppetStage;
+
+// Puppets, called by the shard itself and over a connection. The method is not idempotent.
+struct Stage {
+  explicit Stage(const ObjectHost::Options& options = {})
+      : puppets(store, strings, 1, options), server(network) {
+    EXPECT_TRUE(server.add(*puppets.host.types().front()));
+    EXPECT_TRUE(server.listen({"server", 1}));
+    auto connected = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
+    EXPECT_TRUE(connected);
+    client = *std::move(connected);
+  }
+
+  Result<test::RunReply> run(bool is_remote, const std::string& id = "a") {
+    if (!is_remote) return puppets.puppet(id).run({});
+    const rpc::ObjectTarget target{.id = id};
+    return PuppetClient(*client).run({}, {.object = &target});
+  }
+
+  MemoryStore store;
+  Puppet::Strings strings;
+  PuppetStage puppets;
+  sim::SimulatedNetwork network;
+  rpc::Server server;
+  std::unique_ptr<rpc::Client> client;
+};
+
+TEST(NotExecutedTest, HandlerOfAnObjectThatHasBegunIsNotRunAgain) {
+  for (const bool is_remote : {false, true}) {
+    for (const Error& error :
+         {Error(Code::unavailable, "away"), Error(Code::unavailable, "away").with_not_executed(),
+          Error(Code::resource_exhausted, "full").with_retry_after(10ms).with_not_executed()}) {
+      Stage stage;
+      int count = 0;
+      stage.strings.run = [&](Puppet&) -> Result<void> {
+        ++count;
+        return error;
+      };
+      const auto ran = stage.run(is_remote);
+      ASSERT_THAT(ran, fails_with(error.code()));
+      EXPECT_FALSE(ran.error().not_executed());
+      EXPECT_EQ(ran.error().retry_after(), error.retry_after());
+      EXPECT_EQ(count, 1) << (is_remote ? "over the wire" : "here");
+    }
+  }
+}
+
+TEST(NotExecutedTest, FullMailboxSaysSoAndIsTriedAgainOverTheWire) {
+  Stage stage({.mailbox_max = 1});
+  int count = 0;
+  stage.strings.run = [&](Puppet&) -> Result<void> {
+    ++count;
+    return coroutine::sleep_for(150ms);
+  };
+  auto first = coroutine::spawn("first", [&] { return stage.run(false); });
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  const auto refused = stage.run(false);
+  ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
+  EXPECT_TRUE(refused.error().not_executed());
+  EXPECT_TRUE(stage.run(true));
+  EXPECT_TRUE(first.join());
+  EXPECT_EQ(count, 2);
+  EXPECT_GE(stage.client->statistics().retry_count, 1u);
+}
+
+TEST(NotExecutedTest, ObjectThatCannotWakeOrLivesNowhereSaysSo) {
+  for (const bool is_remote : {false, true}) {
+    Stage stage;
+    stage.strings.on_activate = [](Puppet&) -> Result<void> {
+      return Error(Code::failed_precondition, "not today");
+    };
+    const auto asleep = stage.run(is_remote);
+    ASSERT_THAT(asleep, fails_with(Code::failed_precondition));
+    EXPECT_TRUE(asleep.error().not_executed());
+    stage.puppets.own_all(0);
+    const rpc::ObjectTarget target{.id = "b"};
+    const auto nowhere =
+        is_remote ? PuppetClient(*stage.client)
+                        .run({}, {.deadline = Deadline::after(100ms), .object = &target})
+                  : stage.puppets.puppet("b").run({}, {.deadline = Deadline::after(100ms)});
+    ASSERT_FALSE(nowhere);
+    EXPECT_TRUE(nowhere.error().not_executed()) << nowhere.error();
+  }
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail
