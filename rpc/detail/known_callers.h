@@ -19,13 +19,18 @@
 
 namespace corolane::rpc::detail {
 
-class KnownCallers {
+template <typename Connection>
+class KnownCallersOf {
  public:
   // The open connection before this one, to be ended; null when there is none. Fails with aborted
-  // when a later one is known.
-  Result<ServerConnection*> opened(ServerConnection& connection) {
+  // when a later one is known, with invalid_argument when it has no number. Nothing is remembered
+  // then.
+  Result<Connection*> opened(Connection& connection) {
     forget();
     const Caller& caller = connection.caller();
+    if (caller.connection == 0) {
+      return Error(Code::invalid_argument, "a caller counts its connections from 1");
+    }
     Known& known = callers_[caller.id];
     if (known.number >= caller.connection) {
       return Error(Code::aborted, "a later connection of the same caller was here already");
@@ -34,7 +39,7 @@ class KnownCallers {
     return std::exchange(known.open, &connection);
   }
 
-  void ended(const ServerConnection& connection) {
+  void ended(const Connection& connection) {
     const auto known = callers_.find(connection.caller().id);
     if (known == callers_.end() || known->second.open != &connection) return;
     known->second.open = nullptr;
@@ -42,6 +47,8 @@ class KnownCallers {
     gone_.emplace_back(known->second.ended_at, known->first);
     forget();
   }
+
+  std::size_t size() const { return callers_.size(); }
 
  private:
   // Longer than bytes are held up between two ends that both live.
@@ -51,7 +58,7 @@ class KnownCallers {
 
   struct Known {
     std::uint64_t number = 0;  // Callers count from 1.
-    ServerConnection* open = nullptr;
+    Connection* open = nullptr;
     TimePoint ended_at{};
   };
 
@@ -73,5 +80,7 @@ class KnownCallers {
   std::unordered_map<std::string, Known> callers_;
   std::deque<std::pair<TimePoint, std::string>> gone_;  // In the order in which they went.
 };
+
+using KnownCallers = KnownCallersOf<ServerConnection>;
 
 }  // namespace corolane::rpc::detail
