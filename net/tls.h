@@ -88,8 +88,9 @@ class TlsNetwork final : public Network {
     std::string server_name = {};
     // A handshake is three messages: who takes longer is not there, or keeps places from others.
     std::chrono::milliseconds handshake_time_max = std::chrono::seconds(5);
-    // Of one listener: handshakes under way, and streams that wait for accept(). Further peers wait
-    // in the backlog. Each holds the buffers of a session.
+    // Of one listener: handshakes under way, and streams that wait for accept(). Each holds the
+    // buffers of a session. One more peer has the place of the oldest handshake, so that those who
+    // begin one and fall silent keep nobody out; when none is under way it waits in the backlog.
     std::size_t handshake_count_max = 1024;
   };
 

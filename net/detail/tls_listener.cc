@@ -28,7 +28,7 @@ Result<void> TlsListener::start() {
 void TlsListener::take_connections() {
   while (!closed_) {
     // Also while nobody has heard of a failure: it would only come again.
-    if (failure_ || shaking_.size() + done_.size() >= rules_.handshake_count_max) {
+    if (failure_ || done_.size() >= rules_.handshake_count_max) {
       if (!some_room_.wait(Deadline::never())) return;
       continue;
     }
@@ -39,10 +39,29 @@ void TlsListener::take_connections() {
       some_done_.notify_one();
       continue;
     }
+    // Others may have been done meanwhile.
+    while (done_.size() >= rules_.handshake_count_max && !closed_) {
+      if (!some_room_.wait(Deadline::never())) return;
+    }
+    if (closed_) return;
+    if (shaking_.size() + done_.size() >= rules_.handshake_count_max) drop_oldest();
     shaking_.push_back(std::make_unique<TlsStream>(
         std::move(*inner), settings_, TlsSession::Role::server, shared_, rules_.stream));
     shaking_.back()->shake_hands(*this, Deadline::after(rules_.handshake_time_max));
   }
+}
+
+// Whoever is honest is done long before its place is the oldest of so many.
+void TlsListener::drop_oldest() {
+  if (shaking_.empty()) return;
+  TlsStream& oldest = *shaking_.front();
+  // One that has failed, and waits for its peer to read why, is counted.
+  if (!oldest.is_closed()) {
+    ++shared_->statistics.failed_count;
+    shared_->statistics.last_failure = "TLS with " + to_string(oldest.peer_endpoint()) +
+                                       ": its place is given to a newer handshake";
+  }
+  shaking_.erase(shaking_.begin());
 }
 
 Result<std::unique_ptr<Stream>> TlsListener::accept(Deadline deadline) {

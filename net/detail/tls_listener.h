@@ -44,6 +44,7 @@ class TlsListener final : public Listener, private TlsStream::Host, private coro
 
   // The task.
   void take_connections();
+  void drop_oldest();
   std::unique_ptr<TlsStream> take_out(TlsStream& stream);
 
   const std::unique_ptr<Listener> inner_;

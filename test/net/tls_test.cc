@@ -353,19 +353,40 @@ TEST(TlsNetworkTest, SlowHandshakesHoldUpNobody) {
   EXPECT_EQ(world.server.statistics().failed_count, 20u);
 }
 
-TEST(TlsNetworkTest, AsManyHandshakesAsAllowedGoOnAtATime) {
-  TlsWorld world({.server_network = {.handshake_time_max = 2s, .handshake_count_max = 2}});
+TEST(TlsNetworkTest, NewHandshakeHasThePlaceOfTheOldestOne) {
+  TlsWorld world({.server_network = {.handshake_count_max = 2}});
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
   auto first = world.network.connect(world.endpoint, soon());
   auto second = world.network.connect(world.endpoint, soon());
   ASSERT_TRUE(first && second);
   const TimePoint start = now();
-  // Waits in the backlog until one of them is given up and has parted.
   auto client = world.client.connect(world.endpoint, soon());
   EXPECT_TRUE(client) << client;
-  EXPECT_GE(now() - start, 2s);
+  EXPECT_LE(now() - start, 100ms);
   EXPECT_TRUE((*listener)->accept(soon()));
+  // The first one is gone, the second one has its time still.
+  EXPECT_TRUE(read_all(**first));
+  EXPECT_LE(now() - start, 100ms);
+  EXPECT_FALSE((*second)->is_closed());
+  EXPECT_EQ(world.server.statistics().failed_count, 1u);
+  EXPECT_THAT(world.server.statistics().last_failure, HasSubstr("given to a newer handshake"));
+}
+
+TEST(TlsNetworkTest, FloodOfHalfOpenHandshakesKeepsNobodyOut) {
+  TlsWorld world({.server_network = {.handshake_count_max = 16}});
+  auto listener = world.server.listen(world.endpoint);
+  ASSERT_TRUE(listener);
+  std::vector<std::unique_ptr<Stream>> flood;
+  for (int round = 0; round < 20; ++round) {
+    for (int count = 0; count < 5; ++count) {
+      auto stream = world.network.connect(world.endpoint, soon());
+      ASSERT_TRUE(stream);
+      flood.push_back(*std::move(stream));
+    }
+    EXPECT_TRUE(world.client.connect(world.endpoint, soon())) << round;
+    EXPECT_TRUE((*listener)->accept(soon()));
+  }
 }
 
 TEST(TlsNetworkTest, StreamsThatNobodyAcceptsCountAsHandshakes) {
@@ -374,6 +395,7 @@ TEST(TlsNetworkTest, StreamsThatNobodyAcceptsCountAsHandshakes) {
   ASSERT_TRUE(listener);
   auto first = world.client.connect(world.endpoint, soon());
   EXPECT_TRUE(first);
+  EXPECT_TRUE(coroutine::sleep_for(10ms));  // The server is done a little later.
   EXPECT_THAT(world.client.connect(world.endpoint, Deadline::after(1s)),
               fails_with(Code::deadline_exceeded));
   EXPECT_TRUE((*listener)->accept(soon()));
