@@ -21,6 +21,9 @@ class EventSource : public corolane::detail::TimeSource {
   // every suspended task waits for another one, and the scheduler reports a deadlock.
   virtual bool wait(Deadline deadline) = 0;
 
+  // The scheduler's main task has ended: nothing of the source may wait for its timers any more.
+  virtual void run_ended() {}
+
   // Ends the present or the next wait(). Any thread; cheap when called repeatedly.
   virtual void wake() = 0;
 };

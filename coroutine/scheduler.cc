@@ -222,6 +222,7 @@ Result<void> Scheduler::finish() {
     std::fputs(to_text(tasks()).c_str(), stderr);
     check(false, "no task is left when the main task ends: tasks have owners that join them");
   }
+  source_.run_ended();
   return result;
 }
 

@@ -132,6 +132,13 @@ bool EventLoop::wait(Deadline deadline) {
   return true;
 }
 
+void EventLoop::run_ended() {
+  if (impl_->parting_streams.count() == 0) return;
+  // The kernel sends what it has been given.
+  impl_->end_turn();
+  impl_->parting_streams.close_all();
+}
+
 void EventLoop::wake() {
   if (impl_->state.exchange(Impl::State::woken, std::memory_order_acq_rel) == Impl::State::asleep) {
     uv_async_send(&impl_->waker);

@@ -31,6 +31,7 @@ class EventLoop : public coroutine::EventSource {
   // A deadline is kept within about a millisecond, never early. Always true: another thread may
   // wake a loop that has nothing else to wait for.
   bool wait(Deadline deadline) override;
+  void run_ended() override;
   void wake() override;
 
   // Listeners, streams and look-ups that somebody holds: for leak checks.

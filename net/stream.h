@@ -17,6 +17,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
@@ -24,6 +25,8 @@
 #include "net/endpoint.h"
 
 namespace corolane::net {
+
+class PartingStreams;
 
 struct StreamOptions {
   // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s
@@ -53,10 +56,32 @@ struct StreamStatistics {
   std::uint64_t received_bytes = 0;
   std::uint64_t written_bytes = 0;  // What waits to be sent included.
   std::size_t unsent_bytes = 0;     // Of them, what the kernel has not taken.
+  // Of them, what the peer is known to have; inside of TLS on the wire.
+  std::uint64_t acknowledged_bytes = 0;
   std::size_t output_bytes_max = 0;
   TimePoint opened_at{};
   TimePoint heard_at{};  // When bytes have come last, to a turn of the loop.
+  // Since when a sink has been given what comes; the largest while it waits, be it paused or for
+  // the peer to take output.
+  TimePoint reading_since{};
   bool is_encrypted = false;
+};
+
+// Whether the peer takes output: a sign of life of one that hears no question, since what it has
+// asked for comes before that.
+class OutputProgress {
+ public:
+  // True when it has taken more since the last look than our own questions are: the system of a
+  // peer takes these even when its process hangs.
+  bool has_grown(const StreamStatistics& statistics) {
+    const std::uint64_t before = std::exchange(acknowledged_bytes_, statistics.acknowledged_bytes);
+    return statistics.acknowledged_bytes > before + question_bytes_max;
+  }
+
+ private:
+  static constexpr std::uint64_t question_bytes_max = 256;
+
+  std::uint64_t acknowledged_bytes_ = 0;
 };
 
 // Receives what a stream reads, on the loop's stack: must not suspend. This stream it may only
@@ -129,6 +154,9 @@ class Stream {
 
   // So far. Inside of TLS it counts what is on the wire. The default knows nothing.
   virtual StreamStatistics statistics() const { return {}; }
+
+  // Where it may be left to send what is queued; null where it cannot.
+  virtual PartingStreams* parting_streams() { return nullptr; }
 
   // Who the peer is by the certificate that it has shown and TLS has verified; empty without.
   virtual std::string_view peer_identity() const { return {}; }

@@ -34,6 +34,8 @@ InboxStream::~InboxStream() { close(); }
 net::StreamStatistics InboxStream::statistics() const {
   net::StreamStatistics statistics = statistics_;
   statistics.unsent_bytes = unwritten_;
+  statistics.acknowledged_bytes = statistics.written_bytes - unwritten_;
+  if (!is_sink_open()) statistics.reading_since = TimePoint::max();
   return statistics;
 }
 
@@ -166,7 +168,11 @@ void InboxStream::arrive_write_failed(const Failure& failure) {
 }
 
 void InboxStream::arrive_written(std::size_t size) {
+  const bool was_open = is_sink_open();
   unwritten_ -= std::min(size, unwritten_);
+  if (!was_open && is_sink_open()) {
+    statistics_.reading_since = coroutine::Scheduler::current().turn_time();
+  }
   writable_.pulse();
   if (sink_ != nullptr) hand_over();
 }

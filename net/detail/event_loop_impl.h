@@ -15,6 +15,7 @@
 #include "net/detail/due.h"
 #include "net/detail/read_share.h"
 #include "net/event_loop.h"
+#include "net/parting_streams.h"
 
 namespace corolane::net {
 
@@ -60,6 +61,7 @@ struct EventLoop::Impl {
   // Null where one went away meanwhile.
   std::vector<detail::Due*> all_due;
   detail::BufferPool buffers;
+  PartingStreams parting_streams;
   // What sockets with a sink read into: its contents live during one call of a sink.
   std::array<std::byte, detail::ReadShare::bytes_max> read_buffer;
   detail::ReadShare read_share;

@@ -95,6 +95,7 @@ void SocketStream::stop_reading() {
 void SocketStream::start_reading() {
   if (reading_) return;
   reading_ = true;
+  reading_since_ = coroutine::Scheduler::current().turn_time();
   check(uv_read_start(&socket_->stream, &SocketHandle::on_room_wanted, &SocketHandle::on_read) == 0,
         "a stream that is open can be read");
 }

@@ -116,10 +116,17 @@ StreamStatistics SocketStream::statistics() const {
   return {.received_bytes = received_count_,
           .written_bytes = appended_count_,
           .unsent_bytes = unsent_bytes(),
+          .acknowledged_bytes =
+              socket_ == nullptr
+                  ? 0
+                  : static_cast<std::uint64_t>(std::max<std::int64_t>(acknowledged_count(), 0)),
           .output_bytes_max = options_.output_bytes_max,
           .opened_at = opened_at_,
-          .heard_at = heard_at_};
+          .heard_at = heard_at_,
+          .reading_since = reading_ || sink_ == nullptr ? reading_since_ : TimePoint::max()};
 }
+
+PartingStreams* SocketStream::parting_streams() { return &loop_.parting_streams; }
 
 void SocketStream::end_turn() {
   send_output();

@@ -56,6 +56,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   const Endpoint& peer_endpoint() const override { return peer_; }
   const Endpoint& local_endpoint() const override { return local_; }
   StreamStatistics statistics() const override;
+  PartingStreams* parting_streams() override;
 
   // Sends what was written during the turn, and delivers to the sink what waits for it. May
   // destroy the stream.
@@ -117,6 +118,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   std::uint64_t read_turn_ = 0;       // In which the sink was given something.
   std::uint64_t received_count_ = 0;  // Bytes, over all its life.
   TimePoint heard_at_{};              // When the last of them came.
+  TimePoint reading_since_{};         // While it reads.
   bool closed_ = false;               // By close(): the sink is to hear no more.
   bool reading_ = false;
   bool paused_ = false;  // By pause_reading().

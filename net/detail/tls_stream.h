@@ -71,6 +71,7 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
     statistics.is_encrypted = true;
     return statistics;
   }
+  PartingStreams* parting_streams() override { return inner_->parting_streams(); }
   std::string_view peer_identity() const override { return peer_identity_; }
   std::string_view application_protocol() const override { return session_.application_protocol(); }
 

@@ -67,7 +67,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
   void pause_reading() override { paused_ = true; }
   void resume_reading() override {
-    paused_ = false;
+    if (std::exchange(paused_, false)) reading_since_ = now();
     if (sink_ != nullptr && (!received_.empty() || end_)) arm(Deadline::passed());
   }
 
@@ -133,9 +133,12 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   net::StreamStatistics statistics() const override {
     net::StreamStatistics statistics = statistics_;
     statistics.unsent_bytes = under_way_bytes_;
+    statistics.acknowledged_bytes = statistics.written_bytes - under_way_bytes_;
+    statistics.reading_since = sink_is_open() ? reading_since_ : TimePoint::max();
     statistics.output_bytes_max = options_.output_bytes_max;
     return statistics;
   }
+  net::PartingStreams* parting_streams() override { return &*network_.parting_streams_; }
 
  private:
   struct Piece {
@@ -199,7 +202,9 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   void taken(std::size_t count) {
+    const bool was_open = sink_is_open();
     under_way_bytes_ -= count;
+    if (!was_open && sink_is_open()) reading_since_ = now();
     writable_.pulse();
     if (sink_ != nullptr && !received_.empty() && sink_is_open()) arm(Deadline::passed());
   }
@@ -239,6 +244,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   bool broken_ = false;
   bool closed_ = false;
   std::size_t under_way_bytes_ = 0;
+  TimePoint reading_since_ = now();
   net::StreamStatistics statistics_{.opened_at = now(), .heard_at = now()};
   coroutine::Event readable_{"stream read"};
   coroutine::Event writable_{"stream write"};
@@ -287,6 +293,7 @@ class SimulatedListener final : public net::Listener {
 };
 
 SimulatedNetwork::~SimulatedNetwork() {
+  parting_streams_.reset();
   check(listeners_.empty() && streams_.empty() && udp_sockets_.empty(),
         "nothing outlives its network");
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "net/network.h"
+#include "net/parting_streams.h"
 
 namespace corolane::sim {
 
@@ -44,7 +45,7 @@ class SimulatedNetwork : public net::Network {
 
   SimulatedNetwork() : SimulatedNetwork(Options{}) {}
   explicit SimulatedNetwork(Options options) : options_(options) {}
-  // Every listener and stream is gone by then.
+  // Every listener and stream is gone by then, but for those that were left to it.
   ~SimulatedNetwork() override;
 
   Result<std::unique_ptr<net::Listener>> listen(const net::Endpoint& endpoint,
@@ -95,6 +96,7 @@ class SimulatedNetwork : public net::Network {
   std::map<std::string, std::vector<std::string>> addresses_;
   std::map<std::string, Host> hosts_;
   std::size_t connect_count_ = 0;
+  std::optional<net::PartingStreams> parting_streams_{std::in_place};
 };
 
 }  // namespace corolane::sim
