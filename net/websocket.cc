@@ -9,6 +9,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "net/crypto.h"
+#include "net/parting_streams.h"
 
 namespace corolane::net {
 namespace {
@@ -22,6 +23,9 @@ constexpr std::size_t unread_bytes_max = 16 * 1024;
 constexpr std::size_t kept_buffer_bytes = 64 * 1024;
 // Of a close frame: 125 bytes with the code.
 constexpr std::size_t reason_bytes_max = 123;
+constexpr std::uint16_t going_away = 1001;
+// A close frame for which the stream has no room is tried again after so long.
+constexpr Duration close_retry_delay = std::chrono::milliseconds(10);
 
 // Section 5.3: from a strong source of entropy, anew for each frame; which costs a system call for
 // each, unless they come in heaps.
@@ -73,7 +77,21 @@ WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketO
   rearm();
 }
 
-WebSocket::~WebSocket() { abort(); }
+WebSocket::~WebSocket() {
+  sink_ = nullptr;
+  // Behind the end of a scheduler nobody could send anything.
+  if (coroutine::Scheduler::current_or_null() != nullptr) {
+    close(going_away);
+    if (state_ == State::closing || state_ == State::parting) leave_stream();
+  }
+  abort();
+}
+
+void WebSocket::leave_stream() {
+  PartingStreams* const parting = stream_->parting_streams();
+  if (parting == nullptr) return;
+  parting->take(std::move(stream_), std::move(unsent_close_), options_.close_time_max);
+}
 
 void WebSocket::abort() {
   aborted_ = true;
@@ -82,7 +100,8 @@ void WebSocket::abort() {
   Timer::cancel();
   if (!failure_) failure_ = Error(Code::unavailable, "WebSocket: closed");
   readable_.notify_all();
-  stream_->close();
+  ended_.notify_all();
+  if (stream_ != nullptr) stream_->close();
 }
 
 Result<WebSocketMessage> WebSocket::read_message(Deadline deadline) {
@@ -93,7 +112,13 @@ Result<WebSocketMessage> WebSocket::read_message(Deadline deadline) {
   regulate_stream();
   if (!message && !failure_) {
     const detail::CallCount::Inside inside(calls_);
-    if (auto waited = readable_.wait_or_fail(deadline, &message); !waited) {
+    auto waited = readable_.wait_or_fail(deadline, &message);
+    if (std::exchange(reader_is_awake_, false) && (broken_by_ || !unread_.empty())) {
+      // Goes on when this task waits for something else, at the latest.
+      delivery_is_due_ = true;
+      rearm();
+    }
+    if (!waited) {
       return std::move(waited.error()).with_context("WebSocket");
     }
   }
@@ -121,7 +146,7 @@ void WebSocket::resume_reading() {
 }
 
 bool WebSocket::wants_messages() const {
-  return sink_ != nullptr ? !paused_ : !pending_.has_value();
+  return sink_ != nullptr ? !paused_ : !pending_.has_value() && !reader_is_awake_;
 }
 
 void WebSocket::on_bytes(std::span<const std::byte> bytes) {
@@ -155,7 +180,9 @@ void WebSocket::decode_unread() {
     unread.consume(unread.size() - decoder_.rest().size());
     if (!failure_ && !unread.empty()) unread_ = std::move(unread);
   }
-  if (broken_by_ && unread_.empty() && wants_messages()) end_reading(*broken_by_);
+  if (!broken_by_ || failure_ || !unread_.empty() || !wants_messages()) return;
+  end_stream();
+  end_reading(*broken_by_);
 }
 
 void WebSocket::regulate_stream() {
@@ -194,6 +221,7 @@ void WebSocket::handle_message(MessageKind kind, std::span<const std::byte> payl
     return;
   }
   *static_cast<std::optional<WebSocketMessage>*>(readable_.front_slot()) = std::move(message);
+  reader_is_awake_ = true;
   readable_.notify_one();
 }
 
@@ -222,7 +250,8 @@ void WebSocket::refuse(const detail::WebSocketViolation& violation) {
 // Both sides have said that they are done: the connection ends as soon as the peer has heard so.
 void WebSocket::part() {
   state_ = State::parting;
-  stream_->finish_writing();
+  closing_until_ = now() + options_.close_time_max;
+  if (unsent_close_.empty()) stream_->finish_writing();
   // What may still come is dropped; a stream that pauses would not see the end.
   if (std::exchange(stream_paused_, false)) stream_->resume_reading();
   rearm();
@@ -233,20 +262,31 @@ void WebSocket::end_reading(Error reason) {
   failure_ = std::move(reason);
   unread_ = detail::ByteBuffer();
   readable_.notify_all();
+  ended_.notify_all();
   if (sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*failure_);
 }
 
 void WebSocket::on_end(const Error& reason) {
+  const bool has_broken = stream_->is_closed();
+  if (!failure_) {
+    broken_by_ = Error(reason).with_context("WebSocket: ended without a close frame");
+    decode_unread();
+  }
+  // One that has only finished sending may have said why in what is not read yet, and may not have
+  // heard all that we say.
+  const bool has_unsent = !unsent_close_.empty() || stream_->statistics().unsent_bytes > 0;
+  const bool goes_on = state_ == State::open || (state_ == State::parting && has_unsent);
+  if (state_ != State::ended && (has_broken || !goes_on)) end_stream();
+}
+
+void WebSocket::end_stream() {
   state_ = State::ended;
   if (!delivery_is_due_) Timer::cancel();
   stream_->close();
-  if (failure_) return;
-  broken_by_ = Error(reason).with_context("WebSocket: ended without a close frame");
-  decode_unread();
 }
 
 Result<void> WebSocket::check_writable(MessageKind kind, std::span<const std::byte> payload) const {
-  if (broken_by_) return *broken_by_;
+  if (state_ == State::ended && broken_by_) return *broken_by_;
   if (state_ == State::ended && failure_) return *failure_;
   if (state_ != State::open) {
     return Error(Code::failed_precondition, "WebSocket: nothing is written after the close");
@@ -307,7 +347,18 @@ void WebSocket::send_close(std::uint16_t code, std::string_view reason) {
   payload[1] = static_cast<std::byte>(code & 0xff);
   const std::string_view text = cut_text(reason, reason_bytes_max);
   std::ranges::copy(bytes_of(text), payload.begin() + 2);
-  send_control(WebSocketOpcode::close, std::span(payload).first(2 + text.size()));
+  const auto frame = make_frame(WebSocketOpcode::close, std::span(payload).first(2 + text.size()));
+  const auto sent = stream_->try_write(frame);
+  const bool has_no_room = !sent && sent.error().code() == Code::resource_exhausted;
+  if (has_no_room) unsent_close_.assign(frame.begin(), frame.end());
+}
+
+bool WebSocket::send_unsent_close() {
+  const auto sent = stream_->try_write(unsent_close_);
+  if (!sent && sent.error().code() == Code::resource_exhausted) return false;
+  unsent_close_.clear();
+  if (state_ == State::parting) stream_->finish_writing();
+  return true;
 }
 
 void WebSocket::close(std::uint16_t code, std::string_view reason) {
@@ -315,11 +366,33 @@ void WebSocket::close(std::uint16_t code, std::string_view reason) {
   if (state_ != State::open) return;
   send_close(code, reason);
   state_ = State::closing;
+  closing_until_ = now() + options_.close_time_max;
   // What nobody asked for is dropped: behind it comes the answer.
   pending_.reset();
   paused_ = false;
   delivery_is_due_ = true;
   rearm();
+}
+
+Result<void> WebSocket::finish(Deadline deadline) {
+  check(readable_.empty(), "no task reads from a WebSocket that is finished");
+  close();
+  const detail::CallCount::Inside inside(calls_);
+  while (state_ == State::closing) {
+    if (auto waited = ended_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context("WebSocket");
+    }
+  }
+  if (!peer_close_) return failure_ ? *failure_ : *broken_by_;
+  while (state_ == State::parting && !unsent_close_.empty()) {
+    if (auto waited = ended_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context("WebSocket");
+    }
+  }
+  if (state_ != State::parting) return {};
+  auto flushed = stream_->flush(deadline);
+  // A peer that has ended meanwhile has read what it wanted.
+  return state_ == State::parting ? flushed : Result<void>();
 }
 
 void WebSocket::arm(Deadline deadline) {
@@ -329,7 +402,9 @@ void WebSocket::arm(Deadline deadline) {
 void WebSocket::rearm() {
   if (delivery_is_due_) return arm(Deadline::passed());
   if (state_ == State::open) return arm(Deadline::after(options_.keepalive_interval));
-  if (state_ != State::ended) arm(Deadline::after(options_.close_time_max));
+  if (state_ == State::ended) return;
+  const Deadline end = Deadline::at(closing_until_);
+  arm(unsent_close_.empty() ? end : earlier(end, Deadline::after(close_retry_delay)));
 }
 
 void WebSocket::deliver() {
@@ -347,28 +422,32 @@ void WebSocket::on_time() {
     deliver();
     return rearm();
   }
-  switch (state_) {
-    case State::open:
-      return look_for_life();
-    case State::closing:
-      stream_->close();
-      state_ = State::ended;
-      return end_reading(
-          Error(Code::unavailable, "WebSocket: the peer does not answer the close frame"));
-    case State::parting:
-      state_ = State::ended;
-      return stream_->close();
-    case State::ended:
-      return;
-  }
+  if (state_ == State::open) return look_for_life();
+  if (state_ == State::ended) return;
+  if (!unsent_close_.empty() && send_unsent_close()) ended_.notify_all();
+  if (now() < closing_until_) return rearm();
+  give_up_closing();
+}
+
+void WebSocket::give_up_closing() {
+  stream_->close();
+  state_ = State::ended;
+  ended_.notify_all();
+  end_reading(Error(Code::unavailable, "WebSocket: the peer does not answer the close frame"));
 }
 
 void WebSocket::look_for_life() {
-  const Duration silence = now() - heard_at_;
   // Who does not read hears nothing.
   if (stream_paused_) return arm(Deadline::after(options_.keepalive_interval));
+  // What the peer has to say may wait behind what it takes.
+  if (output_progress_.has_grown(stream_->statistics())) {
+    took_at_ = now();
+    asked_for_life_ = false;
+  }
+  const TimePoint alive_at = std::max(heard_at_, took_at_);
+  const Duration silence = now() - alive_at;
   if (silence < options_.keepalive_interval) {
-    return arm(Deadline::at(heard_at_ + options_.keepalive_interval));
+    return arm(Deadline::at(alive_at + options_.keepalive_interval));
   }
   if (asked_for_life_) {
     stream_->close();

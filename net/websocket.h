@@ -5,6 +5,12 @@
 //   (*socket)->write_message(net::MessageKind::text, "hello", deadline);
 //   auto answer = (*socket)->read_message(deadline);
 //
+// Whoever is done lets it go: what was written is sent, and the peer gets its close frame. An echo:
+//
+//   while (auto message = socket.read_message(deadline)) {
+//     if (!socket.write_message(message->kind, message->payload, deadline)) return;
+//   }
+//
 // Reading is linear or push, as of a Stream: read_message() suspends its task, a MessageSink is
 // called on the loop's stack. An idle connection costs no coroutine. Pings are answered, and a peer
 // that is silent for long is sent one. A peer that breaks the rules is told which (close code 1002,
@@ -21,6 +27,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
@@ -80,7 +87,9 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   // it.
   WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketOptions& options,
             std::span<const std::byte> early = {});
-  // Aborts it. No task may be inside one of its calls.
+  // Leaves it to its network, which sends what is queued and the close frame (1001, unless close()
+  // or the peer's own was before) and waits for the peer's end, for at most close_time_max; see
+  // PartingStreams. No task may be inside one of its calls. Never suspends.
   ~WebSocket();
   WebSocket(const WebSocket&) = delete;
   WebSocket& operator=(const WebSocket&) = delete;
@@ -114,6 +123,11 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   // reading ends with its answer. `code` is one that may be sent (1000 to 1003, 1007 to 1014, 3000
   // to 4999), `reason` is cut to 123 bytes. Never suspends.
   void close(std::uint16_t code = 1000, std::string_view reason = {});
+  // The same, and suspends until the peer has answered; after the peer's own close frame until our
+  // answer to it, behind all that was written, is handed to the kernel. For whoever has to know
+  // that all is said before it goes on; no task may be reading. Fails with unavailable when the
+  // connection broke or the peer does not answer, with deadline_exceeded or cancelled.
+  Result<void> finish(Deadline deadline);
   // Ends the connection at once, without a word. Never suspends.
   void abort();
 
@@ -143,20 +157,25 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   void refuse(const detail::WebSocketViolation& violation);
   void end_reading(Error reason);
   void part();
+  void end_stream();
+  void leave_stream();
 
   Result<void> check_writable(MessageKind kind, std::span<const std::byte> payload) const;
   std::span<const std::byte> make_frame(detail::WebSocketOpcode opcode,
                                         std::span<const std::byte> payload) const;
   void send_control(detail::WebSocketOpcode opcode, std::span<const std::byte> payload);
   void send_close(std::uint16_t code, std::string_view reason);
+  // The close frame that had no room: false when it still has none.
+  bool send_unsent_close();
 
   void on_time();
   void look_for_life();
+  void give_up_closing();
   void arm(Deadline deadline);
   // For what comes next, by state.
   void rearm();
 
-  const std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_;
   const Role role_;
   const WebSocketOptions options_;
   detail::WebSocketDecoder decoder_;
@@ -171,11 +190,20 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   bool paused_ = false;
   bool stream_paused_ = false;
   bool delivery_is_due_ = false;
+  // A task was given a message and has not run yet: it may answer before what follows is looked at,
+  // which may be the peer's close frame.
+  bool reader_is_awake_ = false;
   std::optional<WebSocketMessage> pending_;          // That no task has asked for yet.
   detail::ByteBuffer unread_;                        // Behind that.
   coroutine::WaitQueue readable_{"WebSocket read"};  // Its slot is an optional message.
 
+  std::vector<std::byte> unsent_close_;
+  TimePoint closing_until_{};  // While closing or parting.
+  coroutine::WaitQueue ended_{"WebSocket close"};
+
   TimePoint heard_at_;
+  TimePoint took_at_{};  // When the peer was seen to have taken output.
+  OutputProgress output_progress_;
   bool asked_for_life_ = false;
 };
 

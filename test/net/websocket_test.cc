@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "coroutine/task.h"
+#include "net/parting_streams.h"
 #include "net/websocket_upgrade.h"
 #include "test/net/stream_pair.h"
 #include "test/net/websocket_frames.h"
@@ -281,6 +283,146 @@ TEST(WebSocketTest, APeerThatAnswersPingsStays) {
   EXPECT_FALSE(world.server->is_closed());
   world.client->abort();
   EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+}
+
+// What a server does that answers each message with the same, and lets the socket go at the end.
+void echo_all(std::unique_ptr<WebSocket> socket) {
+  while (auto message = socket->read_message(Deadline::after(1min))) {
+    const auto sent = socket->write_message(message->kind, message->payload, Deadline::after(1min));
+    if (!sent) return;
+  }
+}
+
+TEST(WebSocketTest, LoopThatEndsWithItsPeerSendsTheLastRepliesAndTheCloseFrame) {
+  WebSockets world;
+  world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two") +
+             masked_frame(0x88, close_frame(4001, "done")));
+  echo_all(std::move(world.server));
+  EXPECT_EQ(world.received(), bare_frame(0x81, "one") + bare_frame(0x81, "two") +
+                                  bare_frame(0x88, close_frame(4001)));
+}
+
+TEST(WebSocketTest, PeerThatEndsRightBehindItsCloseFrameIsAnsweredToTheEnd) {
+  WebSockets world({}, {}, {.output_bytes_max = 1'000});
+  const std::string large(50'000, 'x');
+  world.send(masked_frame(0x82, large) + masked_frame(0x88, close_frame(1000)));
+  world.peer->finish_writing();
+  auto echoing = coroutine::spawn("echo", [&] { echo_all(std::move(world.server)); });
+  EXPECT_EQ(world.received(), bare_frame(0x82, large) + bare_frame(0x88, close_frame(1000)));
+  EXPECT_TRUE(echoing.join());
+}
+
+TEST(WebSocketTest, SocketThatLeavesScopeSaysSoBehindAllThatWasWritten) {
+  for (const std::size_t size : {std::size_t{10}, std::size_t{50'000}}) {
+    WebSockets world({}, {}, {.output_bytes_max = 1'000});
+    const std::string text(size, 'x');
+    EXPECT_TRUE(world.server->try_write_message(MessageKind::text, text));
+    world.server.reset();
+    EXPECT_EQ(world.received(), bare_frame(0x81, text) + bare_frame(0x88, close_frame(1001)));
+  }
+}
+
+TEST(WebSocketTest, SocketThatLeavesScopeWhileItClosesLosesNothing) {
+  WebSockets world;
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::text, "last"));
+  world.server->close(4002, "enough");
+  world.server.reset();
+  EXPECT_EQ(world.received(),
+            bare_frame(0x81, "last") + bare_frame(0x88, close_frame(4002, "enough")));
+}
+
+TEST(WebSocketTest, APartingStreamIsClosedWithItsPeerOrInTime) {
+  for (const bool peer_ends : {true, false}) {
+    WebSockets world;
+    PartingStreams& parting = *world.peer->parting_streams();
+    world.server.reset();
+    EXPECT_EQ(parting.count(), 1u);
+    const TimePoint start = now();
+    if (peer_ends) {
+      EXPECT_TRUE(read_text(*world.peer, soon()));
+      world.peer->finish_writing();
+    }
+    while (parting.count() > 0) ASSERT_TRUE(coroutine::sleep_for(1ms));
+    EXPECT_LE(now() - start, peer_ends ? 10ms : 5001ms);
+    if (!peer_ends) {
+      EXPECT_GE(now() - start, 5s);
+    }
+  }
+}
+
+TEST(WebSocketTest, NoMoreStreamsPartThanThereIsRoomFor) {
+  WebSockets world;
+  PartingStreams& parting = *world.peer->parting_streams();
+  std::vector<StreamPair> pairs;
+  for (std::size_t i = 0; i < PartingStreams::count_max + 10; ++i) {
+    auto pair = make_stream_pair_at({.address = "server", .port = 0}, world.network);
+    ASSERT_TRUE(pair);
+    const WebSocket gone(std::move(pair->server), WebSocket::Role::server, {});
+    pairs.push_back(*std::move(pair));
+  }
+  EXPECT_EQ(parting.count(), PartingStreams::count_max);
+}
+
+TEST(WebSocketTest, FinishingSendsAllAndWaitsForTheAnswerOfThePeer) {
+  WebSockets world;
+  world.make_client();
+  MessageLog sink;
+  world.server->set_message_sink(sink);
+  EXPECT_TRUE(world.client->write_message(MessageKind::text, "last", soon()));
+  EXPECT_TRUE(world.client->finish(soon()));
+  EXPECT_EQ(world.client->peer_close()->code, 1000);
+  EXPECT_THAT(sink.messages, ElementsAre("text last"));
+  EXPECT_THAT(sink.end, HasSubstr("closed by peer with 1000"));
+  EXPECT_TRUE(world.client->finish(soon()));  // Nothing is left to do.
+}
+
+TEST(WebSocketTest, FinishingAnswersThePeersClose) {
+  WebSockets world;
+  world.send(masked_frame(0x88, close_frame(4003)));
+  EXPECT_THAT(world.server->read_message(soon()), fails_with(Code::unavailable));
+  EXPECT_TRUE(world.server->write_message(MessageKind::text, "x", soon()).error().code() ==
+              Code::failed_precondition);
+  EXPECT_TRUE(world.server->finish(soon()));
+  EXPECT_EQ(world.received(), bare_frame(0x88, close_frame(4003)));
+}
+
+TEST(WebSocketTest, FinishingFailsWhenThePeerDoesNotAnswer) {
+  WebSockets world;
+  EXPECT_THAT(world.server->finish(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
+  EXPECT_THAT(world.server->finish(Deadline::after(10s)), fails_with(Code::unavailable));
+  WebSockets broken;
+  broken.peer->close();
+  EXPECT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_THAT(broken.server->finish(soon()), fails_with(Code::unavailable));
+}
+
+TEST(WebSocketTest, CloseFrameWaitsForRoomBehindWhatThePeerTakesSlowly) {
+  WebSockets world({}, {}, {.output_bytes_max = 1'000});
+  const std::string text(5'000, 'x');
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::text, text));
+  world.send(masked_frame(0x88, close_frame(1000)));
+  auto finishing = coroutine::spawn("finish", [&] { return world.server->finish(soon()); });
+  EXPECT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_EQ(world.received(), bare_frame(0x81, text) + bare_frame(0x88, close_frame(1000)));
+  EXPECT_TRUE(finishing.join());
+}
+
+TEST(WebSocketTest, PeerThatReadsSlowlyButSteadilyStays) {
+  WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 5s});
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, std::string(660 * 1024, 'x')));
+  std::vector<std::byte> buffer(4 * 1024);
+  for (int i = 0; i < 160; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(100ms));
+    ASSERT_TRUE(world.peer->read_some(buffer, soon()));
+  }
+  EXPECT_FALSE(world.server->is_closed());
+}
+
+TEST(WebSocketTest, PeerThatTakesNothingIsGivenUp) {
+  WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 5s});
+  EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, std::string(60 * 1024, 'x')));
+  EXPECT_TRUE(coroutine::sleep_for(16s));
+  EXPECT_TRUE(world.server->is_closed());
 }
 
 TEST(WebSocketTest, ATextHasToBeOne) {

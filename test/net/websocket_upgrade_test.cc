@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "net/uv_worker_pool.h"
 #include "test/net/stream_pair.h"
 #include "test/net/websocket_frames.h"
@@ -264,6 +265,65 @@ asyncio.run(main())
     EXPECT_EQ((*socket)->peer_close()->reason, "bye");
     EXPECT_EQ(client.read_line(), "fragments \u2654 chess\n");
     EXPECT_EQ(client.read_line(), "4000\n");
+  });
+}
+
+// The loop that everybody writes, which says nothing of closing. At "bye" our side ends it.
+void echo_until_bye(std::unique_ptr<Stream> stream) {
+  auto socket = accept_websocket(std::move(stream), soon());
+  if (!socket) return;
+  while (auto message = (*socket)->read_message(soon())) {
+    const auto sent = (*socket)->write_message(message->kind, message->payload, soon());
+    if (!sent || message->payload == "bye") return;
+  }
+}
+
+TEST(WebSocketUpgradeTest, PythonSeesEveryLoopEndWithACloseFrame) {
+  if (!has_python_websockets()) GTEST_SKIP() << "python3-websockets is missing";
+  run_on_real_loop([](RealLoop& real) {
+    auto listener = real.network.listen(loopback);
+    ASSERT_TRUE(listener);
+    coroutine::TaskGroup tasks;
+    ASSERT_TRUE(tasks.spawn("accept", [&] {
+      while (auto stream = (*listener)->accept(Deadline::never())) {
+        auto shared = std::make_shared<std::unique_ptr<Stream>>(*std::move(stream));
+        ASSERT_TRUE(tasks.spawn("echo", [shared] { echo_until_bye(std::move(*shared)); }));
+      }
+    }));
+    Script client(real, R"(
+import asyncio, websockets
+address = "ws://)" + to_string((*listener)->local_endpoint()) +
+                            R"(/"
+async def talk(count, size, code, says_bye):
+  socket = await websockets.connect(address, compression=None)
+  for number in range(count):
+    await socket.send(str(number).ljust(size))
+  if says_bye:
+    await socket.send("bye")
+  else:
+    closing = asyncio.create_task(socket.close(code, "done"))
+  received = []
+  try:
+    while True:
+      received.append((await socket.recv()).strip())
+  except websockets.ConnectionClosed as closed:
+    assert closed.rcvd is not None and closed.rcvd.code == code, closed
+  expected = [str(number) for number in range(count)] + (["bye"] if says_bye else [])
+  assert received == expected, (len(received), len(expected))
+  if not says_bye:
+    await closing
+async def main():
+  for count, size in ((0, 0), (1, 10), (10, 100), (30, 5000)):
+    await talk(count, size, 4001, False)
+    await talk(count, size, 1001, True)
+  await asyncio.gather(*(talk(3, 10, 4000 + number, False) for number in range(50)))
+  print("all clean", flush=True)
+asyncio.run(main())
+)");
+    std::string said;
+    for (std::string line = " "; !line.empty(); said += line) line = client.read_line();
+    EXPECT_EQ(said, "all clean\n");
+    tasks.cancel_and_join();
   });
 }
 
