@@ -1,5 +1,6 @@
 #include "net/detail/http_connection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -66,6 +67,12 @@ void HttpConnection::on_end(const Error&) {
 }
 
 void HttpConnection::on_time() {
+  // A peer that takes what was queued for it may have all of it.
+  const bool takes_answers =
+      state_ == State::closing && output_progress_.has_grown(stream_->statistics());
+  if (takes_answers && now() < closing_until_) {
+    return timers().arm(*this, Deadline::after(linger_time_max));
+  }
   const bool is_too_slow = state_ == State::reading && exchange_ != nullptr;
   return is_too_slow ? refuse(408) : end();
 }
@@ -144,6 +151,8 @@ void HttpConnection::finish_writing() {
   state_ = State::closing;
   if (write_failed_ || stream_->is_closed()) return end();
   stream_->finish_writing();
+  static_cast<void>(output_progress_.has_grown(stream_->statistics()));
+  closing_until_ = now() + options_.limits.response_time_max;
   timers().arm(*this, Deadline::after(linger_time_max));
 }
 
@@ -212,17 +221,25 @@ bool HttpConnection::answer() {
                                      .keep_alive = keep_alive,
                                      .date = host_.date()});
   const Deadline deadline = Deadline::after(options_.limits.response_time_max);
-  auto written = stream_->write_all(bytes_of(exchange.head), deadline);
-  if (written && has_body) {
-    written = stream_->write_all(bytes_of(exchange.response.body), deadline);
+  // Both or nothing: a peer would take the head of the next answer for a body that is missing.
+  const auto text =
+      stream_->room_to_write(exchange.head.size() + (has_body ? exchange.response.body.size() : 0));
+  std::ranges::copy(bytes_of(exchange.head), text.begin());
+  if (has_body) {
+    std::ranges::copy(bytes_of(exchange.response.body),
+                      text.begin() + static_cast<std::ptrdiff_t>(exchange.head.size()));
   }
+  auto written = stream_->write_all(text, deadline);
+  // In a task that was cancelled, the answer is queued all the same. It is the last one then, since
+  // nothing would hold back those that follow.
+  const bool has_room = written.has_value();
   // An idle connection is closed when its peer has finished: the kernel has all answers by then,
   // the small ones at the end of this turn.
   if (written && exchange.response.body.size() > small_body_bytes) {
     written = stream_->flush(deadline);
   }
   if (!written && written.error().code() != Code::cancelled) write_failed_ = true;
-  return keep_alive && !write_failed_;
+  return keep_alive && has_room && !write_failed_;
 }
 
 }  // namespace corolane::net::detail

@@ -114,9 +114,11 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   State state_ = State::reading;
   TimePoint idle_since_ = now();
   std::uint64_t answered_count_ = 0;
-  bool is_leaving_ = false;    // The next answer is the last one.
-  bool peer_ended_ = false;    // It sends nothing more.
-  bool write_failed_ = false;  // Nobody takes the answers.
+  bool is_leaving_ = false;         // The next answer is the last one.
+  bool peer_ended_ = false;         // It sends nothing more.
+  bool write_failed_ = false;       // Nobody takes the answers.
+  OutputProgress output_progress_;  // While closing.
+  TimePoint closing_until_{};
   bool has_task_ = false;
   coroutine::TaskRef task_;
   std::unique_ptr<HttpExchange> exchange_;  // From the first byte of a request to its answer.

@@ -308,6 +308,49 @@ TEST(HttpServerTest, APeerThatFinishesSendingIsAnsweredToTheEnd) {
   EXPECT_THAT(answers, EndsWith("GET /2 []"));
 }
 
+// How many answers there are, each whole: its head and the body of which that speaks.
+std::size_t whole_answer_count(std::string_view answers) {
+  constexpr std::string_view length = "Content-Length: ";
+  std::size_t count = 0;
+  while (!answers.empty()) {
+    const std::size_t head_end = answers.find("\r\n\r\n");
+    const std::size_t length_at = answers.find(length);
+    if (!answers.starts_with("HTTP/1.1 200") || length_at > head_end) return 0;
+    const std::size_t body = std::stoul(std::string(answers.substr(length_at + length.size(), 8)));
+    if (answers.size() < head_end + 4 + body) return 0;
+    answers.remove_prefix(head_end + 4 + body);
+    ++count;
+  }
+  return count;
+}
+
+TEST(HttpServerTest, AnswersAreWholeAfterAHalfClose) {
+  Served served(with_limits({}), 64 * 1024,
+                [](const HttpRequest&) { return HttpResponse{.body = std::string(3000, 'x')}; });
+  std::string requests;
+  for (int i = 0; i < 3000; ++i) requests += "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+  EXPECT_TRUE(served.client->try_write(bytes_of(requests)));
+  served.client->finish_writing();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const std::string answers = read_all(*served.client).value_or("");
+  // As many as its output holds.
+  EXPECT_GE(whole_answer_count(answers), 80u);
+}
+
+TEST(HttpServerTest, PeerThatReadsItsLastAnswersSlowlyGetsAllOfThem) {
+  Served served(with_limits({}), 64 * 1024,
+                [](const HttpRequest&) { return HttpResponse{.body = std::string(400'000, 'x')}; });
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  served.client->finish_writing();
+  std::string answer;
+  for (std::string part = " "; !part.empty();) {
+    ASSERT_TRUE(coroutine::sleep_for(100ms));
+    part = read_text(*served.client, soon()).value_or("");
+    answer += part;
+  }
+  EXPECT_EQ(whole_answer_count(answer), 1u);
+}
+
 // A handler that takes a minute, unless it is cancelled.
 struct Slow {
   HttpHandler handler() {
