@@ -145,7 +145,8 @@ void Connection::on_bytes(std::span<const std::byte> bytes) {
   decoder_.feed(bytes);
   for (Frame frame;;) {
     const auto more = decoder_.next(frame);
-    if (more && !*more) return;
+    if (more && !*more) return note_unfinished_frame();
+    unfinished_.reset();
     const Result<void> handled = more ? handle(frame) : more.error();
     if (!handled) {
       broke_protocol_ = true;
@@ -190,8 +191,7 @@ Result<void> Connection::handle_first(const Frame& frame) {
   if (!handshake_.is_done() || state_ == State::ended) return {};
   state_ = State::open;
   decoder_.set_payload_size_max(limits_.payload_bytes_max);
-  coroutine::Scheduler::current().timers().arm(
-      *this, Deadline::at(heard_at_ + limits_.keepalive.interval));
+  look_again(heard_at_ + limits_.keepalive.interval);
   return on_open();
 }
 
@@ -208,11 +208,37 @@ void Connection::on_time() {
   }
 }
 
+// Costs a frame that comes in one piece nothing, and others no timer: look_for_life() looks.
+void Connection::note_unfinished_frame() {
+  if (unfinished_ || !decoder_.has_unfinished()) return;
+  unfinished_ = {.since = heard_at_, .received_bytes = received_bytes_};
+}
+
+// While we do not read, it is not the peer who is late.
+bool Connection::unfinished_frame_is_late(const net::StreamStatistics& statistics, TimePoint time) {
+  if (!unfinished_) return false;
+  if (received_bytes_ - unfinished_->received_bytes >= limits_.frame_bytes_min) {
+    unfinished_ = {.since = time, .received_bytes = received_bytes_};
+  }
+  unfinished_->since = std::max(unfinished_->since, std::min(statistics.reading_since, time));
+  return time - unfinished_->since >= limits_.frame_time_max;
+}
+
 void Connection::look_for_life() {
-  auto& timers = coroutine::Scheduler::current().timers();
-  const Duration silence = now() - heard_at_;
+  const TimePoint time = now();
+  const net::StreamStatistics statistics = stream_->statistics();
+  if (unfinished_frame_is_late(statistics, time)) {
+    return say_bye(Error(Code::deadline_exceeded, "a frame that began did not end in time"));
+  }
+  // Its own words may wait behind what it takes, here or on the way.
+  if (output_progress_.has_grown(statistics)) {
+    took_at_ = time;
+    asked_for_life_ = false;
+  }
+  const TimePoint alive_at = std::max(heard_at_, took_at_);
+  const Duration silence = time - alive_at;
   if (silence < limits_.keepalive.interval) {
-    return timers.arm(*this, Deadline::at(heard_at_ + limits_.keepalive.interval));
+    return look_again(alive_at + limits_.keepalive.interval);
   }
   if (asked_for_life_) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(silence);
@@ -220,8 +246,18 @@ void Connection::look_for_life() {
                            "the peer was silent for " + std::to_string(seconds.count()) + " s"));
   }
   asked_for_life_ = true;
-  timers.arm(*this, Deadline::after(limits_.keepalive.patience));
-  send_text({.type = FrameType::ping}, "");
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(limits_.keepalive.patience));
+  // Above the mark there is no room to ask; whether it takes what it is sent says as much.
+  if (statistics.unsent_bytes <= statistics.output_bytes_max) {
+    send_text({.type = FrameType::ping}, "");
+  }
+}
+
+// Also in time for a frame that begins right now.
+void Connection::look_again(TimePoint time) {
+  const TimePoint frame_is_late =
+      (unfinished_ ? unfinished_->since : now()) + limits_.frame_time_max;
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::at(std::min(time, frame_is_late)));
 }
 
 void Connection::break_off(const Error& reason) {

@@ -7,9 +7,11 @@
 
 #include <google/protobuf/message_lite.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "coroutine/base/deadline.h"
@@ -28,6 +30,11 @@ class Connection : private net::ReadSink, private coroutine::Timer {
     std::size_t payload_bytes_max;
     Duration handshake_time_max;
     Keepalive keepalive;
+    // Of a frame that began, this much or the rest is there in this time: its buffer is kept for
+    // nobody who sends less. A phone at the edge of its cell sends 6.4 KiB/s, so that a request of
+    // 64 KiB has ten seconds, and one of 4 MiB between nodes goes through a narrow link as well.
+    std::size_t frame_bytes_min = 64 * std::size_t{1024};
+    Duration frame_time_max = std::chrono::seconds(10);
   };
 
   Connection(std::unique_ptr<net::Stream> stream, Handshake handshake, const Limits& limits);
@@ -97,7 +104,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   Result<void> handle(const Frame& frame);
   Result<void> handle_first(const Frame& frame);
   void on_time();
+  void note_unfinished_frame();
+  bool unfinished_frame_is_late(const net::StreamStatistics& statistics, TimePoint time);
   void look_for_life();
+  void look_again(TimePoint time);
   void break_off(const Error& reason);
 
   std::unique_ptr<net::Stream> stream_;
@@ -108,6 +118,14 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   bool broke_protocol_ = false;
   bool asked_for_life_ = false;  // By a ping that nothing has answered yet.
   TimePoint heard_at_;
+  TimePoint took_at_{};  // When the peer was seen to have taken output.
+  net::OutputProgress output_progress_;
+  // A frame that is not there as a whole: when its time began to run, and what had come by then.
+  struct Unfinished {
+    TimePoint since;
+    std::uint64_t received_bytes;
+  };
+  std::optional<Unfinished> unfinished_;
   std::uint64_t received_bytes_ = 0;
   std::uint64_t sent_bytes_ = 0;
 };

@@ -1,7 +1,14 @@
 // How long a peer that vanished is waited for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
@@ -73,6 +80,133 @@ TEST(KeepaliveTest, PingBeforeTheHelloIsNoHello) {
   RawPeer peer(world);
   peer.send({.type = FrameType::ping});
   EXPECT_EQ(peer.receive_bye().code(), Code::unauthenticated);
+}
+
+constexpr std::size_t large_reply_bytes = std::size_t{60} * 1024;
+
+// A client that asks for many large replies at once and reads them at a steady rate; returns how
+// many bytes it got until it had all, or the server ended the connection.
+std::size_t read_slowly(EchoWorld& world, std::uint64_t count, std::size_t bytes_per_second) {
+  world.service.reply_bytes = large_reply_bytes;
+  RawPeer peer(world);
+  peer.say_hello({});
+  for (std::uint64_t id = 1; id <= count; ++id) peer.call("", id);
+  std::vector<std::byte> buffer(bytes_per_second / 10);
+  std::size_t received = 0;
+  while (received < count * large_reply_bytes) {
+    EXPECT_TRUE(coroutine::sleep_for(100ms));
+    const auto some = peer.stream().read_some(buffer, Deadline::after(1h));
+    if (!some || *some == 0) break;
+    received += *some;
+  }
+  return received;
+}
+
+TEST(KeepaliveTest, ClientThatReadsSlowlyButSteadilyStays) {
+  EchoWorld world;
+  const TimePoint start = now();
+  EXPECT_GE(read_slowly(world, 11, 40 * 1024), 660u * 1024);
+  EXPECT_GE(now() - start, 16s);
+  // Above the mark of its output, too.
+  EXPECT_GE(read_slowly(world, 30, 100 * 1024), 1800u * 1024);
+}
+
+TEST(KeepaliveTest, ClientThatTakesNothingIsEnded) {
+  for (const int count : {2, 11}) {
+    EchoWorld world;
+    world.service.reply_bytes = large_reply_bytes;
+    RawPeer peer(world);
+    peer.say_hello({});
+    for (int id = 1; id <= count; ++id) peer.call("", static_cast<std::uint64_t>(id));
+    ASSERT_TRUE(coroutine::sleep_for(9s));
+    EXPECT_EQ(world.server.statistics().connection_count, 1u);
+    ASSERT_TRUE(coroutine::sleep_for(7s));
+    EXPECT_EQ(world.server.statistics().connection_count, 0u) << count;
+  }
+}
+
+TEST(KeepaliveTest, ClientWhoseSystemAloneAnswersIsEnded) {
+  EchoWorld world;
+  RawPeer peer(world);
+  peer.say_hello({});
+  // It takes the questions, and says nothing.
+  auto taking = coroutine::spawn("system", [&] {
+    while (peer.receive()) {
+    }
+  });
+  ASSERT_TRUE(coroutine::sleep_for(16s));
+  EXPECT_TRUE(taking.is_done());
+  EXPECT_EQ(world.server.statistics().connection_count, 0u);
+}
+
+// A request of `size` bytes, sent at a steady rate; whether it was answered.
+bool is_answered_at(EchoWorld& world, std::size_t size, std::size_t bytes_per_second) {
+  RawPeer peer(world);
+  peer.say_hello({});
+  EXPECT_EQ(peer.receive()->header.type, FrameType::hello);
+  std::string frame(rpc::frame_header_size, '\0');
+  const std::string message = make_echo(std::string(size - 4, 'x')).SerializeAsString();
+  const rpc::FrameHeader header{.payload_size = static_cast<std::uint32_t>(message.size()),
+                                .type = FrameType::request,
+                                .call_id = 1,
+                                .method_id = rpc::method_id("corolane.test.Echo/Echo")};
+  rpc::encode(header, std::as_writable_bytes(std::span(frame)).first<rpc::frame_header_size>());
+  frame += message;
+  const std::size_t piece = std::max<std::size_t>(bytes_per_second / 4, 1);
+  for (std::size_t at = 0; at < frame.size(); at += piece) {
+    const auto bytes = net::bytes_of(std::string_view(frame).substr(at, piece));
+    if (!peer.stream().try_write(bytes)) return false;
+    EXPECT_TRUE(coroutine::sleep_for(bytes_per_second >= 4 ? 250ms : 4s));
+    if (world.server.statistics().connection_count == 0) return false;
+  }
+  while (const auto received = peer.receive(1s)) {
+    if (received->header.type == FrameType::reply) return received->header.code == 0;
+  }
+  return false;
+}
+
+TEST(KeepaliveTest, FrameThatTricklesEndsTheConnectionAfterTenSeconds) {
+  EchoWorld world;
+  const TimePoint start = now();
+  EXPECT_FALSE(is_answered_at(world, 1000, 1));
+  EXPECT_GE(now() - start, 10s);
+  EXPECT_LE(now() - start, 13s);
+}
+
+TEST(KeepaliveTest, FrameThatComesSlowlyButHonestlyIsServed) {
+  EchoWorld world({}, {}, {.request_bytes_max = std::size_t{256} * 1024});
+  EXPECT_TRUE(is_answered_at(world, 63 * 1024, 6600));
+  EXPECT_TRUE(is_answered_at(world, 250 * 1024, 7000));
+  EXPECT_FALSE(is_answered_at(world, 250 * 1024, 6000));
+}
+
+TEST(KeepaliveTest, TimeOfAFrameDoesNotRunWhileItsSenderHasToWait) {
+  EchoWorld world;
+  RawPeer peer(world);
+  peer.say_hello({});
+  // More than the server lets wait before it stops to read, and half a frame behind that.
+  world.service.reply_bytes = large_reply_bytes;
+  for (std::uint64_t id = 1; id <= 3; ++id) peer.call("", id);
+  const std::string rest = make_echo("late").SerializeAsString();
+  const rpc::FrameHeader header{.payload_size = static_cast<std::uint32_t>(rest.size()),
+                                .type = FrameType::request,
+                                .call_id = 9,
+                                .method_id = rpc::method_id("corolane.test.Echo/Echo")};
+  std::array<std::byte, rpc::frame_header_size> bytes;
+  rpc::encode(header, bytes);
+  ASSERT_TRUE(peer.stream().try_write(bytes));
+  // It reads no more than shows that it lives.
+  std::vector<std::byte> buffer(4096);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(3s));
+    ASSERT_TRUE(peer.stream().read_some(buffer, Deadline::after(1h)));
+  }
+  ASSERT_TRUE(peer.stream().try_write(net::bytes_of(rest)));
+  std::vector<std::byte> large(1 << 20);
+  for (std::size_t count = 1; count > 0;) {
+    count = peer.stream().read_some(large, Deadline::after(1s)).value_or(0);
+  }
+  EXPECT_EQ(world.service.echoed.back(), "late");
 }
 
 }  // namespace
