@@ -2,9 +2,11 @@
 // router and of the way there, and never one that a handler passes on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "coroutine/task.h"
@@ -21,7 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 using test::Puppet;
-using test::PuppetClient;
 using test::PuppetStage;
 
 // Puppets, called by the shard itself and over a connection. The method is not idempotent.
@@ -37,8 +38,18 @@ struct Stage {
 
   Result<test::RunReply> run(bool is_remote, const std::string& id = "a") {
     if (!is_remote) return puppets.puppet(id).run({});
+    return run_remote(id);
+  }
+  Result<test::RunReply> run_remote(const std::string& id, rpc::CallOptions options = {}) {
     const rpc::ObjectTarget target{.id = id};
-    return PuppetClient(*client).run({}, {.object = &target});
+    options.object = &target;
+    const auto methods = Puppet::object_type().methods;
+    const auto run = std::ranges::find_if(methods, [](const rpc::Method& method) {
+      return std::string_view(method.full_name).ends_with("/Run");
+    });
+    test::RunReply reply;
+    if (auto ran = client->call(*run, test::RunRequest(), reply, options); !ran) return ran.error();
+    return reply;
   }
 
   MemoryStore store;
@@ -97,10 +108,8 @@ TEST(NotExecutedTest, ObjectThatCannotWakeOrLivesNowhereSaysSo) {
     ASSERT_THAT(asleep, fails_with(Code::failed_precondition));
     EXPECT_TRUE(asleep.error().not_executed());
     stage.puppets.own_all(0);
-    const rpc::ObjectTarget target{.id = "b"};
     const auto nowhere =
-        is_remote ? PuppetClient(*stage.client)
-                        .run({}, {.deadline = Deadline::after(100ms), .object = &target})
+        is_remote ? stage.run_remote("b", {.deadline = Deadline::after(100ms)})
                   : stage.puppets.puppet("b").run({}, {.deadline = Deadline::after(100ms)});
     ASSERT_FALSE(nowhere);
     EXPECT_TRUE(nowhere.error().not_executed()) << nowhere.error();
