@@ -93,6 +93,12 @@ void fill_with_random_bytes(std::span<std::byte> bytes) {
   check(filled == 1, "the system has random numbers");
 }
 
+std::string random_text(std::size_t size) {
+  std::string text(size, '\0');
+  fill_with_random_bytes(std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
 std::uint64_t seed_or_random(std::uint64_t seed) {
   if (seed != 0) return seed;
   std::array<std::byte, sizeof(std::uint64_t)> bytes;

@@ -33,6 +33,8 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 
 // Bytes that nobody can guess, from the system; in a simulation from its seed.
 void fill_with_random_bytes(std::span<std::byte> bytes);
+// So many of them.
+std::string random_text(std::size_t size);
 // The seed, or one that nobody can guess when it is 0.
 std::uint64_t seed_or_random(std::uint64_t seed);
 

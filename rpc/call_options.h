@@ -22,8 +22,10 @@ struct CallOptions {
   // Who calls, for the filters of the server: a token of theirs. Valid during the call.
   std::string_view authorization = {};
 
-  // Of an object: the same one again takes effect once, and is replied the same, as long as the
-  // object remembers it (framework/object.h). So it is tried again where it may have been executed.
+  // Of an object: the same one again takes effect once, and is replied the same, for
+  // RequestId::memory_time after its first end (framework/object.h). So it is tried again where it
+  // may have been executed; a deadline that is later than that is for calls without an id. Those of
+  // one client are no other's: see Client::Options::requester.
   RequestId request_id = {};
   // Set by framework::Router, which makes such calls; null for calls of services.
   const ObjectTarget* object = nullptr;

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
@@ -56,6 +57,10 @@ class Client {
     std::chrono::milliseconds retry_delay_min{10};
     Keepalive keepalive = {};
     Security security = {};
+    // Whose request ids are those of its calls (call_options.h), over all its connections and those
+    // of other clients that say the same: 16 to 32 random bytes, told to nobody but servers. Empty:
+    // its own.
+    std::string requester = {};
     // Outermost first.
     std::vector<ClientFilter> filters = {};
     // Of the random delays; 0 takes one from the system.

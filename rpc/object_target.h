@@ -2,6 +2,8 @@
 // (framework/object.h).
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -11,8 +13,16 @@ namespace corolane::rpc {
 // Names a call for good, so that one that is made again takes effect once: `caller` is whoever
 // makes calls one after the other, such as a player or a match, `sequence` counts them from 1.
 struct RequestId {
+  static constexpr std::size_t caller_bytes_max = 64;
+  static constexpr std::size_t scope_bytes_max = 16;
+  // An object remembers a call for so long after its end: nobody makes it again later than that.
+  static constexpr std::chrono::minutes memory_time{10};
+
   std::string_view caller = {};  // Empty: none.
   std::uint64_t sequence = 0;
+  // Whose caller that is. Empty: of the cluster itself. Of a client it is what the server makes of
+  // Client::Options::requester, so that nobody else can name its calls.
+  std::string_view scope = {};
 
   explicit operator bool() const { return !caller.empty(); }
   bool operator==(const RequestId&) const = default;

@@ -41,6 +41,9 @@ void put(const ObjectTarget& target, WireObject& out) {
   if (target.request_id) {
     out.set_request_caller(target.request_id.caller.data(), target.request_id.caller.size());
     out.set_request_sequence(target.request_id.sequence);
+    if (const std::string_view scope = target.request_id.scope; !scope.empty()) {
+      out.set_request_scope(scope.data(), scope.size());
+    }
   }
   for (const ObjectCall& call : target.chain) {
     WireObjectCall& added = *out.add_chain();
@@ -97,6 +100,7 @@ ReceivedTarget::ReceivedTarget(const RequestExtension& extension, Door door)
   }
   target_.node_epoch = object.node_epoch();
   target_.partition_epoch = object.partition_epoch();
+  target_.request_id.scope = object.request_scope();
   target_.chain = chain_;
 }
 

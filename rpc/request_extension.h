@@ -39,13 +39,17 @@ TraceContext trace_of(const RequestExtension& extension);
 // The object that a request is for, in views of its extension.
 class ReceivedTarget {
  public:
-  // Takes neither epochs nor waiting calls from a client: only nodes know these.
+  // Takes neither epochs nor waiting calls from a client, nor the scope of its request id: only
+  // nodes know these.
   ReceivedTarget(const RequestExtension& extension, Door door);
   ReceivedTarget(const ReceivedTarget&) = delete;
   ReceivedTarget& operator=(const ReceivedTarget&) = delete;
 
   // Null when the request is for none.
   const ObjectTarget* get() const { return has_target_ ? &target_ : nullptr; }
+  bool has_request_id() const { return static_cast<bool>(target_.request_id); }
+  // What the server knows of a client; outlives this.
+  void set_scope(std::string_view scope) { target_.request_id.scope = scope; }
 
  private:
   bool has_target_;

@@ -98,6 +98,9 @@ void Call::run(const Around& around, TimePoint now) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
     target.emplace(*extension_, facts.door);
+    if (facts.door == Door::clients && target->has_request_id()) {
+      target->set_scope(connection_->request_scope());
+    }
     facts.object = target->get();
   }
   if (begun_) {

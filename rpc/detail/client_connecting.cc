@@ -12,12 +12,6 @@
 namespace corolane::rpc {
 namespace {
 
-std::string random_caller_id() {
-  std::string id(16, '\0');
-  net::fill_with_random_bytes(std::as_writable_bytes(std::span(id)));
-  return id;
-}
-
 // What will not be better when it is tried again soon: we are not wanted, or it is no server.
 bool is_lasting(const Error& error) {
   switch (error.code()) {
@@ -39,7 +33,8 @@ Client::Impl::Impl(net::Network& network, net::HostPort peer, Options options)
       peer_name_(to_string(net::Endpoint{.address = peer_.host, .port = peer_.port})),
       options_(std::move(options)),
       jitter_(net::seed_or_random(options_.random_seed)),
-      caller_id_(random_caller_id()),
+      caller_id_(net::random_text(16)),
+      requester_(options_.requester.empty() ? net::random_text(16) : options_.requester),
       disconnected_at_(now()) {}
 
 Client::Impl::~Impl() {
@@ -143,8 +138,9 @@ Result<void> Client::Impl::connect_once() {
   using detail::Handshake;
   current_ = std::make_unique<detail::ClientConnection>(
       static_cast<detail::ClientConnection::Host&>(*this), std::move(*stream),
-      Handshake(Handshake::Role::client, options_.security,
-                {.id = caller_id_, .connection = statistics_.connect_count}),
+      Handshake(
+          Handshake::Role::client, options_.security,
+          {.id = caller_id_, .connection = statistics_.connect_count, .requester = requester_}),
       detail::Connection::Limits{.payload_bytes_max = options_.reply_bytes_max,
                                  .handshake_time_max = options_.connect_time_max,
                                  .keepalive = options_.keepalive});

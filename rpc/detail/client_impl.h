@@ -97,7 +97,8 @@ class Client::Impl final : private detail::ClientConnection::Host {
   std::size_t task_count_ = 0;  // Inside of calls.
   std::optional<Error> closed_;
 
-  std::string caller_id_;
+  const std::string caller_id_;
+  const std::string requester_;
   std::unique_ptr<detail::ClientConnection> current_;
   // Those that take no new calls. A stream may not be destroyed by what it calls, so a task does.
   std::vector<std::unique_ptr<detail::ClientConnection>> old_;

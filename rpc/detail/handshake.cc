@@ -10,6 +10,9 @@ namespace corolane::rpc::detail {
 namespace {
 
 constexpr std::size_t caller_id_size = 16;
+// Fewer can be guessed, more say nothing.
+constexpr std::size_t requester_size_min = 16;
+constexpr std::size_t requester_size_max = 32;
 
 Error unauthenticated(std::string message) {
   return Error(Code::unauthenticated, std::move(message));
@@ -42,6 +45,7 @@ Handshake::Handshake(Role role, const Security& security, Caller caller)
   hello.set_cluster(security_.cluster);
   hello.set_caller_id(caller_.id);
   hello.set_caller_connection(caller_.connection);
+  hello.set_requester(caller_.requester);
   if (uses_key()) {
     net::Digest nonce;
     net::fill_with_random_bytes(nonce);
@@ -79,6 +83,11 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   if (!hello.caller_id().empty() && hello.caller_id().size() != caller_id_size) {
     return Error(Code::invalid_argument, "the caller id of a hello has 16 bytes");
   }
+  const std::size_t requester_size = hello.requester().size();
+  if (requester_size != 0 &&
+      (requester_size < requester_size_min || requester_size > requester_size_max)) {
+    return Error(Code::invalid_argument, "the requester of a hello has 16 to 32 bytes");
+  }
   if (uses_key() != !hello.nonce().empty()) {
     return unauthenticated(uses_key() ? "a shared key is needed here, and the peer has none"
                                       : "the peer needs a shared key, and there is none here");
@@ -87,7 +96,9 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
     return Error(Code::invalid_argument, "the nonce of a hello has 32 bytes");
   }
   if (role_ == Role::server) {
-    caller_ = {.id = hello.caller_id(), .connection = hello.caller_connection()};
+    caller_ = {.id = hello.caller_id(),
+               .connection = hello.caller_connection(),
+               .requester = hello.requester()};
   }
   has_hello_ = true;
   is_done_ = !uses_key();

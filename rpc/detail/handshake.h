@@ -29,6 +29,7 @@ namespace corolane::rpc::detail {
 struct Caller {
   std::string id;  // 16 bytes; empty for one whose calls need no order over connections.
   std::uint64_t connection = 0;
+  std::string requester = {};  // Hello::requester; empty for one that says none.
 };
 
 class Handshake {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "net/crypto.h"
 #include "rpc/detail/call.h"
 
 namespace corolane::rpc::detail {
@@ -25,6 +26,19 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
           .time = retry_milliseconds(error)};
 }
 
+// Nothing that the client could present again is in it: it is stored, and goes to other nodes.
+std::string scope_of(const std::string& requester, const std::string& identity) {
+  net::Digest digest;
+  if (!requester.empty()) {
+    digest = net::hmac_sha256("corolane request scope", {"requester ", requester});
+  } else if (!identity.empty()) {
+    digest = net::hmac_sha256("corolane request scope", {"certificate ", identity});
+  } else {
+    net::fill_with_random_bytes(digest);
+  }
+  return std::string(reinterpret_cast<const char*>(digest.data()), RequestId::scope_bytes_max);
+}
+
 }  // namespace
 
 ServerConnection::ServerConnection(Host& host, std::uint64_t id,
@@ -35,6 +49,11 @@ ServerConnection::ServerConnection(Host& host, std::uint64_t id,
       id_(id),
       rules_(rules),
       peer_(to_string(this->stream().peer_endpoint())) {}
+
+std::string_view ServerConnection::request_scope() {
+  if (request_scope_.empty()) request_scope_ = scope_of(caller().requester, peer_identity_);
+  return request_scope_;
+}
 
 void ServerConnection::add(Call& call) {
   call.index = calls_.size();

@@ -48,6 +48,9 @@ class ServerConnection final : public Connection {
   std::string_view peer() const { return peer_; }
   // By its certificate; empty without, and before the handshake is done.
   std::string_view peer_identity() const { return peer_identity_; }
+  // RequestId::scope of its requests: the same on all connections of a client that says a requester
+  // or has a certificate, otherwise of this one alone. After the handshake.
+  std::string_view request_scope();
 
   std::size_t call_count() const { return calls_.size(); }
   // So far.
@@ -87,6 +90,7 @@ class ServerConnection final : public Connection {
   const Rules rules_;
   const std::string peer_;
   std::string peer_identity_;
+  std::string request_scope_;  // Empty: nobody has asked.
   std::vector<Call*> calls_;
   std::vector<std::uint64_t> call_ids_;  // Of the same, close together: a cancel looks through it.
   std::uint64_t ended_call_count_ = 0;

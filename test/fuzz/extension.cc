@@ -41,7 +41,7 @@ void check_same(const rpc::ObjectTarget* one, const rpc::ObjectTarget* other) {
         "the object is the same");
   // Without a caller there is nothing to count.
   check(one->request_id.caller == other->request_id.caller &&
-            (!one->request_id || one->request_id.sequence == other->request_id.sequence),
+            (!one->request_id || one->request_id == other->request_id),
         "and so is the id of the request");
   check(std::ranges::equal(one->chain, other->chain,
                            [](const rpc::ObjectCall& left, const rpc::ObjectCall& right) {

@@ -131,8 +131,7 @@ void check_answer(const Answer& answer, Bytes question) {
   check(reply_count <= count(asked, rpc::FrameType::request), "no request has two replies");
   check(pong_count <= count(asked, rpc::FrameType::ping), "nor a ping two pongs");
   if (asked.empty() || !is_good_hello(asked.front())) {
-    check(!says_hello && reply_count + pong_count == 0,
-          "nobody is answered before a good hello");
+    check(!says_hello && reply_count + pong_count == 0, "nobody is answered before a good hello");
     check(answer.executed_count == 0, "nor served");
   }
 }

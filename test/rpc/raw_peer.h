@@ -33,6 +33,7 @@ class RawPeer {
     std::string caller_id = {};
     std::uint64_t caller_connection = 0;
     std::string nonce = {};
+    std::string requester = {};
   };
   void say_hello(const HelloParts& parts) {
     rpc::Hello hello;
@@ -40,6 +41,7 @@ class RawPeer {
     hello.set_caller_id(parts.caller_id);
     hello.set_caller_connection(parts.caller_connection);
     hello.set_nonce(parts.nonce);
+    hello.set_requester(parts.requester);
     own_hello = hello.SerializeAsString();
     send({.type = rpc::FrameType::hello,
           .call_id = rpc::hello_magic,
