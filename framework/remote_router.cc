@@ -7,6 +7,8 @@
 namespace corolane::framework {
 namespace {
 
+constexpr Duration retry_time_max = rpc::RequestId::memory_time / 2;
+
 // What passes by itself, on another node or a little later.
 bool passes(Code code) {
   switch (code) {
@@ -31,7 +33,7 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
                   .request = request,
                   .reply = reply,
                   .sequence = options_.has_request_ids ? ++last_sequence_ : 0,
-                  .deadline = options.deadline.value_or(Deadline::after(options_.patience))};
+                  .deadline = deadline_of(options)};
   CallRecord record{.method = &method,
                     .object = id,
                     .caller = options_.caller,
@@ -44,6 +46,11 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
   if (!result) record.failure = result.error().code();
   observer_.on_call(record, request, reply);
   return result;
+}
+
+Deadline RemoteRouter::deadline_of(const rpc::CallOptions& options) const {
+  const Deadline deadline = options.deadline.value_or(Deadline::after(options_.patience));
+  return options_.has_request_ids ? earlier(deadline, Deadline::after(retry_time_max)) : deadline;
 }
 
 Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>& errors) {
@@ -86,9 +93,9 @@ Result<void> RemoteRouter::try_call(const Call& call, std::vector<Code>& errors)
 Result<void> RemoteRouter::connect(Deadline deadline) {
   if (client_ != nullptr) return {};
   const net::HostPort& server = servers_[(options_.first + moved_count_) % servers_.size()];
-  auto client = rpc::Client::connect(network_, server,
-                                     earlier(deadline, Deadline::after(options_.connect_time_max)),
-                                     {.unreachable_after = std::chrono::milliseconds(0)});
+  auto client = rpc::Client::connect(
+      network_, server, earlier(deadline, Deadline::after(options_.connect_time_max)),
+      {.unreachable_after = std::chrono::milliseconds(0), .requester = requester_});
   if (!client) return std::move(client.error()).with_not_executed();
   client_ = *std::move(client);
   return {};

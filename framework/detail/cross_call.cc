@@ -43,13 +43,16 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
       id_(id),
       authorization_(options.authorization),
       caller_(options.request_id.caller),
+      scope_(options.request_id.scope),
       trace_(rpc::CallScope::current() == nullptr ? rpc::TraceContext{}
                                                   : rpc::CallScope::current()->trace),
       deadline_(deadline),
       may_take_last_stacks_(rpc::CallScope::current_may_take_last_stacks()),
       chain_(*link_of(calls_of(chain))),  // As short as whoever may call here has it.
       target_{.id = id_,
-              .request_id = {.caller = caller_, .sequence = options.request_id.sequence}},
+              .request_id = {.caller = caller_,
+                             .sequence = options.request_id.sequence,
+                             .scope = scope_}},
       request_(request.New()),
       ended_(method.full_name) {
   request_->CopyFrom(request);

@@ -56,6 +56,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   const std::string id_;
   const std::string authorization_;
   const std::string caller_;
+  const std::string scope_;
   const rpc::TraceContext trace_;
   const Deadline deadline_;
   const bool may_take_last_stacks_;               // See CallScope.

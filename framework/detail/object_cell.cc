@@ -156,7 +156,7 @@ Result<void> ObjectCell::load(const StoredObject& stored) {
                                       "\" is no " + object_->state_message().GetTypeName() +
                                       ": was its proto changed in a way that breaks it?");
   }
-  if (record.callers_size() > 0) ledger().load(record);
+  if (record.callers_size() > 0) ledger().load(record, wall_clock().now());
   if (record.reminders_size() == 0) return {};
   auto loaded = alarms().reminders.load(record);
   if (loaded) return loaded;
@@ -282,18 +282,24 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
 std::string ObjectCell::serialise() {
   ObjectRecord record;
   serialise_in_order(object_->state_message(), *record.mutable_state());
-  if (ledger_ != nullptr && !surroundings_.bugs.request_ids_outside_state) {
-    ledger_->store(record);
-  }
   if (alarms_ != nullptr) alarms_->reminders.store(record);
-  return record.SerializeAsString();
+  if (ledger_ == nullptr || surroundings_.bugs.request_ids_outside_state) {
+    return record.SerializeAsString();
+  }
+  std::string bytes;
+  bytes.reserve(record.ByteSizeLong() + ledger_->bytes());
+  record.AppendToString(&bytes);
+  ledger_->append_to(bytes);
+  return bytes;
 }
 
 void ObjectCell::measure() {
   const std::size_t state_bytes = object_->state_message().SpaceUsedLong();
+  const std::size_t ledger_bytes =
+      ledger_ == nullptr ? 0 : block_bytes(sizeof(RequestLedger)) + ledger_->bytes();
   size_bytes_ = block_bytes(sizeof(ObjectCell)) + text_bytes(id_) + place_bytes +
-                block_bytes(type_.object_bytes()) + history_.extra_bytes() + state_bytes -
-                std::min(state_bytes, type_.empty_state_bytes());
+                block_bytes(type_.object_bytes()) + history_.extra_bytes() + ledger_bytes +
+                state_bytes - std::min(state_bytes, type_.empty_state_bytes());
 }
 
 }  // namespace detail

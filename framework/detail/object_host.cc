@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/detail/alarm.h"
@@ -23,6 +24,15 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds full_mailbox_delay = 20ms;
 // How long a node waits for the directory to tell it what a caller knows already.
 constexpr Duration news_time_max = 500ms;
+
+// What another version of the program has stored.
+Error unreadable(const rpc::Method& method, const rpc::RequestId& id) {
+  return Error(Code::data_loss, "what request " + std::to_string(id.sequence) + " of " +
+                                    quote(id.caller) + " was replied is no reply of " +
+                                    method.full_name +
+                                    ": was its proto changed in a way that breaks it?")
+      .with_maybe_executed();
+}
 
 }  // namespace
 
@@ -103,6 +113,7 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
                                const google::protobuf::Message& request, rpc::Context& context,
                                rpc::ReplySink& sink) {
   ++type.counts.call_count;
+  if (auto valid = check_request_id(context.object()->request_id); !valid) return valid;
   if (!released_.empty()) {
     auto decided = wait_for_move(type, context);
     if (!decided) return std::move(decided.error()).with_not_executed();
@@ -206,6 +217,7 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
                                           const google::protobuf::Message& request,
                                           rpc::Context& context, rpc::ReplySink& sink) {
   const rpc::ObjectTarget& target = *context.object();
+  if (auto valid = check_request_id(target.request_id); !valid) return valid;
   const Partition partition = type.partition_of(target.id);
   const bool is_for_this_node = target.node_epoch != 0;
   const bool is_here = surroundings_.router.is_here(partition);
@@ -352,11 +364,11 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   ObjectCell& cell = turn.cell();
   const rpc::ObjectTarget& target = *context.object();
   if (remembers(method, target.request_id)) {
-    auto known = cell.ledger().find(target.request_id);
+    auto known = cell.ledger().find(target.request_id, method.id, cell.wall_clock().now());
     if (!known) return known.error();
     if (*known != nullptr) {
       const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
-      check(reply->ParseFromString(**known), "what was serialised can be parsed");
+      if (!reply->ParseFromString(**known)) return unreadable(method, target.request_id);
       if (!may_reply(cell, target.request_id)) return cell.moved().with_maybe_executed();
       turn.end();
       return sink.reply(*reply);

@@ -62,7 +62,9 @@ Result<void> ObjectHost::Turn::take_again() {
 
 Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
   if (remembers(method_, request_id_)) {
-    cell_.ledger().add(request_id_, message.SerializeAsString());
+    cell_.ledger().add(request_id_, method_.id, message.SerializeAsString(),
+                       cell_.wall_clock().now());
+    if (host_.surroundings_.bugs.request_ids_evicted) cell_.ledger().forget_all_but(64);
     cell_.mark_changed();
   }
   // Who only reads has changed nothing, and may not be alone in its turn.

@@ -15,6 +15,7 @@
 #include "framework/detail/call_chain.h"
 #include "framework/detail/object_error.h"
 #include "framework/detail/object_router.h"
+#include "framework/objects.pb.h"
 #include "framework/store/memory_store.h"
 #include "test/framework/counter.h"
 #include "test/framework/puppet_stage.h"
@@ -427,6 +428,68 @@ TEST_F(ObjectHostTest, ARequestIdTakesEffectOnceEvenOnTheNextOwner) {
   Shard second(store_, 2);
   EXPECT_EQ(second.counter("a").add_for_good(add_request(5), once)->value(), 5);
   EXPECT_EQ(second.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectHostTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
+  Shard first(store_, 1);
+  const auto call = [](Shard& shard, int caller) {
+    const std::string name = "donor-" + std::to_string(caller);
+    return shard.counter("guild").add_for_good(
+        add_request(1), {.request_id = {.caller = name, .sequence = 1}});
+  };
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
+  Shard second(store_, 2);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(second, i)->value(), i + 1);
+  EXPECT_EQ(second.counter("guild").get({})->value(), 200);
+}
+
+TEST_F(ObjectHostTest, ARequestIdIsThatOfOneMethod) {
+  Shard shard(store_, 1);
+  const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(5), options));
+  EXPECT_THAT(shard.counter("a").add(add_request(5), options), fails_with(Code::invalid_argument));
+  EXPECT_EQ(shard.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectHostTest, AStoredReplyThatIsNoneIsAnError) {
+  const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
+  ObjectRecord record;
+  AppliedCaller& caller = *record.add_callers();
+  caller.set_caller("ada");
+  caller.set_last(1);
+  AppliedReply& reply = *caller.add_replies();
+  reply.set_sequence(1);
+  reply.set_reply("\x0a\xff");
+  const ObjectKey key{.type = "corolane.test.Counter", .id = "a"};
+  ASSERT_TRUE(store_.seal(key, 1, Deadline::never()));
+  const std::string bytes = record.SerializeAsString();
+  ASSERT_TRUE(store_.write(key, 1, 0, {.bytes = bytes}, Deadline::never()));
+  Shard shard(store_, 2);
+  const auto called = shard.counter("a").add_for_good(add_request(5), options);
+  ASSERT_THAT(called, fails_with(Code::data_loss));
+  EXPECT_TRUE(called.error().maybe_executed());
+  EXPECT_EQ(shard.counter("a").get({})->value(), 0);
+}
+
+TEST_F(ObjectHostTest, ACallerWithALongNameIsRefusedBeforeTheStoreIsAsked) {
+  Shard shard(store_, 1);
+  const std::string name(65, 'x');
+  const rpc::CallOptions options{.request_id = {.caller = name, .sequence = 1}};
+  EXPECT_THAT(shard.counter("a").add(add_request(1), options), fails_with(Code::invalid_argument));
+  EXPECT_EQ(store_.seal_count, 0);
+}
+
+TEST_F(ObjectHostTest, TheMemoryOfAnObjectIncludesTheRequestsThatItRemembers) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
+  const std::size_t before = shard.host.statistics().memory_bytes;
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = std::string(60, 'x') + std::to_string(i);
+    ASSERT_TRUE(shard.counter("a").add_for_good(
+        add_request(1), {.request_id = {.caller = name, .sequence = 1}}));
+  }
+  EXPECT_GT(shard.host.statistics().memory_bytes, before + 10'000U);
 }
 
 TEST_F(ObjectHostTest, IdleObjectsGoAndComeBack) {
