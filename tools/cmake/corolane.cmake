@@ -8,7 +8,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/corolane_module.cmake)
 add_library(corolane_compile_options INTERFACE)
 target_compile_features(corolane_compile_options INTERFACE cxx_std_23)
 target_compile_options(corolane_compile_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+  -Wall -Wextra -Wpedantic
+  # Where several files are compiled as one, a name of one may be that of another.
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
+  -Wconversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Werror
   -fstack-protector-strong -fstack-clash-protection -fno-omit-frame-pointer
   -fcf-protection)
@@ -33,7 +36,7 @@ endif()
 # once with it (below). And where the sanitizers look at each of them, not for what crashes anyway.
 add_library(corolane_test_options INTERFACE)
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR COROLANE_SANITIZE)
-  target_compile_options(corolane_test_options INTERFACE -Og -g1 -Wno-shadow)
+  target_compile_options(corolane_test_options INTERFACE -Og -g1)
 endif()
 if(COROLANE_SANITIZE STREQUAL "address,undefined")
   target_compile_options(corolane_test_options INTERFACE
@@ -66,10 +69,10 @@ endfunction()
 function(corolane_compile_united)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON)
-    # Names of a file may be those of another one, and its types are not those of a header.
+    # Types of a file are not those of a header.
     foreach(target IN LISTS ARGN)
       target_compile_options(${target} PRIVATE
-        -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     endforeach()
   endif()
 endfunction()
