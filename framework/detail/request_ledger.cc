@@ -42,14 +42,16 @@ Result<const std::string*> RequestLedger::find(const RequestId& id, std::uint64_
                                                std::to_string(entries_.size()) +
                                                " callers, and has no room for " + quote(id.caller))
         .with_retry_after(
-            std::max(entries_.front().time + options_.horizon - now, std::chrono::milliseconds(1)));
+            std::max(entries_.front().time + options_.horizon - now, std::chrono::milliseconds(1)))
+        .with_not_executed();
   }
   const Entry& entry = **found;
   if (id.sequence > entry.last) return nullptr;
   if (id.sequence < entry.last) return forgotten(id, "is older than what the object remembers");
   if (entry.method != 0 && entry.method != method) {
     return Error(Code::invalid_argument, "request " + std::to_string(id.sequence) + " of " +
-                                             quote(id.caller) + " was one of another method");
+                                             quote(id.caller) + " was one of another method")
+        .with_not_executed();
   }
   if (!entry.has_reply) return forgotten(id, "has taken effect; its reply is forgotten");
   return &entry.reply;
@@ -125,8 +127,9 @@ void RequestLedger::load(const ObjectRecord& record, WallTime now) {
     entry.last = caller.last();
     entry.method = caller.method();
     const WallTime noted{std::chrono::milliseconds(caller.time_milliseconds())};
-    // A clock that was ahead would keep it for ever.
-    entry.time = noted == WallTime{} ? now : std::min(noted, now);
+    // A clock that was far ahead would keep it for ever.
+    const bool is_usable = noted != WallTime{} && noted <= now + options_.horizon;
+    entry.time = is_usable ? noted : now;
     const auto reply = std::ranges::find(caller.replies(), caller.last(), &AppliedReply::sequence);
     if (reply != caller.replies().end()) set_reply(entry, reply->reply());
   }

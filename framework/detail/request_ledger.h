@@ -54,7 +54,7 @@ class RequestLedger {
   // It has taken effect now. Those that found room may all come, if there is none any more.
   void add(const rpc::RequestId& id, std::uint64_t method, std::string reply, WallTime now);
 
-  // What an earlier owner has stored; `now` bounds the times that its clock has noted.
+  // What an earlier owner has stored. What has no time, or one that is far ahead, is of now.
   void load(const ObjectRecord& record, WallTime now);
   // Appends its fields to a serialised ObjectRecord.
   void append_to(std::string& record) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -10,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node.h"
+#include "framework/remote_router.h"
 #include "framework/store/memory_store.h"
 #include "test/framework/counter.h"
 #include "test/framework/faulty_directory.h"
@@ -251,6 +254,90 @@ TEST_F(NodeObjectsTest, WhatACrashedNodeHadStoredGoesOnElsewhere) {
     EXPECT_EQ(reply->value(), i);
   }
   b.directory->mend();
+}
+
+// Clients whose calls have request ids of the same caller.
+class NodeRequestsTest : public NodeObjectsTest {
+ protected:
+  struct Nobody final : CallObserver {
+    void on_call(const CallRecord&, const google::protobuf::Message&,
+                 const google::protobuf::Message&) override {}
+  };
+
+  NodeRequestsTest() {
+    for (Member& member : members_) {
+      const net::Endpoint& endpoint = member.node->endpoints().listen;
+      servers_.push_back({endpoint.address, endpoint.port});
+    }
+    check(coroutine::sleep_for(5s).has_value(), "both nodes own objects");
+  }
+
+  // Of a client that calls for the first time; `first` is the node that it asks.
+  Result<std::int64_t> add(const std::string& requester, std::size_t first, const std::string& id) {
+    RemoteRouter router(network_, servers_, nobody_,
+                        {.caller = "ada", .first = first, .requester = requester});
+    const auto reply = CounterClient(router, id).add_for_good(add_request(1));
+    if (!reply) return reply.error();
+    return reply->value();
+  }
+
+  const std::string ada_ = "a secret of ada's own";
+  Nobody nobody_;
+  std::array<Member, 2> members_{make("a"), make("b")};
+  std::vector<net::HostPort> servers_;
+};
+
+TEST_F(NodeRequestsTest, AClientGetsItsFirstReplyAgainByAnyNode) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    for (const std::size_t node : {0, 1, 0}) EXPECT_EQ(*add(ada_, node, id), 1) << id;
+  }
+}
+
+TEST_F(NodeRequestsTest, AClientCannotNameTheRequestOfAnother) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    ASSERT_EQ(*add(ada_, 0, id), 1);
+    EXPECT_EQ(*add("a secret of mallory's", 0, id), 2) << id;
+    EXPECT_EQ(*add("", 1, id), 3) << id;
+    EXPECT_EQ(*add(ada_, 1, id), 1) << id;
+  }
+}
+
+TEST_F(NodeRequestsTest, AClientCannotNameTheRequestOfAService) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
+    const auto call = [&] { return members_[0].counter(id).add_for_good(add_request(1), options); };
+    ASSERT_EQ(call()->value(), 1);
+    EXPECT_EQ(*add(ada_, 0, id), 2) << id;
+    EXPECT_EQ(call()->value(), 1);
+  }
+}
+
+TEST_F(NodeRequestsTest, AClientLocksNobodyOutByALargeSequence) {
+  auto mallory = test::connect(network_, *members_[0].node);
+  ASSERT_NE(mallory, nullptr);
+  const rpc::RequestId last{.caller = "ada", .sequence = std::uint64_t{1} << 63};
+  const rpc::ObjectTarget target{.id = "game", .request_id = last};
+  const auto methods = Counter::object_type().methods;
+  const auto method = std::ranges::find_if(methods, [](const rpc::Method& row) {
+    return std::string_view(row.full_name).ends_with("/AddForGood");
+  });
+  test::CounterReply reply;
+  ASSERT_TRUE(mallory->call(*method, add_request(1), reply, {.object = &target}));
+  EXPECT_EQ(*add(ada_, 0, "game"), 2);
+  EXPECT_EQ(*add(ada_, 1, "game"), 2);
+}
+
+TEST_F(NodeRequestsTest, ACallerWithALongNameIsRefusedByEveryNode) {
+  const std::string name(65, 'x');
+  const rpc::CallOptions options{.request_id = {.caller = name, .sequence = 1}};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(members_[0].counter(std::to_string(i)).add(add_request(1), options),
+                fails_with(Code::invalid_argument));
+  }
+  EXPECT_EQ(members_[0].active_count() + members_[1].active_count(), 0U);
 }
 
 TEST_F(NodeObjectsTest, AStoreOfOneNodeIsNoneOfACluster) {

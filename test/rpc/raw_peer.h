@@ -14,6 +14,7 @@
 #include "coroutine/base/check.h"
 #include "net/stream.h"
 #include "rpc/frame.h"
+#include "rpc/request_extension.h"
 #include "rpc/wire.pb.h"
 #include "test/rpc/echo_service.h"
 
@@ -22,8 +23,8 @@ namespace corolane::test {
 class RawPeer {
  public:
   explicit RawPeer(EchoWorld& world) : RawPeer(world.network) {}
-  explicit RawPeer(net::Network& network) {
-    auto stream = network.connect({"server", 1}, Deadline::after(std::chrono::seconds(1)));
+  explicit RawPeer(net::Network& network, std::uint16_t port = 1) {
+    auto stream = network.connect({"server", port}, Deadline::after(std::chrono::seconds(1)));
     check(stream.has_value(), "the raw stream connects");
     stream_ = std::move(*stream);
   }
@@ -57,8 +58,19 @@ class RawPeer {
          make_echo(text).SerializeAsString());
   }
 
+  // The same, empty, of an object.
+  void call_object(const rpc::ObjectTarget& target) {
+    const rpc::ExtensionBytes extension({}, {}, &target);
+    send({.type = rpc::FrameType::request,
+          .call_id = 1,
+          .method_id = rpc::method_id("corolane.test.Echo/Echo"),
+          .extension_size = static_cast<std::uint32_t>(extension.view().size())},
+         std::string(extension.view()));
+  }
+
+  // `message` begins with the extension, if there is one.
   void send(rpc::FrameHeader header, const std::string& message = "") {
-    header.payload_size = static_cast<std::uint32_t>(message.size() + header.extension_size);
+    header.payload_size = static_cast<std::uint32_t>(message.size());
     std::array<std::byte, rpc::frame_header_size> bytes;
     rpc::encode(header, bytes);
     static_cast<void>(stream_->try_write(bytes));

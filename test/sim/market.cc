@@ -18,6 +18,7 @@
 #include "services/chess/rules/san.h"
 #include "services/chess/rules/uci.h"
 #include "test/sim/trade/account.h"
+#include "test/sim/trade/guild.h"
 
 namespace corolane::sim {
 namespace {
@@ -28,12 +29,15 @@ namespace rules = services::chess::rules;
 
 constexpr std::uint64_t concern = 5'000;
 constexpr const char* account_type = "corolane.sim.Account";
+constexpr const char* guild_type = "corolane.sim.Guild";
+constexpr const char* guild_name = "lions";
 constexpr const char* player_type = "corolane.services.chess.Player";
 constexpr const char* game_type = "corolane.services.chess.Game";
 constexpr Duration think_time_min = 100ms;
 constexpr Duration think_time_max = 700ms;
 constexpr std::size_t game_length_max = 40;
 constexpr std::uint64_t payment_max = 50;
+constexpr Duration collection_interval_max = 20s;
 // A game that was not scored at once is scored when its reminder comes, after a minute.
 constexpr Duration settle_time_max = 90s;
 
@@ -80,6 +84,7 @@ void Market::set_up(framework::Node& node, PostOffice& post) {
     return std::make_unique<PostService>(post, name);
   });
   node.host<Account>();
+  node.host<Guild>();
   node.host<chess::Game>(
       [](framework::Shard&) { return std::make_unique<chess::Game>(chess_config()); });
   node.host<chess::Player>();
@@ -95,6 +100,7 @@ Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options&
   cluster_.sometimes("nobody knows what became of a call", false);
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
+  cluster_.invariant("donations are counted once", [this] { return what_donations_are_wrong(); });
 }
 
 // Clients that are still at it refer to this.
@@ -107,6 +113,7 @@ void Market::open() {
   for (std::size_t i = 0; i < options_.sender_count; ++i) {
     cluster_.spawn("sender " + std::to_string(i), [this, i] { send_letters(i); });
   }
+  cluster_.spawn("collection", [this] { collect(); });
   for (std::size_t i = 0; i < options_.player_count / 2; ++i) {
     cluster_.spawn("table " + std::to_string(i), [this, i] { play(i); });
   }
@@ -198,6 +205,27 @@ void Market::send_letters(std::size_t index) {
     static_cast<void>(letters.join(Deadline::never()));
     if (!coroutine::sleep_for(dice.up_to(500ms))) return;
   }
+}
+
+void Market::collect() {
+  test::Random dice = cluster_.simulation().dice(concern + 900);
+  while (coroutine::sleep_for(dice.up_to(collection_interval_max)) && !is_closed_) {
+    coroutine::TaskGroup donors;
+    for (std::size_t i = 0; i < options_.donor_count; ++i) {
+      auto spawned = donors.spawn("donor", [this, i] { donate(i); });
+      check(spawned.has_value(), "there is memory for a donor");
+    }
+    static_cast<void>(donors.join(Deadline::never()));
+  }
+}
+
+void Market::donate(std::size_t donor) {
+  ++donations_.maybe;
+  GuildClient guild(cluster_.router("donor " + std::to_string(donor)), guild_name);
+  const auto donated = guild.donate({});
+  if (!donated) return cluster_.violated("I6 the guild: " + donated.error().to_string());
+  --donations_.maybe;
+  ++donations_.sure;
 }
 
 void Market::play(std::size_t table) {
@@ -325,6 +353,17 @@ std::string Market::what_tips_are_wrong() const {
     }
   }
   return "";
+}
+
+std::string Market::what_donations_are_wrong() const {
+  const auto guild =
+      state_of<GuildState>(cluster_.store().table().look({.type = guild_type, .id = guild_name}));
+  if (guild.gold() >= donations_.sure && guild.gold() <= donations_.sure + donations_.maybe) {
+    return "";
+  }
+  return "I4 the guild has " + std::to_string(guild.gold()) + " gold, of " +
+         std::to_string(donations_.sure) + " donations that were answered and " +
+         std::to_string(donations_.maybe) + " that are under way";
 }
 
 // When every game is scored.

@@ -31,6 +31,8 @@ class Market {
     std::size_t trader_count = 24;
     std::size_t sender_count = 4;  // Of letters, a few at a time.
     std::size_t account_count = 20;
+    // They give to one guild, all at the same time, now and then.
+    std::size_t donor_count = 200;
   };
 
   // What nodes serve and host for it; `post` lives as long as they.
@@ -62,12 +64,15 @@ class Market {
   void tip(framework::Router& once, test::Random& dice);
   void note(const std::string& account, const AccountReply& reply);
   void send_letters(std::size_t index);
+  void collect();
+  void donate(std::size_t donor);
   void play(std::size_t table);
   void play_game(std::size_t table, const std::string& name);
   Result<void> sit_and_play(const std::string& name, services::chess::Seat seat,
                             const std::string& player, std::size_t length, test::Random& dice);
   std::string what_gold_is_missing() const;
   std::string what_tips_are_wrong() const;
+  std::string what_donations_are_wrong() const;
   std::string what_ratings_are_wrong() const;
   std::string any_account(test::Random& dice) const;
 
@@ -76,6 +81,7 @@ class Market {
   bool is_closed_ = false;
   bool has_everybody_answered_ = false;
   std::map<std::string, Tips> tips_;
+  Tips donations_;
   // By account and count: whoever sees the same count sees the same account.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;
   // Moves that were answered, by game and ply.

@@ -2,15 +2,11 @@
 #include "test/sim/ownership_checker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
-
-#include "framework/objects.pb.h"
 
 namespace corolane::sim {
 namespace {
-
-// Of how many callers an object knows the requests: framework/detail/request_ledger.h.
-constexpr int callers_kept = 64;
 
 std::string name_of(std::string_view type, std::string_view id) {
   return std::string(type) + " \"" + std::string(id) + "\"";
@@ -96,39 +92,45 @@ void OwnershipChecker::learn_requests(const std::string& name, Object& object,
   if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return violated("I2", name, "what is stored is no record");
   }
-  std::set<std::string_view> present;
   for (const framework::AppliedCaller& caller : record.callers()) {
-    present.insert(caller.caller());
     Applied& before = object.callers[caller.caller()];
-    if (caller.last() == before.last && caller.window() == before.window) continue;
-    const auto has_been = [&before](std::uint64_t sequence) {
-      if (sequence >= before.last) return sequence == before.last;
-      const std::uint64_t age = before.last - sequence - 1;
-      return age < 64 && (before.window >> age & 1) != 0;
-    };
-    const auto note = [&](std::uint64_t sequence) {
-      if (has_been(sequence)) return;
-      const RequestId id{caller.caller(), sequence};
-      const auto [place, is_new] = object.known.emplace(id, object.version);
-      if (is_new) return;
+    const Applied applied{.last = caller.last(), .time_milliseconds = caller.time_milliseconds()};
+    if (applied.last == before.last && applied.time_milliseconds == before.time_milliseconds) {
+      continue;
+    }
+    const RequestId id{caller.caller(), applied.last};
+    const auto [place, is_new] = object.known.emplace(id, object.version);
+    if (!is_new) {
       violated("I4", name,
                request(id) + " took effect in version " + std::to_string(place->second) +
                    " and again in " + std::to_string(object.version));
-    };
-    if (caller.last() < before.last) {
+    } else if (applied.last < before.last) {
       violated("I4", name, request({caller.caller(), before.last}) + " is forgotten");
     }
-    note(caller.last());
-    for (std::uint64_t bit = 0; bit < 64 && bit + 1 < caller.last(); ++bit) {
-      if ((caller.window() >> bit & 1) != 0) note(caller.last() - 1 - bit);
+    before = applied;
+  }
+  find_forgotten(name, object, record);
+}
+
+// What is older than an object remembers it forgets when another request takes effect.
+void OwnershipChecker::find_forgotten(const std::string& name, Object& object,
+                                      const framework::ObjectRecord& record) {
+  if (object.callers.size() == static_cast<std::size_t>(record.callers_size())) return;
+  std::set<std::string_view> present;
+  std::int64_t newest = 0;
+  for (const framework::AppliedCaller& caller : record.callers()) {
+    present.insert(caller.caller());
+    newest = std::max(newest, caller.time_milliseconds());
+  }
+  const auto horizon = std::chrono::milliseconds(rpc::RequestId::memory_time).count();
+  std::erase_if(object.callers, [&](const auto& entry) {
+    const auto& [caller, applied] = entry;
+    if (present.contains(caller)) return false;
+    if (newest - applied.time_milliseconds < horizon) {
+      violated("I4", name, request({caller, applied.last}) + " is forgotten");
     }
-    before = {.last = caller.last(), .window = caller.window()};
-  }
-  if (record.callers_size() >= callers_kept) return;
-  for (const auto& [caller, applied] : object.callers) {
-    if (present.contains(caller)) continue;
-    violated("I4", name, request({caller, applied.last}) + " is forgotten");
-  }
+    return true;
+  });
 }
 
 void OwnershipChecker::on_call(const framework::CallRecord& record) {

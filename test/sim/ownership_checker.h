@@ -5,7 +5,7 @@
 //       replies under the same epoch
 //   I2  the epoch of an object's accepted writes never falls, the version grows by one
 //   I3  what a durable call has changed is stored when it is answered, and stays
-//   I4  a request id takes effect once
+//   I4  a request id takes effect once, also when the object has forgotten that it did
 //   I7  who asks after an answer under an epoch is not answered under an earlier one
 //   I8  who replies knows what was stored before it became the owner, and who asks after an answer
 //       that knew a version is not told of an earlier one
@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/objects.pb.h"
 #include "framework/partition.h"
 #include "framework/remote_router.h"
 #include "framework/witness.h"
@@ -66,9 +67,9 @@ class OwnershipChecker final : public StoreWitness {
     TimePoint end;
     Seen highest;
   };
-  struct Applied {  // Of one caller: what an object's record says.
+  struct Applied {  // Of one caller: its last request that took effect, and when.
     std::uint64_t last = 0;
-    std::uint64_t window = 0;
+    std::int64_t time_milliseconds = 0;
   };
   struct Object {
     std::uint64_t replied_epoch = 0;
@@ -76,7 +77,7 @@ class OwnershipChecker final : public StoreWitness {
     std::uint64_t written_epoch = 0;  // Or sealed by.
     std::uint64_t version = 0;
     std::uint64_t version_epoch = 0;  // By which that version was written.
-    std::map<std::string, Applied> callers;
+    std::map<std::string, Applied, std::less<>> callers;
     std::map<RequestId, std::uint64_t> known;  // The version in which it became so.
     std::map<RequestId, Seen> replies;         // The latest.
     std::vector<Heard> heard;
@@ -84,6 +85,8 @@ class OwnershipChecker final : public StoreWitness {
 
   void reach(const std::string& name, Object& object, std::uint64_t epoch, std::string_view what);
   void learn_requests(const std::string& name, Object& object, std::string_view bytes);
+  void find_forgotten(const std::string& name, Object& object,
+                      const framework::ObjectRecord& record);
   void violated(std::string_view invariant, const std::string& name, const std::string& what) {
     report_(std::string(invariant) + " " + name + ": " + what);
   }

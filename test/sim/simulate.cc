@@ -66,6 +66,7 @@ constexpr Choice bugs[] = {
     {"fence_from_cached_time", &framework::SeededBugs::fence_from_cached_time},
     {"reply_before_write", &framework::SeededBugs::reply_before_write},
     {"request_ids_outside_state", &framework::SeededBugs::request_ids_outside_state},
+    {"request_ids_evicted", &framework::SeededBugs::request_ids_evicted},
     {"retry_on_unknown", &framework::SeededBugs::retry_on_unknown},
     {"cache_without_epoch", &framework::SeededBugs::cache_without_epoch},
     {"reply_after_fence", &framework::SeededBugs::reply_after_fence},

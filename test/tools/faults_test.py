@@ -9,6 +9,7 @@ import sys
 import unittest
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -29,12 +30,10 @@ def field(number, value):
 
 
 def record(state, **callers):
-    """As an object is stored; of each caller (last, window)."""
+    """As an object is stored; of each caller (last, time)."""
     data = field(1, state)
-    for caller, (last, window) in callers.items():
-        entry = field(1, caller) + field(2, last)
-        entry += bytes([3 << 3 | 1]) + window.to_bytes(8, "little")
-        data += field(2, entry)
+    for caller, (last, time) in callers.items():
+        data += field(2, field(1, caller) + field(2, last) + field(6, time))
     return data
 
 
@@ -79,10 +78,10 @@ REPLIES = [
 KEEPS = [Kept("node-1.1", 2), Kept("node-2.1", 3)]
 WRITES = [
     Write(GAME, 5, 0),
-    Write(GAME, 5, 1, game("e2e4", w=(1, 0))),
+    Write(GAME, 5, 1, game("e2e4", w=(1, 50))),
     Write(GAME, 9, 0),
-    Write(GAME, 9, 2, game("e2e4", "e7e5", w=(1, 0), b=(1, 0))),
-    Write(GAME, 9, 3, game("e2e4", "e7e5", "g1f3", w=(2, 1), b=(1, 0))),
+    Write(GAME, 9, 2, game("e2e4", "e7e5", w=(1, 50), b=(1, 60))),
+    Write(GAME, 9, 3, game("e2e4", "e7e5", "g1f3", w=(2, 70), b=(1, 60))),
 ]
 PLAYERS = [
     Write("Player a", 5, 1, player(10, wins=1)),
@@ -144,13 +143,13 @@ class CheckerTest(unittest.TestCase):
 
     def test_i3_an_acknowledged_write_is_lost(self):
         self.assertEqual(self.acknowledged(CALLS, WRITES), [])
-        lost = changed(WRITES[:-1], 3, state=game("e2e4", w=(1, 0)))
+        lost = changed(WRITES[:-1], 3, state=game("e2e4", w=(1, 50)))
         found = self.acknowledged(CALLS, lost)
         self.assertEqual(len(found), 2)
         self.assertRegex(found[0], "I3 Game g: Game/Move 1 of b was answered and is not stored")
 
     def test_i3_moves_are_fewer_than_were_answered(self):
-        fewer = changed(WRITES, 4, state=game("e2e4", "e7e5", w=(2, 1), b=(1, 0)))
+        fewer = changed(WRITES, 4, state=game("e2e4", "e7e5", w=(2, 70), b=(1, 60)))
         self.assert_found(self.acknowledged(CALLS, fewer), "I3 Game g: move 3 of 2 was answered")
 
     def test_i3_a_stored_move_is_not_the_one_that_was_told(self):
@@ -158,16 +157,20 @@ class CheckerTest(unittest.TestCase):
         self.assert_found(self.acknowledged(told, WRITES), "I3 .* move 2 is e7e5, told was d7d5")
 
     def test_i4_a_request_takes_effect_twice(self):
-        forgotten = game("e2e4", "e7e5", "g1f3", w=(2, 0), b=(1, 0))
-        again = Write(GAME, 9, 4, game("e2e4", "e7e5", "g1f3", "g8f6", w=(2, 1), b=(1, 0)))
-        chains = checker.chains_of([*WRITES[:4], Write(GAME, 9, 3, forgotten), again])
-        found = checker.check_once([], chains)
-        self.assert_found(found, "I4 .* request 1 of w took effect in version 1 and again in 4")
+        again = Write(GAME, 9, 4, game("e2e4", "e7e5", "g1f3", "g8f6", w=(2, 80), b=(1, 60)))
+        found = checker.check_once([], checker.chains_of([*WRITES, again]))
+        self.assert_found(found, "I4 .* request 2 of w took effect in version 3 and again in 4")
 
     def test_i4_a_request_is_forgotten(self):
-        chains = checker.chains_of([*WRITES[:4], Write(GAME, 9, 3, game("e2e4", b=(2, 1)))])
+        chains = checker.chains_of([*WRITES[:4], Write(GAME, 9, 3, game("e2e4", b=(2, 70)))])
         found = checker.check_once([], chains)
         self.assert_found(found, "I4 Game g: version 3 has forgotten request 1 of w")
+
+    def test_i4_a_request_is_forgotten_in_time(self):
+        late = game("e2e4", b=(2, 120))
+        with mock.patch.object(checker, "MEMORY_TIME_MS", 70):
+            chains = checker.chains_of([*WRITES[:4], Write(GAME, 9, 3, late)])
+        self.assertEqual(checker.check_once([], chains), [])
 
     def test_i4_a_move_is_that_of_two_requests(self):
         found = checker.check_once([*CALLS, move("w", 3, 3, 81, 82)], {})
@@ -264,9 +267,9 @@ class RecordsTest(unittest.TestCase):
         )
 
     def test_what_is_stored_can_be_read(self):
-        stored = game("e2e4", "e7e5", w=(3, 0b11))
+        stored = game("e2e4", "e7e5", w=(3, 40))
         self.assertEqual(records.moves_of(stored), ["e2e4", "e7e5"])
-        self.assertEqual(records.applied_by(stored), {"w": (3, 3)})
+        self.assertEqual(records.applied_by(stored), {"w": (3, 40)})
         self.assertEqual(
             records.player_of(player(-12, 1, 2, 3, unscored=2)), records.Player(-12, 1, 2, 3, 2)
         )

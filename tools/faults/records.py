@@ -200,12 +200,12 @@ def state_of(record):
 
 
 def applied_by(record):
-    """Of each caller the last request that took effect, and which of the 64 before it did."""
+    """Of each caller the last request that took effect, and when, in milliseconds since 1970."""
     callers = {}
     for number, value in fields_of(record):
         if number == 2:
             parts = dict(part for part in fields_of(value) if part[0] != 4)
-            callers[parts[1].decode()] = (parts.get(2, 0), parts.get(3, 0))
+            callers[parts[1].decode()] = (parts.get(2, 0), parts.get(6, 0))
     return callers
 
 
