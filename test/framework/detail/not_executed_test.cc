@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,15 +41,15 @@ struct Stage {
     if (!is_remote) return puppets.puppet(id).run({});
     return run_remote(id);
   }
-  Result<test::RunReply> run_remote(const std::string& id, rpc::CallOptions options = {}) {
-    const rpc::ObjectTarget target{.id = id};
-    options.object = &target;
+  Result<test::RunReply> run_remote(const std::string& id, std::uint64_t node_epoch = 0) {
+    const rpc::ObjectTarget target{.id = id, .node_epoch = node_epoch};
     const auto methods = Puppet::object_type().methods;
     const auto run = std::ranges::find_if(methods, [](const rpc::Method& method) {
       return std::string_view(method.full_name).ends_with("/Run");
     });
     test::RunReply reply;
-    if (auto ran = client->call(*run, test::RunRequest(), reply, options); !ran) return ran.error();
+    if (auto ran = client->call(*run, test::RunRequest(), reply, {.object = &target}); !ran)
+      return ran.error();
     return reply;
   }
 
@@ -109,7 +110,7 @@ TEST(NotExecutedTest, ObjectThatCannotWakeOrLivesNowhereSaysSo) {
     EXPECT_TRUE(asleep.error().not_executed());
     stage.puppets.own_all(0);
     const auto nowhere =
-        is_remote ? stage.run_remote("b", {.deadline = Deadline::after(100ms)})
+        is_remote ? stage.run_remote("b", /*node_epoch=*/1)
                   : stage.puppets.puppet("b").run({}, {.deadline = Deadline::after(100ms)});
     ASSERT_FALSE(nowhere);
     EXPECT_TRUE(nowhere.error().not_executed()) << nowhere.error();
