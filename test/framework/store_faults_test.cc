@@ -156,7 +156,7 @@ TEST_F(StoreFaultsTest, OneThatAppliesButLosesTheAnswerDoesNothingTwice) {
       },
       [this] { store_->set_after_write(nullptr); });
   EXPECT_GT(errors_["unavailable"], 0);
-  EXPECT_THAT(last_error_, HasSubstr("the answer is lost"));
+  EXPECT_THAT(last_error_, HasSubstr("the store is not available"));
 }
 
 TEST_F(StoreFaultsTest, WhatTheEndOfTheNodeStoresIsNotReportedAsLost) {

@@ -57,7 +57,7 @@ TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
   const auto client = test::connect(network_, node);
   ASSERT_TRUE(test::SlowClient(*client).wait(test::wait_request(1ms)));
   auto call = coroutine::spawn("call", [&] {
-    return test::SlowClient(*client).wait(test::wait_request(10s),
+    return test::SlowClient(*client).wait(test::wait_request(9s),
                                           {.deadline = Deadline::after(1min)});
   });
   ASSERT_TRUE(coroutine::sleep_for(3s));

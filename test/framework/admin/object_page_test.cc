@@ -285,11 +285,11 @@ TEST_F(ObjectPageTest, ASaveThatFailsIsToldWithItsReason) {
   store->cut();
   EXPECT_FALSE(CounterClient(node.router(), "c").add_for_good(add_request(1)));
   const Json object = json_page(node, "/objects/Counter/c?format=json");
-  EXPECT_EQ(object["active"]["last_save_error"], "unavailable: the store is away");
+  EXPECT_EQ(object["active"]["last_save_error"], "unavailable: the store is not available");
   EXPECT_THAT(object["verdict"].get<std::string>(),
               HasSubstr("; a change is hidden until it is stored, and that has failed"));
   EXPECT_THAT(page(node, "/objects/Counter/c").body,
-              ContainsRegex("\nsave failed +[0-9.]+s ago: unavailable: the store is away\n"));
+              ContainsRegex("\nsave failed +[0-9.]+s ago: unavailable: the store is not available\n"));
   store->mend();
 }
 
