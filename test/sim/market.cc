@@ -37,7 +37,8 @@ constexpr Duration think_time_min = 100ms;
 constexpr Duration think_time_max = 700ms;
 constexpr std::size_t game_length_max = 40;
 constexpr std::uint64_t payment_max = 50;
-constexpr Duration collection_interval_max = 20s;
+constexpr Duration collection_interval_max = 40s;
+constexpr Duration nap_time_max = 1s;
 // A game that was not scored at once is scored when its reminder comes, after a minute.
 constexpr Duration settle_time_max = 90s;
 
@@ -209,7 +210,13 @@ void Market::send_letters(std::size_t index) {
 
 void Market::collect() {
   test::Random dice = cluster_.simulation().dice(concern + 900);
-  while (coroutine::sleep_for(dice.up_to(collection_interval_max)) && !is_closed_) {
+  for (;;) {
+    // In naps: the market may close meanwhile.
+    const TimePoint next = now() + dice.up_to(collection_interval_max);
+    while (now() < next && !is_closed_) {
+      if (!coroutine::sleep_for(nap_time_max)) return;
+    }
+    if (is_closed_) return;
     coroutine::TaskGroup donors;
     for (std::size_t i = 0; i < options_.donor_count; ++i) {
       auto spawned = donors.spawn("donor", [this, i] { donate(i); });
