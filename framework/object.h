@@ -26,9 +26,9 @@
 // handler that fails takes nothing back of what it changed.
 //
 // A call with a request id (rpc::CallOptions) takes effect once, however often it is made: the
-// object remembers the last one of each caller for ten minutes, with its reply, and stores that with
-// its state. It remembers 4,096 callers; while it has no room for one more, the call of a new caller
-// fails with resource_exhausted, and nothing of it is executed.
+// object remembers the last one of each caller for ten minutes, with its reply, and stores that
+// with its state. It remembers 4,096 callers; while it has no room for one more, the call of a new
+// caller fails with resource_exhausted, and nothing of it is executed.
 //
 // An object may have timers as long as it is alive (object_timers.h), and reminders that wake it up
 // (object_reminders.h). It may publish what happens to it, and follow what others publish

@@ -23,7 +23,7 @@ free_port() {
 http_get() {
   local connection
   { exec {connection}<>"/dev/tcp/${1%:*}/${1##*:}"; } 2>/dev/null || return
-  printf 'GET %s HTTP/1.0\r\n\r\n' "$2" >&"$connection"
+  printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$2" "$1" >&"$connection"
   sed '1,/^\r$/d' <&"$connection"
   exec {connection}>&-
 }

@@ -13,14 +13,11 @@
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
-#include "framework/detail/object_host.h"
-#include "framework/detail/object_router.h"
-#include "framework/log.h"
 #include "framework/store/memory_store.h"
 #include "rpc/client.h"
 #include "rpc/frame.h"
 #include "rpc/server.h"
-#include "test/framework/counter.h"
+#include "test/framework/counter_shard.h"
 #include "test/fuzz/target.h"
 #include "test/sim/network.h"
 
@@ -28,7 +25,6 @@ namespace corolane::fuzz {
 namespace {
 
 using namespace std::chrono_literals;
-using framework::Partition;
 using test::Counter;
 
 // More than a request may have: what is too long is refused as a frame.
@@ -55,39 +51,26 @@ class Rows {
 };
 
 // A node that owns everything and is alone.
-class Shard {
+class Node {
  public:
-  explicit Shard(const Rows& rows)
+  explicit Node(const Rows& rows)
       : server_(network, {.keepalive = {.interval = 1min}, .random_seed = 1}),
-        host_({store_, router_}, log_, {}) {
-    for (std::size_t i = 0; i < framework::partition_count; ++i) {
-      ownership_.set_epoch(static_cast<Partition>(i), 7);
-    }
-    fence_.set(TimePoint::max());
-    auto& type = host_.add(
-        rows.type(), ownership_, [] { return std::make_unique<Counter>(); }, sizeof(Counter));
-    router_.set_host(host_);
-    check(host_.start().has_value(), "the host starts");
-    check(server_.add(type).has_value(), "the counters can be added");
+        shard_(store_, 7, {}, rows.type()) {
+    check(server_.add(shard_.service()).has_value(), "the counters can be added");
     check(server_.listen({"server", 1}, {.door = rpc::Door::nodes}).has_value() &&
               server_.listen({"server", 2}, {.door = rpc::Door::clients}).has_value(),
           "the server listens");
   }
-  ~Shard() {
-    static_cast<void>(server_.stop(Deadline::passed()));
-    router_.stop();
-  }
+  ~Node() { static_cast<void>(server_.stop(Deadline::passed())); }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
 
   sim::SimulatedNetwork network;
 
  private:
-  framework::Log log_{framework::LogLevel::error};
   framework::MemoryStore store_;
-  framework::Fence fence_{now};
-  framework::Ownership ownership_{fence_};
-  framework::detail::ObjectRouter router_{network, 0};
   rpc::Server server_;
-  framework::detail::ObjectHost host_;
+  test::CounterShard shard_;
 };
 
 std::vector<std::byte> request_with(Bytes extension, std::uint64_t method_id) {
@@ -141,11 +124,11 @@ void run(Input input) {
   const std::uint8_t choice = input.take_byte();
   const Bytes extension = input.rest().first(std::min(input.rest().size(), extension_bytes_max));
   const auto ran = scheduler.run("fuzz", [&] {
-    Shard shard(rows[choice & 1U]);
+    Node node(rows[choice & 1U]);
     const auto methods = Counter::object_type().methods;
     const std::uint64_t method_id = methods[(choice >> 2U) % methods.size()].id;
-    say(shard.network, (choice & 2U) != 0 ? 1 : 2, request_with(extension, method_id));
-    check_good_client(shard.network);
+    say(node.network, (choice & 2U) != 0 ? 1 : 2, request_with(extension, method_id));
+    check_good_client(node.network);
   });
   check(ran.has_value(), "the task runs");
 }

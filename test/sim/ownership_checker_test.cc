@@ -1,3 +1,4 @@
+// What the checker finds in the callers that an object remembers, from write to write (I4).
 #include "test/sim/ownership_checker.h"
 
 #include <gmock/gmock.h>

@@ -289,7 +289,8 @@ TEST_F(ObjectPageTest, ASaveThatFailsIsToldWithItsReason) {
   EXPECT_THAT(object["verdict"].get<std::string>(),
               HasSubstr("; a change is hidden until it is stored, and that has failed"));
   EXPECT_THAT(page(node, "/objects/Counter/c").body,
-              ContainsRegex("\nsave failed +[0-9.]+s ago: unavailable: the store is not available\n"));
+              ContainsRegex("\nsave failed +[0-9.]+s ago: "
+                            "unavailable: the store is not available\n"));
   store->mend();
 }
 

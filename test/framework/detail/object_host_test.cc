@@ -17,7 +17,7 @@
 #include "framework/detail/object_router.h"
 #include "framework/objects.pb.h"
 #include "framework/store/memory_store.h"
-#include "test/framework/counter.h"
+#include "test/framework/counter_shard.h"
 #include "test/framework/puppet_stage.h"
 #include "test/sim/network.h"
 #include "test/support/matchers.h"
@@ -29,8 +29,8 @@ namespace {
 using namespace std::chrono_literals;
 using test::AddRequest;
 using test::Counter;
-using test::CounterClient;
 using test::fails_with;
+using Shard = test::CounterShard;
 using testing::HasSubstr;
 
 AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pause = 0ms) {
@@ -83,37 +83,6 @@ class SlowStore : public MemoryStore {
     if (is_away) return Error(Code::unavailable, "the store is away");
     return {};
   }
-};
-
-class Shard {
- public:
-  explicit Shard(Store& store, std::uint64_t epoch, ObjectHost::Options options = {})
-      : router(network_, 0), surroundings_{store, router}, host(surroundings_, log_, options) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
-      ownership.set_epoch(static_cast<Partition>(i), epoch);
-    }
-    fence.set(TimePoint::max());
-    host.add(
-        Counter::object_type(), ownership, [] { return std::make_unique<Counter>(); },
-        sizeof(Counter));
-    router.set_host(host);
-    EXPECT_TRUE(host.start());
-  }
-  ~Shard() { router.stop(); }
-
-  CounterClient counter(std::string id) { return CounterClient(router, std::move(id)); }
-
-  sim::SimulatedNetwork network_;
-  Fence fence{now};
-  Ownership ownership{fence};
-  ObjectRouter router;
-
- private:
-  Log log_{LogLevel::error};
-  ObjectCell::Surroundings surroundings_;
-
- public:
-  ObjectHost host;
 };
 
 class ObjectHostTest : public testing::Test {
@@ -418,78 +387,6 @@ TEST_F(ObjectHostTest, AnAnswerThatIsLostIsFoundOut) {
   EXPECT_EQ(shard.counter("a").add_for_good(add_request(1))->value(), 2);
   Shard next(store_, 2);
   EXPECT_EQ(next.counter("a").get({})->value(), 2);
-}
-
-TEST_F(ObjectHostTest, ARequestIdTakesEffectOnceEvenOnTheNextOwner) {
-  Shard first(store_, 1);
-  const rpc::CallOptions once{.request_id = {.caller = "match-7", .sequence = 1}};
-  EXPECT_EQ(first.counter("a").add_for_good(add_request(5), once)->value(), 5);
-  EXPECT_EQ(first.counter("a").add_for_good(add_request(5), once)->value(), 5);
-  Shard second(store_, 2);
-  EXPECT_EQ(second.counter("a").add_for_good(add_request(5), once)->value(), 5);
-  EXPECT_EQ(second.counter("a").get({})->value(), 5);
-}
-
-TEST_F(ObjectHostTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
-  Shard first(store_, 1);
-  const auto call = [](Shard& shard, int caller) {
-    const std::string name = "donor-" + std::to_string(caller);
-    return shard.counter("guild").add_for_good(
-        add_request(1), {.request_id = {.caller = name, .sequence = 1}});
-  };
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
-  Shard second(store_, 2);
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(second, i)->value(), i + 1);
-  EXPECT_EQ(second.counter("guild").get({})->value(), 200);
-}
-
-TEST_F(ObjectHostTest, ARequestIdIsThatOfOneMethod) {
-  Shard shard(store_, 1);
-  const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
-  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(5), options));
-  EXPECT_THAT(shard.counter("a").add(add_request(5), options), fails_with(Code::invalid_argument));
-  EXPECT_EQ(shard.counter("a").get({})->value(), 5);
-}
-
-TEST_F(ObjectHostTest, AStoredReplyThatIsNoneIsAnError) {
-  const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
-  ObjectRecord record;
-  AppliedCaller& caller = *record.add_callers();
-  caller.set_caller("ada");
-  caller.set_last(1);
-  AppliedReply& reply = *caller.add_replies();
-  reply.set_sequence(1);
-  reply.set_reply("\x0a\xff");
-  const ObjectKey key{.type = "corolane.test.Counter", .id = "a"};
-  ASSERT_TRUE(store_.seal(key, 1, Deadline::never()));
-  const std::string bytes = record.SerializeAsString();
-  ASSERT_TRUE(store_.write(key, 1, 0, {.bytes = bytes}, Deadline::never()));
-  Shard shard(store_, 2);
-  const auto called = shard.counter("a").add_for_good(add_request(5), options);
-  ASSERT_THAT(called, fails_with(Code::data_loss));
-  EXPECT_TRUE(called.error().maybe_executed());
-  EXPECT_EQ(shard.counter("a").get({})->value(), 0);
-}
-
-TEST_F(ObjectHostTest, ACallerWithALongNameIsRefusedBeforeTheStoreIsAsked) {
-  Shard shard(store_, 1);
-  const std::string name(65, 'x');
-  const rpc::CallOptions options{.request_id = {.caller = name, .sequence = 1}};
-  EXPECT_THAT(shard.counter("a").add(add_request(1), options), fails_with(Code::invalid_argument));
-  EXPECT_EQ(store_.seal_count, 0);
-}
-
-TEST_F(ObjectHostTest, TheMemoryOfAnObjectIncludesTheRequestsThatItRemembers) {
-  Shard shard(store_, 1);
-  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
-  const std::size_t before = shard.host.statistics().memory_bytes;
-  for (int i = 0; i < 100; ++i) {
-    const std::string name = std::string(60, 'x') + std::to_string(i);
-    ASSERT_TRUE(shard.counter("a").add_for_good(
-        add_request(1), {.request_id = {.caller = name, .sequence = 1}}));
-  }
-  EXPECT_GT(shard.host.statistics().memory_bytes, before + 10'000U);
 }
 
 TEST_F(ObjectHostTest, IdleObjectsGoAndComeBack) {
@@ -809,27 +706,6 @@ TEST_F(ObjectHostTest, WhatIsThrownAsAnObjectWakesOrGoesIsAnError) {
             "corolane.test.Puppet/on_activate threw an exception: as the test wants");
   EXPECT_TRUE(stage.puppet("a").run({}));
   EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
-}
-
-TEST_F(ObjectHostTest, TheSameRequestWaitsForTheFirst) {
-  int run_count = 0;
-  coroutine::Event go_on("the test");
-  test::Puppet::Strings strings;
-  strings.run = [&](test::Puppet& puppet) -> Result<void> {
-    ++run_count;
-    return puppet.wait_for(go_on, Deadline::after(1s));
-  };
-  test::PuppetStage stage(store_, strings);
-  const rpc::CallOptions options{.request_id = {.caller = "client", .sequence = 1}};
-  auto run = [&] { return stage.puppet("a").run({}, options); };
-  auto first = coroutine::spawn("call", run);
-  auto again = coroutine::spawn("call", run);
-  ASSERT_TRUE(coroutine::sleep_for(10ms));
-  EXPECT_EQ(run_count, 1);
-  go_on.set();
-  EXPECT_TRUE(first.join());
-  EXPECT_TRUE(again.join());
-  EXPECT_EQ(run_count, 1);
 }
 
 TEST_F(ObjectHostTest, ACallerThatGivesUpTakesNoObjectFromUnderAHandler) {

@@ -1,0 +1,64 @@
+// One shard that owns all partitions and hosts counters, over a store that it may share with
+// others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "framework/detail/object_host.h"
+#include "framework/detail/object_router.h"
+#include "framework/log.h"
+#include "framework/ownership.h"
+#include "framework/store.h"
+#include "test/framework/counter.h"
+#include "test/sim/network.h"
+
+namespace corolane::test {
+
+class CounterShard {
+ public:
+  // `epoch` is that of its ownership; the store outlives it. `type` is what a counter may be called
+  // for, and by whom.
+  explicit CounterShard(framework::Store& store, std::uint64_t epoch = 1,
+                        const framework::detail::ObjectHost::Options& options = {},
+                        const framework::ObjectType& type = Counter::object_type())
+      : router(network_, 0), surroundings_{store, router}, host(surroundings_, log_, options) {
+    for (std::size_t i = 0; i < framework::partition_count; ++i) {
+      ownership.set_epoch(static_cast<framework::Partition>(i), epoch);
+    }
+    fence.set(TimePoint::max());
+    service_ =
+        &host.add(type, ownership, [] { return std::make_unique<Counter>(); }, sizeof(Counter));
+    router.set_host(host);
+    check(host.start().has_value(), "the host starts");
+  }
+  ~CounterShard() { router.stop(); }
+  CounterShard(const CounterShard&) = delete;
+  CounterShard& operator=(const CounterShard&) = delete;
+
+  CounterClient counter(std::string id) { return CounterClient(router, std::move(id)); }
+  // What a server adds for its peers to call the counters.
+  rpc::Service& service() { return *service_; }
+
+ private:
+  sim::SimulatedNetwork network_;
+  framework::Log log_{framework::LogLevel::error};
+
+ public:
+  framework::Fence fence{now};
+  framework::Ownership ownership{fence};
+  framework::detail::ObjectRouter router;
+
+ private:
+  framework::detail::ObjectCell::Surroundings surroundings_;
+  rpc::Service* service_ = nullptr;
+
+ public:
+  framework::detail::ObjectHost host;
+};
+
+}  // namespace corolane::test
