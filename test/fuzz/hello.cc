@@ -58,12 +58,13 @@ struct Answer {
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
-// All that the server says until it closes, or is silent for longer than it waits for a hello.
+// All that the server says until it closes, or is silent for longer than it waits for the rest of
+// a frame.
 std::string read_all(net::Stream& stream) {
   std::string all;
   std::array<std::byte, 4096> buffer;
   for (;;) {
-    const auto count = stream.read_some(buffer, Deadline::after(10s));
+    const auto count = stream.read_some(buffer, Deadline::after(15s));
     if (!count || *count == 0) return all;
     all += text_of(std::span(buffer).first(*count));
   }

@@ -36,6 +36,8 @@ class Load:
             [
                 CHESS_NODE,
                 *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                # Bots that play for a time call the games themselves.
+                *("--set", "node.public_methods_only=false"),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
