@@ -231,7 +231,9 @@ Result<std::string> to_text(const HttpRequest& request, const HostPort& host, bo
                  "HTTP cannot carry this request: " + request.method + " " + request.target);
   }
   std::string text = request.method + " " + request.target + " HTTP/1.1\r\n";
-  append_header(text, "Host", to_string(Endpoint{.address = host.host, .port = host.port}));
+  const Endpoint endpoint{.address = host.host, .port = host.port};
+  // The path of a socket is not a host.
+  append_header(text, "Host", is_unix(endpoint) ? "localhost" : to_string(endpoint));
   append_header(text, "Connection", keep_alive ? "keep-alive" : "close");
   if (const auto type = request.header("Content-Type"); !type.empty()) {
     append_header(text, "Content-Type", type);

@@ -1,6 +1,7 @@
 // fetch_http(), against HttpServer and against servers that are less kind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -44,11 +45,12 @@ Result<HttpResponse> fetch_from(std::function<void(Stream&)> serve, const HttpRe
 }
 
 // The same for our own server.
-Result<HttpResponse> fetch_from_ours(const HttpHandler& handler, const HttpRequest& request) {
+Result<HttpResponse> fetch_from_ours(const HttpHandler& handler, const HttpRequest& request,
+                                     const Endpoint& at = loopback) {
   Result<HttpResponse> response = Error(Code::unknown, "not fetched");
   run_on_real_loop([&](RealLoop& real) {
     HttpServer server(real.network, handler);
-    const auto endpoint = server.listen(loopback);
+    const auto endpoint = server.listen(at);
     ASSERT_TRUE(endpoint) << endpoint;
     response = fetch_http(real.network, {.host = endpoint->address, .port = endpoint->port},
                           request, soon());
@@ -95,6 +97,17 @@ TEST(HttpClientTest, FetchesFromOurServer) {
   EXPECT_TRUE(response->body == request.body);
   EXPECT_EQ(response->headers.find("x-answer"), "yes");
   EXPECT_EQ(response->headers.find("content-length"), "");
+}
+
+TEST(HttpClientTest, AUnixSocketIsAskedAsLocalhost) {
+  const auto response = fetch_from_ours(
+      [](const HttpRequest& received) {
+        return HttpResponse{.body = std::string(received.header("host"))};
+      },
+      {}, {.address = "unix:@corolane-http-client-test." + std::to_string(::getpid())});
+  ASSERT_TRUE(response) << response;
+  EXPECT_EQ(response->status, 200u);
+  EXPECT_EQ(response->body, "localhost");
 }
 
 TEST(HttpClientTest, ASilentBodyOfHeadIsNotWaitedFor) {

@@ -103,14 +103,14 @@ class PartlyBuiltTest(unittest.TestCase):
     PROJECT = f"""
 cmake_minimum_required(VERSION 3.25)
 project(partly LANGUAGES CXX)
-add_executable(node node.cc)
+add_executable(server server.cc)
 add_library(library STATIC library.cc)
-add_custom_target(installable DEPENDS library node)
+add_custom_target(installable DEPENDS library server)
 install(CODE "
   set(BUILD \\"${{PROJECT_BINARY_DIR}}\\")
-  set(NEEDED \\"$<TARGET_FILE:node>;$<TARGET_FILE:library>\\")
+  set(NEEDED \\"$<TARGET_FILE:server>;$<TARGET_FILE:library>\\")
   include(\\"{ROOT}/tools/cmake/install_needed.cmake\\")")
-install(TARGETS node library)
+install(TARGETS server library)
 """
 
     def setUp(self):
@@ -118,21 +118,22 @@ install(TARGETS node library)
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         (self.folder / "CMakeLists.txt").write_text(self.PROJECT)
-        (self.folder / "node.cc").write_text("int main() {}\n")
+        (self.folder / "server.cc").write_text("int main() {}\n")
         (self.folder / "library.cc").write_text("int one() { return 1; }\n")
         self.build = self.folder / "build"
         run("cmake", "-S", self.folder, "-B", self.build)
-        run("cmake", "--build", self.build, "--target", "node")
+        run("cmake", "--build", self.build, "--target", "server")
 
     def test_what_is_missing_is_built_before_it_is_installed(self):
         self.assertFalse((self.build / "liblibrary.a").exists())
         install(self.build, self.folder / "prefix")
-        self.assertTrue((self.folder / "prefix/bin/node").is_file())
+        self.assertTrue((self.folder / "prefix/bin/server").is_file())
         self.assertTrue((self.folder / "prefix/lib/liblibrary.a").is_file())
 
     def test_nothing_is_built_where_all_is_there(self):
-        install(self.build, self.folder / "prefix")
-        self.assertNotIn("Building", run("cmake", "--install", self.build))
+        prefix = self.folder / "prefix"
+        install(self.build, prefix)
+        self.assertNotIn("Building", run("cmake", "--install", self.build, "--prefix", prefix))
 
     def test_nothing_is_installed_when_the_rest_does_not_compile(self):
         (self.folder / "library.cc").write_text("no C++\n")
