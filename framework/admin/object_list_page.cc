@@ -36,7 +36,7 @@ struct Objects {
 };
 
 // Who waits longest comes first, and of equals the smaller id.
-bool is_before(const ObjectRow& left, const ObjectRow& right) {
+bool is_listed_before(const ObjectRow& left, const ObjectRow& right) {
   if (left.waiting_count != right.waiting_count) return left.waiting_count > right.waiting_count;
   return left.id < right.id;
 }
@@ -61,7 +61,7 @@ void add(Objects& objects, ObjectRow row) {
   ++objects.count;
   objects.rows.push_back(std::move(row));
   if (objects.rows.size() < 2 * object_rows_max) return;
-  std::ranges::nth_element(objects.rows, objects.rows.begin() + object_rows_max, is_before);
+  std::ranges::nth_element(objects.rows, objects.rows.begin() + object_rows_max, is_listed_before);
   objects.rows.resize(object_rows_max);
 }
 
@@ -89,7 +89,7 @@ Objects merged(std::vector<Objects> shards) {
     all.count += shard.count;
     std::ranges::move(shard.rows, std::back_inserter(all.rows));
   }
-  std::ranges::sort(all.rows, is_before);
+  std::ranges::sort(all.rows, is_listed_before);
   if (all.rows.size() > object_rows_max) all.rows.resize(object_rows_max);
   return all;
 }

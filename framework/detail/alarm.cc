@@ -13,7 +13,7 @@ namespace corolane::framework::detail {
 namespace {
 
 // After a task that could not run it: no stack was to be had, or the object is nobody's for now.
-constexpr Duration retry_interval = std::chrono::milliseconds(100);
+constexpr Duration alarm_retry_interval = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void Alarm::begin_task() {
 void Alarm::end_task() {
   has_task_ = false;
   if (has_ended_) return;
-  arm_at(has_run_ ? TimePoint::min() : now() + retry_interval);
+  arm_at(has_run_ ? TimePoint::min() : now() + alarm_retry_interval);
   if (!is_armed()) over();
 }
 

@@ -14,7 +14,7 @@ namespace corolane::framework::detail {
 namespace {
 
 // Before an object that could not be reached is looked for again.
-constexpr std::chrono::milliseconds retry_interval(250);
+constexpr std::chrono::milliseconds follow_retry_interval(250);
 
 // What is no answer of the object, but says that none was to be had.
 bool passes_by_itself(const Error& error) {
@@ -83,7 +83,7 @@ void Feed::run() {
       feeds_.remove(*this);
       return broadcast_->end(followed.error());
     }
-    if (!coroutine::sleep_for(retry_interval)) return;
+    if (!coroutine::sleep_for(follow_retry_interval)) return;
   }
 }
 

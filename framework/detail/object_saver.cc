@@ -11,7 +11,7 @@ namespace corolane::framework::detail {
 namespace {
 
 // After a failed write, until the next one of the same object.
-constexpr Duration retry_interval = std::chrono::milliseconds(100);
+constexpr Duration save_retry_interval = std::chrono::milliseconds(100);
 
 constexpr coroutine::TaskOptions control = {.purpose = coroutine::StackPool::Purpose::control};
 
@@ -31,7 +31,7 @@ void ObjectSaver::changed(ObjectCell& cell) {
   some_unsaved_.set();
 }
 
-void ObjectSaver::failed(ObjectCell& cell) { cell.save_not_before = now() + retry_interval; }
+void ObjectSaver::failed(ObjectCell& cell) { cell.save_not_before = now() + save_retry_interval; }
 
 void ObjectSaver::forget(ObjectCell& cell) {
   if (!cell.unsaved_place) return;
