@@ -103,7 +103,8 @@ class AsyncPromise {
    public:
     explicit End(bool is_of_task) : is_of_task_(is_of_task) {}
     bool await_ready() noexcept { return is_of_task_; }
-    std::coroutine_handle<> await_suspend(Handle ended) noexcept {
+    // By the flags of the file, as transfer_to().
+    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(Handle ended) noexcept {
       AsyncPromise& promise = ended.promise();
       if (!promise.is_of_group()) return Strand::running().transfer_to(promise.receiver().parent);
       check(promise.has_returned(),

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 
@@ -58,10 +59,15 @@ bool CpuMeter::claim_signal() {
 
 void CpuMeter::handle(int /*signal*/, siginfo_t* info, void* context) {
   const CpuMeter* const meter = running_;
-  if (meter == nullptr) return;
-  if (info->si_code == SI_TKILL) return meter->interrupted_(context);
-  if (info->si_code != SI_TIMER) return;
-  meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_, context);
+  if (meter == nullptr || (info->si_code != SI_TKILL && info->si_code != SI_TIMER)) return;
+  const int error_number = errno;
+  // While one is pending the kernel drops the next: the timer's may stand for a question as well.
+  meter->interrupted_(context);
+  if (info->si_code == SI_TIMER) {
+    meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_,
+                   context);
+  }
+  errno = error_number;
 }
 
 bool CpuMeter::start_timer() {

@@ -41,7 +41,8 @@ class CpuMeter {
   // Called in the signal handler, so they may do next to nothing. `context` is the third argument
   // of the handler.
   using Charge = void (*)(std::uint64_t nanoseconds, const void* context);
-  // Another thread wants to know what this one does: it has sent SIGURG to it by tgkill(2).
+  // Another thread may want to know what this one does: then it has sent SIGURG to it by tgkill(2).
+  // Also called when none has, at each signal of the timer.
   using Interrupted = void (*)(const void* context);
 
   // Does nothing when the interval is zero, when this thread has a meter already, and where it

@@ -78,6 +78,11 @@ class FlagsTest(unittest.TestCase):
         assembler = self.program.read_text()
         self.assertIn("xmm0", assembler)
         self.assertEqual(re.findall(r"%[xyz]mm(?:1[6-9]|2\d|3[01])", assembler), [])
+        # A mask is in its register before the jump, and comes from the stack behind it.
+        mask = assembler.partition("mask_over_jump")[2].partition(".cfi_endproc")[0]
+        before, _, behind = mask.partition("#NO_APP")
+        self.assertIn("%k", before)
+        self.assertNotIn("%k", behind)
 
     def test_a_program_with_a_sanitizer_of_its_own_is_refused_by_name(self):
         # Also where the linker leaves out what nobody uses.

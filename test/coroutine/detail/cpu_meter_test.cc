@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -146,6 +148,32 @@ TEST_F(CpuMeterTest, AllThatTheThreadConsumedIsChargedInTheEnd) {
       const Duration behind = thread_cpu() - before - cpu_of(scheduler, "main");
       return behind < burst / 6;  // A tick.
     });
+  });
+}
+
+// The kernel keeps one signal of a kind while it is pending: the question comes to nothing then.
+TEST_F(CpuMeterTest, ASignalOfTheTimerStandsForAQuestionThatWasDropped) {
+  on_own_thread([](Scheduler& scheduler) {
+    sigset_t timers = {};
+    sigaddset(&timers, SIGURG);
+    pthread_sigmask(SIG_BLOCK, &timers, nullptr);
+    compute_until([&] {
+      sigset_t pending = {};
+      sigpending(&pending);
+      return sigismember(&pending, SIGURG) == 1;
+    });
+    std::atomic<bool> is_asking = false;
+    std::optional<Interruption> answer;
+    std::jthread asking([&] {
+      is_asking = true;
+      answer = scheduler.interrupt(10s);
+    });
+    compute_until([&] { return is_asking.load(); });
+    compute(20ms);
+    pthread_sigmask(SIG_UNBLOCK, &timers, nullptr);
+    asking.join();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->task_name, "main");
   });
 }
 

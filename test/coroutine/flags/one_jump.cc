@@ -1,4 +1,6 @@
-// Two doubles that are needed before a jump and after it, for a look at the assembler.
+// Values that are needed before a jump and after it, for a look at the assembler.
+#include <immintrin.h>
+
 #include "coroutine/detail/jump.h"
 
 double over_jump(const double* numbers, void* to) {
@@ -6,4 +8,11 @@ double over_jump(const double* numbers, void* to) {
   const double b = numbers[2] * numbers[3];
   static_cast<void>(corolane::coroutine::detail::jump(to, nullptr));
   return a + b;
+}
+
+int mask_over_jump(const int* numbers, void* to) {
+  const __mmask16 mask =
+      _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(numbers), _mm512_setzero_si512());
+  static_cast<void>(corolane::coroutine::detail::jump(to, nullptr));
+  return mask;
 }
