@@ -37,6 +37,7 @@ struct HttpRequest {
   // certificate that TLS has verified.
   std::string_view peer = {};
   std::string_view peer_identity = {};
+  bool is_of_newcomer = true;  // Whose address holds little: see AddressShares.
 
   std::string_view path() const;                         // "/stats".
   std::string_view query(std::string_view key) const;    // "json" for "format"; "" when missing.

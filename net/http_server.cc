@@ -23,6 +23,8 @@ using detail::HttpExchange;
 
 // How soon to look again when the process has no descriptor for another connection.
 constexpr Duration accept_pause = 10ms;
+// How often to look for a connection that has come to wait for its peer.
+constexpr Duration look_interval = 1s;
 // How long the end of a connection may take to send what is queued, while stopping.
 constexpr Duration flush_time_max = 500ms;
 
@@ -83,6 +85,7 @@ class HttpServer::Impl final : private HttpConnection::Host {
   // Suspends until there is room for one more connection; false when there will be none.
   bool make_room();
   bool evict_idlest();
+  void evict_slowest_reader();
   void admit(std::unique_ptr<Stream> stream);
   void destroy_ended_connections();
   std::vector<HttpConnection*> open_connections() const;
@@ -160,7 +163,11 @@ bool HttpServer::Impl::make_room() {
   if (options_.connections != nullptr) return !stopping_;  // They are bounded there.
   while (!stopping_ && connections_.size() >= options_.connection_count_max) {
     if (options_.evicts_idle && evict_idlest()) continue;
-    if (!room_.wait(Deadline::never())) return false;
+    if (options_.evicts_idle) evict_slowest_reader();
+    // One that is being served may wait for its peer later on, of which nobody tells.
+    const auto waited =
+        room_.wait(options_.evicts_idle ? Deadline::after(look_interval) : Deadline::never());
+    if (!waited && waited.error().code() != Code::deadline_exceeded) return false;
   }
   return !stopping_;
 }
@@ -176,6 +183,14 @@ bool HttpServer::Impl::evict_idlest() {
   if (idlest == nullptr) return false;
   idlest->close();
   return true;
+}
+
+// Its task ends it, and makes room then.
+void HttpServer::Impl::evict_slowest_reader() {
+  const auto since = [](const auto& entry) { return entry.second->sending_since(); };
+  const auto slowest = std::ranges::min_element(connections_, {}, since);
+  if (slowest == connections_.end() || since(*slowest) == TimePoint::max()) return;
+  slowest->second->close();
 }
 
 void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {

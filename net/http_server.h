@@ -44,7 +44,8 @@ class HttpServer {
     std::size_t connection_count_max = 16'384;  // More wait in the backlog of the listener.
     // At that count a new connection takes the place of the one that has been without a request for
     // the longest time, so that strangers who hold connections shut nobody out. Half a request is
-    // none. One that is served keeps its place.
+    // none. When all have one, the connection goes whose peer has let an answer wait for longest;
+    // one whose answer is being made keeps its place.
     bool evicts_idle = false;
     // Bounds the connections in place of that, by address as well: one without a place is told 503
     // and closed. Outlives the server, as the next one does.

@@ -169,6 +169,7 @@ void HttpConnection::close() {
 void HttpConnection::end() {
   if (state_ == State::ended) return;
   state_ = State::ended;
+  sending_since_ = TimePoint::max();
   Timer::cancel();
   stream_->close();
   if (!has_task_) host_.ended(*this);
@@ -183,6 +184,7 @@ void HttpConnection::serve() {
     if (state_ != State::serving) break;
     if (is_last) {
       // The last answer may be long, and its peer slow.
+      sending_since_ = now();
       static_cast<void>(stream_->flush(Deadline::after(options_.limits.response_time_max)));
       if (state_ == State::serving) finish_writing();
       break;
@@ -192,6 +194,7 @@ void HttpConnection::serve() {
     if (goes_on) host_.request_read();
   }
   has_task_ = false;
+  sending_since_ = TimePoint::max();
   shares.give_back();
   task_ = {};
   if (state_ == State::ended) return host_.ended(*this);
@@ -209,6 +212,7 @@ bool HttpConnection::answer() {
   HttpExchange& exchange = *exchange_;
   exchange.request.peer = peer_;
   exchange.request.peer_identity = stream_->peer_identity();
+  exchange.request.is_of_newcomer = shares.is_newcomer();
   reset(exchange.response);
   host_.answer(exchange.request, exchange.response);
   ++answered_count_;
@@ -229,6 +233,7 @@ bool HttpConnection::answer() {
     std::ranges::copy(bytes_of(exchange.response.body),
                       text.begin() + static_cast<std::ptrdiff_t>(exchange.head.size()));
   }
+  sending_since_ = now();
   auto written = stream_->write_all(text, deadline);
   // In a task that was cancelled, the answer is queued all the same. It is the last one then, since
   // nothing would hold back those that follow.
@@ -238,6 +243,7 @@ bool HttpConnection::answer() {
   if (written && exchange.response.body.size() > small_body_bytes) {
     written = stream_->flush(deadline);
   }
+  sending_since_ = TimePoint::max();
   if (!written && written.error().code() != Code::cancelled) write_failed_ = true;
   return keep_alive && has_room && !write_failed_;
 }

@@ -67,6 +67,8 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   bool has_task() const { return has_task_; }
   // When it last began to have none.
   TimePoint idle_since() const { return idle_since_; }
+  // Since when it waits for its peer to take an answer; the largest when it does not.
+  TimePoint sending_since() const { return sending_since_; }
 
   // In the task of the connection: answers the request that was read, and those that came behind
   // it. Suspends.
@@ -113,6 +115,7 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   const std::string peer_;
   State state_ = State::reading;
   TimePoint idle_since_ = now();
+  TimePoint sending_since_ = TimePoint::max();
   std::uint64_t answered_count_ = 0;
   bool is_leaving_ = false;         // The next answer is the last one.
   bool peer_ended_ = false;         // It sends nothing more.

@@ -449,6 +449,19 @@ TEST(HttpServerTest, EvictsNoConnectionThatItServes) {
   EXPECT_EQ(slow.cancelled_count, 0);
 }
 
+TEST(HttpServerTest, EvictsAPeerThatTakesNoAnswerWhenAllHaveOne) {
+  Served served(that_evicts(1), 64 * 1024,
+                [](const HttpRequest&) { return HttpResponse{.body = std::string(400'000, 'x')}; });
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  ASSERT_EQ(served.server.statistics().serving_count, 1u);
+  const auto late = served.connect();
+  EXPECT_TRUE(late->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  EXPECT_THAT(read_text(*late, Deadline::after(2s)).value_or(""),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(served.server.statistics().connection_count, 1u);
+}
+
 TEST(HttpServerTest, StopsWhileANewConnectionWaitsForAPlace) {
   Slow slow;
   Served served(that_evicts(1), 1024, slow.handler());
