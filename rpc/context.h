@@ -25,6 +25,7 @@ class Context {
     std::string_view peer_identity = {};
     std::string_view authorization = {};
     TraceContext trace = {};
+    bool may_take_last_stacks = true;  // See CallScope.
     TimePoint arrived_at{};
     TimePoint begun_at{};  // The epoch: as it arrived.
     const ObjectTarget* object = nullptr;
@@ -45,7 +46,8 @@ class Context {
   const Method& descriptor() const { return *method_; }
   const google::protobuf::Message& request() const { return *request_; }
 
-  // Which door the call came through.
+  // Which door of this node the call came through: `nodes` for the call of a client that another
+  // node, or another shard, has sent on. So it says nothing of who asked an object.
   Door door() const { return facts_->door; }
   // "10.1.0.7:52310".
   std::string_view peer() const { return facts_->peer; }

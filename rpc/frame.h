@@ -4,9 +4,8 @@
 //        0    4  payload size: of extension and message together
 //        4    1  type
 //        5    1  code: of a reply, 0 for success, else the number of a Code
-//        6    1  flags of a reply with a code: bit 0, the call may have been executed; bit 1, its
-//        handler
-//              has not begun
+//        6    1  flags of a reply with a code: bit 0, the call may have been executed;
+//              bit 1, its handler has not begun
 //        7    1  zero
 //        8    8  call id: chosen by the caller, unique among its pending calls
 //       16    8  method id of a request

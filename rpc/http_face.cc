@@ -341,7 +341,8 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
                        .door = options_.door,
                        .peer = request.peer,
                        .peer_identity = request.peer_identity,
-                       .authorization = bearer_token(request.header("Authorization"))};
+                       .authorization = bearer_token(request.header("Authorization")),
+                       .may_take_last_stacks = request.is_of_newcomer};
   if (const std::string_view parent = request.header("traceparent"); !parent.empty()) {
     facts.trace = parse_traceparent(parent).value_or(TraceContext{});
   }

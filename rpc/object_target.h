@@ -17,6 +17,8 @@ struct RequestId {
   static constexpr std::size_t scope_bytes_max = 16;
   // An object remembers a call for so long after its end: nobody makes it again later than that.
   static constexpr std::chrono::minutes memory_time{10};
+  // For how long routers of objects try it; the rest is for clocks that differ.
+  static constexpr std::chrono::minutes retry_time_max{5};
 
   std::string_view caller = {};  // Empty: none.
   std::uint64_t sequence = 0;

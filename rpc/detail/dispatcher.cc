@@ -257,10 +257,9 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
   auto handler = coroutine::spawn(
       served->task_name,
       [&]() -> Result<void> {
-        // How much its address holds is not known here.
         CallScope::enter({.deadline = CallScope::before(facts.deadline, arrived_at),
                           .trace = facts.trace,
-                          .may_take_last_stacks = facts.door == Door::nodes});
+                          .may_take_last_stacks = facts.may_take_last_stacks});
         Context context(method, request, timed);
         return served->meter.run(
             [&] { return serve_call(around_, *served, request, context, sink, threw); });

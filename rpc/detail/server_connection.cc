@@ -27,14 +27,13 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
 }
 
 // Nothing that the client could present again is in it: it is stored, and goes to other nodes.
-std::string scope_of(const std::string& requester, const std::string& identity) {
+std::string scope_of(std::string_view requester, std::string_view identity) {
   net::Digest digest;
-  if (!requester.empty()) {
-    digest = net::hmac_sha256("corolane request scope", {"requester ", requester});
-  } else if (!identity.empty()) {
-    digest = net::hmac_sha256("corolane request scope", {"certificate ", identity});
-  } else {
+  if (requester.empty() && identity.empty()) {
     net::fill_with_random_bytes(digest);
+  } else {
+    const std::string_view key = requester.empty() ? "corolane request scope" : requester;
+    digest = net::hmac_sha256(key, {"certificate ", identity});
   }
   return std::string(reinterpret_cast<const char*>(digest.data()), RequestId::scope_bytes_max);
 }

@@ -48,8 +48,9 @@ class ServerConnection final : public Connection {
   std::string_view peer() const { return peer_; }
   // By its certificate; empty without, and before the handshake is done.
   std::string_view peer_identity() const { return peer_identity_; }
-  // RequestId::scope of its requests: the same on all connections of a client that says a requester
-  // or has a certificate, otherwise of this one alone. After the handshake.
+  // RequestId::scope of its requests: the same on all connections with that requester and
+  // certificate, of which it may lack one; without both of this connection alone. After the
+  // handshake.
   std::string_view request_scope();
 
   std::size_t call_count() const { return calls_.size(); }

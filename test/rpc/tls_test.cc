@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "coroutine/task_group.h"
 #include "test/net/tls_world.h"
 #include "test/rpc/echo_service.h"
+#include "test/rpc/raw_peer.h"
 #include "test/support/matchers.h"
 
 namespace corolane::test {
@@ -21,15 +23,18 @@ const std::string key = "a key of thirty-two random bytes";
 // A server inside of TLS that notes as whom its caller came.
 struct SecureWorld {
   explicit SecureWorld(net::TlsOptions client, const rpc::Security& security,
-                       net::TlsOptions server_options = net::server_tls())
+                       net::TlsOptions server_options = net::server_tls(),
+                       rpc::Door door = rpc::Door::nodes)
       : tls({.server = std::move(server_options), .client = std::move(client)}),
         server(tls.server) {
     server.add_filter([this](rpc::Context& call, const rpc::Next& next) {
       identity = call.peer_identity();
+      if (call.object() != nullptr) scope = call.object()->request_id.scope;
       return next();
     });
-    check(server.add(service).has_value(), "the service is new");
-    check(server.listen(tls.endpoint, {.security = security}).has_value(), "the port is free");
+    check(server.add(service, rpc::Server::Audience::everybody).has_value(), "the service is new");
+    check(server.listen(tls.endpoint, {.security = security, .door = door}).has_value(),
+          "the port is free");
   }
 
   Result<void> call(const rpc::Security& security = {}) {
@@ -45,6 +50,7 @@ struct SecureWorld {
   EchoService service;
   rpc::Server server;
   std::string identity = "nobody called";
+  std::string scope;  // RequestId::scope of the last call of an object.
 };
 
 net::TlsOptions of_another_ca() {
@@ -62,6 +68,25 @@ TEST(RpcTlsTest, ANodeWithACertificateOfTheClusterIsServedByItsName) {
   const auto called = world.call();
   EXPECT_TRUE(called) << called;
   EXPECT_EQ(world.identity, "client-1");
+}
+
+TEST(RpcTlsTest, RequestIdsAreThoseOfACertificateOverItsConnections) {
+  const auto scope_by = [](net::TlsOptions client, const std::string& requester) {
+    SecureWorld world(std::move(client), {}, net::server_tls(), rpc::Door::clients);
+    RawPeer peer(world.tls.client);
+    peer.say_hello({.requester = requester});
+    peer.call_object({.id = "room", .request_id = {.caller = "ada", .sequence = 1}});
+    EXPECT_TRUE(peer.receive());
+    EXPECT_TRUE(peer.receive());
+    EXPECT_EQ(world.scope.size(), rpc::RequestId::scope_bytes_max);
+    return world.scope;
+  };
+  const std::string requester = "sixteen or more bytes";
+  const std::string named = scope_by(net::named_client_tls(), "");
+  EXPECT_EQ(scope_by(net::named_client_tls(), ""), named);
+  EXPECT_NE(scope_by(net::named_client_tls(), requester), named);
+  EXPECT_NE(scope_by(net::client_tls(), requester), scope_by(net::named_client_tls(), requester))
+      << "a requester is worth nothing with another certificate";
 }
 
 TEST(RpcTlsTest, AClientWithoutACertificateIsRefusedByTheServerThatNeedsOne) {
