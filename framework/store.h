@@ -71,8 +71,8 @@ class Store {
   // epoch has sealed already: the caller is no owner.
   //
   // All of these fail with unavailable while the store is away, with resource_exhausted when its
-  // disk or its queue is full, and with deadline_exceeded or cancelled; when it may have been done
-  // all the same, the error says maybe_executed.
+  // disk is full or, with a retry_after, when its queue is, and with deadline_exceeded or
+  // cancelled; when it may have been done all the same, the error says maybe_executed.
   virtual Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch,
                                     Deadline deadline) = 0;
 

@@ -24,10 +24,15 @@ Code code_for_callers(Code code) {
   return is_about_us ? Code::unavailable : code;
 }
 
-const char* text_for_callers(Code code) {
-  switch (code) {
+// A store that says when to come back has much to do.
+bool is_of_a_full_store(const Error& error) {
+  return error.code() == Code::resource_exhausted && error.retry_after() == 0ms;
+}
+
+const char* text_for_callers(const Error& error) {
+  switch (error.code()) {
     case Code::resource_exhausted:
-      return "the store is full";
+      return is_of_a_full_store(error) ? "the store is full" : "the store has too much to do";
     case Code::deadline_exceeded:
       return "the store did not answer in time";
     case Code::cancelled:
@@ -45,7 +50,7 @@ Result<T> StoreGate::told(Result<T> result) {
   const Error& error = result.error();
   if (error.code() == Code::aborted) return result;
   if (is_trouble(error.code())) note(error);
-  Error own(code_for_callers(error.code()), text_for_callers(error.code()));
+  Error own(code_for_callers(error.code()), text_for_callers(error));
   if (error.retry_after() > 0ms) own = std::move(own).with_retry_after(error.retry_after());
   if (error.maybe_executed()) own = std::move(own).with_maybe_executed();
   return own;
@@ -59,7 +64,7 @@ void StoreGate::note(const Error& error) {
     log_.error("the store fails",
                {{"error", error.to_string()}, {"count", std::exchange(unlogged_count_, 0)}});
   }
-  if (error.code() != Code::resource_exhausted) return;
+  if (!is_of_a_full_store(error)) return;
   health_.set_full(true);
   if (tries_) return;
   auto spawned = trying_.spawn("store that is full", [this] { try_again(); },
@@ -67,7 +72,7 @@ void StoreGate::note(const Error& error) {
   tries_ = spawned.has_value();
 }
 
-// What it writes is of no use but that it is written.
+// Draws epochs that nobody takes: the store has room when it can write one.
 void StoreGate::try_again() {
   while (health_.is_full() && coroutine::sleep_for(try_interval)) {
     if (store_->next_epoch(Deadline::after(try_interval))) health_.set_full(false);
@@ -80,7 +85,7 @@ void StoreGate::try_again() {
 
 Result<std::uint64_t> StoreGate::next_epoch(Deadline deadline) {
   auto epoch = store_->next_epoch(deadline);
-  if (epoch || epoch.error().code() != Code::resource_exhausted) return told(std::move(epoch));
+  if (epoch || !is_of_a_full_store(epoch.error())) return told(std::move(epoch));
   auto owed = store_->owed_epoch(deadline);
   auto refused = told(std::move(epoch));
   return owed ? owed : refused;

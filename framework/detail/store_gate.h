@@ -34,7 +34,7 @@ class StoreGate final : public Store {
       : store_(std::move(store)), health_(health), log_(log) {}
   ~StoreGate() override { trying_.cancel_and_join(); }
 
-  // Owed by a store that is full, when it can.
+  // While the store is full: owed_epoch(), where the store has it.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<std::uint64_t> owed_epoch(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;

@@ -97,14 +97,14 @@ Result<std::uint64_t> SqliteStore::owed_epoch(Deadline deadline) {
 Result<StoredObject> SqliteStore::seal(const ObjectKey& key, std::uint64_t epoch,
                                        Deadline deadline) {
   const auto call = make_call(
-      size_of(key), Effect::reads,
+      size_of(key), Effect::marks,
       [key = OwnedKey(key), epoch](SqliteFile& file) { return file.seal(key.view(), epoch); });
   return perform(*writer_, call, deadline);
 }
 
 Result<void> SqliteStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
   const auto call = make_call(
-      size_of(key), Effect::reads,
+      size_of(key), Effect::marks,
       [key = OwnedKey(key), epoch](SqliteFile& file) { return file.release(key.view(), epoch); });
   return perform(*writer_, call, deadline);
 }

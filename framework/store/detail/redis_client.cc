@@ -52,7 +52,8 @@ Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, De
   if (calls_.size() + waiting_count_ >= options_.pending_count_max) {
     return Error(Code::resource_exhausted, name_ + ": " +
                                                std::to_string(calls_.size() + waiting_count_) +
-                                               " calls are pending already");
+                                               " calls are pending already")
+        .with_retry_after(busy_delay);
   }
   if (auto connected = wait_until_connected(deadline); !connected) {
     return std::move(connected.error());
@@ -66,7 +67,10 @@ Result<RedisReply> RedisClient::exchange(std::span<const std::string_view> words
                                          Deadline deadline) {
   if (stream_ == nullptr) return *lost_;
   const std::string command = redis_command(words);
-  if (auto sent = stream_->try_write(net::bytes_of(command)); !sent) return std::move(sent.error());
+  if (auto sent = stream_->try_write(net::bytes_of(command)); !sent) {
+    const bool is_busy = sent.error().code() == Code::resource_exhausted;
+    return is_busy ? std::move(sent.error()).with_retry_after(busy_delay) : sent.error();
+  }
   if (calls_.empty()) {
     heard_at_ = now();
     coroutine::Scheduler::current().timers().arm(*this,

@@ -1,6 +1,7 @@
 // Why a call did nothing, in the same words whatever the store.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "coroutine/base/deadline.h"
@@ -16,6 +17,9 @@ struct RowMark {
 
   friend bool operator==(const RowMark&, const RowMark&) = default;
 };
+
+// When a caller may come back to a store whose queue is full.
+inline constexpr std::chrono::milliseconds busy_delay{100};
 
 // Before a call has begun. Fails with cancelled or deadline_exceeded. In a task.
 Result<void> check_may_begin(Deadline deadline);

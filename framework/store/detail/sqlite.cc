@@ -24,7 +24,7 @@ Meaning meaning_of(int result, int system_error) {
     case SQLITE_FULL:
       return full;
     case SQLITE_NOMEM:
-      return {Code::resource_exhausted, "the process is out of memory"};
+      return {Code::unavailable, "the process is out of memory"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {Code::failed_precondition,

@@ -91,7 +91,8 @@ Result<void> SqliteWriter::enqueue(const std::shared_ptr<SqliteCall>& call) {
         call->bytes_ > options_.queue_bytes_max - queue_bytes_) {
       return Error(Code::resource_exhausted, std::to_string(queue_.size()) + " calls with " +
                                                  std::to_string(queue_bytes_) +
-                                                 " bytes are waiting for the disk already");
+                                                 " bytes are waiting for the disk already")
+          .with_retry_after(busy_delay);
     }
     queue_.push_back(call);
     queue_bytes_ += call->bytes_;
@@ -107,7 +108,7 @@ void SqliteWriter::serve(const std::stop_token& stop) {
     if (batch.empty()) continue;
     // What only reads has a transaction of its own: it does not fail with what cannot be stored.
     const auto changes = std::ranges::stable_partition(
-        batch, [](const auto& call) { return call->effect_ == SqliteCall::Effect::reads; });
+        batch, [](const auto& call) { return call->effect_ != SqliteCall::Effect::changes; });
     perform({batch.begin(), changes.begin()});
     perform(changes);
   }

@@ -29,7 +29,8 @@ namespace corolane::framework::detail {
 // A call on its way. Its task and the thread both hold it: a task that gives up leaves it behind.
 class SqliteCall {
  public:
-  enum class Effect : std::uint8_t { reads, changes };
+  // A mark is kept by the thread and not in the file: it needs no commit.
+  enum class Effect : std::uint8_t { reads, marks, changes };
 
   // `bytes` are what it holds while it waits.
   SqliteCall(std::size_t bytes, Effect effect) : bytes_(bytes), effect_(effect) {}
@@ -74,7 +75,7 @@ class SqliteWriter {
 
   // Suspends until the call has run and is committed. From any scheduler's task. Fails as the file
   // does, with resource_exhausted when too much waits already, with deadline_exceeded or cancelled;
-  // with maybe_executed when a change may have been made.
+  // with maybe_executed when a change or a mark may have been made.
   Result<void> perform(const std::shared_ptr<SqliteCall>& call, Deadline deadline);
 
  private:

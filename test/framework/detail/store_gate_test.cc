@@ -43,9 +43,12 @@ class TalkativeStore final : public MemoryStore {
   }
 
   std::optional<Code> code;
+  std::chrono::milliseconds retry_after{0};
 
  private:
-  Error failure() const { return Error(*code, "redis 10.0.0.7:6379/0: script: d992e92a"); }
+  Error failure() const {
+    return Error(*code, "redis 10.0.0.7:6379/0: script: d992e92a").with_retry_after(retry_after);
+  }
 };
 
 class StoreGateTest : public testing::Test {
@@ -100,6 +103,17 @@ TEST_F(StoreGateTest, AStoreThatIsFullIsNotReadyUntilThereIsRoom) {
   ASSERT_TRUE(coroutine::sleep_for(2s));
   EXPECT_FALSE(health_.is_full());
   EXPECT_THAT(lines_, HasSubstr("room again"));
+}
+
+// A client that asks for much would have the load balancer take the node away.
+TEST_F(StoreGateTest, AStoreWithMuchToDoIsNotFull) {
+  store_->code = Code::resource_exhausted;
+  store_->retry_after = 100ms;
+  const auto sealed = gate_.seal(alice, 1, Deadline::never());
+  ASSERT_THAT(sealed, fails_with(Code::resource_exhausted));
+  EXPECT_EQ(sealed.error().message(), "the store has too much to do");
+  EXPECT_EQ(sealed.error().retry_after(), 100ms);
+  EXPECT_FALSE(health_.is_full());
 }
 
 }  // namespace

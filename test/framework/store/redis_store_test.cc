@@ -234,6 +234,7 @@ TEST_F(RedisStoreTest, TooManyCallsAreRefused) {
   const auto refused = store_->next_epoch(soon());
   ASSERT_THAT(refused, fails_with(Code::resource_exhausted)) << "both wait";
   EXPECT_FALSE(refused.error().maybe_executed());
+  EXPECT_GT(refused.error().retry_after(), 0ms) << "or the store would pass for a full one";
   server_->say(":1\r\n:2\r\n");
   EXPECT_TRUE(tasks.join(soon()));
   auto again = coroutine::spawn("call", [&] { return store_->next_epoch(soon()); });
@@ -254,6 +255,7 @@ TEST_F(RedisStoreTest, OutputThatNobodyTakesIsBounded) {
     const auto refused = store_->write(alice, 1, 0, {.bytes = "small"}, soon());
     ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
     EXPECT_FALSE(refused.error().maybe_executed());
+    EXPECT_GT(refused.error().retry_after(), 0ms);
   }));
   server_->wait_for(1);
   server_->say("*0\r\n");

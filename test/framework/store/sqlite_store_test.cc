@@ -350,6 +350,7 @@ TEST_F(SqliteStoreTest, MoreThanTheQueueHoldsIsRefused) {
     const auto refused = store.next_epoch(soon());
     ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
     EXPECT_FALSE(refused.error().maybe_executed());
+    EXPECT_GT(refused.error().retry_after().count(), 0) << "or the store would pass for a full one";
     EXPECT_THAT(refused.error().message(), HasSubstr("4 calls with 351 bytes"));
     disk.set_fault(FaultyDisk::Fault::none);
     EXPECT_TRUE(tasks.join(soon()));
