@@ -118,17 +118,23 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   if (!type_.ownership().holds(partition_, epoch)) return moved();
   // Sealed before it is loaded: what an earlier owner writes from now on is refused.
   auto stored = surroundings_.store.seal(key(), epoch, deadline);
-  if (!stored) return stored.error().code() == Code::aborted ? moved() : stored.error();
+  if (!stored) {
+    const Error& error = stored.error();
+    if (error.code() == Code::aborted) return moved();
+    if (error.maybe_executed()) abandoned_epoch_ = epoch;
+    // Of the seal alone: no handler has begun.
+    return Error(error.code(), error.message()).with_retry_after(error.retry_after());
+  }
   epoch_ = epoch;
   active_since_ = coroutine::Scheduler::current().turn_time();
-  if (auto loaded = load(*stored); !loaded) {
-    drop();
-    return loaded;
-  }
-  if (auto ready = run_hook("on_activate", [this] { return object_->on_activate(); }); !ready) {
+  auto ready = load(*stored);
+  if (ready) ready = run_hook("on_activate", [this] { return object_->on_activate(); });
+  if (!ready) {
+    if (may_release_seal()) abandoned_epoch_ = epoch;
     drop();
     return ready;
   }
+  abandoned_epoch_ = 0;
   measure();
   return {};
 }
@@ -180,11 +186,22 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
 }
 
 // Of names that were only read; what a shared store has of others stays with their rows.
+bool ObjectCell::may_release_seal() const {
+  if (version_ != loaded_version_ || version_is_unsure_ || is_lost_) return false;
+  return version_ == 0 || !surroundings_.store.is_shared();
+}
+
 void ObjectCell::release_seal(Deadline deadline) {
-  if (version_ != loaded_version_ || version_is_unsure_ || is_lost_) return;
-  if (version_ > 0 && surroundings_.store.is_shared()) return;
   // One that fails leaves a row of no content, and that is all.
-  static_cast<void>(surroundings_.store.release(key(), epoch_, deadline));
+  if (may_release_seal()) {
+    static_cast<void>(surroundings_.store.release(key(), epoch_, deadline));
+  }
+}
+
+void ObjectCell::release_abandoned_seal(Deadline deadline) {
+  if (is_active() || !has_abandoned_seal()) return;
+  const Ownership::Epoch epoch = std::exchange(abandoned_epoch_, 0);
+  static_cast<void>(surroundings_.store.release(key(), epoch, deadline));
 }
 
 void ObjectCell::set_closing(bool is_closing) {

@@ -86,6 +86,11 @@ class ObjectCell {
   // Fails with what moved_error() makes when the object is another one's; as Store::seal() does;
   // with data_loss when what is stored is no such state; as on_activate() does.
   Result<void> activate(Deadline deadline);
+  // An activation has failed behind its seal, or does not know whether it has sealed. The store
+  // would keep that for good, and a client may ask for any number of names.
+  bool has_abandoned_seal() const { return abandoned_epoch_ != 0; }
+  // Does nothing when there is none, or a later activation has come to its end.
+  void release_abandoned_seal(Deadline deadline);
   // Tells it, saves it and lets it go; `releases` its seal, too, when it has written nothing. In
   // the exclusive turn. When saving fails it stays.
   Result<void> deactivate(Deadline deadline, bool releases);
@@ -223,6 +228,7 @@ class ObjectCell {
   Result<void> find_out_version(Deadline deadline);
   std::string serialise();
   std::optional<WallTime> wake_at() const;
+  bool may_release_seal() const;
   void release_seal(Deadline deadline);
   void release_held();
   void end_publishing();
@@ -239,6 +245,7 @@ class ObjectCell {
   coroutine::SharedMutex turn_;
   std::unique_ptr<ObjectBase> object_;
   Ownership::Epoch epoch_ = 0;
+  Ownership::Epoch abandoned_epoch_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t loaded_version_ = 0;
   TimePoint changed_since_{};

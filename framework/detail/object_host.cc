@@ -247,7 +247,7 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
                                  .authorization = context.authorization(),
                                  .request_id = target.request_id};
   const std::string id(target.id);
-  if (method.one_way) return surroundings_.router.notify(method, id, request, options);
+  if (method.one_way) return surroundings_.router.deliver(method, id, request, options);
   const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
   auto called = surroundings_.router.call(method, id, request, *reply, options);
   if (called) return sink.reply(*reply);
@@ -349,6 +349,7 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
     note_size(cell, cell.size_bytes());
     return activated;
   }
+  if (cell.has_abandoned_seal()) release_soon(cell);
   // A caller that gave up says nothing about the object.
   const Code code = activated.error().code();
   if (code != Code::cancelled && code != Code::deadline_exceeded) {

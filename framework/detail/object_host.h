@@ -185,6 +185,8 @@ class ObjectHost {
                           bool releases = true);
   bool drop_stale(ObjectCell& cell, Deadline deadline);
   void drop_soon(ObjectCell& cell);
+  // Its abandoned seal, in a turn and a task of its own: the caller may be cancelled.
+  void release_soon(ObjectCell& cell);
   // Some at a time; returns the first failure.
   template <typename F>
   Result<void> for_each(const std::vector<ObjectCell*>& cells, F&& act);

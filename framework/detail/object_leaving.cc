@@ -123,6 +123,17 @@ void ObjectHost::drop_soon(ObjectCell& cell) {
   static_cast<void>(spawned);
 }
 
+void ObjectHost::release_soon(ObjectCell& cell) {
+  auto release = [this, &cell, visit = std::make_unique<Visit>(*this, cell)] {
+    const Deadline deadline = Deadline::after(options_.save_time_max);
+    Turn turn(*this, cell, {.what = "to release its seal"});
+    if (turn.take(/*is_shared=*/false, deadline)) cell.release_abandoned_seal(deadline);
+  };
+  // Without a task the seal stays until the object is asked for again.
+  static_cast<void>(housekeeping_.spawn("release seal", std::move(release),
+                                        {.purpose = coroutine::StackPool::Purpose::control}));
+}
+
 void ObjectHost::let_idle_go() {
   while (coroutine::sleep_for(look_interval)) {
     // What cannot be stored stays, behind all others.

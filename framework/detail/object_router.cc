@@ -50,7 +50,9 @@ Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options)
       options.deadline ? *options.deadline
                        : Deadline::at(coroutine::Scheduler::current().turn_time() + method.timeout);
   const rpc::CallScope* const scope = rpc::CallScope::current();
-  return scope == nullptr ? own : earlier(own, scope->deadline);
+  const Deadline deadline = scope == nullptr ? own : earlier(own, scope->deadline);
+  if (options.request_id.caller.empty()) return deadline;
+  return earlier(deadline, Deadline::after(rpc::RequestId::retry_time_max));
 }
 
 std::string_view type_of(const rpc::Method& method) {
@@ -412,23 +414,30 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
       [this, &method, id, copy = std::move(copy),
        authorization = std::string(options.authorization),
        deadline = deadline_of(method, options)] {
-        // Nobody waits for it, so whoever it calls may call back.
-        CallChain::enter(CallChain());
-        const rpc::CallOptions own{.deadline = deadline, .authorization = authorization};
-        const Route& route = route_of(method);
-        static_cast<void>(call_until_final({.method = method,
-                                            .route = route,
-                                            .id = id,
-                                            .request = *copy,
-                                            .reply = nullptr,
-                                            .options = own,
-                                            .chain = nullptr,
-                                            .deadline = deadline,
-                                            .partition = route.partition_of(id)}));
+        static_cast<void>(
+            deliver(method, id, *copy, {.deadline = deadline, .authorization = authorization}));
       },
       {.stack_size_bytes = method.stack_size_bytes});
   if (!spawned) return spawned.error();
   return {};
+}
+
+Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string& id,
+                                   const google::protobuf::Message& request,
+                                   const rpc::CallOptions& options) {
+  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  // Nobody waits for it, so whoever it calls may call back.
+  CallChain::enter(CallChain());
+  const Route& route = route_of(method);
+  return call_until_final({.method = method,
+                           .route = route,
+                           .id = id,
+                           .request = request,
+                           .reply = nullptr,
+                           .options = options,
+                           .chain = nullptr,
+                           .deadline = deadline_of(method, options),
+                           .partition = route.partition_of(id)});
 }
 
 }  // namespace corolane::framework::detail

@@ -78,6 +78,10 @@ class ObjectRouter final : public Router {
   Result<void> notify(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request,
                       const rpc::CallOptions& options) override;
+  // What notify() has a task do, in the calling one: for one-way calls that have come from
+  // elsewhere, and are counted there until this returns. Suspends until the handler has ended.
+  Result<void> deliver(const rpc::Method& method, const std::string& id,
+                       const google::protobuf::Message& request, const rpc::CallOptions& options);
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
                               const google::protobuf::Message& prototype) override {
     return feeds_.subscribe(type, id, prototype);

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -58,7 +60,9 @@ class SlowStore : public MemoryStore {
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
     ++seal_count;
     if (auto reached = reach(); !reached) return reached.error();
-    return MemoryStore::seal(key, epoch, deadline);
+    auto sealed = MemoryStore::seal(key, epoch, deadline);
+    if (!sealed || !loses_answers_of_seals) return sealed;
+    return Error(Code::deadline_exceeded, "the answer is lost").with_maybe_executed();
   }
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object, Deadline deadline) override {
@@ -72,6 +76,7 @@ class SlowStore : public MemoryStore {
   Duration delay{};
   bool is_away = false;
   bool loses_answers = false;
+  bool loses_answers_of_seals = false;
   int seal_count = 0;
   int write_count = 0;
 
@@ -282,7 +287,7 @@ TEST_F(ObjectHostTest, ANameThatIsOnlyReadLeavesNoRow) {
   EXPECT_EQ(shard.counter("b").get({})->value(), 1);
 }
 
-// Keeps nothing, so that what is allocated is the host's.
+// Keeps nothing, so that what comes to be resident is the host's.
 class EmptyStore final : public MemoryStore {
  public:
   Result<StoredObject> seal(const ObjectKey&, std::uint64_t, Deadline) override {
@@ -295,22 +300,31 @@ class EmptyStore final : public MemoryStore {
   }
 };
 
-// What an object is said to take, in parts of what it takes of the allocator.
+double resident_bytes() {
+  malloc_trim(0);  // What is freed would be taken first.
+  std::ifstream statm("/proc/self/statm");
+  double all_pages = 0;
+  double resident_pages = 0;
+  statm >> all_pages >> resident_pages;
+  return resident_pages * static_cast<double>(getpagesize());
+}
+
+// What objects are said to take, in parts of the memory of this process that they take.
 double measured_share(std::size_t id_bytes) {
-  constexpr int count = 20'000;
+  constexpr int count = 100'000;
   EmptyStore store;
   Shard shard(store, 1);
   EXPECT_TRUE(shard.counter("first").get({}));
   const std::size_t measured_before = shard.host.statistics().memory_bytes;
-  const std::size_t allocated_before = mallinfo2().uordblks;
+  const double resident_before = resident_bytes();
   for (int i = 0; i < count; ++i) {
     std::string id = std::to_string(i);
     id.append(id_bytes - id.size(), 'x');
     EXPECT_TRUE(shard.counter(std::move(id)).get({}));
   }
-  const std::size_t allocated = mallinfo2().uordblks - allocated_before;
+  const double resident = resident_bytes() - resident_before;
   const std::size_t measured = shard.host.statistics().memory_bytes - measured_before;
-  return static_cast<double>(measured) / static_cast<double>(allocated);
+  return static_cast<double>(measured) / resident;
 }
 
 TEST_F(ObjectHostTest, WhatAnObjectTakesIsMeasuredWithItsId) {
@@ -495,6 +509,32 @@ TEST_F(ObjectHostTest, ACallerThatGivesUpSpoilsNothingForTheOthers) {
   EXPECT_EQ(patient.join()->value(), 1);
 }
 
+// A client would fill the store with names, one for each call that it gives up at once.
+TEST_F(ObjectHostTest, ASealWhoseAnswerIsLostIsReleased) {
+  const ObjectKey key = {.type = "corolane.test.Counter", .id = "a"};
+  Shard shard(store_);
+  store_.loses_answers_of_seals = true;
+  const auto lost = shard.counter("a").get({});
+  ASSERT_THAT(lost, fails_with(Code::deadline_exceeded));
+  EXPECT_TRUE(lost.error().not_executed()) << "the handler has not begun";
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(store_.look(key).epoch, 0U);
+}
+
+TEST_F(ObjectHostTest, ASealIsNotReleasedUnderACallThatCameNext) {
+  Shard shard(store_);
+  store_.delay = 10ms;
+  store_.loses_answers_of_seals = true;
+  auto lost = coroutine::spawn("lost", [&] { return shard.counter("a").get({}); });
+  ASSERT_TRUE(coroutine::sleep_for(5ms));
+  auto next =
+      coroutine::spawn("next", [&] { return shard.counter("a").add_for_good(add_request(2)); });
+  EXPECT_THAT(lost.join(), fails_with(Code::deadline_exceeded));
+  store_.loses_answers_of_seals = false;
+  ASSERT_TRUE(next.join());
+  EXPECT_EQ(shard.counter("a").add_for_good(add_request(3))->value(), 5);
+}
+
 test::WaitUntilRequest wait_request(std::int64_t value) {
   test::WaitUntilRequest request;
   request.set_value(value);
@@ -672,6 +712,17 @@ TEST_F(ObjectHostTest, WhatIsCalledAsAnObjectWakesMayNotCallItBack) {
   EXPECT_THAT(refused.error().message(), HasSubstr("corolane.test.Puppet/on_activate(\"a\") -> "
                                                    "corolane.test.Puppet/Run(\"b\") -> "
                                                    "corolane.test.Puppet/Run(\"a\")"));
+}
+
+TEST_F(ObjectHostTest, AnObjectThatDoesNotWakeLeavesNoSeal) {
+  test::Puppet::Strings strings;
+  strings.on_activate = [](test::Puppet&) -> Result<void> {
+    return Error(Code::not_found, "no such puppet");
+  };
+  test::PuppetStage stage(store_, strings);
+  EXPECT_THAT(stage.puppet("a").run({}), fails_with(Code::not_found));
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(store_.look({.type = "corolane.test.Puppet", .id = "a"}).epoch, 0U);
 }
 
 TEST_F(ObjectHostTest, WhoWasSentForMayCallBack) {
