@@ -4,7 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "coroutine/task.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/wait_queue.h"
 #include "framework/admin.h"
 #include "framework/log.h"
 #include "net/crypto.h"
@@ -95,7 +96,9 @@ void AdminGate::log_wrong_token(const net::HttpRequest& request) {
 void AdminGate::pause() {
   if (paused_count_ >= options_.paused_count_max) return;
   ++paused_count_;
-  static_cast<void>(coroutine::sleep_for(options_.wrong_token_pause));
+  // A peer that has finished sending has its task cancelled, and is answered all the same.
+  coroutine::WaitQueue nothing("pause after a wrong token");
+  nothing.wait(Deadline::after(options_.wrong_token_pause), coroutine::Cancellation::ignore);
   --paused_count_;
 }
 

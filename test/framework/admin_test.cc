@@ -248,6 +248,19 @@ TEST_F(AdminTest, HoldsTheAnswersToAFewWrongTokensBack) {
   EXPECT_EQ(held_back_count, 8);
 }
 
+TEST_F(AdminTest, HoldsTheAnswerBackThoughThePeerHasFinishedSending) {
+  const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
+  ASSERT_TRUE(endpoint) << endpoint;
+  auto stream = network_.connect(*endpoint, Deadline::after(1s));
+  ASSERT_TRUE(stream) << stream;
+  const TimePoint begin = now();
+  EXPECT_TRUE((*stream)->try_write(
+      net::bytes_of("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer a wrong one\r\n\r\n")));
+  (*stream)->finish_writing();
+  EXPECT_THAT(net::read_all(**stream).value_or(""), testing::StartsWith("HTTP/1.1 401 "));
+  EXPECT_GE(now() - begin, 1s);
+}
+
 TEST_F(AdminTest, ServesAnyHostToThoseWhoShowTheToken) {
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
   ASSERT_TRUE(endpoint) << endpoint;
