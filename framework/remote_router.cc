@@ -7,8 +7,6 @@
 namespace corolane::framework {
 namespace {
 
-constexpr Duration retry_time_max = rpc::RequestId::memory_time / 2;
-
 // What passes by itself, on another node or a little later.
 bool passes(Code code) {
   switch (code) {
@@ -50,7 +48,9 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
 
 Deadline RemoteRouter::deadline_of(const rpc::CallOptions& options) const {
   const Deadline deadline = options.deadline.value_or(Deadline::after(options_.patience));
-  return options_.has_request_ids ? earlier(deadline, Deadline::after(retry_time_max)) : deadline;
+  return options_.has_request_ids
+             ? earlier(deadline, Deadline::after(rpc::RequestId::retry_time_max))
+             : deadline;
 }
 
 Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>& errors) {
@@ -61,14 +61,16 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
     const bool is_repeatable =
         call.sequence != 0 || call.method.idempotent || call.method.read_only;
     if (!is_repeatable && !result.error().not_executed()) return result;
-    if (coroutine::is_cancelled() || call.deadline.has_passed()) return result;
+    // An object that has no room for one more caller says minutes.
+    const Duration wanted_delay = result.error().retry_after();
+    if (coroutine::is_cancelled() || Deadline::after(wanted_delay) >= call.deadline) return result;
     errors.push_back(result.error().code());
     client_.reset();
     ++moved_count_;
     // The first other node is asked at once.
     if (errors.size() == 1) continue;
-    if (auto slept = coroutine::sleep_until(earlier(Deadline::after(delay), call.deadline)); !slept)
-      return slept;
+    const Deadline next = Deadline::after(std::max(delay, wanted_delay));
+    if (auto slept = coroutine::sleep_until(earlier(next, call.deadline)); !slept) return slept;
   }
 }
 

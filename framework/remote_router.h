@@ -53,32 +53,25 @@ class CallObserver {
 class RemoteRouter final : public Router {
  public:
   struct Options {
-    std::string caller;     // No other router with that requester has it.
+    std::string caller;     // Of the records: no other router has it.
     std::size_t first = 0;  // The place of the server that it asks first.
     // For one attempt: who waits for longer asks again.
     Duration attempt_time_max = std::chrono::milliseconds(500);
     Duration connect_time_max = std::chrono::milliseconds(500);
     Duration retry_delay_min = std::chrono::milliseconds(5);  // Doubled each time.
     Duration retry_delay_max = std::chrono::milliseconds(100);
-    // For a call without a deadline of its own. With request ids none is tried for longer than half
-    // of RequestId::memory_time, since objects forget; the rest is for clocks that differ.
+    // For a call without a deadline of its own. With a request id none is tried for longer than
+    // RequestId::retry_time_max, since objects forget.
     Duration patience = std::chrono::seconds(60);
     Fence::Clock clock = boot_time;  // Of the records: one for all processes.
     // Without, what may have been executed is not tried again.
     bool has_request_ids = true;
-    // rpc::Client::Options::requester, said to all servers. A process that goes on with the calls
-    // of an earlier one says the same as that. Empty: one of its own.
-    std::string requester = {};
   };
 
   // All of them outlive it. Servers: at least one.
   RemoteRouter(net::Network& network, const std::vector<net::HostPort>& servers,
                CallObserver& observer, Options options)
-      : network_(network),
-        servers_(servers),
-        observer_(observer),
-        options_(std::move(options)),
-        requester_(options_.requester.empty() ? net::random_text(16) : options_.requester) {}
+      : network_(network), servers_(servers), observer_(observer), options_(std::move(options)) {}
 
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message& reply,
@@ -107,7 +100,8 @@ class RemoteRouter final : public Router {
   const std::vector<net::HostPort>& servers_;
   CallObserver& observer_;
   const Options options_;
-  const std::string requester_;
+  // rpc::Client::Options::requester, said to all servers: its request ids are nobody else's.
+  const std::string requester_ = net::random_text(16);
   std::size_t moved_count_ = 0;  // From server to server.
   std::uint64_t last_sequence_ = 0;
   std::unique_ptr<rpc::Client> client_;  // Of the server that it asks now; null: none yet.

@@ -23,12 +23,18 @@ Error forgotten(const RequestId& id, const char* what) {
 }  // namespace
 
 Result<void> check_request_id(const RequestId& id) {
-  if (id.caller.size() <= RequestId::caller_bytes_max &&
-      id.scope.size() <= RequestId::scope_bytes_max) {
-    return {};
+  const auto too_long = [](const char* part, std::size_t bytes_max) {
+    return Error(Code::invalid_argument, std::string("the ") + part +
+                                             " of a request id has at most " +
+                                             std::to_string(bytes_max) + " bytes");
+  };
+  if (id.caller.size() > RequestId::caller_bytes_max) {
+    return too_long("caller", RequestId::caller_bytes_max);
   }
-  return Error(Code::invalid_argument, "the caller of a request id has at most " +
-                                           std::to_string(RequestId::caller_bytes_max) + " bytes");
+  if (id.scope.size() > RequestId::scope_bytes_max) {
+    return too_long("scope", RequestId::scope_bytes_max);
+  }
+  return {};
 }
 
 Result<const std::string*> RequestLedger::find(const RequestId& id, std::uint64_t method,

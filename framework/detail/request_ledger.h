@@ -28,8 +28,8 @@ Result<void> check_request_id(const rpc::RequestId& id);
 class RequestLedger {
  public:
   struct Options {
-    // By the time of day, since it goes from node to node. Nobody tries a call again for longer
-    // than half of it, so clocks that differ by minutes do no harm.
+    // By the time of day, since it goes from node to node. No router tries a call again for longer
+    // than RequestId::retry_time_max, so clocks that differ by minutes do no harm.
     std::chrono::milliseconds horizon = rpc::RequestId::memory_time;
     // Each takes about 100 bytes of every write of the object: with all of them a write still takes
     // less than the store needs to be sure of it.
@@ -51,7 +51,7 @@ class RequestLedger {
   // room for one more caller.
   Result<const std::string*> find(const rpc::RequestId& id, std::uint64_t method,
                                   WallTime now) const;
-  // It has taken effect now. Those that found room may all come, if there is none any more.
+  // It has taken effect now. Calls that overlap may all have found the last room: all are added.
   void add(const rpc::RequestId& id, std::uint64_t method, std::string reply, WallTime now);
 
   // What an earlier owner has stored. What has no time, or one that is far ahead, is of now.

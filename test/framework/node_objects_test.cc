@@ -15,8 +15,8 @@
 #include "coroutine/task.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node.h"
-#include "framework/remote_router.h"
 #include "framework/store/memory_store.h"
+#include "rpc/client.h"
 #include "test/framework/counter.h"
 #include "test/framework/faulty_directory.h"
 #include "test/framework/test_node.h"
@@ -256,35 +256,34 @@ TEST_F(NodeObjectsTest, WhatACrashedNodeHadStoredGoesOnElsewhere) {
   b.directory->mend();
 }
 
+const rpc::Method& add_for_good() {
+  const auto methods = Counter::object_type().methods;
+  return *std::ranges::find_if(methods, [](const rpc::Method& row) {
+    return std::string_view(row.full_name).ends_with("/AddForGood");
+  });
+}
+
 // Clients whose calls have request ids of the same caller.
 class NodeRequestsTest : public NodeObjectsTest {
  protected:
-  struct Nobody final : CallObserver {
-    void on_call(const CallRecord&, const google::protobuf::Message&,
-                 const google::protobuf::Message&) override {}
-  };
+  NodeRequestsTest() { check(coroutine::sleep_for(5s).has_value(), "both nodes own objects"); }
 
-  NodeRequestsTest() {
-    for (Member& member : members_) {
-      const net::Endpoint& endpoint = member.node->endpoints().listen;
-      servers_.push_back({endpoint.address, endpoint.port});
-    }
-    check(coroutine::sleep_for(5s).has_value(), "both nodes own objects");
-  }
-
-  // Of a client that calls for the first time; `first` is the node that it asks.
-  Result<std::int64_t> add(const std::string& requester, std::size_t first, const std::string& id) {
-    RemoteRouter router(network_, servers_, nobody_,
-                        {.caller = "ada", .first = first, .requester = requester});
-    const auto reply = CounterClient(router, id).add_for_good(add_request(1));
-    if (!reply) return reply.error();
-    return reply->value();
+  // By a new connection of a client with that requester.
+  Result<std::int64_t> add(const std::string& requester, std::size_t node, const std::string& id,
+                           std::uint64_t sequence = 1) {
+    const net::Endpoint& endpoint = members_[node].node->endpoints().listen;
+    auto client = rpc::Client::connect(network_, {endpoint.address, endpoint.port},
+                                       Deadline::after(1s), {.requester = requester});
+    if (!client) return client.error();
+    const rpc::ObjectTarget target{.id = id, .request_id = {.caller = "ada", .sequence = sequence}};
+    test::CounterReply reply;
+    auto added = (*client)->call(add_for_good(), add_request(1), reply, {.object = &target});
+    if (!added) return added.error();
+    return reply.value();
   }
 
   const std::string ada_ = "a secret of ada's own";
-  Nobody nobody_;
   std::array<Member, 2> members_{make("a"), make("b")};
-  std::vector<net::HostPort> servers_;
 };
 
 TEST_F(NodeRequestsTest, AClientGetsItsFirstReplyAgainByAnyNode) {
@@ -316,16 +315,7 @@ TEST_F(NodeRequestsTest, AClientCannotNameTheRequestOfAService) {
 }
 
 TEST_F(NodeRequestsTest, AClientLocksNobodyOutByALargeSequence) {
-  auto mallory = test::connect(network_, *members_[0].node);
-  ASSERT_NE(mallory, nullptr);
-  const rpc::RequestId last{.caller = "ada", .sequence = std::uint64_t{1} << 63};
-  const rpc::ObjectTarget target{.id = "game", .request_id = last};
-  const auto methods = Counter::object_type().methods;
-  const auto method = std::ranges::find_if(methods, [](const rpc::Method& row) {
-    return std::string_view(row.full_name).ends_with("/AddForGood");
-  });
-  test::CounterReply reply;
-  ASSERT_TRUE(mallory->call(*method, add_request(1), reply, {.object = &target}));
+  ASSERT_TRUE(add("a secret of mallory's", 0, "game", std::uint64_t{1} << 63));
   EXPECT_EQ(*add(ada_, 0, "game"), 2);
   EXPECT_EQ(*add(ada_, 1, "game"), 2);
 }
