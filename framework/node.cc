@@ -41,6 +41,10 @@ constexpr Duration last_words_time_max = 1s;
 // Changes of the table that one process of a node that is alone may make.
 constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} << 24;
 
+// One for each pair of shards, and as much again for those that are being replaced: 90 nodes of 16
+// shards. Strangers may come as well, until they are asked for the key.
+constexpr std::size_t node_connections_max = 65'536;
+
 net::AddressShares::Limits connection_limits(const RpcConfig& config) {
   return {.count_max = config.connections_max, .share_percent = config.address_share};
 }
@@ -77,6 +81,7 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       log_(std::move(log)),
       log_loan_(std::make_unique<detail::LogLoan>(log_)),
       fence_(parts_.clock),
+      node_connections_({.count_max = node_connections_max}),
       client_connections_(connection_limits(config_.rpc)),
       http_connections_(connection_limits(config_.rpc)),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
@@ -277,7 +282,8 @@ Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
       *endpoint, {.request_bytes_max = rpc::Client::Options{}.reply_bytes_max,
                   .security = {.cluster = config_.cluster.name, .shared_key = shared_key_},
                   .calls_per_connection_max = detail::NodeClients::calls_max,
-                  .door = rpc::Door::nodes});
+                  .door = rpc::Door::nodes,
+                  .connections = &node_connections_});
   if (!listening) return listen_error("node.cluster.listen", *endpoint, listening.error());
   bound = *std::move(listening);
   return {};

@@ -225,6 +225,7 @@ class Node {
   bool has_single_services_ = false;
   detail::StoreHealth store_health_;
   std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
+  net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
   net::ConnectionBound http_connections_;
   // Destroyed from the last on: nobody calls what is gone.

@@ -85,7 +85,8 @@ void CrossCall::begin(coroutine::TaskGroup& tasks) {
   if (is_cancelled_) return;
   if (!may_take_last_stacks_ && coroutine::Scheduler::current().stacks().is_scarce()) {
     return end(Error(Code::resource_exhausted, "the last stacks are for addresses that hold few")
-                   .with_retry_after(retry_after));
+                   .with_retry_after(retry_after)
+                   .with_not_executed());
   }
   auto spawned = tasks.spawn(method_.full_name, [self = shared_from_this()] { self->serve(); },
                              {.stack_size_bytes = method_.stack_size_bytes});

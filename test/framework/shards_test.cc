@@ -281,6 +281,37 @@ TEST(ShardsTest, ClientsAreSpreadAndReachObjectsOfAllThreads) {
   });
 }
 
+TEST(ShardsTest, AClientsRequestTakesEffectOnceOnWhicheverThread) {
+  with_node([](Node& node, net::Network& network) {
+    const auto methods = test::CounterObject::object_type().methods;
+    const auto add = [&](rpc::Client& client, const std::string& id) {
+      const rpc::ObjectTarget target{.id = id, .request_id = {.caller = "ada", .sequence = 1}};
+      test::CounterReply reply;
+      const auto called = client.call(methods[0], add_request(1), reply, {.object = &target});
+      EXPECT_TRUE(called) << called;
+      return reply.value();
+    };
+    const auto ada = test::connect(network, node);
+    const auto mallory = test::connect(network, node);
+    for (int i = 0; i < 30; ++i) {
+      const std::string id = std::to_string(i);
+      EXPECT_EQ(add(*ada, id), 1);
+      EXPECT_EQ(add(*mallory, id), 2) << "whose request it is goes with the call";
+      EXPECT_EQ(add(*ada, id), 1);
+    }
+  });
+}
+
+TEST(ShardsTest, AChainThatIsTooLongIsRefusedOverAllThreads) {
+  with_node([](Node& node, net::Network&) {
+    test::AddAlongRequest request;
+    for (int i = 1; i < 300; ++i) request.add_ids(std::to_string(i));
+    const auto refused = CounterClient(node.router(), "0").add_along(request);
+    ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+    EXPECT_THAT(refused.error().message(), HasSubstr("more than 256 calls"));
+  });
+}
+
 TEST(ShardsTest, ANodeWhoseThreadsCannotBeginSaysSo) {
   test::run_on_real_loop([](test::RealLoop& real) {
     NodeConfig without_stacks = config();
