@@ -18,7 +18,7 @@ constexpr std::size_t kind_size_max = 32;
 constexpr Duration join_time_max = 5s;
 constexpr Duration opponent_time_max = 10s;
 
-// Whatever is asked for by a name gets a row in the store.
+// Names are read aloud to people and are in every state that is sent: an object's id may be longer.
 Result<void> check_name(const std::string& name, const char* what) {
   if (!name.empty() && name.size() <= name_size_max) return {};
   return Error(Code::invalid_argument, std::string(what) + ": a name of 1 to 100 bytes");
@@ -121,9 +121,11 @@ Result<SeekReply> ChessService::sit_down(const std::string& player, const MeetRe
   joining.set_game(met.game());
   joining.set_seat(met.seat());
   joining.set_player(player);
-  // A seat that was taken by this very call, whose answer was lost, is the same seat.
-  const auto seated = game.join(joining, {.deadline = Deadline::after(join_time_max),
-                                          .request_id = {.caller = player, .sequence = 1}});
+  // A seat that was taken by this very call, whose answer was lost, is the same seat. The game is
+  // new, and each seat of it has one caller: the name of a player may be too long for a request id.
+  const rpc::RequestId request_id{.caller = Seat_Name(met.seat()), .sequence = 1};
+  const auto seated =
+      game.join(joining, {.deadline = Deadline::after(join_time_max), .request_id = request_id});
   if (!seated) return seated.error();
   const auto begun = game.wait_opponent({}, {.deadline = Deadline::after(opponent_time_max)});
   if (!begun && begun.error().code() == Code::deadline_exceeded) {

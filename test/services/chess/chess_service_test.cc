@@ -180,6 +180,15 @@ TEST_F(ChessServiceTest, TwoWhoSeekPlayEachOther) {
   EXPECT_EQ(seen->wins(), 1U);
 }
 
+TEST_F(ChessServiceTest, PlayersWithTheLongestNamesPlayEachOther) {
+  const std::string first(100, 'a');
+  auto anna = coroutine::spawn("anna", [&] { return seek(first); });
+  const auto ben = seek(std::string(100, 'b'));
+  ASSERT_TRUE(ben) << ben;
+  EXPECT_EQ(ben->opponent(), first);
+  EXPECT_TRUE(anna.join());
+}
+
 TEST_F(ChessServiceTest, TheGameOfTwoWhoSeekHasANameThatMayBeAskedFor) {
   const std::string kind(32, 'k');
   auto anna = coroutine::spawn("anna", [&] { return seek("anna", kind); });
