@@ -11,11 +11,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Fails when FAILING is among what it was called with.
+# Fails when FAILING is among what it was called with: not before the program that SLOW names runs.
 PROGRAM = """#!/usr/bin/env bash
 call="${0##*/} $*"
 echo "$call" >>"$CALLS"
-case "$call" in *"${FAILING:-nothing}"*) echo "$call has failed"; exit 8 ;; esac
+case "$call" in *"${FAILING:-nothing}"*)
+  [[ -z ${SLOW:-} ]] || until [[ -s $CALLS.slow ]]; do sleep 0.01; done
+  echo "$call has failed"
+  exit 8
+  ;;
+esac
 case "$call" in *"${SLOW:-nothing}"*) echo $$ >"$CALLS.slow"; exec sleep 100 ;; esac
 echo "$call has passed"
 """
@@ -105,10 +110,7 @@ class TestTest(unittest.TestCase):
         )
         self.assertEqual(status, 8, lines)
         self.assertRegex(lines[-1], "has failed$")
-        slow = Path(f"{self.calls}.slow")
-        if not slow.exists():  # It had not begun.
-            return
-        process = Path(f"/proc/{slow.read_text().strip()}/cwd")
+        process = Path(f"/proc/{Path(f'{self.calls}.slow').read_text().strip()}/cwd")
         end = time.monotonic() + 60
         while process.exists():
             self.assertLess(time.monotonic(), end, "the build goes on")
