@@ -9,7 +9,7 @@ add_library(corolane_compile_options INTERFACE)
 target_compile_features(corolane_compile_options INTERFACE cxx_std_23)
 target_compile_options(corolane_compile_options INTERFACE
   -Wall -Wextra -Wpedantic
-  # Where several files are compiled as one, a name of one may be that of another.
+  # Files that are compiled as one unit may use the same names.
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
   -Wconversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Werror
@@ -43,10 +43,10 @@ if(COROLANE_SANITIZE STREQUAL "address,undefined")
     -fno-sanitize=alignment,null,object-size,vptr)
 endif()
 
-# Most of the rest is to read the same headers again. So sixteen files are compiled as one: of tests
-# and tools in the release build, and of everything with a sanitizer, which is for what runs:
-# without warnings. The modules are compiled file by file in the release build, all else in debug,
-# which finds what a file forgets to include.
+# Most of the rest is to read the same headers again. So sixteen files are compiled as one: of
+# tests, tools and the framework in the release build, and of everything with a sanitizer, which is
+# for what runs: without warnings. The modules below the framework are compiled file by file in the
+# release build, everything in debug, which finds what a file forgets to include.
 if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 endif()
@@ -64,8 +64,7 @@ endfunction()
 
 # corolane_compile_united(target...)
 #
-# Targets that are no part of the product: in the release build, too, several of their files are
-# compiled as one.
+# Targets of which several files are compiled as one in the release build, too.
 function(corolane_compile_united)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON)
