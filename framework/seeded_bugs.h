@@ -13,7 +13,7 @@ struct SeededBugs {
   bool fence_from_cached_time = false;     // The fence is compared with the time of the turn.
   bool reply_before_write = false;         // A durable method is answered, then stored.
   bool request_ids_outside_state = false;  // What was applied is known to the memory alone.
-  bool request_ids_evicted = false;        // Of 64 callers is known what was applied, not of more.
+  bool request_ids_evicted = false;        // An object remembers 64 callers, and forgets others.
   bool retry_on_unknown = false;           // Whatever failed is tried again.
   bool cache_without_epoch = false;        // Who has ever owned a partition serves who believes so.
   bool reply_after_fence = false;          // Whether the fence has fallen nobody asks.

@@ -24,7 +24,7 @@ using detail::HttpExchange;
 // How soon to look again when the process has no descriptor for another connection.
 constexpr Duration accept_pause = 10ms;
 // How often to look for a connection that has come to wait for its peer.
-constexpr Duration look_interval = 1s;
+constexpr Duration slow_reader_look_interval = 1s;
 // How long the end of a connection may take to send what is queued, while stopping.
 constexpr Duration flush_time_max = 500ms;
 
@@ -165,8 +165,8 @@ bool HttpServer::Impl::make_room() {
     if (options_.evicts_idle && evict_idlest()) continue;
     if (options_.evicts_idle) evict_slowest_reader();
     // One that is being served may wait for its peer later on, of which nobody tells.
-    const auto waited =
-        room_.wait(options_.evicts_idle ? Deadline::after(look_interval) : Deadline::never());
+    const auto waited = room_.wait(options_.evicts_idle ? Deadline::after(slow_reader_look_interval)
+                                                        : Deadline::never());
     if (!waited && waited.error().code() != Code::deadline_exceeded) return false;
   }
   return !stopping_;

@@ -1,9 +1,9 @@
-// Streams that nobody has any more, while their peers take what was written last.
+// Streams whose owners are done with them, while their peers take what was written last.
 //
 // Whoever is done with a stream would have to wait until that is sent, or lose it: a stream that is
 // destroyed drops what is queued. So it is left to its network, for a while.
 //
-// Belongs to one scheduler's thread. They are closed when its main task ends.
+// Belongs to one scheduler's thread. The streams are closed when that scheduler's main task ends.
 #pragma once
 
 #include <cstddef>

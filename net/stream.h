@@ -67,19 +67,19 @@ struct StreamStatistics {
   bool is_encrypted = false;
 };
 
-// Whether the peer takes output: a sign of life of one that hears no question, since what it has
-// asked for comes before that.
+// Whether the peer takes output: a sign of life of one that has not received our ping yet, since
+// the output before it is long.
 class OutputProgress {
  public:
-  // True when it has taken more since the last look than our own questions are: the system of a
-  // peer takes these even when its process hangs.
+  // True when it has taken more since the last look than pings are: the system of a peer takes
+  // these even when its process hangs.
   bool has_grown(const StreamStatistics& statistics) {
     const std::uint64_t before = std::exchange(acknowledged_bytes_, statistics.acknowledged_bytes);
-    return statistics.acknowledged_bytes > before + question_bytes_max;
+    return statistics.acknowledged_bytes > before + ping_bytes_max;
   }
 
  private:
-  static constexpr std::uint64_t question_bytes_max = 256;
+  static constexpr std::uint64_t ping_bytes_max = 256;
 
   std::uint64_t acknowledged_bytes_ = 0;
 };

@@ -1,4 +1,4 @@
 #include "coroutine/detail/sanitizer.h"
 
-// The name depends on the flags, and files with the same flags ask for it.
+// Its name depends on the sanitizer that this file is compiled with.
 const char COROLANE_LIBRARY_THAT_FITS = 0;

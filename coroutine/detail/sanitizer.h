@@ -1,8 +1,8 @@
 // Which sanitizer this build carries: they must be told of every change of stack.
 //
 // Tasks have more members with one, and larger stacks. So a program and the library are built with
-// the same one, or the linker refuses them with the reason: every file that includes this asks for
-// a symbol that only such a library has, and the symbol's name says what is wrong where it lacks.
+// the same one, or the linker refuses them with the reason: every file that includes this refers to
+// a symbol that only such a library defines, and the linker's message names the symbol.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

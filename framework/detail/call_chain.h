@@ -32,8 +32,8 @@ class CallChain {
     Link(std::shared_ptr<const Link> its_parent, std::string_view its_method,
          std::string_view its_id)
         : parent(std::move(its_parent)), method(its_method), id(its_id) {}
-    // Lets those go that nobody else has one after the other: a stack is too small to do so in
-    // calls of one another.
+    // Destroys the links that nobody else holds in a loop: destructors that call one another would
+    // overflow the stack of a task.
     ~Link() { let_go(std::move(parent)); }
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;

@@ -48,7 +48,7 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
                                                   : rpc::CallScope::current()->trace),
       deadline_(deadline),
       may_take_last_stacks_(rpc::CallScope::current_may_take_last_stacks()),
-      chain_(*link_of(calls_of(chain))),  // As short as whoever may call here has it.
+      chain_(*link_of(calls_of(chain))),  // At most length_max: the router has checked it.
       target_{.id = id_,
               .request_id = {.caller = caller_,
                              .sequence = options.request_id.sequence,

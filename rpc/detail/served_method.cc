@@ -35,8 +35,10 @@ struct Chain {
       auto outcome = without_exceptions(served, threw, [this] {
         return served.method->invoke(*served.service, request, context, sink);
       });
-      const bool may_say_so = served.method->passes_on && !outcome;
-      has_begun = has_begun || !may_say_so || !outcome.error().not_executed();
+      // A router in front of the handler knows whether that has begun, and says so in the error.
+      const bool has_only_routed =
+          served.method->passes_on && !outcome && outcome.error().not_executed();
+      has_begun = has_begun || !has_only_routed;
       return outcome;
     }
     return filters[index](
