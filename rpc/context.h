@@ -21,11 +21,11 @@ class Context {
   struct Facts {
     Deadline deadline = Deadline::never();
     Door door = Door::nodes;  // A call within the process comes through none, and is trusted.
+    bool may_take_last_stacks = true;  // See CallScope.
     std::string_view peer = {};
     std::string_view peer_identity = {};
     std::string_view authorization = {};
     TraceContext trace = {};
-    bool may_take_last_stacks = true;  // See CallScope.
     TimePoint arrived_at{};
     TimePoint begun_at{};  // The epoch: as it arrived.
     const ObjectTarget* object = nullptr;

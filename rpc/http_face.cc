@@ -339,10 +339,10 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   const ObjectTarget object{.id = *object_id};
   Context::Facts facts{.deadline = *deadline,
                        .door = options_.door,
+                       .may_take_last_stacks = request.is_of_newcomer,
                        .peer = request.peer,
                        .peer_identity = request.peer_identity,
-                       .authorization = bearer_token(request.header("Authorization")),
-                       .may_take_last_stacks = request.is_of_newcomer};
+                       .authorization = bearer_token(request.header("Authorization"))};
   if (const std::string_view parent = request.header("traceparent"); !parent.empty()) {
     facts.trace = parse_traceparent(parent).value_or(TraceContext{});
   }

@@ -87,9 +87,9 @@ void Call::run(const Around& around, TimePoint now) {
   // Its caller may have given up while the task waited for its turn, or the time have passed.
   expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
-  std::optional<ReceivedTarget> target;
   Context::Facts facts{.deadline = deadline_,
                        .door = connection_->rules().door,
+                       .may_take_last_stacks = connection_->shares.is_newcomer(),
                        .peer = connection_->peer(),
                        .peer_identity = connection_->peer_identity(),
                        .arrived_at = arrived_at_,
@@ -97,26 +97,32 @@ void Call::run(const Around& around, TimePoint now) {
   if (has_extension_) {
     facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
-    target.emplace(*extension_, facts.door);
-    if (facts.door == Door::clients && target->has_request_id()) {
-      target->set_scope(connection_->request_scope());
+    ReceivedTarget target(*extension_, facts.door);
+    if (facts.door == Door::clients && target.has_request_id()) {
+      target.set_scope(connection_->request_scope());
     }
-    facts.object = target->get();
-  }
-  if (begun_) {
-    CallScope::enter({.deadline = CallScope::before(deadline_, now),
-                      .trace = facts.trace,
-                      .may_take_last_stacks = connection_->shares.is_newcomer()});
-    Context context(*served_->method, *request_, facts);
-    const bool has_sent = answer(served_->meter.run(
-        [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));
-    if (!has_sent) ended_at_ = context.returned_at_or_epoch();
+    facts.object = target.get();
+    serve(around, facts);
   } else {
-    answer(Error(Code::cancelled, "not begun"));
+    serve(around, facts);
   }
   // Until here the deadline, and the loss of the connection, end the wait for room as well.
   Timer::cancel();
   task_ = {};
+}
+
+void Call::serve(const Around& around, const Context::Facts& facts) {
+  if (!begun_) {
+    answer(Error(Code::cancelled, "not begun"));
+    return;
+  }
+  CallScope::enter({.deadline = CallScope::before(deadline_, facts.begun_at),
+                    .trace = facts.trace,
+                    .may_take_last_stacks = facts.may_take_last_stacks});
+  Context context(*served_->method, *request_, facts);
+  const bool has_sent = answer(served_->meter.run(
+      [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));
+  if (!has_sent) ended_at_ = context.returned_at_or_epoch();
 }
 
 void Call::reset() {

@@ -86,6 +86,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   Result<void> reply(google::protobuf::Message& message) override;
   Result<void> write(const google::protobuf::Message& message) override;
   Result<void> wait_for_room();
+  void serve(const Around& around, const Context::Facts& facts);
   // What the caller is told: not that something cancelled the handler, but what did.
   Error why_ended(const Error& error) const;
   // Whether it has sent anything, which takes its time.
