@@ -121,7 +121,7 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   if (!stored) {
     const Error& error = stored.error();
     if (error.code() == Code::aborted) return moved();
-    if (error.maybe_executed()) abandoned_epoch_ = epoch;
+    if (error.maybe_executed()) abandon_seal(epoch);
     // Of the seal alone: no handler has begun.
     return Error(error.code(), error.message()).with_retry_after(error.retry_after());
   }
@@ -130,11 +130,12 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   auto ready = load(*stored);
   if (ready) ready = run_hook("on_activate", [this] { return object_->on_activate(); });
   if (!ready) {
-    if (may_release_seal()) abandoned_epoch_ = epoch;
+    const bool may_release = may_release_seal();
     drop();
+    if (may_release) abandon_seal(epoch);
     return ready;
   }
-  abandoned_epoch_ = 0;
+  has_abandoned_seal_ = false;
   measure();
   return {};
 }
@@ -150,7 +151,8 @@ Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
 }
 
 Result<void> ObjectCell::load(const StoredObject& stored) {
-  version_ = loaded_version_ = stored.version;
+  version_ = stored.version;
+  has_written_ = false;
   object_ = type_.make_object();
   object_->cell_ = this;
   type_.note_empty_state(object_->state_message().SpaceUsedLong());
@@ -187,8 +189,13 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
 
 // Of names that were only read; what a shared store has of others stays with their rows.
 bool ObjectCell::may_release_seal() const {
-  if (version_ != loaded_version_ || version_is_unsure_ || is_lost_) return false;
+  if (has_written_ || version_is_unsure_ || is_lost_) return false;
   return version_ == 0 || !surroundings_.store.is_shared();
+}
+
+void ObjectCell::abandon_seal(Ownership::Epoch epoch) {
+  epoch_ = epoch;
+  has_abandoned_seal_ = true;
 }
 
 void ObjectCell::release_seal(Deadline deadline) {
@@ -199,9 +206,8 @@ void ObjectCell::release_seal(Deadline deadline) {
 }
 
 void ObjectCell::release_abandoned_seal(Deadline deadline) {
-  if (is_active() || !has_abandoned_seal()) return;
-  const Ownership::Epoch epoch = std::exchange(abandoned_epoch_, 0);
-  static_cast<void>(surroundings_.store.release(key(), epoch, deadline));
+  if (is_active() || !std::exchange(has_abandoned_seal_, false)) return;
+  static_cast<void>(surroundings_.store.release(key(), std::exchange(epoch_, 0), deadline));
 }
 
 void ObjectCell::set_closing(bool is_closing) {
@@ -242,7 +248,7 @@ void ObjectCell::drop() {
   end_publishing();
   object_.reset();
   ledger_.reset();
-  is_changed_ = is_lost_ = hides_change_ = version_is_unsure_ = false;
+  is_changed_ = is_lost_ = hides_change_ = version_is_unsure_ = has_abandoned_seal_ = false;
   epoch_ = 0;
   size_bytes_ = 0;
 }
@@ -267,6 +273,7 @@ Result<void> ObjectCell::write(Deadline deadline) {
                                            {.bytes = bytes, .wake_at = wake_at()}, deadline);
   if (written) {
     ++version_;
+    has_written_ = true;
     is_changed_ = hides_change_ = false;
     release_held();
     measure();
@@ -291,6 +298,7 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
     return moved();
   }
   if (!stored) return stored.error();
+  has_written_ = has_written_ || stored->version != version_;
   version_ = stored->version;
   version_is_unsure_ = false;
   return {};

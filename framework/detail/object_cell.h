@@ -88,7 +88,7 @@ class ObjectCell {
   Result<void> activate(Deadline deadline);
   // An activation has failed behind its seal, or does not know whether it has sealed. The store
   // would keep that for good, and a client may ask for any number of names.
-  bool has_abandoned_seal() const { return abandoned_epoch_ != 0; }
+  bool has_abandoned_seal() const { return has_abandoned_seal_; }
   // Does nothing when there is none, or a later activation has come to its end.
   void release_abandoned_seal(Deadline deadline);
   // Tells it, saves it and lets it go; `releases` its seal, too, when it has written nothing. In
@@ -211,8 +211,8 @@ class ObjectCell {
   std::uint32_t visitor_count = 0;
   std::uint32_t quiet_visitor_count = 0;
   std::uint32_t failed_activation_count = 0;
+  std::uint32_t counted_bytes = 0;  // In the sums of its host; of a larger one no more.
   std::optional<Error> activation_error;
-  std::size_t counted_bytes = 0;  // In the sums of its host.
   TimePoint used_at{};
   std::list<ObjectCell*>::iterator place;  // Among all of the host.
   std::size_t place_in_partition = 0;
@@ -229,6 +229,7 @@ class ObjectCell {
   std::string serialise();
   std::optional<WallTime> wake_at() const;
   bool may_release_seal() const;
+  void abandon_seal(Ownership::Epoch epoch);
   void release_seal(Deadline deadline);
   void release_held();
   void end_publishing();
@@ -240,14 +241,14 @@ class ObjectCell {
   bool is_lost_ = false;
   bool hides_change_ = false;
   bool version_is_unsure_ = false;
+  bool has_written_ = false;  // Since it was loaded.
+  bool has_abandoned_seal_ = false;
   bool holds_publications_ = false;
   const Surroundings& surroundings_;
   coroutine::SharedMutex turn_;
   std::unique_ptr<ObjectBase> object_;
-  Ownership::Epoch epoch_ = 0;
-  Ownership::Epoch abandoned_epoch_ = 0;
+  Ownership::Epoch epoch_ = 0;  // Of the object, or of the seal that is abandoned.
   std::uint64_t version_ = 0;
-  std::uint64_t loaded_version_ = 0;
   TimePoint changed_since_{};
   bool is_closing_ = false;
   std::vector<coroutine::Event*> awaited_;  // By handlers without a turn.

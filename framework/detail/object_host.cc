@@ -1,6 +1,8 @@
 #include "framework/detail/object_host.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -539,7 +541,9 @@ void ObjectHost::end_quiet_visit(ObjectCell& cell) {
 }
 
 void ObjectHost::note_size(ObjectCell& cell, std::size_t bytes) {
-  const std::size_t more = bytes - std::exchange(cell.counted_bytes, bytes);
+  constexpr std::size_t counted_max = std::numeric_limits<std::uint32_t>::max();
+  const auto counted = static_cast<std::uint32_t>(std::min(bytes, counted_max));
+  const std::size_t more = counted - std::size_t{std::exchange(cell.counted_bytes, counted)};
   memory_bytes_ += more;
   cell.type().counts.memory_bytes += more;
 }
