@@ -55,10 +55,10 @@ class TaskLocal {
     if (T* const present = find(locals)) return *present = std::forward<U>(value);
     return locals.add<Node>(this, type, std::forward<U>(value)).value;
   }
-  // The same with a T{}, made in its place, to be filled there.
-  T& set_new() const {
+  // The running task's value; gives it a T{} first when it has none.
+  T& get_or_new() const {
     Locals& locals = own_locals();
-    if (T* const present = find(locals)) return *present = T{};
+    if (T* const present = find(locals)) return *present;
     return locals.add<Node>(this, type).value;
   }
 

@@ -20,11 +20,11 @@ constinit TaskLocal<CallScope, Inheritance::copy> call_scope;
 const CallScope* CallScope::current() { return call_scope.get(); }
 
 CallScope& CallScope::enter(const CallScope& scope) {
-  CallScope& entered = call_scope.set_new();
+  CallScope& entered = call_scope.get_or_new();
   // One by one: a copy of the whole would wait for what the caller has only just put together.
   entered.deadline = scope.deadline;
   entered.may_take_last_stacks = scope.may_take_last_stacks;
-  if (scope.trace.is_valid()) entered.trace = scope.trace;
+  if (scope.trace.is_valid() || entered.trace.is_valid()) entered.trace = scope.trace;
   return entered;
 }
 
@@ -33,10 +33,7 @@ bool CallScope::current_may_take_last_stacks() {
   return scope == nullptr || scope->may_take_last_stacks;
 }
 
-CallScope& CallScope::current_or_new() {
-  CallScope* const scope = call_scope.get();
-  return scope != nullptr ? *scope : call_scope.set_new();
-}
+CallScope& CallScope::current_or_new() { return call_scope.get_or_new(); }
 
 Deadline CallScope::before(Deadline handler_deadline, TimePoint now) {
   if (handler_deadline.is_never() || handler_deadline.time() <= now) return handler_deadline;

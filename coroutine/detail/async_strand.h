@@ -96,7 +96,7 @@ class Strand : public Wait {
     std::atomic_signal_fence(std::memory_order_release);
     Scheduler::running_strand_ = this;
     next.resume();
-    while (goes_on_) {
+    while (leaf_ != nullptr && goes_on_) {
       goes_on_ = false;
       std::exchange(leaf_, nullptr).resume();
     }

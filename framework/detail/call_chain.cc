@@ -33,14 +33,12 @@ void CallChain::enter(CallChain chain) { call_chain.set(std::move(chain)); }
 CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
                         const std::string& id, void* turn)
     : parent_(std::move(parent)), method_(method), id_(id), turn_(turn) {
-  CallChain* const present = call_chain.get();
-  CallChain& chain = present != nullptr ? *present : call_chain.set_new();
-  outer_ = std::exchange(chain.frame_, this);
+  outer_ = std::exchange(call_chain.get_or_new().frame_, this);
 }
 
 CallChain::Frame::~Frame() {
   call_chain.get()->frame_ = outer_;
-  if (own_ != nullptr) own_->end();
+  if (own_ != nullptr) [[unlikely]] own_->end();
 }
 
 std::size_t CallChain::Frame::write_name(std::span<char> room) const {

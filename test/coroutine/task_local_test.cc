@@ -53,13 +53,13 @@ TEST(TaskLocalTest, SetAgainItIsReplacedInItsPlace) {
   });
 }
 
-TEST(TaskLocalTest, ANewOneIsAsIfNothingHadBeenSet) {
+TEST(TaskLocalTest, ATaskWithoutAValueGetsANewOne) {
   in_task([] {
-    EXPECT_EQ(number.set_new(), 0);
+    EXPECT_EQ(number.get_or_new(), 0);
     const int* const place = &number.set(1);
-    EXPECT_EQ(&number.set_new(), place);
-    EXPECT_EQ(*place, 0);
-    EXPECT_EQ(text.set_new(), "");
+    EXPECT_EQ(&number.get_or_new(), place);
+    EXPECT_EQ(*place, 1);
+    EXPECT_EQ(text.get_or_new(), "");
   });
 }
 
