@@ -112,4 +112,16 @@ class HostedType final : public rpc::Service {
   std::uint64_t last_sequence_ = 0;
 };
 
+inline bool ObjectCell::is_current() const {
+  return is_active() && epoch_ == type_.ownership().epoch(partition_);
+}
+
+inline bool ObjectCell::has_stale_object() const { return object_ != nullptr && !is_current(); }
+
+inline bool ObjectCell::is_owned() const {
+  const Ownership& ownership = type_.ownership();
+  return ownership.holds(partition_, epoch_) ||
+         (surroundings_.bugs.reply_after_fence && ownership.epoch(partition_) == epoch_);
+}
+
 }  // namespace corolane::framework::detail

@@ -92,16 +92,6 @@ std::optional<WallTime> ObjectCell::wake_at() const {
 
 Router& ObjectCell::router() const { return surroundings_.router; }
 
-bool ObjectCell::is_current() const {
-  return is_active() && epoch_ == type_.ownership().epoch(partition_);
-}
-
-bool ObjectCell::is_owned() const {
-  const Ownership& ownership = type_.ownership();
-  return ownership.holds(partition_, epoch_) ||
-         (surroundings_.bugs.reply_after_fence && ownership.epoch(partition_) == epoch_);
-}
-
 Error ObjectCell::moved() const {
   return moved_error(type_.name(), id_, surroundings_.router.owner_of(type_, partition_));
 }

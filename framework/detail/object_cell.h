@@ -75,8 +75,8 @@ class ObjectCell {
   // Whose turn it is. The rest is for those who have it; shared turns only read.
   coroutine::SharedMutex& turn() { return turn_; }
   bool is_active() const { return object_ != nullptr && !is_lost_; }
-  // Active, and under the ownership that there is now.
-  bool is_current() const;
+  // Active, and under the ownership that there is now. Each call asks: in hosted_type.h, inline.
+  inline bool is_current() const;
   ObjectBase& object() const { return *object_; }
   RequestLedger& ledger();
   ObjectAlarms& alarms();
@@ -100,7 +100,7 @@ class ObjectCell {
   // turn to let it go. False: it stays after all.
   void set_closing(bool is_closing);
   // There is an object that may not serve any more.
-  bool has_stale_object() const { return object_ != nullptr && !is_current(); }
+  inline bool has_stale_object() const;
 
   // The handler that runs for a call of that id; null when there is none.
   Handler* find_handler(const rpc::RequestId& request_id) const;
@@ -120,7 +120,7 @@ class ObjectCell {
   std::uint64_t version() const { return version_; }
 
   // Whether somebody may be told now what it knows.
-  bool is_owned() const;
+  inline bool is_owned() const;
   Error moved() const;
 
   void mark_changed();

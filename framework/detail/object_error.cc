@@ -3,7 +3,6 @@
 #include <string>
 
 #include "framework/objects.pb.h"
-#include "framework/router.h"
 
 namespace corolane::framework::detail {
 
@@ -28,8 +27,7 @@ std::optional<Moved> moved_of(const Error& error) {
                .partition_epoch = detail.partition_epoch()};
 }
 
-Result<void> check_object_id(std::string_view type, std::string_view id) {
-  if (id.size() <= object_id_bytes_max) return {};
+Error object_id_too_long(std::string_view type, std::string_view id) {
   return Error(Code::invalid_argument, "an id of " + std::string(type) + " has " +
                                            std::to_string(id.size()) + " bytes; there may be " +
                                            std::to_string(object_id_bytes_max));

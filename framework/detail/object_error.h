@@ -9,6 +9,7 @@
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "framework/partition.h"
+#include "framework/router.h"
 #include "rpc/object_target.h"
 #include "rpc/service.h"
 
@@ -26,8 +27,12 @@ Error moved_error(std::string_view type, std::string_view id, const Moved& moved
 // Nothing when the error says something else.
 std::optional<Moved> moved_of(const Error& error);
 
+Error object_id_too_long(std::string_view type, std::string_view id);
 // Fails with invalid_argument when it is longer than object_id_bytes_max.
-Result<void> check_object_id(std::string_view type, std::string_view id);
+inline Result<void> check_object_id(std::string_view type, std::string_view id) {
+  if (id.size() <= object_id_bytes_max) [[likely]] return {};
+  return object_id_too_long(type, id);
+}
 
 // Whether a call may be made again although it may have been executed.
 inline bool is_repeatable(const rpc::Method& method, const rpc::RequestId& request_id) {

@@ -380,10 +380,9 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   const ObjectCell::Handler handler(
       cell, context.deadline(),
       remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
-  rpc::CallScope::enter(
-      {.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at()),
-       .trace = context.trace(),
-       .may_take_last_stacks = rpc::CallScope::current_may_take_last_stacks()});
+  // Of its part of the task, which has inherited the rest.
+  rpc::CallScope::current_or_new().deadline =
+      rpc::CallScope::before(context.deadline(), context.arrived_at());
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
   Gate gate(*this, turn, cell, method, target.request_id, sink);
   if (method.durable) turn.begin_durable();

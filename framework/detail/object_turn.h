@@ -70,7 +70,8 @@ class ObjectHost::Turn {
   using Facts = ObjectVisitor::Facts;
 
   // `letter` is that of a call, and outlives it; what an object does by itself has none.
-  Turn(ObjectHost& host, ObjectCell& cell, Facts facts, Letter* letter = nullptr)
+  [[gnu::always_inline]] Turn(ObjectHost& host, ObjectCell& cell, Facts facts,
+                              Letter* letter = nullptr)
       : host_(host), cell_(cell), letter_(letter), visitor_(cell.visitors(), std::move(facts)) {}
   ~Turn() {
     end();

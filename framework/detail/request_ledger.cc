@@ -22,7 +22,7 @@ Error forgotten(const RequestId& id, const char* what) {
 
 }  // namespace
 
-Result<void> check_request_id(const RequestId& id) {
+Error request_id_too_long(const RequestId& id) {
   const auto too_long = [](const char* part, std::size_t bytes_max) {
     return Error(Code::invalid_argument, std::string("the ") + part +
                                              " of a request id has at most " +
@@ -31,10 +31,7 @@ Result<void> check_request_id(const RequestId& id) {
   if (id.caller.size() > RequestId::caller_bytes_max) {
     return too_long("caller", RequestId::caller_bytes_max);
   }
-  if (id.scope.size() > RequestId::scope_bytes_max) {
-    return too_long("scope", RequestId::scope_bytes_max);
-  }
-  return {};
+  return too_long("scope", RequestId::scope_bytes_max);
 }
 
 Result<const std::string*> RequestLedger::find(const RequestId& id, std::uint64_t method,
