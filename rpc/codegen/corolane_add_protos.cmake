@@ -54,7 +54,8 @@ function(corolane_add_protos)
   foreach(stem IN LISTS stems)
     _corolane_generate(${stem} pb cpp protobuf::protoc)
     list(APPEND sources ${generated}/${stem}.pb.cc)
-    set_source_files_properties(${generated}/${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w)
+    set_source_files_properties(${generated}/${stem}.pb.cc PROPERTIES
+      COMPILE_OPTIONS "-w;-fno-sanitize=undefined")
   endforeach()
   foreach(stem IN LISTS stems_with_services)
     _corolane_generate(${stem} corolane corolane corolane::protoc-gen-corolane
