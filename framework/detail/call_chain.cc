@@ -38,7 +38,8 @@ CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
 
 CallChain::Frame::~Frame() {
   call_chain.get()->frame_ = outer_;
-  if (own_ != nullptr) [[unlikely]] own_->end();
+  if (own_ != nullptr) [[unlikely]]
+    own_->end();
 }
 
 std::size_t CallChain::Frame::write_name(std::span<char> room) const {

@@ -30,7 +30,8 @@ std::optional<Moved> moved_of(const Error& error);
 Error object_id_too_long(std::string_view type, std::string_view id);
 // Fails with invalid_argument when it is longer than object_id_bytes_max.
 inline Result<void> check_object_id(std::string_view type, std::string_view id) {
-  if (id.size() <= object_id_bytes_max) [[likely]] return {};
+  if (id.size() <= object_id_bytes_max) [[likely]]
+    return {};
   return object_id_too_long(type, id);
 }
 

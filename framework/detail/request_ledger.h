@@ -27,7 +27,8 @@ Error request_id_too_long(const rpc::RequestId& id);
 inline Result<void> check_request_id(const rpc::RequestId& id) {
   const bool fits = id.caller.size() <= rpc::RequestId::caller_bytes_max &&
                     id.scope.size() <= rpc::RequestId::scope_bytes_max;
-  if (fits) [[likely]] return {};
+  if (fits) [[likely]]
+    return {};
   return request_id_too_long(id);
 }
 

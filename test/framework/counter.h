@@ -2,12 +2,20 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "coroutine/task.h"
 #include "test/framework/counter.corolane.h"
 
 namespace corolane::test {
+
+inline AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pause = {}) {
+  AddRequest request;
+  request.set_amount(amount);
+  request.set_pause_milliseconds(static_cast<std::uint32_t>(pause.count()));
+  return request;
+}
 
 class Counter : public CounterObject {
  public:

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 // Runs `body` with a node of three shards.
 template <typename F>
-void with_node(F&& body) {
+void with_shards(F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig config = test::node_config("several");
     config.shards = 3;
@@ -40,7 +40,7 @@ void with_node(F&& body) {
 }
 
 TEST(EachShardTest, EachAnswersUnderItsNumber) {
-  with_node([](Node& node) {
+  with_shards([](Node& node) {
     const auto found = from_each_shard(node, [](Shard& shard) { return 10 * shard.index(); });
     ASSERT_TRUE(found) << found;
     EXPECT_THAT(*found, ElementsAre(0U, 10U, 20U));
@@ -48,7 +48,7 @@ TEST(EachShardTest, EachAnswersUnderItsNumber) {
 }
 
 TEST(EachShardTest, EachAnswersAlsoWhenTheLoadHasTakenItsStacks) {
-  with_node([](Node& node) {
+  with_shards([](Node& node) {
     // The first one has those of the test, which are many more.
     const test::Crowd crowd(node, {1, 1'000, 1'000});
     const auto counts = from_each_shard(
@@ -62,7 +62,7 @@ TEST(EachShardTest, EachAnswersAlsoWhenTheLoadHasTakenItsStacks) {
 }
 
 TEST(EachShardTest, AnErrorOfOneIsTheErrorOfAll) {
-  with_node([](Node& node) {
+  with_shards([](Node& node) {
     const auto looked = node.on_each_shard([](Shard& shard) -> Result<void> {
       if (shard.index() < 2) return {};
       return Error(Code::not_found, "nothing on the last one");
@@ -72,7 +72,7 @@ TEST(EachShardTest, AnErrorOfOneIsTheErrorOfAll) {
 }
 
 TEST(EachShardTest, AnExceptionOnAnotherThreadIsAnError) {
-  with_node([](Node& node) {
+  with_shards([](Node& node) {
     const auto looked = from_each_shard(node, [](Shard& shard) {
       if (shard.index() == 1) throw std::runtime_error("as the test wants");
       return 1;
@@ -83,7 +83,7 @@ TEST(EachShardTest, AnExceptionOnAnotherThreadIsAnError) {
 }
 
 TEST(EachShardTest, AnExceptionOnTheFirstOneWaitsForTheOthers) {
-  with_node([](Node& node) {
+  with_shards([](Node& node) {
     std::vector<int> slept(3);
     const auto look = [&](Shard& shard) -> Result<void> {
       if (shard.index() == 0) throw std::runtime_error("as the test wants");
@@ -103,7 +103,7 @@ TEST(EachShardTest, WhatTheyAnsweredIsAddedToTheFirst) {
 }
 
 TEST(EachShardTest, AScrapeHasTheMetricsOfAll) {
-  with_node([](Node& node) {
+  with_shards([](Node& node) {
     EXPECT_TRUE(node.on_each_shard([](Shard& shard) -> Result<void> {
       shard.metrics().add([&shard](MetricWriter& out) {
         out.gauge("rooms", "Open rooms.", {}, shard.index() + 1);

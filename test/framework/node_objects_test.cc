@@ -28,17 +28,12 @@ namespace corolane::framework {
 namespace {
 
 using namespace std::chrono_literals;
+using test::add_request;
 using test::Counter;
 using test::CounterClient;
 using test::fails_with;
 using test::FaultyDirectory;
 using testing::HasSubstr;
-
-test::AddRequest add_request(std::int64_t amount) {
-  test::AddRequest request;
-  request.set_amount(amount);
-  return request;
-}
 
 class NodeObjectsTest : public testing::Test {
  protected:

@@ -34,18 +34,11 @@ using test::FaultyDirectory;
 using test::RoomClient;
 using test::RoomMirror;
 using test::RoomNews;
-using test::SayRequest;
+using test::say_request;
 using test::WatchClient;
 using testing::IsEmpty;
 
 constexpr int room_count = 40;
-
-SayRequest say_request(const std::string& text, std::uint32_t times = 1) {
-  SayRequest request;
-  request.set_text(text);
-  request.set_times(times);
-  return request;
-}
 
 class NodeSubscriptionsTest : public testing::Test {
  protected:

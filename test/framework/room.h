@@ -14,6 +14,13 @@
 
 namespace corolane::test {
 
+inline SayRequest say_request(const std::string& text, std::uint32_t times = 1) {
+  SayRequest request;
+  request.set_text(text);
+  request.set_times(times);
+  return request;
+}
+
 class Room : public RoomObject {
  public:
   Result<void> on_activate() override {

@@ -24,21 +24,16 @@ namespace {
 using namespace std::chrono_literals;
 using test::RoomClient;
 using test::RoomMirror;
+using test::say_request;
 using test::SayRequest;
 using testing::IsEmpty;
 
 constexpr std::size_t shard_count = 3;
-constexpr int room_count = 30;
-
-SayRequest say_request(const std::string& text) {
-  SayRequest request;
-  request.set_text(text);
-  return request;
-}
+constexpr int hall_count = 30;
 
 // Runs `body` with a node of three shards that has rooms and listeners.
 template <typename F>
-void with_node(F&& body) {
+void with_rooms(F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig config = test::node_config("several");
     config.shards = shard_count;
@@ -55,17 +50,17 @@ void with_node(F&& body) {
 }
 
 TEST(ShardSubscriptionsTest, RoomsOfAllShardsAreHeardOnEach) {
-  with_node([](Node& node, net::Network&) {
+  with_rooms([](Node& node, net::Network&) {
     // Each of the shards says something in each room, and hears it all.
     constexpr std::uint64_t times = 50;
     const auto talked = node.on_each_shard([](Shard& shard) -> Result<void> {
       std::list<RoomMirror> mirrors;
-      for (int i = 0; i < room_count; ++i) {
+      for (int i = 0; i < hall_count; ++i) {
         auto& mirror = mirrors.emplace_back(shard.router(), std::to_string(i));
         if (auto begun = mirror.follow(test::soon()); !begun) return begun;
       }
       coroutine::TaskGroup group;
-      for (int i = 0; i < room_count; ++i) {
+      for (int i = 0; i < hall_count; ++i) {
         auto spawned = group.spawn("talk", [&shard, i]() -> Result<void> {
           for (std::uint64_t j = 0; j < times; ++j) {
             auto said = RoomClient(shard.router(), std::to_string(i)).say(say_request("hello"));
@@ -89,7 +84,7 @@ TEST(ShardSubscriptionsTest, RoomsOfAllShardsAreHeardOnEach) {
 }
 
 TEST(ShardSubscriptionsTest, SubscribersMayComeAndGoWhileItIsTalked) {
-  with_node([](Node& node, net::Network&) {
+  with_rooms([](Node& node, net::Network&) {
     const auto talked = node.on_each_shard([](Shard& shard) -> Result<void> {
       for (int i = 0; i < 300; ++i) {
         const std::string id = std::to_string(i % 7);
@@ -114,7 +109,7 @@ TEST(ShardSubscriptionsTest, SubscribersMayComeAndGoWhileItIsTalked) {
 }
 
 TEST(ShardSubscriptionsTest, AShardThatIsBusyIsToldWhatItMissed) {
-  with_node([](Node& node, net::Network&) {
+  with_rooms([](Node& node, net::Network&) {
     // A room of another shard than the first.
     std::string id;
     for (int i = 0; id.empty(); ++i) {
@@ -135,7 +130,7 @@ TEST(ShardSubscriptionsTest, AShardThatIsBusyIsToldWhatItMissed) {
 }
 
 TEST(ShardSubscriptionsTest, ANodeStopsWhileItIsListenedTo) {
-  with_node([](Node& node, net::Network& network) {
+  with_rooms([](Node& node, net::Network& network) {
     for (int i = 0; i < 10; ++i) {
       test::ListenRequest request;
       request.set_room(std::to_string(i));

@@ -28,28 +28,23 @@ namespace corolane::framework {
 namespace {
 
 using namespace std::chrono_literals;
+using test::add_request;
 using test::Counter;
 using test::CounterClient;
 using test::fails_with;
 using testing::HasSubstr;
 
-constexpr std::size_t shard_count = 3;
+constexpr std::size_t thread_count = 3;
 
 NodeConfig config() {
   NodeConfig config = test::node_config("several");
-  config.shards = shard_count;
+  config.shards = thread_count;
   return config;
-}
-
-test::AddRequest add_request(std::int64_t amount) {
-  test::AddRequest request;
-  request.set_amount(amount);
-  return request;
 }
 
 // Runs `body` with a node of three shards that serves counters.
 template <typename F>
-void with_node(F&& body) {
+void with_counters(F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     net::Network& network = real.network;
     Node node(config(), network, Log(LogLevel::error));
@@ -76,12 +71,12 @@ void with_puppets(const test::Puppet::Strings& strings, F&& body) {
 }
 
 TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
-  with_node([](Node& node, net::Network&) {
+  with_counters([](Node& node, net::Network&) {
     for (int i = 0; i < 300; ++i) {
       ASSERT_EQ(CounterClient(node.router(), std::to_string(i)).add(add_request(i))->value(), i);
     }
-    std::vector<std::thread::id> threads(shard_count);
-    std::vector<std::size_t> counts(shard_count);
+    std::vector<std::thread::id> threads(thread_count);
+    std::vector<std::size_t> counts(thread_count);
     const auto looked = node.on_each_shard([&](Shard& shard) -> Result<void> {
       threads[shard.index()] = std::this_thread::get_id();
       counts[shard.index()] = shard.host()->statistics().active_count;
@@ -93,7 +88,7 @@ TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
       return {};
     });
     EXPECT_TRUE(looked) << looked;
-    EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), shard_count);
+    EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), thread_count);
     for (const std::size_t count : counts) EXPECT_NEAR(static_cast<double>(count), 100, 50);
   });
 }
@@ -104,7 +99,7 @@ struct ConnectionCounts {
   std::uint64_t refused = 0;
 };
 ConnectionCounts connection_counts(Node& node) {
-  std::array<ConnectionCounts, shard_count> counts;
+  std::array<ConnectionCounts, thread_count> counts;
   EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
     const auto statistics = shard.rpc_server().statistics();
     counts[shard.index()] = {.accepted = statistics.accepted_count,
@@ -160,11 +155,11 @@ int count_refused_calls(Node& node) {
 TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig small = config();
-    small.stacks.count_max = 1'000 * shard_count;
+    small.stacks.count_max = 1'000 * thread_count;
     Node node(small, real.network, Log(LogLevel::error));
     node.host<Counter>();
     ASSERT_TRUE(node.start());
-    std::array<std::unique_ptr<coroutine::TaskGroup>, shard_count> loads;
+    std::array<std::unique_ptr<coroutine::TaskGroup>, thread_count> loads;
     EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
       if (shard.index() == 0) return {};
       auto& load = loads[shard.index()];
@@ -193,7 +188,7 @@ TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
 }
 
 TEST(ShardsTest, AllShardsCallOneObjectAtTheSameTime) {
-  with_node([](Node& node, net::Network&) {
+  with_counters([](Node& node, net::Network&) {
     const auto called = node.on_each_shard([](Shard& shard) -> Result<void> {
       for (int i = 0; i < 1'000; ++i) {
         auto reply = CounterClient(shard.router(), "one").add(add_request(1));
@@ -207,7 +202,7 @@ TEST(ShardsTest, AllShardsCallOneObjectAtTheSameTime) {
 }
 
 TEST(ShardsTest, ACycleOverThreadsIsRefusedAndNamed) {
-  with_node([](Node& node, net::Network&) {
+  with_counters([](Node& node, net::Network&) {
     test::AddAlongRequest request;
     for (int i = 1; i < 20; ++i) request.add_ids(std::to_string(i));
     request.add_ids("0");
@@ -255,7 +250,7 @@ TEST(ShardsTest, AnObjectThatThrowsIsAnErrorOfItsCallerWhereverThatIs) {
 }
 
 TEST(ShardsTest, ClientsAreSpreadAndReachObjectsOfAllThreads) {
-  with_node([](Node& node, net::Network& network) {
+  with_counters([](Node& node, net::Network& network) {
     std::vector<std::unique_ptr<rpc::Client>> clients;
     for (int i = 0; i < 30; ++i) clients.push_back(test::connect(network, node));
     const auto methods = test::CounterObject::object_type().methods;
@@ -271,7 +266,7 @@ TEST(ShardsTest, ClientsAreSpreadAndReachObjectsOfAllThreads) {
     for (int i = 0; i < 10; ++i) {
       EXPECT_EQ(CounterClient(node.router(), std::to_string(i)).get({})->value(), 30);
     }
-    std::vector<std::uint64_t> accepted(shard_count);
+    std::vector<std::uint64_t> accepted(thread_count);
     EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
       accepted[shard.index()] = shard.rpc_server().statistics().accepted_count;
       return {};
@@ -282,7 +277,7 @@ TEST(ShardsTest, ClientsAreSpreadAndReachObjectsOfAllThreads) {
 }
 
 TEST(ShardsTest, AClientsRequestTakesEffectOnceOnWhicheverThread) {
-  with_node([](Node& node, net::Network& network) {
+  with_counters([](Node& node, net::Network& network) {
     const auto methods = test::CounterObject::object_type().methods;
     const auto add = [&](rpc::Client& client, const std::string& id) {
       const rpc::ObjectTarget target{.id = id, .request_id = {.caller = "ada", .sequence = 1}};
@@ -303,7 +298,7 @@ TEST(ShardsTest, AClientsRequestTakesEffectOnceOnWhicheverThread) {
 }
 
 TEST(ShardsTest, AChainThatIsTooLongIsRefusedOverAllThreads) {
-  with_node([](Node& node, net::Network&) {
+  with_counters([](Node& node, net::Network&) {
     test::AddAlongRequest request;
     for (int i = 1; i < 300; ++i) request.add_ids(std::to_string(i));
     const auto refused = CounterClient(node.router(), "0").add_along(request);
@@ -340,7 +335,7 @@ TEST(ShardsTest, WhatIsNotStoredYetIsStoredAtTheEnd) {
 }
 
 TEST(ShardsTest, APortThatAnotherProcessHasIsNotSharedUnnoticed) {
-  with_node([](Node& node, net::Network& network) {
+  with_counters([](Node& node, net::Network& network) {
     NodeConfig same = config();
     same.listen = to_string(node.endpoints().listen);
     Node other(same, network, Log(LogLevel::error));

@@ -30,16 +30,9 @@ using test::ListenRequest;
 using test::RoomClient;
 using test::RoomEvent;
 using test::RoomMirror;
-using test::SayRequest;
+using test::say_request;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-SayRequest say_request(const std::string& text, std::uint32_t times = 1) {
-  SayRequest request;
-  request.set_text(text);
-  request.set_times(times);
-  return request;
-}
 
 ListenRequest listen_request(const std::string& room, std::chrono::milliseconds pause = 0ms) {
   ListenRequest request;

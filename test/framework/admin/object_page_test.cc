@@ -24,6 +24,7 @@ namespace corolane::framework::detail {
 namespace {
 
 using namespace std::chrono_literals;
+using test::add_request;
 using test::AddRequest;
 using test::Counter;
 using test::CounterClient;
@@ -31,13 +32,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Json = nlohmann::json;
-
-AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pause = 0ms) {
-  AddRequest request;
-  request.set_amount(amount);
-  request.set_pause_milliseconds(static_cast<std::uint32_t>(pause.count()));
-  return request;
-}
 
 class ObjectPageTest : public testing::Test {
  protected:

@@ -21,18 +21,13 @@ namespace corolane::framework::detail {
 namespace {
 
 using namespace std::chrono_literals;
+using test::add_request;
 using test::Counter;
 using test::CounterClient;
 using test::FaultyDirectory;
 using testing::ContainsRegex;
 using testing::EndsWith;
 using Json = nlohmann::json;
-
-test::AddRequest add_request(std::int64_t amount) {
-  test::AddRequest request;
-  request.set_amount(amount);
-  return request;
-}
 
 class ObjectsPageTest : public testing::Test {
  protected:

@@ -55,7 +55,7 @@ class Pages {
 
 // Runs `body` with a node of three shards that serves counters and the slow service.
 template <typename F>
-void with_node(F&& body) {
+void with_pages(F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig config = test::node_config("several");
     config.shards = 3;
@@ -86,7 +86,7 @@ std::map<std::string, Json> spectators(const Json& tasks) {
 }
 
 TEST(PagesOfShardsTest, StatsAreAddedUpAndTellWhatEachShardHas) {
-  with_node([](Node& node, Pages pages, net::Network& network) {
+  with_pages([](Node& node, Pages pages, net::Network& network) {
     std::vector<std::unique_ptr<rpc::Client>> clients;
     for (int i = 0; i < 20; ++i) clients.push_back(test::connect(network, node));
     for (auto& client : clients) {
@@ -108,7 +108,7 @@ TEST(PagesOfShardsTest, StatsAreAddedUpAndTellWhatEachShardHas) {
 }
 
 TEST(PagesOfShardsTest, ObjectsAreThoseOfAllShards) {
-  with_node([](Node& node, Pages pages, net::Network&) {
+  with_pages([](Node& node, Pages pages, net::Network&) {
     for (int i = 0; i < 300; ++i) {
       ASSERT_TRUE(CounterClient(node.router(), std::to_string(i)).get({}));
     }
@@ -127,7 +127,7 @@ TEST(PagesOfShardsTest, ObjectsAreThoseOfAllShards) {
 }
 
 TEST(PagesOfShardsTest, TasksOfOtherShardsHaveTheirNumbersBeforeTheirIds) {
-  with_node([](Node& node, Pages pages, net::Network&) {
+  with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {1, 1, 1});
     const Json page = pages.json("/tasks?format=json");
     EXPECT_EQ(page["count"], page["tasks"].size());
@@ -158,7 +158,7 @@ TEST(PagesOfShardsTest, TasksOfOtherShardsHaveTheirNumbersBeforeTheirIds) {
 }
 
 TEST(PagesOfShardsTest, OfVeryManyTasksTheOldestOfAllShardsAreShown) {
-  with_node([](Node& node, Pages pages, net::Network&) {
+  with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {500, 600, 400});
     const Json page = pages.json("/tasks?format=json");
     EXPECT_GT(page["count"], 1'500);
@@ -170,7 +170,7 @@ TEST(PagesOfShardsTest, OfVeryManyTasksTheOldestOfAllShardsAreShown) {
 }
 
 TEST(PagesOfShardsTest, EqualStacksOfAllShardsAreOneGroup) {
-  with_node([](Node& node, Pages pages, net::Network&) {
+  with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {1, 250, 249});  // More than are looked at in one go.
     const Json page = pages.json("/tasks/stacks?format=json");
     EXPECT_GT(page["count"], 500);
@@ -186,7 +186,7 @@ TEST(PagesOfShardsTest, EqualStacksOfAllShardsAreOneGroup) {
 }
 
 TEST(PagesOfShardsTest, APlaceThatSpawnsOnAllShardsIsOneRow) {
-  with_node([](Node& node, Pages pages, net::Network&) {
+  with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {2, 3, 4});
     const Json sites = pages.json("/sites?format=json")["sites"];
     int row_count = 0;
@@ -201,7 +201,7 @@ TEST(PagesOfShardsTest, APlaceThatSpawnsOnAllShardsIsOneRow) {
 }
 
 TEST(PagesOfShardsTest, ManyMayLookAtTheSameTime) {
-  with_node([](Node& node, Pages pages, net::Network&) {
+  with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {10, 10, 10});
     coroutine::TaskGroup readers;
     for (const char* page : {"/stats", "/metrics", "/tasks", "/tasks/stacks", "/sites", "/objects",

@@ -29,18 +29,12 @@ namespace corolane::framework::detail {
 namespace {
 
 using namespace std::chrono_literals;
+using test::add_request;
 using test::AddRequest;
 using test::Counter;
 using test::fails_with;
 using Shard = test::CounterShard;
 using testing::HasSubstr;
-
-AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pause = 0ms) {
-  AddRequest request;
-  request.set_amount(amount);
-  request.set_pause_milliseconds(static_cast<std::uint32_t>(pause.count()));
-  return request;
-}
 
 test::WaitUntilRequest value(std::int64_t value) {
   test::WaitUntilRequest request;

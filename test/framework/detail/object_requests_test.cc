@@ -19,15 +19,9 @@ namespace corolane::framework::detail {
 namespace {
 
 using namespace std::chrono_literals;
-using test::AddRequest;
+using test::add_request;
 using test::CounterShard;
 using test::fails_with;
-
-AddRequest adding(std::int64_t amount) {
-  AddRequest request;
-  request.set_amount(amount);
-  return request;
-}
 
 class CountingStore : public MemoryStore {
  public:
@@ -47,10 +41,10 @@ class ObjectRequestsTest : public testing::Test {
 TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceEvenOnTheNextOwner) {
   CounterShard first(store_, 1);
   const rpc::CallOptions once{.request_id = {.caller = "match-7", .sequence = 1}};
-  EXPECT_EQ(first.counter("a").add_for_good(adding(5), once)->value(), 5);
-  EXPECT_EQ(first.counter("a").add_for_good(adding(5), once)->value(), 5);
+  EXPECT_EQ(first.counter("a").add_for_good(add_request(5), once)->value(), 5);
+  EXPECT_EQ(first.counter("a").add_for_good(add_request(5), once)->value(), 5);
   CounterShard second(store_, 2);
-  EXPECT_EQ(second.counter("a").add_for_good(adding(5), once)->value(), 5);
+  EXPECT_EQ(second.counter("a").add_for_good(add_request(5), once)->value(), 5);
   EXPECT_EQ(second.counter("a").get({})->value(), 5);
 }
 
@@ -58,7 +52,7 @@ TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
   CounterShard first(store_, 1);
   const auto call = [](CounterShard& shard, int caller) {
     const std::string name = "donor-" + std::to_string(caller);
-    return shard.counter("guild").add_for_good(adding(1),
+    return shard.counter("guild").add_for_good(add_request(1),
                                                {.request_id = {.caller = name, .sequence = 1}});
   };
   for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
@@ -71,8 +65,8 @@ TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
 TEST_F(ObjectRequestsTest, ARequestIdIsThatOfOneMethod) {
   CounterShard shard(store_, 1);
   const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
-  ASSERT_TRUE(shard.counter("a").add_for_good(adding(5), options));
-  EXPECT_THAT(shard.counter("a").add(adding(5), options), fails_with(Code::invalid_argument));
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(5), options));
+  EXPECT_THAT(shard.counter("a").add(add_request(5), options), fails_with(Code::invalid_argument));
   EXPECT_EQ(shard.counter("a").get({})->value(), 5);
 }
 
@@ -90,7 +84,7 @@ TEST_F(ObjectRequestsTest, AStoredReplyThatIsNoneIsAnError) {
   const std::string bytes = record.SerializeAsString();
   ASSERT_TRUE(store_.write(key, 1, 0, {.bytes = bytes}, Deadline::never()));
   CounterShard shard(store_, 2);
-  const auto called = shard.counter("a").add_for_good(adding(5), options);
+  const auto called = shard.counter("a").add_for_good(add_request(5), options);
   ASSERT_THAT(called, fails_with(Code::data_loss));
   EXPECT_TRUE(called.error().maybe_executed());
   EXPECT_EQ(shard.counter("a").get({})->value(), 0);
@@ -100,17 +94,17 @@ TEST_F(ObjectRequestsTest, ACallerWithALongNameIsRefusedBeforeTheStoreIsAsked) {
   CounterShard shard(store_, 1);
   const std::string name(65, 'x');
   const rpc::CallOptions options{.request_id = {.caller = name, .sequence = 1}};
-  EXPECT_THAT(shard.counter("a").add(adding(1), options), fails_with(Code::invalid_argument));
+  EXPECT_THAT(shard.counter("a").add(add_request(1), options), fails_with(Code::invalid_argument));
   EXPECT_EQ(store_.seal_count, 0);
 }
 
 TEST_F(ObjectRequestsTest, TheMemoryOfAnObjectIncludesTheRequestsThatItRemembers) {
   CounterShard shard(store_, 1);
-  ASSERT_TRUE(shard.counter("a").add_for_good(adding(1)));
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
   const std::size_t before = shard.host.statistics().memory_bytes;
   for (int i = 0; i < 100; ++i) {
     const std::string name = std::string(60, 'x') + std::to_string(i);
-    ASSERT_TRUE(shard.counter("a").add_for_good(adding(1),
+    ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1),
                                                 {.request_id = {.caller = name, .sequence = 1}}));
   }
   EXPECT_GT(shard.host.statistics().memory_bytes, before + 10'000U);

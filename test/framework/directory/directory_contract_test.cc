@@ -27,11 +27,12 @@ namespace corolane::framework {
 namespace {
 
 using namespace std::chrono_literals;
-using test::DirectoryKind;
 using test::DirectoryWorld;
 using test::fails_with;
+using test::put;
 using test::soon;
 using test::Watcher;
+using test::WorldKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -78,7 +79,7 @@ class SimulatedWorld final : public DirectoryWorld {
   }
 };
 
-class DirectoryContractTest : public testing::TestWithParam<DirectoryKind> {
+class DirectoryContractTest : public testing::TestWithParam<WorldKind> {
  protected:
   void SetUp() override {
     world_ = GetParam().make();
@@ -94,9 +95,9 @@ class DirectoryContractTest : public testing::TestWithParam<DirectoryKind> {
 
 INSTANTIATE_TEST_SUITE_P(
     All, DirectoryContractTest,
-    testing::Values(DirectoryKind{"Local", [] { return std::make_unique<LocalWorld>(); }},
-                    DirectoryKind{"Simulated", [] { return std::make_unique<SimulatedWorld>(); }},
-                    DirectoryKind{"Etcd", [] { return std::make_unique<EtcdWorld>(); }}),
+    testing::Values(WorldKind{"Local", [] { return std::make_unique<LocalWorld>(); }},
+                    WorldKind{"Simulated", [] { return std::make_unique<SimulatedWorld>(); }},
+                    WorldKind{"Etcd", [] { return std::make_unique<EtcdWorld>(); }}),
     [](const auto& tested) { return tested.param.name; });
 
 // The number of the change; 0 when it was not made.
@@ -104,12 +105,6 @@ Revision commit(Directory& directory, const Transaction& transaction) {
   const auto outcome = directory.commit(transaction, soon());
   EXPECT_TRUE(outcome) << outcome;
   return outcome && outcome->is_done ? outcome->revision : 0;
-}
-
-Revision put(Directory& directory, std::string key, std::string value = "",
-             Directory::Lease lease = 0) {
-  return commit(directory,
-                {.puts = {{.key = std::move(key), .value = std::move(value), .lease = lease}}});
 }
 
 Revision remove(Directory& directory, std::string key) {

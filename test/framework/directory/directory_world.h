@@ -1,12 +1,16 @@
 // Where the tests of what all directories promise find an empty one.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "framework/directory.h"
+#include "test/support/real_loop.h"
 
 namespace corolane::test {
 
@@ -20,13 +24,23 @@ class DirectoryWorld {
   virtual void run(const std::function<void(framework::Directory&)>& body) = 0;
 };
 
-struct DirectoryKind {
+struct WorldKind {
   std::string name;
   std::function<std::unique_ptr<DirectoryWorld>()> make;
 
-  friend std::ostream& operator<<(std::ostream& out, const DirectoryKind& kind) {
+  friend std::ostream& operator<<(std::ostream& out, const WorldKind& kind) {
     return out << kind.name;
   }
 };
+
+// Fails the test when it cannot be put.
+inline framework::Directory::Revision put(framework::Directory& directory, std::string key,
+                                          std::string value = "",
+                                          framework::Directory::Lease lease = 0) {
+  const auto outcome = directory.commit(
+      {.puts = {{.key = std::move(key), .value = std::move(value), .lease = lease}}}, soon());
+  EXPECT_TRUE(outcome) << outcome;
+  return outcome ? outcome->revision : 0;
+}
 
 }  // namespace corolane::test

@@ -14,6 +14,7 @@
 #include "net/crypto.h"
 #include "net/http.h"
 #include "net/tls.h"
+#include "test/framework/directory/directory_world.h"
 #include "test/framework/directory/watcher.h"
 #include "test/support/certificates.h"
 #include "test/support/etcd_server.h"
@@ -26,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::EtcdServer;
 using test::fails_with;
+using test::put;
 using test::RealLoop;
 using test::run_on_real_loop;
 using test::soon;
@@ -65,14 +67,6 @@ class EtcdDirectoryTest : public testing::Test {
 
   std::string key_prefix_;
 };
-
-Directory::Revision put(Directory& directory, std::string key, std::string value = "",
-                        Directory::Lease lease = 0) {
-  const auto outcome = directory.commit(
-      {.puts = {{.key = std::move(key), .value = std::move(value), .lease = lease}}}, soon());
-  EXPECT_TRUE(outcome) << outcome;
-  return outcome ? outcome->revision : 0;
-}
 
 std::vector<std::string> keys(Directory& directory, std::string_view prefix = "") {
   std::vector<std::string> all;
