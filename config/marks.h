@@ -17,9 +17,9 @@ struct Marks {
   bool is_secret = false;
 
   friend constexpr Marks operator|(Marks a, Marks b) {
-    const bool is_fixed = a.is_fixed || b.is_fixed;
-    return {.is_live = (a.is_live || b.is_live) && !is_fixed,
-            .is_fixed = is_fixed,
+    const bool stays = a.is_fixed || b.is_fixed;
+    return {.is_live = (a.is_live || b.is_live) && !stays,
+            .is_fixed = stays,
             .is_secret = a.is_secret || b.is_secret};
   }
   friend constexpr bool operator==(Marks, Marks) = default;

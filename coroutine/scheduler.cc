@@ -105,6 +105,28 @@ class Scheduler::Activity {
   std::atomic<std::uint32_t>& number_;
 };
 
+class Scheduler::Main {
+ public:
+  using Frame = detail::TaskFrame<std::move_only_function<void()>, void>;
+
+  // In the scheduler's binding.
+  static Result<Main> spawn(std::string_view name, std::move_only_function<void()> main,
+                            std::size_t stack_size_bytes, const std::source_location& site) {
+    auto spawned = detail::spawn_frame<void>(name, std::move(main),
+                                             {.stack_size_bytes = stack_size_bytes}, site, nullptr);
+    if (!spawned) return std::move(spawned.error());
+    return Main(**spawned);
+  }
+
+  bool has_ended() const { return frame_.state == TaskState::ended; }
+  Frame& frame() const { return frame_; }
+
+ private:
+  explicit Main(Frame& frame) : frame_(frame) {}
+
+  Frame& frame_;
+};
+
 Scheduler::Scheduler(EventSource& source, Options options)
     : source_(source),
       options_(std::move(options)),
@@ -142,28 +164,6 @@ struct Scheduler::Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 
   detail::Interrupter& interrupter;
-};
-
-class Scheduler::Main {
- public:
-  using Frame = detail::TaskFrame<std::move_only_function<void()>, void>;
-
-  // In the scheduler's binding.
-  static Result<Main> spawn(std::string_view name, std::move_only_function<void()> main,
-                            std::size_t stack_size_bytes, const std::source_location& site) {
-    auto spawned = detail::spawn_frame<void>(name, std::move(main),
-                                             {.stack_size_bytes = stack_size_bytes}, site, nullptr);
-    if (!spawned) return std::move(spawned.error());
-    return Main(**spawned);
-  }
-
-  bool has_ended() const { return frame_.state == TaskState::ended; }
-  Frame& frame() const { return frame_; }
-
- private:
-  explicit Main(Frame& frame) : frame_(frame) {}
-
-  Frame& frame_;
 };
 
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main,
