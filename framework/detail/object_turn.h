@@ -70,6 +70,7 @@ class ObjectHost::Turn {
   using Facts = ObjectVisitor::Facts;
 
   // `letter` is that of a call, and outlives it; what an object does by itself has none.
+  // GCC would not inline it, since several functions make one, and each call of an object does.
   [[gnu::always_inline]] Turn(ObjectHost& host, ObjectCell& cell, Facts facts,
                               Letter* letter = nullptr)
       : host_(host), cell_(cell), letter_(letter), visitor_(cell.visitors(), std::move(facts)) {}

@@ -29,7 +29,6 @@ using test::SayRequest;
 using testing::IsEmpty;
 
 constexpr std::size_t shard_count = 3;
-constexpr int hall_count = 30;
 
 // Runs `body` with a node of three shards that has rooms and listeners.
 template <typename F>
@@ -53,14 +52,15 @@ TEST(ShardSubscriptionsTest, RoomsOfAllShardsAreHeardOnEach) {
   with_rooms([](Node& node, net::Network&) {
     // Each of the shards says something in each room, and hears it all.
     constexpr std::uint64_t times = 50;
+    constexpr int room_count = 30;
     const auto talked = node.on_each_shard([](Shard& shard) -> Result<void> {
       std::list<RoomMirror> mirrors;
-      for (int i = 0; i < hall_count; ++i) {
+      for (int i = 0; i < room_count; ++i) {
         auto& mirror = mirrors.emplace_back(shard.router(), std::to_string(i));
         if (auto begun = mirror.follow(test::soon()); !begun) return begun;
       }
       coroutine::TaskGroup group;
-      for (int i = 0; i < hall_count; ++i) {
+      for (int i = 0; i < room_count; ++i) {
         auto spawned = group.spawn("talk", [&shard, i]() -> Result<void> {
           for (std::uint64_t j = 0; j < times; ++j) {
             auto said = RoomClient(shard.router(), std::to_string(i)).say(say_request("hello"));
