@@ -9,7 +9,7 @@ extern "C" void corolane_call_as_if_from(const void* frame, void (*walk)(void*),
 namespace corolane::coroutine::detail {
 namespace {
 
-struct Walk {
+struct CrashWalk {
   // Whether the walk has come to the frame before the first one, or to the first one itself.
   _Unwind_Ptr function_before;
   _Unwind_Ptr first;
@@ -18,8 +18,8 @@ struct Walk {
   std::size_t count = 0;
 };
 
-_Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
-  Walk& walk = *static_cast<Walk*>(data);
+_Unwind_Reason_Code visit_after_crash(_Unwind_Context* context, void* data) {
+  CrashWalk& walk = *static_cast<CrashWalk*>(data);
   const _Unwind_Ptr address = _Unwind_GetIP(context);
   if (!walk.has_left_ours) {
     walk.has_left_ours = walk.first != 0 ? address == walk.first
@@ -31,7 +31,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
-void run(void* walk) { _Unwind_Backtrace(&visit, walk); }
+void run_crash_walk(void* walk) { _Unwind_Backtrace(&visit_after_crash, walk); }
 
 bool is_code(std::uintptr_t address) {
   dl_find_object found = {};
@@ -56,18 +56,19 @@ void leave_called(ucontext_t& context) { context.uc_mcontext.pc = context.uc_mco
 }  // namespace
 
 std::size_t unwind_suspended_into(const void* frame, std::span<std::uintptr_t> addresses) {
-  Walk walk{.function_before = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from),
-            .first = 0,
-            .addresses = addresses};
-  corolane_call_as_if_from(frame, &run, &walk);
+  CrashWalk walk{.function_before = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from),
+                 .first = 0,
+                 .addresses = addresses};
+  corolane_call_as_if_from(frame, &run_crash_walk, &walk);
   return walk.count;
 }
 
 std::size_t unwind_crashed(ucontext_t& interrupted, std::span<std::uintptr_t> addresses) {
   const mcontext_t before = interrupted.uc_mcontext;
   if (!is_code(instruction_of(interrupted))) leave_called(interrupted);
-  Walk walk{.function_before = 0, .first = instruction_of(interrupted), .addresses = addresses};
-  run(&walk);
+  CrashWalk walk{
+      .function_before = 0, .first = instruction_of(interrupted), .addresses = addresses};
+  run_crash_walk(&walk);
   interrupted.uc_mcontext = before;
   return walk.count;
 }

@@ -15,7 +15,7 @@ constexpr double letter_width = 6.6;
 // Thinner than this nobody sees it.
 constexpr double box_width_min = 0.3;
 
-constexpr std::string_view style =
+constexpr std::string_view flame_style =
     "<style>rect{stroke:#fff;stroke-width:.5}g text{fill:#111}g:hover>rect{stroke:#000}"
     "@media(prefers-color-scheme:dark){rect{stroke:#161b22}g:hover>rect{stroke:#fff}}</style>\n";
 
@@ -125,7 +125,7 @@ class FlameGraph::Drawing {
 std::string FlameGraph::svg(std::string_view title, std::string_view unit) const {
   Drawing drawing(*this, unit);
   drawing.draw("all", root_, 0, 0);
-  return svg_begin(width, drawing.height()) + std::string(style) + svg_title(title) +
+  return svg_begin(width, drawing.height()) + std::string(flame_style) + svg_title(title) +
          drawing.boxes + "</svg>\n";
 }
 

@@ -16,7 +16,7 @@ namespace detail {
 namespace {
 
 // Before an object that cannot have a turn, since its store is away, is asked again.
-constexpr std::chrono::milliseconds retry_interval(100);
+constexpr std::chrono::milliseconds refollow_interval(100);
 
 }  // namespace
 
@@ -57,7 +57,7 @@ bool Follower::run_in_turn(const std::function<void()>& work) {
       is_in_handler_ = false;
     });
     if (done) return true;
-  } while (coroutine::sleep_for(retry_interval));
+  } while (coroutine::sleep_for(refollow_interval));
   return false;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds interval_min = 1s;
+constexpr std::chrono::milliseconds reminder_interval_min = 1s;
 // ReminderOptions::skip.
 constexpr std::chrono::milliseconds lateness_max = 1min;
 // Of a cron expression: after a month without power nobody wants to know how many minutes it had.
@@ -36,7 +36,7 @@ Result<ReminderPace> ReminderPace::once(WallTime time) {
 
 Result<ReminderPace> ReminderPace::every(WallTime first, std::chrono::milliseconds interval,
                                          Missed missed) {
-  if (interval < interval_min || interval.count() > time_max) {
+  if (interval < reminder_interval_min || interval.count() > time_max) {
     return Error(Code::invalid_argument, "the interval of a reminder is a second at least, not " +
                                              std::to_string(interval.count()) + " ms");
   }

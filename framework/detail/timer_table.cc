@@ -16,7 +16,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-constexpr Duration interval_min = std::chrono::milliseconds(1);
+constexpr Duration timer_interval_min = std::chrono::milliseconds(1);
 
 // When a delay is over: at the end of the clock at the latest.
 TimePoint time_after(Duration delay) { return Deadline::after(delay).time(); }
@@ -111,7 +111,7 @@ Result<TimerId> TimerTable::after(Duration delay, ObjectTimers::Run run,
 
 Result<TimerId> TimerTable::every(const Rhythm& rhythm, ObjectTimers::RunTick run,
                                   const TimerOptions& options) {
-  if (rhythm.interval < interval_min) {
+  if (rhythm.interval < timer_interval_min) {
     return Error(Code::invalid_argument, "the interval of a timer is a millisecond at least");
   }
   const TimePoint first = time_after(rhythm.first_after.value_or(rhythm.interval));

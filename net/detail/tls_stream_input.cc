@@ -15,7 +15,7 @@ using Step = TlsSession::Step;
 
 // How far a stream reads ahead of a task that is busy; when there is more, the inner one pauses.
 // What that had read already comes on top: one buffer of its loop.
-constexpr std::size_t early_bytes_max = 16 * 1024;
+constexpr std::size_t early_plain_bytes_max = 16 * 1024;
 constexpr std::size_t record_bytes_max = 16 * 1024;
 
 }  // namespace
@@ -70,7 +70,7 @@ void TlsStream::resume_reading() {
 
 void TlsStream::regulate_inner() {
   if (state_ != State::open) return;
-  const bool has_enough = paused_ || early_.size() >= early_bytes_max;
+  const bool has_enough = paused_ || early_.size() >= early_plain_bytes_max;
   if (has_enough && !inner_paused_) {
     inner_paused_ = true;
     inner_->pause_reading();

@@ -256,11 +256,11 @@ class HeadersTest(TidyTest):
         missing = "'net/reply.pb.h' file not found"
         self.assert_finds(f"net/answer.h:1: does not compile alone: {missing}; build the tree")
 
-    def test_a_header_of_tests_and_tools_may_need_others_before_it(self):
+    def test_a_header_that_users_do_not_include_may_need_others_before_it(self):
         header = HEADER + "inline Answer answer() { return 42; }\n"
         self.write("net/answer.cc", SOURCE)
         self.write_build("net/answer.cc")
-        for folder in ("tools/bots", "test/net"):
+        for folder in ("tools/bots", "test/net", "net/detail"):
             self.write(f"{folder}/answer.h", header)
             self.assert_content()
         self.write("test/sim/answer.h", header)
