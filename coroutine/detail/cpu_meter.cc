@@ -27,9 +27,9 @@ constexpr bool signals_are_prompt = true;
 // the stack. Seen from an alternate stack, those are frames that still run. Stacks are larger with
 // it, so the handler has room on the stack that it interrupts.
 #if defined(COROLANE_ASAN)
-constexpr int where_it_runs = 0;
+constexpr int alternate_stack_flag = 0;
 #else
-constexpr int where_it_runs = SA_ONSTACK;
+constexpr int alternate_stack_flag = SA_ONSTACK;
 #endif
 
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
@@ -48,7 +48,7 @@ CpuMeter::CpuMeter(Duration interval, Charge charge, Interrupted interrupted)
 
 CpuMeter::~CpuMeter() {
   if (running_ != this) return;
-  // What the timer sent already may still arrive, and finds nobody.
+  // A signal that the timer has sent may still arrive; its handler then does nothing.
   running_ = nullptr;
   timer_delete(timer_);
 }
@@ -61,7 +61,7 @@ bool CpuMeter::claim_signal() {
   if (!is_free) return false;
   action = {};
   action.sa_sigaction = &CpuMeter::handle;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | where_it_runs;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | alternate_stack_flag;
   sigemptyset(&action.sa_mask);
   return sigaction(SIGURG, &action, nullptr) == 0;
 }

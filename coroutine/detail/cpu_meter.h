@@ -9,7 +9,8 @@
 // The signal is SIGURG, for Go's reasons (its proposal 24543): debuggers pass it on without a
 // word, the C library does not use it, programs expect it for no reason, and where nobody handles
 // it, it does nothing. System calls that it interrupts are restarted, but for those that never
-// are (signal(7)); its handler runs on an alternate stack, since a task's has no room for it.
+// are (signal(7)); its handler runs on an alternate stack, since a task's has no room for it
+// (but with AddressSanitizer: cpu_meter.cc).
 #pragma once
 
 #include <atomic>
