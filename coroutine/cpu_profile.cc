@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "coroutine/detail/task_control.h"
-#include "coroutine/detail/unwind.h"
+#include "coroutine/stack/detail/unwind.h"
 
 namespace corolane::coroutine {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "coroutine/stack_trace.h"
+#include "coroutine/stack/stack_trace.h"
 #include "coroutine/task_info.h"
 
 namespace corolane::coroutine {

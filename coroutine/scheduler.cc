@@ -11,12 +11,12 @@
 #include "coroutine/base/cycle_clock.h"
 #include "coroutine/detail/async_frame_pool.h"
 #include "coroutine/detail/async_strand.h"
-#include "coroutine/detail/context_switch.h"
 #include "coroutine/detail/overflow_watch.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/detail/task_tracer.h"
-#include "coroutine/stack_group.h"
-#include "coroutine/symbols.h"
+#include "coroutine/inspect/stack_group.h"
+#include "coroutine/inspect/symbols.h"
+#include "coroutine/stack/detail/context_switch.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -34,7 +34,7 @@
 #include "coroutine/event_source.h"
 #include "coroutine/interruption.h"
 #include "coroutine/spawn_site.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "coroutine/stray_exception.h"
 #include "coroutine/switch_trace.h"
 #include "coroutine/task_info.h"

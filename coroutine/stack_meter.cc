@@ -3,9 +3,9 @@
 #include <bit>
 #include <utility>
 
-#include "coroutine/detail/sanitizer.h"
-#include "coroutine/detail/stack_depth.h"
 #include "coroutine/detail/task_access.h"
+#include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/stack_depth.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/stack_trace.h"
+#include "coroutine/stack/stack_trace.h"
 
 namespace corolane::coroutine {
 

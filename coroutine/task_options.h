@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 
 namespace corolane::coroutine {
 

@@ -23,7 +23,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster_view.h"
 #include "framework/detail/cluster_table.h"

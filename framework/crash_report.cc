@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "coroutine/crash_names.h"
+#include "coroutine/crash/crash_names.h"
 #include "framework/detail/call_chain.h"
 #include "framework/detail/crash_handler.h"
 #include "framework/recording/recording_file.h"

@@ -26,8 +26,8 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/symbols.h"
 #include "coroutine/task_group.h"
 #include "framework/admin.h"
 #include "framework/cluster.h"

@@ -13,7 +13,7 @@
 #include "config/section.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "framework/log.h"
 #include "framework/telemetry.h"
 #include "net/address_shares.h"

@@ -45,7 +45,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "framework/following.h"
 #include "framework/object_reminders.h"
 #include "framework/object_timers.h"

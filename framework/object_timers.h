@@ -26,7 +26,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 
 namespace corolane::framework {
 

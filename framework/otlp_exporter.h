@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/otlp_json.h"
 #include "net/http.h"

@@ -12,7 +12,7 @@
 #include "config/keys.h"
 #include "config/origins.h"
 #include "coroutine/base/result.h"
-#include "coroutine/mutex.h"
+#include "coroutine/sync/mutex.h"
 #include "framework/node.h"
 
 namespace corolane::framework {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "coroutine/scheduler.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "framework/call_metrics.h"
 #include "framework/detail/feed.h"
 #include "framework/detail/object_host.h"

@@ -16,7 +16,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/mutex.h"
+#include "coroutine/sync/mutex.h"
 #include "net/http.h"
 #include "net/network.h"
 

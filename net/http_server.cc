@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "net/detail/http_connection.h"
 #include "net/detail/http_wire.h"

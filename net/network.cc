@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 
 namespace corolane::net {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "net/detail/tls_listener.h"
 #include "net/detail/tls_settings.h"
 #include "net/detail/tls_shared.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 
 namespace corolane::rpc {
 

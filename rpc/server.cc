@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "rpc/detail/dispatcher.h"
 #include "rpc/detail/known_callers.h"

@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-#include "coroutine/detail/sanitizer.h"
+#include "coroutine/stack/detail/sanitizer.h"
 
 namespace corolane::coroutine::detail {
 

@@ -16,9 +16,9 @@
 #include "coroutine/base/error.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/ready_ring.h"
-#include "coroutine/detail/sanitizer.h"
 #include "coroutine/detail/wait.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine::detail {

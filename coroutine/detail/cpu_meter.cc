@@ -6,8 +6,8 @@
 #include <chrono>
 #include <csignal>
 
-#include "coroutine/detail/sanitizer.h"
-#include "coroutine/detail/signal_stack.h"
+#include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/signal_stack.h"
 
 // glibc has the member, but names it only from 2.41 on.
 #ifndef sigev_notify_thread_id

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "coroutine/detail/task_control.h"
-#include "coroutine/detail/unwind.h"
+#include "coroutine/stack/detail/unwind.h"
 
 namespace corolane::coroutine::detail {
 

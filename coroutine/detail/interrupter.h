@@ -15,7 +15,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/interruption.h"
-#include "coroutine/stack_trace.h"
+#include "coroutine/stack/stack_trace.h"
 
 namespace corolane::coroutine::detail {
 

@@ -12,10 +12,10 @@
 #include <source_location>
 
 #include "coroutine/detail/async_strand.h"
-#include "coroutine/detail/sanitizer.h"
-#include "coroutine/detail/signal_stack.h"
 #include "coroutine/detail/task_control.h"
-#include "coroutine/fault_guard.h"
+#include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/signal_stack.h"
+#include "coroutine/stack/fault_guard.h"
 
 namespace corolane::coroutine::detail {
 namespace {

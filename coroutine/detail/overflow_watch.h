@@ -15,7 +15,7 @@
 // fault, untouched.
 #pragma once
 
-#include "coroutine/report_text.h"
+#include "coroutine/stack/report_text.h"
 
 namespace corolane::coroutine::detail {
 

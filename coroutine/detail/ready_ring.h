@@ -14,7 +14,7 @@
 #include <new>
 #include <utility>
 
-#include "coroutine/detail/jump.h"
+#include "coroutine/stack/detail/jump.h"
 
 namespace corolane::coroutine::detail {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coroutine/detail/stack_depth.h"
+#include "coroutine/stack/detail/stack_depth.h"
 
 namespace corolane::coroutine::detail {
 

@@ -19,12 +19,12 @@
 #include <type_traits>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/detail/context.h"
 #include "coroutine/detail/cpu_meter.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_locals.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/detail/context.h"
+#include "coroutine/stack/stack_pool.h"
 #include "coroutine/task_info.h"
 #include "coroutine/wait_queue.h"
 

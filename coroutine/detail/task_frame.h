@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/detail/sanitizer.h"
 #include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task_options.h"
 
 namespace corolane::coroutine::detail {

@@ -1,6 +1,6 @@
 #include "coroutine/detail/task_tracer.h"
 
-#include "coroutine/detail/unwind.h"
+#include "coroutine/stack/detail/unwind.h"
 
 namespace corolane::coroutine::detail {
 

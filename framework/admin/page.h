@@ -12,7 +12,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/symbols.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/task_info.h"
 #include "framework/admin/json.h"
 #include "framework/node.h"

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "coroutine/inspect/stack_group.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/stack_group.h"
-#include "coroutine/symbols.h"
 #include "coroutine/task.h"
 #include "framework/admin/task_filter.h"
 #include "framework/each_shard.h"

@@ -9,7 +9,7 @@
 
 #include "coroutine/base/histogram.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "framework/call_metrics.h"
 #include "framework/detail/stall_watchdog.h"
 #include "framework/each_shard.h"

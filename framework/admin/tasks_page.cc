@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/symbols.h"
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "framework/admin/stacks_page.h"

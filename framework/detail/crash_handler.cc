@@ -22,8 +22,8 @@
 #include <string_view>
 #include <utility>
 
-#include "coroutine/crash_scene.h"
-#include "coroutine/fault_guard.h"
+#include "coroutine/crash/crash_scene.h"
+#include "coroutine/stack/fault_guard.h"
 #include "framework/detail/stopped_threads.h"
 
 namespace corolane::framework::detail {

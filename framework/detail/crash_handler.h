@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <string>
 
-#include "coroutine/report_text.h"
+#include "coroutine/stack/report_text.h"
 
 namespace corolane::framework::detail {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/detail/alarm_runner.h"
 #include "framework/detail/hosted_type.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "coroutine/semaphore.h"
+#include "coroutine/sync/semaphore.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/detail/object_host.h"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster_view.h"
 #include "framework/detail/call_chain.h"

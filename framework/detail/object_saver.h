@@ -8,8 +8,8 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
-#include "coroutine/semaphore.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/semaphore.h"
 #include "coroutine/task_group.h"
 #include "framework/detail/object_cell.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "framework/detail/alarm.h"
 #include "framework/detail/alarm_runner.h"
 #include "framework/detail/hosted_type.h"

@@ -19,8 +19,8 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
-#include "coroutine/semaphore.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/semaphore.h"
 #include "coroutine/task_group.h"
 #include "framework/log.h"
 #include "framework/ownership.h"

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/shard.h"
 

@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <utility>
 
-#include "coroutine/symbols.h"
+#include "coroutine/inspect/symbols.h"
 #include "framework/detail/call_chain.h"
 
 namespace corolane::framework::detail {

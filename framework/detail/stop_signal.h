@@ -16,8 +16,8 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "framework/log.h"
 
 namespace corolane::framework::detail {

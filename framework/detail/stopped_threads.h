@@ -9,7 +9,7 @@
 #include <array>
 #include <cstddef>
 
-#include "coroutine/report_text.h"
+#include "coroutine/stack/report_text.h"
 
 namespace corolane::framework::detail {
 

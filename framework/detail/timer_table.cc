@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "framework/cron.h"
 #include "framework/detail/alarm.h"
 #include "framework/detail/alarm_runner.h"

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "framework/directory.h"
 
 namespace corolane::framework {

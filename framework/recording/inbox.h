@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/event_source.h"
+#include "coroutine/sync/event.h"
 #include "framework/detail/stop_signal.h"
 #include "framework/recording/recording.pb.h"
 

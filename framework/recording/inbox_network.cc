@@ -3,7 +3,7 @@
 #include <deque>
 #include <utility>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "framework/recording/inbox_stream.h"
 #include "framework/recording/messages.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "framework/recording/inbox_network.h"
 #include "net/stream.h"
 

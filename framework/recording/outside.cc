@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "framework/recording/inbox_store.h"
 #include "framework/recording/messages.h"

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/detail/backends.h"
 #include "framework/detail/stop_signal.h"

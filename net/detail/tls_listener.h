@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
 #include "net/detail/tls_stream.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/units.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "rpc/codegen/names.h"
 #include "rpc/frame.h"
 #include "rpc/options.pb.h"

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "config/units.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "rpc/codegen/method_options.h"
 
 namespace corolane::rpc::codegen {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "coroutine/wait_queue.h"
 #include "rpc/client.h"

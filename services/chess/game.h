@@ -4,7 +4,7 @@
 #include <string>
 
 #include "coroutine/base/deadline.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "framework/store.h"
 #include "services/chess/chess_config.h"
 #include "services/chess/game.corolane.h"

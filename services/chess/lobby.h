@@ -8,7 +8,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "services/chess/game.corolane.h"
 
 namespace corolane::services::chess {

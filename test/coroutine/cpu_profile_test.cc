@@ -7,8 +7,8 @@
 #include <string>
 
 #include "coroutine/base/cycle_clock.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/symbols.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 

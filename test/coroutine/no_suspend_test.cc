@@ -7,10 +7,10 @@
 #include <chrono>
 #include <string>
 
-#include "coroutine/channel.h"
-#include "coroutine/event.h"
-#include "coroutine/mutex.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/channel.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/event_source.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"

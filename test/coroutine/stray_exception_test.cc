@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/async.h"
-#include "coroutine/async_group.h"
+#include "coroutine/async/async.h"
+#include "coroutine/async/async_group.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_local.h"
 #include "test/support/matchers.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/async.h"
+#include "coroutine/async/async.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"

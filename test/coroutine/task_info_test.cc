@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 
 namespace corolane::coroutine {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 

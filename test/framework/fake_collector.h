@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "net/http.h"
 #include "net/http_server.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/directory.h"

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/run_main.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "test/framework/room.corolane.h"
 

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"

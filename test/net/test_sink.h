@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "net/stream.h"
 #include "test/support/real_loop.h"
 

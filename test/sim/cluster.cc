@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "framework/objects.pb.h"
 #include "test/sim/host.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/stack_group.h"
-#include "coroutine/symbols.h"
+#include "coroutine/inspect/stack_group.h"
+#include "coroutine/inspect/symbols.h"
 #include "test/sim/simulation.h"
 
 namespace corolane::sim {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "net/network.h"
 #include "test/sim/fabric.h"
 

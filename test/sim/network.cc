@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
 #include "test/sim/udp_socket.h"

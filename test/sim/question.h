@@ -10,7 +10,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "test/sim/fabric.h"
 #include "test/sim/host.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "framework/seeded_bugs.h"
 #include "framework/store.h"
 #include "framework/store/memory_store.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/timer_wheel.h"
 #include "net/udp.h"
 #include "test/sim/network.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "net/stream.h"
 #include "test/support/chaos_plan.h"
 #include "test/support/chaos_trace.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "test/support/chaos_plan.h"
 
 namespace corolane::test {

@@ -46,7 +46,7 @@ class PrefixTest(Installed):
     def test_headers_compile_alone(self):
         sample = (
             "config/loader.h",
-            "coroutine/channel.h",
+            "coroutine/sync/channel.h",
             "framework/run_main.h",
             "net/http_server.h",
             "rpc/reflection.corolane.h",

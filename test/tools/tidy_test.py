@@ -110,18 +110,18 @@ class LayersTest(TidyTest):
         self.assert_finds("net/tcp.cc:2: <net/tcp.h> is ours")
 
     def test_a_foreign_detail_folder_is_private(self):
-        self.write("net/tcp.cc", SOURCE + '#include "coroutine/detail/context.h"\n')
-        self.assert_finds("net/tcp.cc:2: coroutine/detail/context.h is private to coroutine")
+        self.write("net/tcp.cc", SOURCE + '#include "coroutine/stack/detail/context.h"\n')
+        self.assert_finds("net/tcp.cc:2: coroutine/stack/detail/context.h is private to coroutine")
 
     def test_a_module_and_its_own_tests_see_its_detail_folder(self):
-        include = '#include "coroutine/detail/context.h"\n'
+        include = '#include "coroutine/stack/detail/context.h"\n'
         self.write("coroutine/task.cc", SOURCE + include)
         self.write("test/coroutine/task_test.cc", SOURCE + include)
         self.assert_content()
 
     def test_the_tests_of_another_module_do_not(self):
-        self.write("test/net/tcp_test.cc", SOURCE + '#include "coroutine/detail/context.h"\n')
-        self.assert_finds("test/net/tcp_test.cc:2: coroutine/detail/context.h is private")
+        self.write("test/net/tcp_test.cc", SOURCE + '#include "coroutine/stack/detail/context.h"\n')
+        self.assert_finds("test/net/tcp_test.cc:2: coroutine/stack/detail/context.h is private")
 
 
 class LibrariesTest(TidyTest):

@@ -9,7 +9,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
-#include "coroutine/latch.h"
+#include "coroutine/sync/latch.h"
 #include "net/network.h"
 #include "services/chess/chess.pb.h"
 #include "tools/bots/plan.h"

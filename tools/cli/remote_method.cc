@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "rpc/frame.h"
 #include "tools/cli/message_text.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/semaphore.h"
+#include "coroutine/sync/semaphore.h"
 #include "framework/directory/detail/etcd_json.h"
 #include "net/http_client.h"
 

@@ -7,7 +7,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/mutex.h"
+#include "coroutine/sync/mutex.h"
 #include "framework/directory/etcd_directory.h"
 #include "net/endpoint.h"
 #include "net/network.h"

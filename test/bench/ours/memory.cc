@@ -1,5 +1,5 @@
 // Tasks that wait, for ever as far as they know.
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "test/bench/ours/functions.h"

@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
-#include "coroutine/event.h"
-#include "coroutine/mutex.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/node.h"

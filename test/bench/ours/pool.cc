@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "coroutine/channel.h"
+#include "coroutine/sync/channel.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "test/bench/ours/ours.h"

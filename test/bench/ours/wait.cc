@@ -2,13 +2,13 @@
 #include <cstdint>
 
 #include "coroutine/base/check.h"
-#include "coroutine/channel.h"
+#include "coroutine/sync/channel.h"
 #include "coroutine/task.h"
 #include "test/bench/ours/functions.h"
 #include "test/bench/ours/run_in_task.h"
 
-#if __has_include("coroutine/async.h")
-#include "coroutine/async.h"
+#if __has_include("coroutine/async/async.h")
+#include "coroutine/async/async.h"
 #endif
 
 namespace corolane::bench {
@@ -56,8 +56,8 @@ Result<Measurement> time_pingpong() {
   return measured;
 }
 
-// The only place that needs coroutine/async.h.
-#if __has_include("coroutine/async.h")
+// The only place that needs coroutine/async/async.h.
+#if __has_include("coroutine/async/async.h")
 coroutine::Async<int> give_one() { co_return 1; }
 
 Result<void> await_child() {
@@ -68,7 +68,7 @@ Result<void> await_child() {
 }
 #else
 Result<void> await_child() {
-  return Error(Code::unimplemented, "this tree has no coroutine/async.h");
+  return Error(Code::unimplemented, "this tree has no coroutine/async/async.h");
 }
 #endif
 

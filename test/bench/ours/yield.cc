@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "test/bench/order.h"

@@ -18,9 +18,9 @@
 #include <thread>
 #include <utility>
 
-#include "coroutine/async.h"
-#include "coroutine/detail/sanitizer.h"
+#include "coroutine/async/async.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
 

@@ -9,8 +9,8 @@
 #include <shared_mutex>
 #include <thread>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
 

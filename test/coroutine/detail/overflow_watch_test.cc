@@ -19,9 +19,9 @@
 #include <thread>
 #include <tuple>
 
-#include "coroutine/async.h"
+#include "coroutine/async/async.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
 #include "test/support/sanitizers.h"

@@ -1,7 +1,7 @@
 // Values that are needed before a jump and after it, for a look at the assembler.
 #include <immintrin.h>
 
-#include "coroutine/detail/jump.h"
+#include "coroutine/stack/detail/jump.h"
 
 double over_jump(const double* numbers, void* to) {
   const double a = numbers[0] * numbers[1];

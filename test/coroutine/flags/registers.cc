@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-#include "coroutine/detail/jump.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/jump.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
 

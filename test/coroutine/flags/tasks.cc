@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "coroutine/async.h"
-#include "coroutine/async_group.h"
+#include "coroutine/async/async.h"
+#include "coroutine/async/async_group.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"

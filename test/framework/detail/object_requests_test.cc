@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "framework/objects.pb.h"
 #include "framework/store/memory_store.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/symbols.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/task.h"
 #include "test/framework/counter.h"
 #include "test/support/real_loop.h"

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "framework/recording/file_feed.h"
 #include "framework/recording/inbox.h"
 #include "framework/recording/inbox_network.h"

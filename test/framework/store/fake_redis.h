@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "net/network.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "coroutine/base/allocations.h"
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "net/uv_network.h"
 #include "test/net/stream_pair.h"

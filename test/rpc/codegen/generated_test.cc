@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
-#include "coroutine/stack_pool.h"
+#include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
 #include "rpc/client.h"
 #include "rpc/frame.h"

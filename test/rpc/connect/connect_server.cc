@@ -5,8 +5,8 @@
 #include <iostream>
 #include <thread>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
 #include "net/uv_network.h"

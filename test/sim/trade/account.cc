@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "coroutine/event.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 
 namespace corolane::sim {

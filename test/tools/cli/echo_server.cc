@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "net/event_loop.h"
 #include "net/uv_network.h"
 #include "rpc/reflection.h"

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <mutex>
 
-#include "coroutine/event.h"
-#include "coroutine/mutex.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
 

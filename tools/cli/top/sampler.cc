@@ -3,8 +3,8 @@
 #include <mutex>
 #include <utility>
 
-#include "coroutine/event.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
 #include "tools/cli/on_network.h"
 
 namespace corolane::tools::cli::top {

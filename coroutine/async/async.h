@@ -1,0 +1,131 @@
+// Stackless coroutines: for millions of small entities, each of which waits most of the time.
+//
+//   Async<Score> play(Game& game, Deadline deadline) {
+//     auto move = co_await until(deadline, game.moves.receiving());
+//     if (!move) co_return move.error();
+//     if (auto slept = co_await until(Deadline::after(1s)); !slept) co_return slept.error();
+//     co_return co_await judge(game, *move);  // Another Async: a Result<Score>.
+//   }
+//   in a task:  Result<Score> score = await(play(game, deadline));
+//   by itself:  group.spawn(watch(game));  // An AsyncGroup, of Async<void>.
+//
+// It needs no stack, only a frame of some 90 bytes and what it holds across its waits, from a free
+// list of its thread. In return it suspends only by co_await, in its own body. What needs a stack
+// (join(), sleep_for(), Mutex::lock()) is for tasks, and check() says so. What a task waits for is
+// mostly an Operation, and until() awaits it, in the expression that calls it: events, channels,
+// semaphores, latches, gates, futures, the end of a Task, Mutex and KeyedMutex. SharedMutex,
+// ConditionVariable and the ends of groups are for tasks alone.
+//
+// Until it first waits, it runs on the stack of the task that awaits it, from then on, and in a
+// group, on the loop's.
+//
+// No condition of if, switch or a loop may be a co_await (gcc 12 miscompiles it, check() finds it);
+// it may declare a variable, as above.
+//
+// Deadlines and cancellation are those of tasks: a wait that cannot be completed at once fails with
+// deadline_exceeded or cancelled, every time; nobody destroys a coroutine that has begun. All of it
+// belongs to one scheduler's thread.
+#pragma once
+
+#include <coroutine>
+#include <utility>
+
+#include "coroutine/async/detail/async_promise.h"
+#include "coroutine/async/detail/async_wait.h"
+#include "coroutine/base/check.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/operation.h"
+
+namespace corolane::coroutine {
+
+// What a stackless coroutine returns: a call that begins when it is awaited, once. It ends with
+// `co_return` of a T, an Error or a Result<T>; an Async<void> that did well with `co_return {}`.
+// An exception that escapes it is Code::internal. What it holds, parameters included, ends in it:
+// where nothing that needs a stack may be called.
+template <typename T>
+class [[nodiscard]] Async {
+ public:
+  using promise_type = detail::AsyncPromise<T>;
+
+  Async(Async&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Async& operator=(Async&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Async() {
+    if (handle_) handle_.destroy();
+  }
+
+  // In another one: runs it until it has ended, and gives its Result<T>.
+  auto operator co_await() && {
+    check(handle_ != nullptr,
+          "a stackless coroutine is awaited once, and not after it was moved from");
+    return Awaiter(handle_);
+  }
+
+ private:
+  friend promise_type;
+  friend class AsyncGroup;
+  template <typename U>
+  friend Result<U> await(Async<U> child);
+
+  class Awaiter {
+   public:
+    explicit Awaiter(promise_type::Handle child) : child_(child) {}
+    bool await_ready() { return false; }
+    // By the flags of the file, as transfer_to(): the linker takes one of two that are not inlined.
+    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) {
+      receiver_.parent = parent;
+      child_.promise().set_owner(receiver_);
+      return detail::Strand::running().transfer_to(child_);
+    }
+    Result<T> await_resume() { return receiver_.take(); }
+
+   private:
+    promise_type::Handle child_;
+    detail::AsyncReceiver<T> receiver_;
+  };
+
+  explicit Async(promise_type::Handle handle) : handle_(handle) {}
+
+  promise_type::Handle handle_;
+};
+
+// Awaited: the Result of `operation`, or why there is none; as perform() does it for a task. That
+// of one without a value is a word that converts to Result<void>.
+template <Operation O>
+auto until(Deadline deadline, O&& operation) {
+  return detail::OperationWait<O>(deadline, operation);
+}
+
+// Awaited: a variant with the result of the one that was completed, exactly one. That is the first
+// in order of arguments which can be at once, else the first that somebody notifies.
+template <Operation... Os>
+  requires(sizeof...(Os) > 1)
+auto until(Deadline deadline, Os&&... operations) {
+  return detail::SelectWait<Os...>(deadline, operations...);
+}
+
+// Awaited: sleeps until then. Fails with cancelled only.
+inline auto until(Deadline deadline) { return detail::SleepWait(deadline); }
+
+// Awaited: lets all that is ready run first. Fails with cancelled only.
+inline auto let_others_run() { return detail::OthersWait(); }
+
+// Runs `child` from a task, which suspends when the child does, and returns its result when it has
+// ended, never before. To cancel the task is to cancel the child.
+template <typename T>
+[[gnu::always_inline]] inline Result<T> await(Async<T> child) {
+  check(child.handle_ != nullptr,
+        "a stackless coroutine is awaited once, and not after it was moved from");
+  detail::TaskStrand strand(detail::TaskAccess::running());
+  detail::AsyncReceiver<T> receiver;
+  child.handle_.promise().set_owner(receiver);
+  strand.run_to_end(std::exchange(child.handle_, nullptr));
+  return receiver.take();
+}
+
+}  // namespace corolane::coroutine

@@ -1,0 +1,58 @@
+// Owns any number of stackless coroutines that come and go, millions of them: the entities of a
+// world.
+//
+//   AsyncGroup group;
+//   for (Monster& monster : monsters) group.spawn(live(monster));
+//   return group.join(deadline);
+//
+// A child costs its frame and some 120 bytes. All of it belongs to one scheduler's thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "coroutine/async/async.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/list.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::coroutine {
+
+class AsyncGroup {
+ public:
+  AsyncGroup() = default;
+  ~AsyncGroup() { cancel_and_join(); }
+  AsyncGroup(const AsyncGroup&) = delete;
+  AsyncGroup& operator=(const AsyncGroup&) = delete;
+
+  // Makes a child of it, which begins when its turn comes. Never suspends; anything on the
+  // scheduler's thread may call it.
+  void spawn(Async<void> child);
+
+  // Suspends the calling task until no child is left; children may spawn more meanwhile. Then
+  // returns the first error that a child returned since the last join, if any. Fails with cancelled
+  // or deadline_exceeded when the task is cancelled or the deadline passes first.
+  Result<void> join(Deadline deadline = Deadline::never());
+
+  // Asks every child to end; does not wait.
+  void cancel();
+
+  // Cancels the children, and those that they still spawn, and suspends the calling task until all
+  // have ended, whether or not it is cancelled itself. Without children anything may call it.
+  void cancel_and_join();
+
+  std::size_t size() const { return child_count_; }
+
+ private:
+  friend void detail::async_child_failed(AsyncGroup& group, Error error);
+  friend void detail::async_child_ended(AsyncGroup& group);
+
+  detail::List<detail::GroupStrand, detail::GroupStrandTag> children_;
+  std::size_t child_count_ = 0;
+  bool cancels_new_ = false;  // During cancel_and_join().
+  std::optional<Error> first_error_;
+  WaitQueue all_ended_{"end of a group of stackless coroutines"};
+};
+
+}  // namespace corolane::coroutine

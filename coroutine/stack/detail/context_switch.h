@@ -1,0 +1,155 @@
+// The switch from one context to another.
+//
+// All of it is inlined into whoever suspends. Not for the instructions it saves: the processor
+// predicts the target of a return from the calls it has seen, and after a jump to another stack
+// that prediction is wrong for every function that the resumed flow returns from. With the jump
+// inlined up to the function that called yield() there is none.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "coroutine/stack/detail/context.h"
+#include "coroutine/stack/detail/jump.h"
+
+namespace corolane::coroutine::detail {
+
+class ContextSwitch {
+ public:
+  // Leaves the running flow, `from`, for `to`, which was suspended at `to_frame`; returns when
+  // somebody switches back. `from_frame` is where to file the frame of `from`.
+  [[gnu::always_inline]] static void switch_to(Context& from, void*& from_frame, Context& to,
+                                               void* to_frame) {
+    if (!ThreadState::here.is_clean()) [[unlikely]] {
+      return switch_with_state(from, from_frame, to, to_frame);
+    }
+    const int error_number = *ThreadState::here.error_number;
+    before_jump(from, to, false);
+    arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
+    *ThreadState::here.error_number = error_number;
+  }
+
+  // The same, and calls `on_top` on the stack of `to`, which has begun, before that goes on.
+  template <void (*on_top)()>
+  static void switch_to_below(Context& from, void*& from_frame, Context& to, void* to_frame) {
+    // Not always: to load what is there already takes longer than the rest.
+    std::optional<SavedState> state;
+    if (!ThreadState::here.is_clean()) state.emplace();
+    const int error_number = *ThreadState::here.error_number;
+    before_jump(from, to, false);
+    arrive(jump_on_top<on_top>(to_frame, static_cast<void*>(&from_frame)), &from);
+    *ThreadState::here.error_number = error_number;
+  }
+
+  // The first two for a flow that ends here, without exceptions: `from` may be reused as soon as
+  // `to` runs.
+  [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to,
+                                                        void* to_frame) {
+    if (!FloatingPointState::is_clean()) [[unlikely]] {
+      FloatingPointState::exchange({});
+    }
+    before_jump(from, to, true);
+    jump_away(to_frame, static_cast<void*>(&from.frame));
+  }
+  template <void (*on_top)()>
+  [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
+    if (!FloatingPointState::is_clean()) FloatingPointState::exchange({});
+    before_jump(from, to, true);
+    jump_on_top<on_top>(to_frame, static_cast<void*>(&from.frame));
+    __builtin_unreachable();
+  }
+
+  // Called first on a new stack.
+  template <Context::Entry entry>
+  static void enter(Transfer transfer) {
+    // Nothing called this function: every unwinder stops here.
+#if defined(__x86_64__)
+    asm volatile(".cfi_undefined rip");
+#elif defined(__aarch64__)
+    asm volatile(".cfi_undefined x30");
+#endif
+    arrive(transfer, nullptr);
+    entry();
+    __builtin_unreachable();
+  }
+
+  static void prepare(Context& context, [[maybe_unused]] std::byte* base, std::byte* top,
+                      void (*entry)(Transfer)) {
+    context.frame = make_frame(top, static_cast<std::size_t>(top - base), entry);
+#if defined(COROLANE_ASAN)
+    context.stack_bottom_ = base;
+    context.stack_size_ = static_cast<std::size_t>(top - base);
+#endif
+#if defined(COROLANE_TSAN)
+    context.ended_ = false;
+    context.fiber_ = __tsan_create_fiber(0);
+#endif
+  }
+
+ private:
+  // Takes along what few flows have, and puts it back.
+  class SavedState {
+   public:
+    SavedState() = default;
+    ~SavedState() {
+      *ThreadState::here.exceptions = exceptions_;
+      FloatingPointState::exchange(floating_point_);
+    }
+    SavedState(const SavedState&) = delete;
+    SavedState& operator=(const SavedState&) = delete;
+
+   private:
+    ExceptionState exceptions_ = std::exchange(*ThreadState::here.exceptions, {});
+    FloatingPointState floating_point_ = FloatingPointState::exchange({});
+  };
+
+  [[gnu::noinline]] static void switch_with_state(Context& from, void*& from_frame, Context& to,
+                                                  void* to_frame) {
+    const SavedState state;
+    const int error_number = *ThreadState::here.error_number;
+    before_jump(from, to, false);
+    arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
+    *ThreadState::here.error_number = error_number;
+  }
+
+  [[gnu::always_inline]] static void before_jump([[maybe_unused]] Context& from,
+                                                 [[maybe_unused]] Context& to,
+                                                 [[maybe_unused]] bool from_ends) {
+#if defined(COROLANE_ASAN)
+    left_ = &from;
+    __sanitizer_start_switch_fiber(from_ends ? nullptr : &from.fake_stack_, to.stack_bottom_,
+                                   to.stack_size_);
+#endif
+#if defined(COROLANE_TSAN)
+    left_ = &from;
+    from.ended_ = from_ends;
+    from.fiber_ = __tsan_get_current_fiber();  // The loop's may change from run() to run().
+    __tsan_switch_to_fiber(to.fiber_, 0);
+#endif
+  }
+
+  // Runs first in the resumed flow, `self` unless it begins: files the frame of the flow that was
+  // left.
+  [[gnu::always_inline]] static void arrive(Transfer transfer, [[maybe_unused]] Context* self) {
+    *static_cast<void**>(transfer.data) = transfer.left;
+#if defined(COROLANE_ASAN)
+    __sanitizer_finish_switch_fiber(self == nullptr ? nullptr : self->fake_stack_,
+                                    &left_->stack_bottom_, &left_->stack_size_);
+#endif
+#if defined(COROLANE_TSAN)
+    if (left_->ended_) __tsan_destroy_fiber(left_->fiber_);
+#endif
+  }
+
+#if defined(COROLANE_ASAN) || defined(COROLANE_TSAN)
+  static inline constinit thread_local Context* left_ = nullptr;  // During a jump.
+#endif
+};
+
+template <Context::Entry entry>
+void Context::prepare(std::byte* base, std::byte* top) {
+  ContextSwitch::prepare(*this, base, top, &ContextSwitch::enter<entry>);
+}
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,47 @@
+// How a flow begins with Boost.Context, and the check that our declarations of it are Boost's.
+#include "coroutine/stack/detail/jump.h"
+
+#if !COROLANE_OWN_JUMP
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cfenv>
+#include <type_traits>
+
+namespace corolane::coroutine::detail {
+namespace {
+
+namespace fcontext = boost::context::detail;
+
+static_assert(std::is_same_v<fcontext::fcontext_t, void*>);
+static_assert(sizeof(Transfer) == sizeof(fcontext::transfer_t) &&
+              offsetof(Transfer, left) == offsetof(fcontext::transfer_t, fctx) &&
+              offsetof(Transfer, data) == offsetof(fcontext::transfer_t, data));
+static_assert(std::is_same_v<decltype(&fcontext::jump_fcontext),
+                             fcontext::transfer_t (*)(fcontext::fcontext_t, void*)>);
+static_assert(
+    std::is_same_v<decltype(&fcontext::ontop_fcontext),
+                   fcontext::transfer_t (*)(fcontext::fcontext_t, void*,
+                                            fcontext::transfer_t (*)(fcontext::transfer_t))>);
+
+extern "C" void* corolane_make_fcontext(void* top, std::size_t size_bytes,
+                                        void (*entry)(Transfer)) asm("make_fcontext");
+static_assert(
+    std::is_same_v<decltype(&fcontext::make_fcontext),
+                   fcontext::fcontext_t (*)(void*, std::size_t, void (*)(fcontext::transfer_t))>);
+
+}  // namespace
+
+// Boost.Context gives the flow the floating-point control words of whoever calls this, who may be
+// about to leave and not have put the usual ones back.
+void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer)) {
+  std::fenv_t present;
+  std::fegetenv(&present);
+  std::fesetenv(FE_DFL_ENV);
+  void* const frame = corolane_make_fcontext(top, size_bytes, entry);
+  std::fesetenv(&present);
+  return frame;
+}
+
+}  // namespace corolane::coroutine::detail
+
+#endif

@@ -1,0 +1,174 @@
+// The jump to another stack.
+//
+// Boost.Context's, except on x86-64, where it is ours: a few instructions in the function that
+// suspends, instead of a call that saves and loads every register which a callee must preserve.
+// The compiler knows better which of them hold something, and keeps those in the frame of the
+// function. What is left to be saved, two words, lies where Boost.Context saves them too, so that
+// whoever walks a suspended stack (unwind.cc, tools/gdb) need not know who left it. Nor is the
+// floating-point control word loaded at each jump, which costs a hundred nanoseconds when only the
+// sticky flags in it differ: see ThreadState.
+//
+// Builds for sanitizers take Boost.Context's on every processor, so that tests hold both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coroutine/stack/detail/sanitizer.h"
+
+#if defined(__x86_64__) && !defined(COROLANE_ASAN) && !defined(COROLANE_TSAN)
+#define COROLANE_OWN_JUMP 1
+#else
+#define COROLANE_OWN_JUMP 0
+#endif
+
+namespace corolane::coroutine::detail {
+
+// What arrives on the other stack: the frame that was left, and what came along.
+struct Transfer {
+  void* left;
+  void* data;
+};
+
+// Where above its frame the saved registers of a flow begin, and behind them what it uses next.
+inline constexpr std::size_t saved_begin = COROLANE_OWN_JUMP ? 0x38 : 0;
+
+#if COROLANE_OWN_JUMP
+
+// The frame of a flow that will begin with `entry` on the stack that ends at `top`.
+inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry)(Transfer)) {
+  // As if `entry` had been called, from nowhere: the return address is zero, and the stack is
+  // aligned as the System V ABI (3.2.2) has it at the first instruction of a function.
+  const auto address = reinterpret_cast<std::uintptr_t>(top);
+  auto* const words = reinterpret_cast<void**>(top - address % 16 - 3 * sizeof(void*));
+  words[2] = nullptr;
+  words[1] = reinterpret_cast<void*>(entry);
+  words[0] = nullptr;  // The frame pointer.
+  return reinterpret_cast<std::byte*>(words) - saved_begin;
+}
+
+// Where a suspended flow goes on, and its frame pointer: 0x40 and 0x38 bytes above the frame. What
+// Boost.Context saves below stays undefined, as it may after a function that uses it.
+#define COROLANE_LEAVE           \
+  "leaq 1f(%%rip), %%rax\n\t"    \
+  "pushq %%rax\n\t"              \
+  "pushq %%rbp\n\t"              \
+  "leaq -0x38(%%rsp), %%rax\n\t" \
+  "leaq 0x38(%%rdi), %%rsp\n\t"  \
+  "movq %%rax, %%rdi\n\t"        \
+  "popq %%rbp\n\t"
+// The jump loses whatever a call may destroy. To the compiler it is no call, so it is told of every
+// such register that the code around it may use. GCC knows some of them only where the flags allow
+// their use, and a function with a `target` attribute has other flags than this header sees: such
+// a function must not suspend.
+#if defined(__AVX512F__)
+#define COROLANE_AVX512_CLOBBERS                                                                \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",   \
+      "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", \
+      "k6", "k7"
+#else
+#define COROLANE_AVX512_CLOBBERS
+#endif
+#if defined(__APX_F__)
+#define COROLANE_APX_CLOBBERS                                                                  \
+  , "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r26", "r27", "r28", \
+      "r29", "r30", "r31"
+#else
+#define COROLANE_APX_CLOBBERS
+#endif
+#if defined(__MMX__)
+#define COROLANE_MMX_CLOBBERS , "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7"
+#else
+#define COROLANE_MMX_CLOBBERS
+#endif
+#define COROLANE_JUMP_CLOBBERS                                                                   \
+  "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",     \
+      "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \
+      "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",     \
+      "st(7)", "cc", "memory" COROLANE_MMX_CLOBBERS COROLANE_AVX512_CLOBBERS COROLANE_APX_CLOBBERS
+
+// Leaves for `to`; returns when somebody jumps back. Left through a jump and entered by none of
+// the calls and returns that the processor pairs, so its predictions stay right. Nothing may lie
+// below the stack pointer of the function around it: whoever uses this is built without red zone.
+[[gnu::always_inline]] inline Transfer jump(void* to, void* data) {
+  asm volatile(COROLANE_LEAVE
+               "popq %%rcx\n\t"
+               "jmp *%%rcx\n"
+               "1:"
+               : "+D"(to), "+S"(data)
+               :
+               : "rdx", COROLANE_JUMP_CLOBBERS);
+  return {.left = to, .data = data};
+}
+
+// The same, and calls `on_top` on the stack of `to` before that goes on.
+template <void (*on_top)()>
+Transfer jump_on_top(void* to, void* data) {
+  void (*function)() = on_top;
+  asm volatile(COROLANE_LEAVE
+               "popq %%r12\n\t"
+               "movq %%rsp, %%rbx\n\t"
+               "andq $-16, %%rsp\n\t"
+               "pushq %%rdi\n\t"
+               "pushq %%rsi\n\t"
+               "call *%%rdx\n\t"
+               "popq %%rsi\n\t"
+               "popq %%rdi\n\t"
+               "movq %%rbx, %%rsp\n\t"
+               "jmp *%%r12\n"
+               "1:"
+               : "+D"(to), "+S"(data), "+d"(function)
+               :
+               : COROLANE_JUMP_CLOBBERS);
+  return {.left = to, .data = data};
+}
+
+// Leaves for `to` for good. What arrives there as left behind is nothing to go back to.
+[[noreturn, gnu::always_inline]] inline void jump_away(void* to, void* data) {
+  asm volatile(
+      "leaq 0x38(%0), %%rsp\n\t"
+      "popq %%rbp\n\t"
+      "popq %%rcx\n\t"
+      "jmp *%%rcx"
+      :
+      : "D"(to), "S"(data)
+      : "memory");
+  __builtin_unreachable();
+}
+
+#undef COROLANE_LEAVE
+#undef COROLANE_JUMP_CLOBBERS
+#undef COROLANE_MMX_CLOBBERS
+#undef COROLANE_AVX512_CLOBBERS
+#undef COROLANE_APX_CLOBBERS
+
+#else
+
+// The entry points of Boost.Context, declared here because its header stays out of ours (jump.cc
+// checks that both agree).
+extern "C" Transfer corolane_jump_fcontext(void* to, void* data) asm("jump_fcontext");
+extern "C" Transfer corolane_ontop_fcontext(void* to, void* data,
+                                            Transfer (*on_top)(Transfer)) asm("ontop_fcontext");
+
+// As above: the frame of a flow that will begin with `entry`.
+void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer));
+
+inline Transfer jump(void* to, void* data) { return corolane_jump_fcontext(to, data); }
+
+[[noreturn]] inline void jump_away(void* to, void* data) {
+  corolane_jump_fcontext(to, data);
+  __builtin_unreachable();
+}
+
+// `to` has begun.
+template <void (*on_top)()>
+Transfer jump_on_top(void* to, void* data) {
+  return corolane_ontop_fcontext(to, data, [](Transfer transfer) {
+    on_top();
+    return transfer;
+  });
+}
+
+#endif
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,52 @@
+#include "coroutine/stack/detail/signal_stack.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+
+namespace corolane::coroutine::detail {
+namespace {
+
+// What handlers need besides the saved registers, of which the kernel tells.
+constexpr std::size_t room_size_bytes = 64 * 1024;
+
+bool has_signal_stack() {
+  stack_t present = {};
+  return sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) == 0;
+}
+
+// Frees the stack of its thread when that ends.
+struct SignalStack {
+  ~SignalStack() {
+    if (memory == nullptr) return;
+    stack_t present = {};
+    const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    if (sigaltstack(nullptr, &present) == 0 && present.ss_sp == memory) sigaltstack(&none, nullptr);
+    munmap(memory, size_bytes);
+  }
+
+  bool install() {
+    size_bytes = room_size_bytes +
+                 static_cast<std::size_t>(std::max<long>(sysconf(_SC_MINSIGSTKSZ), MINSIGSTKSZ));
+    memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) memory = nullptr;
+    const stack_t stack = {.ss_sp = memory, .ss_flags = 0, .ss_size = size_bytes};
+    return memory != nullptr && sigaltstack(&stack, nullptr) == 0;
+  }
+
+  void* memory = nullptr;
+  std::size_t size_bytes = 0;
+};
+
+}  // namespace
+
+bool give_thread_signal_stack() {
+  if (has_signal_stack()) return true;
+  static thread_local SignalStack stack;
+  return stack.memory == nullptr && stack.install();
+}
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,78 @@
+#include "coroutine/stack/detail/stack_depth.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/valgrind.h"
+
+namespace corolane::coroutine::detail {
+namespace {
+
+std::size_t page_size_bytes() {
+  static const auto size = static_cast<std::size_t>(getpagesize());
+  return size;
+}
+
+// The one that holds `address`; `base` begins a page.
+std::byte* page_of(std::byte* base, const std::byte* address) {
+  const std::size_t page = page_size_bytes();
+  return base + static_cast<std::size_t>(address - base) / page * page;
+}
+
+// The lowest of these pages that exists, or `end`.
+std::byte* lowest_page(std::byte* base, std::byte* end) {
+  const std::size_t page = page_size_bytes();
+  std::array<unsigned char, 64> exist;
+  while (base < end) {
+    const std::size_t count = std::min(static_cast<std::size_t>(end - base) / page, exist.size());
+    if (mincore(base, count * page, exist.data()) != 0) return end;
+    const auto* const found =
+        std::find_if(exist.begin(), exist.begin() + count, [](auto bits) { return bits & 1; });
+    base += static_cast<std::size_t>(found - exist.begin()) * page;
+    if (found != exist.begin() + count) return base;
+  }
+  return end;
+}
+
+// Reads what frames that have ended left behind, which the address sanitizer would not have.
+[[gnu::noinline, gnu::no_sanitize_address]] const std::byte* lowest_word_not_zero(
+    const std::byte* begin, const std::byte* end) {
+  constexpr std::size_t word_size = sizeof(std::uint64_t);
+  while (begin < end && *reinterpret_cast<const volatile std::uint64_t*>(begin) == 0) {
+    begin += word_size;
+  }
+  return begin;
+}
+
+}  // namespace
+
+bool blank_stack(std::byte* base, std::byte* used) {
+  std::byte* const top_page = page_of(base, used);
+  const auto below = static_cast<std::size_t>(top_page - base);
+  if (below > 0 && madvise(base, below, MADV_DONTNEED) != 0) return false;
+  const auto rest = static_cast<std::size_t>(used - top_page);
+#if defined(COROLANE_ASAN)
+  // What the task before it left marked after it had given its stack back.
+  __asan_unpoison_memory_region(top_page, rest);
+#endif
+  Valgrind::begin_use(top_page, rest);
+  std::memset(top_page, 0, rest);
+  return true;
+}
+
+const std::byte* lowest_use(std::byte* base, const std::byte* used) {
+  std::byte* const page = lowest_page(base, page_of(base, used));
+  const std::byte* const end = std::min<const std::byte*>(page + page_size_bytes(), used);
+  Valgrind::allow_read(page, static_cast<std::size_t>(end - page));
+  const std::byte* const lowest = lowest_word_not_zero(page, end);
+  // A page that is all zero was touched nevertheless, probed by a large frame for example.
+  return lowest == end ? page : lowest;
+}
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,205 @@
+// Hands out coroutine stacks and keeps returned ones warm for reuse.
+//
+// A stack reserves its size as address space but costs memory only for the pages it has touched,
+// and touching a new page costs about fifty times a reuse. So the pool keeps as many idle stacks
+// warm as the recent peak of demand would need, and gives the memory of the rest back slowly,
+// coldest first, while the loop has nothing else to do: never at a release, where a load that
+// swings would pay for it in each period.
+//
+// The one returned last is handed out first: its top is still in the cache. The tops are coloured:
+// shifted by some cache lines from slot to slot. All would be page-aligned otherwise, and the hot
+// lines of all coroutines would compete for the same few sets of the first-level cache.
+//
+// Below each stack lies a guard of 80 KiB: running over the end is a fault, never silent damage.
+// Guards are installed with MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which splits
+// no mapping, and with mprotect elsewhere, which costs two mappings per stack: there the pool
+// refuses to grow beyond what vm.max_map_count can carry.
+//
+// Not thread-safe: every Scheduler owns one pool. Outlives all of its stacks. Nothing suspends.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/stack_class.h"
+#include "coroutine/stack/detail/stack_memory.h"
+
+namespace corolane::coroutine {
+
+// A stack in use: [base, top), growing down from `top`, with the guard below `base`.
+struct Stack {
+  std::byte* base = nullptr;
+  std::byte* top = nullptr;  // Aligned to 64 bytes.
+  // A whole word: one that is put together from stores of different sizes cannot be copied before
+  // they have reached the cache.
+  std::size_t size_class = 0;
+};
+
+class StackPool {
+ public:
+  using Guard = detail::StackGuard;
+
+  // What a stack is for. Control work is what an operator or the node itself needs when the load
+  // has taken all there is: admin pages, drain.
+  enum class Purpose : std::uint8_t { ordinary, control };
+
+  struct Options {
+    // In use and idle together, over all sizes. At a page each this many hold 1 GiB; at 64 KiB
+    // each they reserve 37 GiB of address space.
+    std::size_t stack_count_max = 262'144;
+    // Of these, so many are for control work alone; at most an eighth, for pools of a few.
+    std::size_t control_count = 64;
+    // Tests choose a way; automatic takes the best one that the kernel has.
+    Guard guard = Guard::automatic;
+    // Kept warm however long nothing happens, in each size that was used: 64 stacks of 64 KiB. In
+    // bytes, since idle stacks may have been used to their end.
+    std::size_t idle_bytes_min = 4 * 1024 * 1024;
+    // How long a peak of demand is remembered: in full for the first half, then a half less with
+    // each eighth. Loads swing in seconds; memory should be back soon after.
+    Duration demand_window = std::chrono::seconds(10);
+    // Kept warm beyond the peak, in hundredths of it: no two peaks are equal.
+    std::size_t reserve_percent = 10;
+    // Memory goes back in steps of so many stacks, about 20 us, with a pause between two: idle time
+    // must not become a stall, and 32,000 stacks per second are fast enough.
+    std::size_t trim_count_max = 64;
+    Duration trim_interval = std::chrono::milliseconds(2);
+  };
+
+  struct Statistics {
+    std::size_t in_use_count = 0;
+    std::size_t idle_count = 0;  // Warm: their memory was kept.
+    std::size_t cold_count = 0;  // Guarded, but without memory: trimmed, or not used yet.
+    std::size_t in_use_count_peak = 0;
+    std::size_t demand_count = 0;     // In use at the recent peak of each size, as remembered now.
+    std::size_t count_max = 0;        // The cap in force, see Options and guard.
+    std::uint64_t hit_count = 0;      // Acquired warm.
+    std::uint64_t miss_count = 0;     // Acquired cold: a page had to be had from the kernel.
+    std::uint64_t trimmed_count = 0;  // Warm ones that became cold.
+    std::uint64_t refused_count = 0;
+    std::size_t mapped_bytes = 0;     // Address space, guards included.
+    std::size_t committed_bytes = 0;  // What those in use and the warm may fill; most use a page.
+    Guard guard = Guard::automatic;   // The way in force: madvise or mprotect.
+  };
+
+  // Below each stack, see detail/stack_memory.h.
+  static constexpr std::size_t guard_size_bytes = detail::StackSlot::guard_size_bytes;
+
+  static constexpr std::size_t stack_size_bytes_min = 16 * 1024;
+  static constexpr std::size_t stack_size_bytes_max = 2 * 1024 * 1024;
+  static constexpr std::size_t stack_size_bytes_default = 64 * 1024;
+
+  StackPool() : StackPool(Options{}) {}
+  explicit StackPool(const Options& options);
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  // Returns a stack of at least `size_bytes`, rounded up to a power of two between the least and
+  // the largest size, with indeterminate contents. O(1), and a few nanoseconds when it is warm.
+  // Fails with resource_exhausted at the cap or when the kernel refuses the memory, and with
+  // invalid_argument above the largest size.
+  Result<Stack> acquire(std::size_t size_bytes = stack_size_bytes_default,
+                        Purpose purpose = Purpose::ordinary) {
+    const std::size_t size_class = class_of(size_bytes);
+    if (size_class < class_count) [[likely]] {
+      detail::StackClass& stacks = classes_[size_class];
+      if (stacks.pops_quickly() && in_use_count() < quick_in_use_count_max_) [[likely]] {
+        ++acquired_count_;
+        return stack_at(stacks.pop(), size_class);
+      }
+    }
+    return acquire_slowly(size_bytes, purpose);
+  }
+
+  // Takes back a stack of this pool. Its contents stay until the pool is called again, so the
+  // running task may return its own stack just before it leaves it for good.
+  void release(const Stack& stack) {
+#if defined(COROLANE_ASAN)
+    // Frames that never returned left their redzones marked.
+    __asan_unpoison_memory_region(stack.base, static_cast<std::size_t>(stack.top - stack.base));
+#endif
+    ++released_count_;
+    classes_[stack.size_class].push(stack.top);
+  }
+
+  // The stack with that top: the rest of it follows.
+  static Stack stack_at(std::byte* top, std::size_t size_class) {
+    const detail::StackSlot slot{.stack_size_bytes = stack_size_bytes_min << size_class};
+    return {.base = slot.base(top), .top = top, .size_class = size_class};
+  }
+
+  // A small step of upkeep for idle time: remembers demand, gives back the memory of at most
+  // trim_count_max stacks. Returns when to call it next; never once there is nothing left to do
+  // until stacks are handed out or returned again. Call it before each sleep of the loop: it
+  // costs a comparison when it has nothing to do. `now` never falls.
+  Deadline tend(TimePoint now) {
+    if (now < tend_time_ && (!is_at_rest() || event_count() == rest_event_count_)) [[likely]] {
+      return Deadline::at(tend_time_);
+    }
+    return tend_now(now);
+  }
+
+  // Whether tend() last said never: demand has been what it is for a while.
+  bool is_at_rest() const { return tend_time_ == TimePoint::max(); }
+
+  // How many stacks for ordinary work may be in use at once.
+  std::size_t ordinary_count_max() const { return ordinary_count_max_; }
+  // Less than a tenth of them is left: time to refuse those first who hold many.
+  bool is_scarce() const { return in_use_count() >= scarce_count_; }
+
+  Statistics statistics() const;
+
+ private:
+  static constexpr std::size_t class_count = 8;  // 16 KiB to 2 MiB.
+
+  static std::size_t class_of(std::size_t size_bytes) {
+    return static_cast<std::size_t>(
+        std::bit_width((size_bytes - (size_bytes == 0 ? 0 : 1)) / stack_size_bytes_min));
+  }
+  std::size_t in_use_count() const { return acquired_count_ - released_count_; }
+  std::uint64_t event_count() const { return acquired_count_ + released_count_; }
+
+  Result<Stack> acquire_slowly(std::size_t size_bytes, Purpose purpose);
+  Result<void> provide(detail::StackClass& stacks);
+  Result<void> cut(detail::StackClass& stacks, std::size_t count);
+  Result<void> map_slab(detail::StackClass& stacks);
+  Result<std::byte*> map(std::size_t size_bytes);
+  void make_way();
+
+  Deadline tend_now(TimePoint now);
+  void begin_bucket(TimePoint now);
+  // How many stay warm for a demand for so many in use.
+  std::size_t warm_count_needed(const detail::StackClass& stacks, std::size_t demand) const;
+
+  // What a warm acquire and a release touch comes first.
+  std::uint64_t acquired_count_ = 0;
+  std::uint64_t released_count_ = 0;
+  std::size_t quick_in_use_count_max_ = 0;  // Below it neither the peak nor a cap is concerned.
+  std::array<detail::StackClass, class_count> classes_;
+
+  TimePoint tend_time_ = TimePoint::max();
+  std::uint64_t rest_event_count_ = 0;  // When tend() last had nothing left to do.
+  TimePoint bucket_end_ = TimePoint::min();
+  Options options_;
+  detail::StackMemory memory_;
+  std::string_view cap_name_ = "stack_count_max";  // What an operator would raise.
+  std::size_t ordinary_count_max_;
+  std::size_t scarce_count_;  // In use.
+  std::size_t in_use_count_peak_ = 0;
+  std::size_t guarded_count_ = 0;  // All but the bare ones.
+  std::uint64_t miss_count_ = 0;
+  std::uint64_t trimmed_count_ = 0;
+  std::uint64_t refused_count_ = 0;
+  std::vector<std::span<std::byte>> mappings_;
+};
+
+}  // namespace corolane::coroutine

@@ -1,0 +1,42 @@
+#include "coroutine/sync/mutex.h"
+
+#include "coroutine/base/check.h"
+#include "coroutine/detail/task_access.h"
+
+namespace corolane::coroutine {
+
+Mutex::~Mutex() { check(owner_ == nullptr, "a mutex is unlocked before it is destroyed"); }
+
+void Mutex::lock() { lock_until(Deadline::never(), Cancellation::ignore); }
+
+bool Mutex::try_lock() { return locking().try_complete(); }
+
+bool Mutex::try_lock_until(Deadline deadline) {
+  return lock_until(deadline, Cancellation::observe);
+}
+
+bool Mutex::lock_until(Deadline deadline, Cancellation cancellation) {
+  detail::TaskControl& task = detail::TaskAccess::running();
+  return locking().try_complete() || waiters_.wait(deadline, cancellation, &task) == Wake::notified;
+}
+
+void Mutex::unlock() {
+  check(owner_ == detail::TaskAccess::running_or_strand(),
+        "a mutex is unlocked by the task that holds it");
+  owner_ = nullptr;
+  if (waiters_.empty()) return;
+  owner_ = waiters_.front_slot();
+  waiters_.notify_one();
+}
+
+Mutex::Locking::Locking(Mutex& mutex)
+    : mutex_(mutex), locker_(detail::TaskAccess::running_or_strand()) {}
+
+bool Mutex::Locking::try_complete() {
+  check(mutex_.owner_ != locker_, "a task does not lock a mutex that it holds already");
+  if (mutex_.owner_ != nullptr) return false;
+  mutex_.owner_ = locker_;
+  return true;
+}
+
+}  // namespace corolane::coroutine

@@ -1,0 +1,52 @@
+// Performs whichever of several operations can be completed first, and only that one.
+//
+//   auto first = select(deadline, moves.receiving(), stop.waiting());
+//   if (!first) return first.error();
+//   if (auto* move = std::get_if<0>(&*first)) return play(*move);  // A Result<Move>.
+//   return Error(Code::aborted, "the game was stopped");
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/operation.h"
+#include "coroutine/sync/detail/selection.h"
+
+namespace corolane::coroutine {
+namespace detail {
+
+// Suspends the running task until one of its `places`, all of which are queued, is notified, and
+// returns which. Fails with deadline_exceeded or cancelled. Either way no place is queued then.
+Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline, const char* waiting_for);
+
+// Suspends the running task until one of the operations is complete, and returns which.
+template <Operation... Os>
+Result<std::size_t> complete_one(Selection<Os...>& selection, Deadline deadline,
+                                 const char* waiting_for) {
+  const std::size_t completed = selection.try_complete();
+  if (completed < selection.count) return completed;
+  selection.queue();
+  return wait_at(selection.places(), deadline, waiting_for);
+}
+
+}  // namespace detail
+
+// Completes the first operation, in the order of the arguments, that needs no wait; where none
+// does, suspends in the queues of all until the first of them is completed. The variant's index
+// says which it was, its alternative what came of it. The others have not happened: what one of
+// them was to send is lost.
+//
+// Fails with deadline_exceeded or cancelled, and then none has happened; an operation that
+// completes without waiting is performed even then. Allocates nothing.
+template <Operation... Os>
+Result<typename detail::Selection<Os...>::Value> select(Deadline deadline, Os... operations) {
+  detail::Selection<Os...> selection(std::move(operations)...);
+  const auto completed = detail::complete_one(selection, deadline, "one of several operations");
+  if (!completed) return completed.error();
+  return selection.finish(*completed);
+}
+
+}  // namespace corolane::coroutine

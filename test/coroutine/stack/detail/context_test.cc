@@ -1,0 +1,268 @@
+#include "coroutine/stack/detail/context.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cfenv>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coroutine/stack/detail/context_switch.h"
+#include "coroutine/stack/stack_pool.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "test/support/random.h"
+#include "test/support/sanitizers.h"
+
+namespace corolane::coroutine::detail {
+namespace {
+
+// A flow below the scheduler: counts, switching back to its creator at each step, then ends.
+struct Counter : Context {
+  explicit Counter(const Stack& stack) {
+    ThreadState::find();
+    prepare<&Counter::run>(stack.base, stack.top);
+  }
+
+  void resume() {
+    running = this;
+    ContextSwitch::switch_to(creator, creator.frame, *this, frame);
+  }
+
+  static void run() {
+    Counter& self = *running;
+    self.local = static_cast<std::byte*>(__builtin_frame_address(0));
+    for (self.count = 1; self.count < 3; ++self.count) {
+      ContextSwitch::switch_to(self, self.frame, self.creator, self.creator.frame);
+    }
+    ContextSwitch::leave_to(self, self.creator, self.creator.frame);
+  }
+
+  static inline Counter* running = nullptr;
+
+  Context creator;
+  std::byte* local = nullptr;
+  int count = 0;
+};
+
+TEST(ContextTest, GoesOnWhereItWasLeftOnItsOwnStack) {
+  StackPool pool;
+  auto stack = pool.acquire();
+  ASSERT_TRUE(stack);
+  Counter counter(*stack);
+  for (int step = 1; step <= 3; ++step) {
+    counter.resume();
+    EXPECT_EQ(counter.count, step);
+  }
+  EXPECT_GE(counter.local, stack->base);
+  EXPECT_LT(counter.local, stack->top);
+  pool.release(*stack);
+}
+
+TEST(ContextTest, ErrnoBelongsToTheTask) {
+  const auto keep = [](int error_number) {
+    errno = error_number;
+    for (int turn = 0; turn < 5; ++turn) {
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(errno, error_number);
+    }
+  };
+  errno = ENOENT;
+  auto left = spawn("left", [&] {
+    EXPECT_EQ(errno, 0);
+    keep(EAGAIN);
+  });
+  auto right = spawn("right", [&] { keep(EINTR); });
+  EXPECT_TRUE(left.join());
+  EXPECT_TRUE(right.join());
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(ContextTest, TheRoundingModeBelongsToTheTask) {
+  if (test::under_valgrind()) GTEST_SKIP() << "valgrind always rounds to the nearest";
+  const auto third = [] {
+    volatile double one = 1;
+    return one / 3;
+  };
+  const double to_nearest = third();
+  const auto round = [&](int mode, double expected) {
+    std::fesetround(mode);
+    for (int turn = 0; turn < 5; ++turn) {
+      EXPECT_EQ(third(), expected);
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(std::fegetround(), mode);
+    }
+    std::fesetround(FE_TONEAREST);
+  };
+  auto upward = spawn("upward", [&] { round(FE_UPWARD, std::nextafter(to_nearest, 1)); });
+  auto nearest = spawn("nearest", [&] { round(FE_TONEAREST, to_nearest); });
+  EXPECT_TRUE(upward.join());
+  EXPECT_TRUE(nearest.join());
+  EXPECT_EQ(third(), to_nearest);
+}
+
+TEST(ContextTest, ATaskThatEndsLeavesItsRoundingModeToNobody) {
+  auto careless = spawn("careless", [] { std::fesetround(FE_UPWARD); });
+  auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
+  EXPECT_TRUE(careless.join());
+  EXPECT_TRUE(next.join());
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+}
+
+TEST(ContextTest, ADeadContextsStackCarriesTheNext) {
+  StackPool pool;
+  for (int round = 0; round < 100; ++round) {
+    auto stack = pool.acquire();
+    ASSERT_TRUE(stack);
+    Counter counter(*stack);
+    for (int step = 1; step <= 3; ++step) counter.resume();
+    EXPECT_EQ(counter.count, 3);
+    pool.release(*stack);
+  }
+}
+
+std::string current_message() {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return exception.what();
+  }
+}
+
+void suspend_inside_catch(const std::string& name) {
+  try {
+    throw std::runtime_error(name);
+  } catch (const std::runtime_error& caught) {
+    for (int turn = 0; turn < 5; ++turn) {
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(caught.what(), name);
+      EXPECT_EQ(current_message(), name);
+      EXPECT_EQ(std::uncaught_exceptions(), 0);
+    }
+  }
+  EXPECT_EQ(std::current_exception(), nullptr);
+}
+
+TEST(ContextTest, TasksSuspendedInsideCatchKeepTheirOwnExceptions) {
+  TaskGroup group;
+  for (const char* const name : {"one", "two", "three"}) {
+    EXPECT_TRUE(group.spawn(name, [name] { suspend_inside_catch(name); }));
+  }
+  EXPECT_TRUE(group.join());
+}
+
+TEST(ContextTest, ATaskBegunInsideCatchHasNoException) {
+  try {
+    throw std::runtime_error("of the parent");
+  } catch (const std::runtime_error&) {
+    auto child = spawn("child", [] {
+      EXPECT_EQ(std::current_exception(), nullptr);
+      suspend_inside_catch("of the child");
+    });
+    EXPECT_TRUE(child.join());
+    EXPECT_EQ(current_message(), "of the parent");
+  }
+}
+
+// Throws, catches, suspends and throws on, at each depth, and always knows its own exceptions.
+void throw_and_catch(test::Random& random, const std::string& name, int depth) {
+  const std::string message = name + "/" + std::to_string(depth);
+  try {
+    try {
+      if (random.one_in(2)) static_cast<void>(yield());
+      throw std::runtime_error(message);
+    } catch (const std::runtime_error&) {
+      if (random.one_in(2)) static_cast<void>(yield());
+      if (depth > 0) throw_and_catch(random, name, depth - 1);
+      if (random.one_in(2)) static_cast<void>(yield());
+      ASSERT_EQ(current_message(), message);
+      if (random.one_in(2)) throw;
+      if (random.one_in(2)) std::rethrow_exception(std::current_exception());
+      throw std::logic_error(message);
+    }
+  } catch (const std::exception& exception) {
+    if (random.one_in(2)) static_cast<void>(yield());
+    ASSERT_EQ(exception.what(), message);
+    ASSERT_EQ(current_message(), message);
+  }
+}
+
+TEST(ContextTest, NestedAndRethrownExceptionsStayWithTheirTask) {
+  test::Random random;
+  TaskGroup group;
+  for (int number = 0; number < 20; ++number) {
+    EXPECT_TRUE(group.spawn("thrower", [&random, number] {
+      for (int round = 0; round < 10; ++round) {
+        throw_and_catch(random, std::to_string(number), 4);
+        EXPECT_EQ(std::current_exception(), nullptr);
+      }
+    }));
+  }
+  EXPECT_TRUE(group.join());
+}
+
+// Suspends while an exception is on its way through the frame.
+struct SuspendsWhenUnwound {
+  ~SuspendsWhenUnwound() {
+    for (int turn = 0; turn < 3; ++turn) {
+      EXPECT_EQ(std::uncaught_exceptions(), 1);
+      EXPECT_TRUE(yield());
+    }
+  }
+};
+
+TEST(ContextTest, ATaskMaySuspendWhileAnExceptionUnwindsIt) {
+  const auto unwind = [](const std::string& name) {
+    try {
+      const SuspendsWhenUnwound unwound;
+      throw std::runtime_error(name);
+    } catch (const std::runtime_error& caught) {
+      EXPECT_EQ(caught.what(), name);
+    }
+  };
+  auto left = spawn("left", [&] { unwind("left"); });
+  auto right = spawn("right", [&] { unwind("right"); });
+  EXPECT_EQ(std::uncaught_exceptions(), 0);
+  EXPECT_TRUE(left.join());
+  EXPECT_TRUE(right.join());
+}
+
+// Half a kibibyte or more of stack for each level of depth.
+[[gnu::noinline]] int deep_sum(int depth) {
+  volatile char frame[512];
+  frame[0] = 1;
+  const int deeper = depth > 1 ? deep_sum(depth - 1) : 0;
+  return deeper + frame[0];
+}
+
+TEST(ContextTest, ATaskHasTheStackThatItAskedFor) {
+  auto small = spawn("small", [] { return deep_sum(20); }, {.stack_size_bytes = 16 * 1024});
+  auto usual = spawn("usual", [] { return deep_sum(90); });
+  auto large = spawn("large", [] { return deep_sum(400); }, {.stack_size_bytes = 256 * 1024});
+  EXPECT_EQ(small.join(), 20);
+  EXPECT_EQ(usual.join(), 90);
+  EXPECT_EQ(large.join(), 400);
+}
+
+TEST(ContextDeathTest, RunningOverTheEndOfAStackIsAFault) {
+  const auto overflow = [] {
+    auto task = spawn("bottomless", [] { return deep_sum(1'000'000); });
+    static_cast<void>(task.join());
+  };
+  // The sanitizers catch the signal and exit with a status of their own.
+  EXPECT_EXIT(
+      overflow(),
+      [](int status) {
+        return test::under_sanitizer ? !testing::ExitedWithCode(0)(status)
+                                     : testing::KilledBySignal(SIGSEGV)(status);
+      },
+      test::under_sanitizer ? "Sanitizer" : "");
+}
+
+}  // namespace
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,165 @@
+#include "coroutine/sync/mutex.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "coroutine/task_group.h"
+#include "test/support/random.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(MutexTest, TryLockFailsWhileAnotherTaskHoldsIt) {
+  Mutex mutex;
+  std::scoped_lock held(mutex);
+  auto rival = spawn("rival", [&] { return mutex.try_lock(); });
+  EXPECT_EQ(rival.join(), false);
+}
+
+TEST(MutexTest, AFreeMutexIsLockedWithoutSuspending) {
+  Mutex mutex;
+  bool other_ran = false;
+  auto other = spawn("other", [&] { other_ran = true; });
+  mutex.lock();
+  mutex.unlock();
+  EXPECT_TRUE(mutex.try_lock());
+  mutex.unlock();
+  EXPECT_TRUE(mutex.try_lock_for(1s));
+  mutex.unlock();
+  EXPECT_FALSE(other_ran);
+}
+
+TEST(MutexTest, TryLockForGivesUpOnTime) {
+  Mutex mutex;
+  std::scoped_lock held(mutex);
+  const TimePoint start = now();
+  auto rival = spawn("rival", [&] { return mutex.try_lock_for(50ms); });
+  EXPECT_EQ(rival.join(), false);
+  EXPECT_EQ(now() - start, 50ms);
+}
+
+TEST(MutexTest, TryLockForSucceedsWhenItIsUnlockedInTime) {
+  Mutex mutex;
+  const TimePoint start = now();
+  mutex.lock();
+  auto rival = spawn("rival", [&] {
+    const std::unique_lock lock(mutex, 50ms);
+    return lock.owns_lock();
+  });
+  EXPECT_TRUE(sleep_for(49ms));
+  mutex.unlock();
+  EXPECT_EQ(rival.join(), true);
+  EXPECT_EQ(now() - start, 49ms);
+}
+
+TEST(MutexTest, UnlockHandsTheLockToTheOneThatWaitedLongest) {
+  Mutex mutex;
+  std::vector<int> order;
+  TaskGroup group;
+  mutex.lock();
+  for (int number = 0; number < 5; ++number) {
+    EXPECT_TRUE(group.spawn("rival", [&, number] {
+      std::scoped_lock lock(mutex);
+      order.push_back(number);
+      EXPECT_TRUE(yield());
+    }));
+  }
+  EXPECT_TRUE(yield());
+  mutex.unlock();
+  EXPECT_FALSE(mutex.try_lock()) << "a latecomer may not snatch a lock that was handed over";
+  EXPECT_TRUE(group.join());
+  EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4}));
+}
+
+// Random tasks lock in random ways, hold the lock over suspensions, and are cancelled at random.
+class MutexRivals {
+ public:
+  void run() {
+    std::vector<Task<void>> rivals;
+    rivals.reserve(40);
+    for (int number = 0; number < 40; ++number) {
+      rivals.push_back(spawn("rival", [this] { compete(); }));
+    }
+    for (auto& rival : rivals) {
+      EXPECT_TRUE(sleep_for(random_.up_to(20ms)));
+      if (random_.one_in(2)) rival.cancel();
+    }
+    for (auto& rival : rivals) EXPECT_TRUE(rival.join());
+    // First come, first served, apart from those that gave up.
+    EXPECT_TRUE(std::ranges::is_sorted(granted_));
+    EXPECT_GE(granted_.size(), 40u);
+  }
+
+ private:
+  void compete() {
+    for (int round = 0; round < 10; ++round) {
+      static_cast<void>(sleep_for(random_.up_to(20ms)));
+      const std::uint64_t arrival = arrivals_++;
+      if (!lock_somehow()) continue;
+      EXPECT_EQ(holder_count_++, 0);
+      granted_.push_back(arrival);
+      for (auto turns = random_.below(3); turns > 0; --turns) static_cast<void>(yield());
+      static_cast<void>(sleep_for(random_.up_to(2ms)));
+      EXPECT_EQ(--holder_count_, 0);
+      mutex_.unlock();
+    }
+  }
+
+  bool lock_somehow() {
+    switch (random_.below(3)) {
+      case 0:
+        mutex_.lock();
+        return true;
+      case 1:
+        return mutex_.try_lock();
+      default:
+        break;
+    }
+    const Deadline deadline = Deadline::after(random_.up_to(20ms));
+    const bool locked = mutex_.try_lock_until(deadline);
+    EXPECT_TRUE(locked || is_cancelled() || now() == deadline.time());
+    return locked;
+  }
+
+  test::Random random_;
+  Mutex mutex_;
+  int holder_count_ = 0;
+  std::uint64_t arrivals_ = 0;
+  std::vector<std::uint64_t> granted_;
+};
+
+TEST(MutexPropertyTest, OneHolderAtATimeAndFirstComeFirstServed) { MutexRivals().run(); }
+
+TEST(MutexDeathTest, LockingTwiceIsReportedRatherThanADeadlock) {
+  const auto lock_twice = [] {
+    Mutex mutex;
+    mutex.lock();
+    mutex.lock();
+  };
+  EXPECT_DEATH(lock_twice(), "a task does not lock a mutex that it holds already");
+}
+
+TEST(MutexDeathTest, OnlyTheHolderUnlocks) {
+  const auto unlock_anothers = [] {
+    Mutex mutex;
+    mutex.lock();
+    auto rival = spawn("rival", [&] { mutex.unlock(); });
+    static_cast<void>(rival.join());
+  };
+  EXPECT_DEATH(unlock_anothers(), "a mutex is unlocked by the task that holds it");
+}
+
+TEST(MutexDeathTest, IsUnlockedBeforeItEnds) {
+  const auto forget = [] { Mutex().lock(); };
+  EXPECT_DEATH(forget(), "a mutex is unlocked before it is destroyed");
+}
+
+}  // namespace
+}  // namespace corolane::coroutine

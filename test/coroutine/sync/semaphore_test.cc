@@ -1,0 +1,82 @@
+#include "coroutine/sync/semaphore.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <vector>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/task_group.h"
+#include "test/support/matchers.h"
+
+namespace corolane::coroutine {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+
+TEST(SemaphoreTest, HandsOutAsManyAsThereAre) {
+  Semaphore semaphore(2);
+  EXPECT_TRUE(semaphore.try_acquire());
+  EXPECT_TRUE(semaphore.acquire(Deadline::passed()));
+  EXPECT_FALSE(semaphore.try_acquire());
+  EXPECT_EQ(semaphore.count(), 0u);
+  semaphore.release(2);
+  EXPECT_EQ(semaphore.count(), 2u);
+}
+
+TEST(SemaphoreTest, WhatIsReleasedGoesToTheOneThatWaitedLongest) {
+  Semaphore semaphore(0);
+  std::vector<int> order;
+  TaskGroup group;
+  for (int number = 0; number < 5; ++number) {
+    EXPECT_TRUE(group.spawn("waiter", [&, number] {
+      semaphore.acquire();
+      order.push_back(number);
+    }));
+  }
+  EXPECT_TRUE(yield());
+  semaphore.release(3);
+  EXPECT_FALSE(semaphore.try_acquire()) << "a latecomer may not snatch what was handed over";
+  EXPECT_TRUE(sleep_for(1s));
+  EXPECT_EQ(order, std::vector({0, 1, 2}));
+  semaphore.release(3);
+  EXPECT_TRUE(group.join());
+  EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4}));
+  EXPECT_EQ(semaphore.count(), 1u);
+}
+
+TEST(SemaphoreTest, AcquireGivesUpExactlyOnItsDeadline) {
+  Semaphore semaphore(0, "a connection");
+  const TimePoint start = now();
+  const auto acquired = semaphore.acquire(Deadline::after(3s));
+  EXPECT_THAT(acquired, fails_with(Code::deadline_exceeded));
+  EXPECT_NE(acquired.error().message().find("a connection"), std::string::npos);
+  EXPECT_FALSE(semaphore.try_acquire_for(2s));
+  EXPECT_EQ(now(), start + 5s);
+  semaphore.release();
+  EXPECT_EQ(semaphore.count(), 1u);
+}
+
+TEST(SemaphoreTest, CancellationEndsAWaitWithADeadlineAndNoOther) {
+  Semaphore semaphore(0);
+  auto patient = spawn("patient", [&] { semaphore.acquire(); });
+  auto careful = spawn("careful", [&] { return semaphore.acquire(Deadline::never()); });
+  EXPECT_TRUE(yield());
+  patient.cancel();
+  careful.cancel();
+  EXPECT_THAT(careful.join(), fails_with(Code::cancelled));
+  EXPECT_FALSE(patient.is_done());
+  semaphore.release();
+  EXPECT_TRUE(patient.join());
+  EXPECT_EQ(semaphore.count(), 0u);
+}
+
+TEST(SemaphoreTest, TheLoopMayRelease) {
+  Semaphore semaphore(0);
+  Scheduler::current().post([&] { semaphore.release(); });
+  EXPECT_TRUE(semaphore.acquire(Deadline::never()));
+}
+
+}  // namespace
+}  // namespace corolane::coroutine
