@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "coroutine/base/result.h"
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 #include "net/network.h"
 
 namespace corolane::framework {

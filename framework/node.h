@@ -42,7 +42,7 @@
 #include "framework/store.h"
 #include "framework/telemetry.h"
 #include "net/connection_bound.h"
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 #include "net/network.h"
 #include "rpc/http_face.h"
 #include "rpc/server.h"

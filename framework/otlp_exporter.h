@@ -23,7 +23,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/otlp_json.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "net/network.h"
 #include "rpc/span.h"
 

@@ -23,8 +23,8 @@
 #include "framework/reload.h"
 #include "framework/version.h"
 #include "net/descriptor_limit.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -35,7 +35,7 @@
 #include "framework/wall_clock.h"
 #include "net/connection_bound.h"
 #include "net/network.h"
-#include "net/tls.h"
+#include "net/tls/tls.h"
 #include "rpc/server.h"
 #include "rpc/service.h"
 

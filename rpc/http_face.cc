@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/percents.h"
+#include "net/http/percents.h"
 #include "rpc/detail/connect_error.h"
 #include "rpc/detail/http_listing.h"
 #include "rpc/detail/json_text.h"

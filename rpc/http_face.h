@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 #include "rpc/server.h"
 
 namespace corolane::rpc {

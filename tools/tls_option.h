@@ -7,7 +7,7 @@
 
 #include "coroutine/base/result.h"
 #include "net/network.h"
-#include "net/tls.h"
+#include "net/tls/tls.h"
 #include "tools/arguments.h"
 
 namespace corolane::tools {

@@ -11,7 +11,7 @@
 #include "coroutine/base/text.h"
 #include "framework/cluster.h"
 #include "framework/each_shard.h"
-#include "net/percents.h"
+#include "net/http/percents.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "coroutine/base/clock.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace corolane::framework {
 class Log;

@@ -10,7 +10,7 @@
 #include "framework/admin/object_types.h"
 #include "framework/detail/object_host.h"
 #include "framework/each_shard.h"
-#include "net/percents.h"
+#include "net/http/percents.h"
 
 namespace corolane::framework::detail {
 namespace {

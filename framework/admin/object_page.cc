@@ -8,7 +8,7 @@
 #include "framework/admin/object_report.h"
 #include "framework/admin/object_types.h"
 #include "framework/cluster.h"
-#include "net/percents.h"
+#include "net/http/percents.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -16,7 +16,7 @@
 #include "coroutine/task_info.h"
 #include "framework/admin/json.h"
 #include "framework/node.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace corolane::framework::detail {
 

@@ -3,7 +3,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace corolane::framework::detail {
 

@@ -6,7 +6,7 @@
 
 #include "config/units.h"
 #include "framework/admin/page.h"
-#include "net/percents.h"
+#include "net/http/percents.h"
 
 namespace corolane::framework::detail {
 namespace {

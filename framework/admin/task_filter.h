@@ -9,7 +9,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
 #include "coroutine/task_info.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace corolane::framework::detail {
 

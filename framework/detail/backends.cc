@@ -9,7 +9,7 @@
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"
-#include "net/tls.h"
+#include "net/tls/tls.h"
 
 namespace corolane::framework::detail {
 

@@ -7,8 +7,8 @@
 
 #include "coroutine/scheduler.h"
 #include "framework/detail/backends.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "coroutine/wait_queue.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "framework/directory.h"
 #include "net/endpoint.h"
-#include "net/http_lines.h"
+#include "net/http/http_lines.h"
 #include "net/network.h"
 
 namespace corolane::framework {

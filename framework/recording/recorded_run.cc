@@ -19,8 +19,8 @@
 #include "framework/recording/inbox_store.h"
 #include "framework/recording/live_feed.h"
 #include "framework/recording/outside.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 
 namespace corolane::framework::recording {
 namespace {

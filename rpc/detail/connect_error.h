@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "coroutine/base/error.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace corolane::rpc::detail {
 

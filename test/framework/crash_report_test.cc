@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "coroutine/scheduler.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "rpc/client.h"
 #include "test/framework/crash.corolane.h"
 #include "test/support/child_process.h"

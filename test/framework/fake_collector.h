@@ -8,8 +8,8 @@
 #include "coroutine/base/check.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
-#include "net/http.h"
-#include "net/http_server.h"
+#include "net/http/http.h"
+#include "net/http/http_server.h"
 #include "net/network.h"
 
 namespace corolane::test {

@@ -14,7 +14,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 #include "test/fuzz/scripted_network.h"
 #include "test/fuzz/target.h"
 #include "test/sim/network.h"

@@ -2,7 +2,7 @@
 // limits; and what is written anew is read as the same again.
 //
 // Input: a byte that chooses the side, cuts, and what the peer sends.
-#include "net/websocket.h"
+#include "net/websocket/websocket.h"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "net/uv_network.h"
+#include "net/uv/uv_network.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
 #include "test/sim/network.h"

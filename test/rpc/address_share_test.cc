@@ -12,7 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "rpc/http_face.h"
 #include "test/rpc/public_echo.h"
 #include "test/rpc/raw_peer.h"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "net/http.h"
+#include "net/http/http.h"
 #include "rpc/http_face.h"
 #include "test/rpc/public_echo.h"
 #include "test/support/matchers.h"

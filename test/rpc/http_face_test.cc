@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/mirror_service.h"

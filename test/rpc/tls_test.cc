@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "coroutine/task_group.h"
-#include "test/net/tls_world.h"
+#include "test/net/tls/tls_world.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
 #include "test/support/matchers.h"

@@ -19,8 +19,8 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/scheduler.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 
 namespace corolane::test {
 

@@ -48,7 +48,7 @@ class PrefixTest(Installed):
             "config/loader.h",
             "coroutine/sync/channel.h",
             "framework/run_main.h",
-            "net/http_server.h",
+            "net/http/http_server.h",
             "rpc/reflection.corolane.h",
             "test/support/matchers.h",
         )

@@ -130,7 +130,7 @@ class LibrariesTest(TidyTest):
     CASES = (
         ("boost/context/detail/fcontext.hpp", "coroutine/detail/switch.h", "coroutine/task.cc"),
         ("boost/beast/http.hpp", "framework/admin.cc", "framework/admin.h"),
-        ("boost/asio/ssl.hpp", "net/tls.cc", "net/detail/tls.h"),
+        ("boost/asio/ssl.hpp", "net/tls/tls.cc", "net/detail/tls.h"),
         ("nlohmann/json.hpp", "tools/cli/main.cc", "tools/cli/json.h"),
         ("uv.h", "net/detail/handle.h", "net/tcp.h"),
         ("uv.h", "net/tcp.cc", "rpc/server.cc"),
@@ -155,8 +155,8 @@ class LibrariesTest(TidyTest):
                 (self.root / abroad).unlink()
 
     def test_an_unknown_library_needs_a_row_in_the_table(self):
-        self.write("net/tls.cc", SOURCE + "#include <wslay/wslay.h>\n")
-        self.assert_finds("net/tls.cc:2: <wslay/wslay.h> is of an unknown library")
+        self.write("net/tls/tls.cc", SOURCE + "#include <wslay/wslay.h>\n")
+        self.assert_finds("net/tls/tls.cc:2: <wslay/wslay.h> is of an unknown library")
 
     def test_the_headers_of_system_and_language_are_free(self):
         self.write("net/tcp.cc", SOURCE + "#include <sys/socket.h>\n\n#include <vector>\n")

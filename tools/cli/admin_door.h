@@ -13,7 +13,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "net/endpoint.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "net/network.h"
 #include "tools/cli/command.h"
 #include "tools/tls_option.h"

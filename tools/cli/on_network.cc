@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "coroutine/scheduler.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "tools/tls_option.h"
 
 namespace corolane::tools::cli {

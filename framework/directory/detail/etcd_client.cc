@@ -5,7 +5,7 @@
 
 #include "coroutine/sync/semaphore.h"
 #include "framework/directory/detail/etcd_json.h"
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -14,8 +14,8 @@
 #include "coroutine/base/result.h"
 #include "framework/directory/detail/etcd_login.h"
 #include "framework/directory/etcd_directory.h"
-#include "net/http.h"
-#include "net/http_lines.h"
+#include "net/http/http.h"
+#include "net/http/http_lines.h"
 #include "net/network.h"
 
 namespace corolane::framework::detail {

@@ -5,7 +5,7 @@
 
 #include "coroutine/operation.h"
 #include "framework/directory/detail/etcd_json.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "coroutine/scheduler.h"
-#include "net/event_loop.h"
-#include "net/http_client.h"
-#include "net/uv_network.h"
+#include "net/http/http_client.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "test/bench/network/overload.h"
 
 namespace corolane::bench {

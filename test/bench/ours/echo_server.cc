@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "net/uv_network.h"
+#include "net/uv/uv_network.h"
 #include "test/bench/network/protocol.h"
 #include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"

@@ -1,8 +1,8 @@
 // rpc::HttpFace on the real network, with the limits that a server has when nobody sets any.
 #include "coroutine/task.h"
-#include "net/event_loop.h"
-#include "net/http_server.h"
-#include "net/uv_network.h"
+#include "net/http/http_server.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "rpc/http_face.h"
 #include "rpc/server.h"
 #include "test/bench/echo.corolane.h"

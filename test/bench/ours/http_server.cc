@@ -1,8 +1,8 @@
 // net::HttpServer with a handler that does nothing but copy.
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 
 #include "coroutine/task.h"
-#include "net/uv_network.h"
+#include "net/uv/uv_network.h"
 #include "test/bench/network/http_text.h"
 #include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"

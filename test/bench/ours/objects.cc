@@ -18,7 +18,7 @@
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"
-#include "net/uv_network.h"
+#include "net/uv/uv_network.h"
 #include "rpc/client.h"
 #include "rpc/server.h"
 #include "test/bench/counter.corolane.h"

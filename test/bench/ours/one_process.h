@@ -12,7 +12,7 @@
 
 #include "coroutine/base/check.h"
 #include "framework/node_config.h"
-#include "net/uv_network.h"
+#include "net/uv/uv_network.h"
 #include "test/bench/measurement.h"
 #include "test/bench/ours/run_in_task.h"
 

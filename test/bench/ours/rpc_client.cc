@@ -13,7 +13,7 @@
 
 #include "coroutine/base/histogram.h"
 #include "coroutine/task_group.h"
-#include "net/uv_network.h"
+#include "net/uv/uv_network.h"
 #include "rpc/client.h"
 #include "test/bench/allocation_count.h"
 #include "test/bench/echo.corolane.h"

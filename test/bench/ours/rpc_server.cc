@@ -1,8 +1,8 @@
 // rpc::Server on the real network, with the limits that a server has when nobody sets any, and with
 // the filters that a node puts around calls when it traces.
 #include "coroutine/task.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "rpc/call_log.h"
 #include "rpc/server.h"
 #include "rpc/tracing.h"

@@ -7,7 +7,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
-#include "net/event_loop.h"
+#include "net/uv/event_loop.h"
 #include "test/bench/measurement.h"
 
 namespace corolane::bench {

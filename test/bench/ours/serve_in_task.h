@@ -4,7 +4,7 @@
 #include <concepts>
 
 #include "net/descriptor_limit.h"
-#include "net/event_loop.h"
+#include "net/uv/event_loop.h"
 #include "test/bench/allocation_count.h"
 #include "test/bench/network/server_process.h"
 #include "test/bench/ours/run_in_task.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "net/uv_network.h"
-#include "net/websocket_upgrade.h"
+#include "net/uv/uv_network.h"
+#include "net/websocket/websocket_upgrade.h"
 #include "test/bench/network/protocol.h"
 #include "test/bench/ours/serve_in_task.h"
 #include "test/bench/ours/servers.h"

@@ -12,8 +12,8 @@
 
 #include "coroutine/task.h"
 #include "net/crypto.h"
-#include "net/http.h"
-#include "net/tls.h"
+#include "net/http/http.h"
+#include "net/tls/tls.h"
 #include "test/framework/directory/directory_world.h"
 #include "test/framework/directory/watcher.h"
 #include "test/support/certificates.h"

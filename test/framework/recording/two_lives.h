@@ -25,8 +25,8 @@
 #include "framework/recording/live_feed.h"
 #include "framework/recording/outside.h"
 #include "framework/recording/recording_file.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "test/support/temporary_folder.h"
 
 namespace corolane::framework::recording {

@@ -7,9 +7,9 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
-#include "net/event_loop.h"
-#include "net/http_server.h"
-#include "net/uv_network.h"
+#include "net/http/http_server.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "rpc/http_face.h"
 #include "rpc/server.h"
 #include "test/rpc/echo_service.h"

@@ -24,7 +24,7 @@
 #include "framework/node.h"
 #include "framework/push.pb.h"
 #include "framework/store/memory_store.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "rpc/client.h"
 #include "rpc/frame.h"
 #include "rpc/options.pb.h"

@@ -9,8 +9,8 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 #include "rpc/reflection.h"
 #include "rpc/server.h"
 #include "test/tools/cli/echo_service.h"

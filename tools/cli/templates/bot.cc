@@ -19,8 +19,8 @@
 #include "framework/remote_router.h"
 #include "guild.corolane.h"
 #include "net/descriptor_limit.h"
-#include "net/event_loop.h"
-#include "net/uv_network.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
 
 namespace my_game {
 namespace {

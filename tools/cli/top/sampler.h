@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "coroutine/base/clock.h"
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 #include "tools/cli/admin_door.h"
 #include "tools/cli/top/frame.h"
 

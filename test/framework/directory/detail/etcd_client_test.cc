@@ -13,8 +13,8 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "net/http_server.h"
-#include "test/net/scripted_server.h"
+#include "net/http/http_server.h"
+#include "test/net/http/scripted_server.h"
 #include "test/sim/network.h"
 #include "test/support/matchers.h"
 

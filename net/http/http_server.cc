@@ -1,0 +1,330 @@
+#include "net/http/http_server.h"
+
+#include <array>
+#include <ctime>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/task_group.h"
+#include "net/http/detail/http_connection.h"
+#include "net/http/detail/http_wire.h"
+
+namespace corolane::net {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::HttpConnection;
+using detail::HttpExchange;
+
+// How soon to look again when the process has no descriptor for another connection.
+constexpr Duration accept_pause = 10ms;
+// How often to look for a connection that has come to wait for its peer.
+constexpr Duration slow_reader_look_interval = 1s;
+// How long the end of a connection may take to send what is queued, while stopping.
+constexpr Duration flush_time_max = 500ms;
+
+// Connections without a place that are being told so. More are closed without a word: each has a
+// descriptor for as long as its peer takes to read it.
+constexpr std::size_t turned_away_count_max = 64;
+
+// As many as a busy server has at a time, not as many as it once had; and none of those that a rare
+// large message has made large.
+constexpr std::size_t idle_exchange_count_max = 1024;
+constexpr std::size_t idle_body_bytes_max = 64 * 1024;
+
+// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7), made once a second.
+class DateText {
+ public:
+  std::string_view at(TimePoint present) {
+    if (!text_.empty() && present < next_) return text_;
+    next_ = present + 1s;
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(
+        std::chrono::floor<std::chrono::seconds>(time_of_day()));
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 32> text;
+    text_.assign(text.data(),
+                 std::strftime(text.data(), text.size(), "%a, %d %b %Y %T GMT", &parts));
+    return text_;
+  }
+
+ private:
+  std::string text_;
+  TimePoint next_;
+};
+
+}  // namespace
+
+class HttpServer::Impl final : private HttpConnection::Host {
+ public:
+  Impl(Network& network, HttpFiller filler, const Options& options)
+      : network_(network), filler_(std::move(filler)), options_(options) {}
+
+  Result<Endpoint> listen(const Endpoint& endpoint);
+  void set_connection_count_max(std::size_t count) {
+    options_.connection_count_max = count;
+    room_.pulse();
+  }
+  Result<void> stop(Deadline deadline);
+  Statistics statistics() const;
+  void for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
+    for (const auto& [id, connection] : connections_) {
+      see({.stream = connection->stream(),
+           .is_serving = connection->is_serving(),
+           .answered_count = connection->answered_count()});
+    }
+  }
+
+ private:
+  void accept_all(Listener& listener);
+  // Suspends until there is room for one more connection; false when there will be none.
+  bool make_room();
+  bool evict_idlest();
+  void evict_slowest_reader();
+  void admit(std::unique_ptr<Stream> stream);
+  void destroy_ended_connections();
+  std::vector<HttpConnection*> open_connections() const;
+
+  std::unique_ptr<HttpExchange> take_exchange() override;
+  void give_back(std::unique_ptr<HttpExchange> exchange) override;
+  Result<coroutine::TaskRef> begin_serving(HttpConnection& connection) override;
+  void answer(const HttpRequest& request, HttpResponse& response) override;
+  void request_read() override { ++statistics_.request_count; }
+  void request_refused() override { ++statistics_.refused_count; }
+  void became_idle() override {
+    if (options_.evicts_idle) room_.pulse();
+  }
+  std::string_view date() override {
+    return options_.sends_date ? date_.at(now()) : std::string_view();
+  }
+  void ended(HttpConnection& connection) override;
+
+  Network& network_;
+  const HttpFiller filler_;
+  Options options_;
+  Statistics statistics_;
+  DateText date_;
+  bool stopping_ = false;
+  std::uint64_t last_id_ = 0;
+  std::size_t turned_away_count_ = 0;  // Connections without a place that are there still.
+  std::vector<std::unique_ptr<HttpExchange>> idle_exchanges_;
+  std::list<std::unique_ptr<Listener>> listeners_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<HttpConnection>> connections_;
+  // Streams may not be destroyed by what they call, so ended connections wait here for a task.
+  std::vector<std::unique_ptr<HttpConnection>> ended_;
+  coroutine::Event some_ended_{"end of an http connection"};
+  coroutine::Event room_{"room for an http connection"};
+  coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
+  coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
+  coroutine::TaskGroup serving_;
+};
+
+Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint) {
+  if (!destroying_) {
+    auto spawned = housekeeping_.spawn(
+        "http connections", [this] { destroy_ended_connections(); }, options_.task);
+    if (!spawned) return spawned.error();
+    destroying_ = *spawned;
+  }
+  auto listener = network_.listen(endpoint);
+  if (!listener) return listener.error();
+  listeners_.push_back(std::move(*listener));
+  Listener& kept = *listeners_.back();
+  auto spawned =
+      housekeeping_.spawn("http accept", [this, &kept] { accept_all(kept); }, options_.task);
+  if (!spawned) {
+    listeners_.pop_back();
+    return spawned.error();
+  }
+  return kept.local_endpoint();
+}
+
+void HttpServer::Impl::accept_all(Listener& listener) {
+  while (!stopping_) {
+    // Where a new connection takes another one's place, that one stays until the new one is there.
+    if (!options_.evicts_idle && !make_room()) return;
+    auto stream = listener.accept(Deadline::never());
+    if (stream) {
+      if (!make_room()) return;
+      admit(std::move(*stream));
+    } else if (stopping_ || !coroutine::sleep_for(accept_pause)) {
+      return;
+    }
+    // Whatever else it was may pass: when out of descriptors, others will end.
+  }
+}
+
+bool HttpServer::Impl::make_room() {
+  if (options_.connections != nullptr) return !stopping_;  // They are bounded there.
+  while (!stopping_ && connections_.size() >= options_.connection_count_max) {
+    if (options_.evicts_idle && evict_idlest()) continue;
+    if (options_.evicts_idle) evict_slowest_reader();
+    // One that is being served may wait for its peer later on, of which nobody tells.
+    const auto waited = room_.wait(options_.evicts_idle ? Deadline::after(slow_reader_look_interval)
+                                                        : Deadline::never());
+    if (!waited && waited.error().code() != Code::deadline_exceeded) return false;
+  }
+  return !stopping_;
+}
+
+// False when all have a request that is being answered.
+bool HttpServer::Impl::evict_idlest() {
+  HttpConnection* idlest = nullptr;
+  for (const auto& [id, connection] : connections_) {
+    if (connection->has_task()) continue;
+    const auto age = [](const HttpConnection& of) { return std::pair(of.idle_since(), of.id()); };
+    if (idlest == nullptr || age(*connection) < age(*idlest)) idlest = connection.get();
+  }
+  if (idlest == nullptr) return false;
+  idlest->close();
+  return true;
+}
+
+// Its task ends it, and makes room then.
+void HttpServer::Impl::evict_slowest_reader() {
+  const auto since = [](const auto& entry) { return entry.second->sending_since(); };
+  const auto slowest = std::ranges::min_element(connections_, {}, since);
+  if (slowest == connections_.end() || since(*slowest) == TimePoint::max()) return;
+  slowest->second->close();
+}
+
+void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {
+  ++statistics_.accepted_count;
+  ConnectionBound::Place place;
+  if (options_.connections != nullptr) place = options_.connections->take(stream->peer_endpoint());
+  const bool is_turned_away = options_.connections != nullptr && !place;
+  if (is_turned_away) {
+    ++statistics_.refused_connection_count;
+    if (turned_away_count_ == turned_away_count_max) return;
+    ++turned_away_count_;
+  }
+  const std::uint64_t id = ++last_id_;
+  auto owned = std::make_unique<HttpConnection>(static_cast<HttpConnection::Host&>(*this), options_,
+                                                id, std::move(stream));
+  HttpConnection& connection = *owned;
+  connection.place = std::move(place);
+  if (options_.requests != nullptr) {
+    connection.shares = {*options_.requests, connection.stream().peer_endpoint()};
+  }
+  connections_.emplace(id, std::move(owned));
+  connection.start();
+  if (is_turned_away) connection.turn_away();
+}
+
+void HttpServer::Impl::destroy_ended_connections() {
+  while (some_ended_.wait(Deadline::never())) {
+    some_ended_.reset();
+    ended_.clear();
+  }
+}
+
+std::vector<HttpConnection*> HttpServer::Impl::open_connections() const {
+  std::vector<HttpConnection*> open;
+  open.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) open.push_back(connection.get());
+  return open;
+}
+
+Result<void> HttpServer::Impl::stop(Deadline deadline) {
+  stopping_ = true;
+  for (const auto& listener : listeners_) listener->close();
+  for (HttpConnection* const connection : open_connections()) connection->leave();
+  auto drained = serving_.join(deadline);
+  if (!drained) {
+    for (HttpConnection* const connection : open_connections()) {
+      if (connection->is_serving()) connection->close();
+    }
+    serving_.cancel_and_join();
+  }
+  // What ends meanwhile leaves the map; it is destroyed below.
+  housekeeping_.cancel_and_join();
+  const Deadline flushed = Deadline::after(flush_time_max);
+  for (HttpConnection* const connection : open_connections()) {
+    if (drained) static_cast<void>(connection->stream().flush(flushed));
+  }
+  for (HttpConnection* const connection : open_connections()) connection->close();
+  ended_.clear();
+  listeners_.clear();
+  idle_exchanges_.clear();
+  return drained;
+}
+
+HttpServer::Statistics HttpServer::Impl::statistics() const {
+  Statistics statistics = statistics_;
+  statistics.connection_count = connections_.size();
+  statistics.serving_count = serving_.size();
+  return statistics;
+}
+
+std::unique_ptr<HttpExchange> HttpServer::Impl::take_exchange() {
+  if (idle_exchanges_.empty()) return std::make_unique<HttpExchange>();
+  auto exchange = std::move(idle_exchanges_.back());
+  idle_exchanges_.pop_back();
+  return exchange;
+}
+
+void HttpServer::Impl::give_back(std::unique_ptr<HttpExchange> exchange) {
+  const bool is_large = exchange->request.body.capacity() > idle_body_bytes_max ||
+                        exchange->response.body.capacity() > idle_body_bytes_max;
+  if (is_large || idle_exchanges_.size() == idle_exchange_count_max) return;
+  idle_exchanges_.push_back(std::move(exchange));
+}
+
+Result<coroutine::TaskRef> HttpServer::Impl::begin_serving(HttpConnection& connection) {
+  ++statistics_.request_count;
+  if (!connection.shares.may_take(coroutine::Scheduler::current().stacks().is_scarce())) {
+    return Error(Code::resource_exhausted, "the share of requests of this address is taken");
+  }
+  return serving_.spawn("http", [&connection] { connection.serve(); }, options_.task);
+}
+
+void HttpServer::Impl::answer(const HttpRequest& request, HttpResponse& response) {
+  try {
+    filler_(request, response);
+  } catch (...) {
+    response = detail::bare_response(500);
+  }
+}
+
+void HttpServer::Impl::ended(HttpConnection& connection) {
+  if (options_.connections != nullptr && !connection.place) --turned_away_count_;
+  const auto found = connections_.find(connection.id());
+  ended_.push_back(std::move(found->second));
+  connections_.erase(found);
+  some_ended_.set();
+  room_.pulse();
+}
+
+HttpServer::HttpServer(Network& network, HttpHandler handler, const Options& options)
+    : HttpServer(network,
+                 HttpFiller([handler = std::move(handler)](const HttpRequest& request,
+                                                           HttpResponse& response) {
+                   response = handler(request);
+                 }),
+                 options) {}
+
+HttpServer::HttpServer(Network& network, HttpFiller filler, const Options& options)
+    : impl_(std::make_unique<Impl>(network, std::move(filler), options)) {}
+
+HttpServer::~HttpServer() { static_cast<void>(impl_->stop(Deadline::passed())); }
+
+Result<Endpoint> HttpServer::listen(const Endpoint& endpoint) { return impl_->listen(endpoint); }
+
+void HttpServer::set_connection_count_max(std::size_t count) {
+  impl_->set_connection_count_max(count);
+}
+
+Result<void> HttpServer::stop(Deadline deadline) { return impl_->stop(deadline); }
+
+void HttpServer::for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
+  impl_->for_each_connection(see);
+}
+
+HttpServer::Statistics HttpServer::statistics() const { return impl_->statistics(); }
+
+}  // namespace corolane::net

@@ -1,0 +1,120 @@
+#include "net/tls/detail/tls_listener.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "net/tls/detail/tls_settings.h"
+#include "net/tls/detail/tls_shared.h"
+
+namespace corolane::net::detail {
+
+TlsListener::TlsListener(std::unique_ptr<Listener> inner,
+                         const std::shared_ptr<const TlsSettings>& settings,
+                         std::shared_ptr<TlsShared> shared, const Rules& rules)
+    : Timer([](Timer& timer) { static_cast<TlsListener&>(timer).ended_.clear(); }),
+      inner_(std::move(inner)),
+      settings_(settings),
+      shared_(std::move(shared)),
+      rules_(rules) {}
+
+Result<void> TlsListener::start() {
+  taking_ = coroutine::spawn("TLS accept", [this] { take_connections(); });
+  if (taking_.is_done()) return taking_.join();
+  return {};
+}
+
+void TlsListener::take_connections() {
+  while (!closed_) {
+    // Also while nobody has heard of a failure: it would only come again.
+    if (failure_ || done_.size() >= rules_.handshake_count_max) {
+      if (!some_room_.wait(Deadline::never())) return;
+      continue;
+    }
+    auto inner = inner_->accept(Deadline::never());
+    if (closed_) return;
+    if (!inner) {
+      failure_ = std::move(inner.error());
+      some_done_.notify_one();
+      continue;
+    }
+    // Others may have been done meanwhile.
+    while (done_.size() >= rules_.handshake_count_max && !closed_) {
+      if (!some_room_.wait(Deadline::never())) return;
+    }
+    if (closed_) return;
+    if (shaking_.size() + done_.size() >= rules_.handshake_count_max) drop_oldest();
+    shaking_.push_back(std::make_unique<TlsStream>(
+        std::move(*inner), settings_, TlsSession::Role::server, shared_, rules_.stream));
+    shaking_.back()->shake_hands(*this, Deadline::after(rules_.handshake_time_max));
+  }
+}
+
+// Whoever is honest is done long before its place is the oldest of so many.
+void TlsListener::drop_oldest() {
+  if (shaking_.empty()) return;
+  TlsStream& oldest = *shaking_.front();
+  // One that has failed, and waits for its peer to read why, is counted.
+  if (!oldest.is_closed()) {
+    ++shared_->statistics.failed_count;
+    shared_->statistics.last_failure = "TLS with " + to_string(oldest.peer_endpoint()) +
+                                       ": its place is given to a newer handshake";
+  }
+  shaking_.erase(shaking_.begin());
+}
+
+Result<std::unique_ptr<Stream>> TlsListener::accept(Deadline deadline) {
+  const CallCount::Inside inside(calls_);
+  for (;;) {
+    if (closed_) {
+      return Error(Code::unavailable, "accept on " + to_string(local_endpoint()) + ": closed");
+    }
+    if (!done_.empty()) {
+      std::unique_ptr<Stream> stream = std::move(done_.front());
+      done_.pop_front();
+      some_room_.pulse();
+      return stream;
+    }
+    if (failure_) {
+      Error failure = *std::exchange(failure_, std::nullopt);
+      some_room_.pulse();
+      return failure;
+    }
+    if (auto waited = some_done_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context("accept on " + to_string(local_endpoint()));
+    }
+  }
+}
+
+void TlsListener::opened(TlsStream& stream) {
+  done_.push_back(take_out(stream));
+  some_done_.notify_one();
+}
+
+void TlsListener::ended(TlsStream& stream) {
+  ended_.push_back(take_out(stream));
+  some_room_.pulse();
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::passed());
+}
+
+std::unique_ptr<TlsStream> TlsListener::take_out(TlsStream& stream) {
+  const auto found =
+      std::ranges::find(shaking_, &stream, [](const auto& owned) { return owned.get(); });
+  check(found != shaking_.end(), "a handshake that ends is one that began");
+  std::unique_ptr<TlsStream> taken = std::move(*found);
+  shaking_.erase(found);
+  return taken;
+}
+
+void TlsListener::close() {
+  if (std::exchange(closed_, true)) return;
+  Timer::cancel();
+  inner_->close();
+  for (const auto& stream : shaking_) stream->close();
+  for (const auto& stream : done_) stream->close();
+  taking_.cancel();
+  some_done_.notify_all();
+}
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,67 @@
+// Accepts for a TlsNetwork: a task takes connections from the inner listener and begins their
+// handshakes, which go on without a task; whoever is done waits for accept().
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "coroutine/sync/event.h"
+#include "coroutine/task.h"
+#include "coroutine/timer_wheel.h"
+#include "net/tls/detail/tls_stream.h"
+#include "net/tls/tls.h"
+
+namespace corolane::net::detail {
+
+class TlsListener final : public Listener, private TlsStream::Host, private coroutine::Timer {
+ public:
+  struct Rules {
+    StreamOptions stream;
+    std::chrono::milliseconds handshake_time_max;
+    std::size_t handshake_count_max;
+  };
+
+  // `settings` is where those of the next connection stand.
+  TlsListener(std::unique_ptr<Listener> inner, const std::shared_ptr<const TlsSettings>& settings,
+              std::shared_ptr<TlsShared> shared, const Rules& rules);
+  ~TlsListener() override { close(); }
+  TlsListener(const TlsListener&) = delete;
+  TlsListener& operator=(const TlsListener&) = delete;
+
+  // Comes first. Fails with resource_exhausted when there is no stack for its task.
+  Result<void> start();
+
+  Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
+  void close() override;
+  Endpoint local_endpoint() const override { return inner_->local_endpoint(); }
+
+ private:
+  void opened(TlsStream& stream) override;
+  void failed(TlsStream& /*stream*/) override {}
+  void ended(TlsStream& stream) override;
+
+  // The task.
+  void take_connections();
+  void drop_oldest();
+  std::unique_ptr<TlsStream> take_out(TlsStream& stream);
+
+  const std::unique_ptr<Listener> inner_;
+  const std::shared_ptr<const TlsSettings>& settings_;
+  const std::shared_ptr<TlsShared> shared_;
+  const Rules rules_;
+  bool closed_ = false;
+  CallCount calls_;
+  // Under way, or parting; in the order of their coming.
+  std::vector<std::unique_ptr<TlsStream>> shaking_;
+  std::deque<std::unique_ptr<TlsStream>> done_;
+  // May not be destroyed where they end: in a call from their inner stream.
+  std::vector<std::unique_ptr<TlsStream>> ended_;
+  std::optional<Error> failure_;  // Of the inner accept(); for whoever comes next.
+  coroutine::WaitQueue some_done_{"accept"};
+  coroutine::Event some_room_{"a place for a TLS handshake"};
+  coroutine::Task<void> taking_;
+};
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,135 @@
+// A Stream inside of TLS, over any other Stream.
+//
+// It is the read sink of the inner stream, and opens what comes right there; what the reader has no
+// use for yet waits in plain text, while the inner stream pauses. What is written collects until
+// the end of the turn and is sealed in one piece, or at once when there is more than a record of
+// it. The inner stream's high-water mark is the one that writers feel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "coroutine/timer_wheel.h"
+#include "coroutine/wait_queue.h"
+#include "net/stream.h"
+#include "net/tls/detail/tls_session.h"
+#include "net/uv/detail/byte_buffer.h"
+#include "net/uv/detail/call_count.h"
+
+namespace corolane::net::detail {
+
+class TlsStream final : public Stream, private ReadSink, private coroutine::Timer {
+ public:
+  // Hears of the handshake, on the loop's stack; may close the stream then, but not destroy it.
+  class Host {
+   public:
+    // One of these two, once.
+    virtual void opened(TlsStream& stream) = 0;
+    virtual void failed(TlsStream& stream) = 0;
+    // After failed(): the peer has been told why, as far as it can be, and the stream is closed.
+    virtual void ended(TlsStream& stream) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+
+  TlsStream(std::unique_ptr<Stream> inner, std::shared_ptr<const TlsSettings> settings,
+            TlsSession::Role role, std::shared_ptr<TlsShared> shared, const StreamOptions& options);
+  ~TlsStream() override;
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  // Of a client, before the handshake: see TlsSession.
+  Result<void> expect(const std::string& name) { return session_.expect(name); }
+  // Begins the handshake. `host` lives until it has heard of it, or the stream is closed.
+  void shake_hands(Host& host, Deadline deadline);
+  // Why it failed.
+  const Error& failure() const { return *failure_; }
+  // Suspends until the peer has been sent the reason, as far as it takes it.
+  void say_why(Deadline deadline) { static_cast<void>(inner_->flush(deadline)); }
+
+  Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
+  void set_read_sink(ReadSink& sink) override;
+  void pause_reading() override;
+  void resume_reading() override;
+  Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
+  Result<void> try_write(std::span<const std::byte> bytes) override;
+  Result<void> flush(Deadline deadline) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_closed() const override { return failure_.has_value() || inner_->is_closed(); }
+  const Endpoint& peer_endpoint() const override { return inner_->peer_endpoint(); }
+  const Endpoint& local_endpoint() const override { return inner_->local_endpoint(); }
+  StreamStatistics statistics() const override {
+    StreamStatistics statistics = inner_->statistics();
+    statistics.unsent_bytes += output_.size();
+    statistics.is_encrypted = true;
+    return statistics;
+  }
+  PartingStreams* parting_streams() override { return inner_->parting_streams(); }
+  std::string_view peer_identity() const override { return peer_identity_; }
+  std::string_view application_protocol() const override { return session_.application_protocol(); }
+
+ private:
+  enum class State : std::uint8_t { shaking_hands, parting, open, broken };
+  struct Reader;
+
+  // From the inner stream.
+  void on_bytes(std::span<const std::byte> bytes) override;
+  void on_end(const Error& reason) override;
+
+  void go_on_shaking_hands();
+  void refuse_peer(Error reason);
+  void end_parting();
+  void break_off(Error reason);
+  std::string name() const;
+
+  // Reading. A call of the sink may close the stream.
+  void open_records();
+  TlsSession::Step open_next();
+  TlsSession::Step open_for_sink();
+  void deliver();
+  void tell_end();
+  // Has the inner stream pause while there is more than anybody asked for, and go on after that.
+  void regulate_inner();
+
+  // Writing.
+  Result<void> check_writable() const;
+  void seal_output();
+  void send_sealed();
+  // From a task: whatever the mark says.
+  void force_sealed();
+  void finish_inner();
+  void on_time();
+  void end_turn_soon();
+
+  // Outlives the session, which borrows from it.
+  const std::shared_ptr<TlsShared> shared_;
+  std::unique_ptr<Stream> inner_;
+  TlsSession session_;
+  const std::size_t output_bytes_max_;
+  State state_ = State::shaking_hands;
+  Host* host_ = nullptr;
+  std::string peer_identity_;
+  std::optional<Error> failure_;
+  bool closed_ = false;  // By close(): the sink is to hear no more.
+  CallCount calls_;
+
+  ReadSink* sink_ = nullptr;
+  coroutine::WaitQueue readable_{"TLS stream read"};  // Its slot is a Reader.
+  ByteBuffer early_;                                  // Opened before anybody asked for it.
+  bool read_ended_ = false;
+  bool paused_ = false;        // The sink wants nothing now.
+  bool inner_paused_ = false;  // Nor do we.
+
+  ByteBuffer output_;       // Not sealed yet.
+  bool finishing_ = false;  // finish_writing() was called,
+  bool finished_ = false;   // and the inner stream knows.
+};
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,18 @@
+// Host names to addresses, by the system's resolver on a thread of libuv's pool.
+#pragma once
+
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "net/endpoint.h"
+#include "net/uv/event_loop.h"
+
+namespace corolane::net::detail {
+
+// As Network::resolve(). A look-up cannot be stopped: when the wait ends first, it runs to its end
+// without anybody, and the loop cleans up behind it.
+Result<std::vector<Endpoint>> resolve(EventLoop::Impl& loop, const HostPort& host,
+                                      Deadline deadline);
+
+}  // namespace corolane::net::detail

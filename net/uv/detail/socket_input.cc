@@ -1,0 +1,203 @@
+// The reading half of SocketStream: into the hands of the task that waits, through the loop's
+// buffer to the sink, or, while neither is there, a little ahead of both.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "net/uv/detail/socket_handle.h"
+#include "net/uv/detail/socket_stream.h"
+#include "net/uv/detail/uv_error.h"
+
+namespace corolane::net::detail {
+namespace {
+
+// How far a stream reads ahead of a task that is busy: a request of usual size. What comes after
+// it waits in the kernel, and then at the peer.
+constexpr std::size_t early_bytes_max = 16 * 1024;
+static_assert(early_bytes_max <= BufferPool::buffer_bytes_min);
+
+// What a sink is given at once: some dozens of requests, which find all that they need in the cache
+// if they are served before the next dozens are parsed.
+constexpr std::size_t sink_bytes_max = 8 * 1024;
+
+// How many bytes, 0 when none is there, or what libuv would tell a reader.
+ssize_t receive(int descriptor, std::span<std::byte> room) {
+  const ssize_t count = ::recv(descriptor, room.data(), room.size(), 0);
+  if (count > 0) return count;
+  if (count == 0) return UV_EOF;
+  return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
+
+}  // namespace
+
+// A task inside read_some(); lives on its stack.
+struct SocketStream::Reader {
+  std::span<std::byte> buffer;
+  std::size_t count = 0;
+};
+
+Result<std::size_t> SocketStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
+  check(sink_ == nullptr, "a stream with a sink has no other reader");
+  check(readable_.empty(), "a stream has one reader at a time");
+  check(!buffer.empty(), "there is room for what read_some() reads");
+  if (!early_.empty()) {
+    const std::size_t count = std::min(buffer.size(), early_.size());
+    std::memcpy(buffer.data(), early_.bytes().data(), count);
+    early_.consume(count);
+    if (early_.empty()) loop_.buffers.give_back(std::move(early_));
+    return count;
+  }
+  if (!read_ended_) {
+    start_reading();
+    const CallCount::Inside inside(calls_);
+    Reader reader{.buffer = buffer};
+    if (auto waited = readable_.wait_or_fail(deadline, &reader); !waited) {
+      return std::move(waited.error()).with_context(name());
+    }
+    if (reader.count > 0) return reader.count;
+  }
+  if (failure_) return *failure_;
+  return 0;
+}
+
+void SocketStream::set_read_sink(ReadSink& sink) {
+  check(readable_.empty(), "no task reads from a stream that is given a sink");
+  if (closed_) return;
+  sink_ = &sink;
+  loop_.add_due(*this);
+}
+
+void SocketStream::pause_reading() {
+  paused_ = true;
+  stop_reading();
+}
+
+void SocketStream::resume_reading() {
+  paused_ = false;
+  if (sink_ != nullptr) loop_.add_due(*this);
+}
+
+bool SocketStream::sink_is_open() const {
+  return !paused_ && unsent_bytes() <= options_.output_while_reading_max;
+}
+
+void SocketStream::stop_reading() {
+  if (!reading_) return;
+  reading_ = false;
+  uv_read_stop(&socket_->stream);
+}
+
+void SocketStream::start_reading() {
+  if (reading_) return;
+  reading_ = true;
+  reading_since_ = coroutine::Scheduler::current().turn_time();
+  check(uv_read_start(&socket_->stream, &SocketHandle::on_room_wanted, &SocketHandle::on_read) == 0,
+        "a stream that is open can be read");
+}
+
+// libuv is about to read(). recv() is cheaper, so it is called here, and libuv given no room: then
+// it does not read, and on_read() comes at once.
+void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/,
+                                  uv_buf_t* buffer) {
+  auto& self = *static_cast<SocketHandle*>(handle->data);
+  const auto room = self.owner->place_to_read();
+  self.received = room.empty() ? 0 : receive(self.descriptor(), room);
+  if (self.received > 0) self.owner->note_received(self.received);
+  *buffer = uv_buf_init(nullptr, 0);
+}
+
+void SocketStream::note_received(ssize_t count) {
+  received_count_ += static_cast<std::uint64_t>(count);
+  heard_at_ = coroutine::Scheduler::current().turn_time();
+}
+
+// Lives until libuv has closed the handle, which it does later: so it can tell, as nobody else,
+// that the stream was destroyed by its sink or by a task that ran meanwhile.
+void SocketHandle::on_read(uv_stream_t* stream, ssize_t /*count*/, const uv_buf_t* /*buffer*/) {
+  const SocketHandle& self = *static_cast<SocketHandle*>(stream->data);
+  if (self.owner == nullptr) return;
+  const ssize_t count = self.received;
+  EventLoop::Impl& loop = self.owner->loop_;
+  if (count <= 0 || !self.owner->reads_for_sink()) {
+    self.owner->on_read(count);
+    return loop.after_handler();
+  }
+  std::span<const std::byte> bytes(loop.read_buffer.data(), static_cast<std::size_t>(count));
+  loop.read_share.note(bytes.size());
+  while (!bytes.empty() && self.owner != nullptr) {
+    const auto share = bytes.first(std::min(bytes.size(), sink_bytes_max));
+    bytes = bytes.subspan(share.size());
+    self.owner->give_to_sink(share);
+    loop.after_handler();
+  }
+}
+
+std::span<std::byte> SocketStream::place_to_read() {
+  if (!readable_.empty()) return static_cast<Reader*>(readable_.front_slot())->buffer;
+  if (reads_for_sink()) return place_to_read_for_sink();
+  if (early_.capacity() == 0) early_ = loop_.buffers.lend();
+  return early_.room(early_bytes_max - early_.size());
+}
+
+// Empty when the sink has had its share of this turn: a peer that
+// floods one connection does not keep the others waiting.
+std::span<std::byte> SocketStream::place_to_read_for_sink() {
+  if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
+  return std::span(loop_.read_buffer).first(loop_.read_share.bytes());
+}
+
+// Comes right after place_to_read(), so that the bytes lie where it said.
+void SocketStream::on_read(ssize_t signed_count) {
+  if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
+  const auto count = static_cast<std::size_t>(signed_count);
+  if (!readable_.empty()) {
+    if (count == 0) return;
+    static_cast<Reader*>(readable_.front_slot())->count = count;
+    readable_.notify_one();
+  } else if (!reads_for_sink()) {
+    early_.commit(count);
+    if (early_.empty()) loop_.buffers.give_back(std::move(early_));
+    if (early_.size() == early_bytes_max) stop_reading();
+  }
+}
+
+bool SocketStream::reads_for_sink() const { return sink_ != nullptr && early_.empty(); }
+
+void SocketStream::give_to_sink(std::span<const std::byte> bytes) {
+  if (early_.empty() && sink_is_open()) return sink_->on_bytes(bytes);
+  stop_reading();
+  if (early_.capacity() == 0) early_ = loop_.buffers.lend();
+  early_.append(bytes);
+}
+
+void SocketStream::on_read_end(int status) {
+  if (early_.empty()) loop_.buffers.give_back(std::move(early_));
+  stop_reading();
+  if (status != UV_EOF) return break_off(uv_error(status, name()));
+  read_ended_ = true;
+  readable_.notify_all();
+  if (sink_ != nullptr && early_.empty()) tell_end();
+}
+
+void SocketStream::deliver_early() {
+  // The rest comes right after this, unless the sink closes or destroys the stream.
+  loop_.add_due(*this);
+  EventLoop::Impl& loop = loop_;
+  loop.keep_awake = true;
+  ByteBuffer early = std::move(early_);
+  sink_->on_bytes(early.bytes());
+  loop.buffers.give_back(std::move(early));
+}
+
+void SocketStream::tell_end() {
+  loop_.keep_awake = true;
+  const Error reason = failure_ ? *failure_ : Error(Code::unavailable, name() + ": closed by peer");
+  std::exchange(sink_, nullptr)->on_end(reason);
+}
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,147 @@
+// A connection of libuv as a Stream: over TCP or a Unix socket, which differ in how they begin.
+//
+// What libuv holds on to (its handle, requests and the bytes that it is sending) lives in a
+// SocketHandle, which frees itself once libuv has let go of it. So a stream may be destroyed at any
+// time, even, beyond what ReadSink asks for, by the sink that it is just calling: after such a
+// call it touches nothing of itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "coroutine/timer_wheel.h"
+#include "coroutine/wait_queue.h"
+#include "net/detail/due.h"
+#include "net/stream.h"
+#include "net/uv/detail/byte_buffer.h"
+#include "net/uv/detail/call_count.h"
+#include "net/uv/event_loop.h"
+
+namespace corolane::net::detail {
+
+struct SocketAddress;
+struct SocketHandle;
+
+class SocketStream final : public Stream, public Due, private coroutine::Timer {
+ public:
+  enum class Transport : std::uint8_t { tcp, unix_socket };
+
+  SocketStream(EventLoop::Impl& loop, Transport transport, const StreamOptions& options);
+  ~SocketStream() override;
+  SocketStream(const SocketStream&) = delete;
+  SocketStream& operator=(const SocketStream&) = delete;
+
+  // One of these two opens it, before anything else; after a failure it can only be destroyed.
+  // Suspends until connected, as Network::connect().
+  Result<void> connect(const Endpoint& peer, Deadline deadline);
+  // Takes over a connected socket that has its options from the listener, also when it fails.
+  Result<void> adopt(int descriptor, Endpoint peer);
+
+  Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
+  void set_read_sink(ReadSink& sink) override;
+  void pause_reading() override;
+  void resume_reading() override;
+  Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
+  Result<void> try_write(std::span<const std::byte> bytes) override;
+  std::span<std::byte> room_to_write(std::size_t size) override;
+  Result<void> flush(Deadline deadline) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_closed() const override { return failure_.has_value(); }
+  const Endpoint& peer_endpoint() const override { return peer_; }
+  const Endpoint& local_endpoint() const override { return local_; }
+  StreamStatistics statistics() const override;
+  PartingStreams* parting_streams() override;
+
+  // Sends what was written during the turn, and delivers to the sink what waits for it. May
+  // destroy the stream.
+  void end_turn() override;
+
+ private:
+  friend struct SocketHandle;
+  struct Reader;
+
+  // Beginning and end.
+  Result<void> connect_tcp(const SocketAddress& address, Deadline deadline);
+  Result<void> connect_unix(const SocketAddress& address, Deadline deadline);
+  void on_connected(int status);
+  void opened();
+  // Ends both directions at once. May destroy the stream.
+  void break_off(Error error);
+  void release_socket();
+  std::string name() const;
+
+  // Reading.
+  void start_reading();
+  void stop_reading();
+  // The sink may be given something: not while its reader is paused or its replies pile up.
+  bool sink_is_open() const;
+  std::span<std::byte> place_to_read();
+  std::span<std::byte> place_to_read_for_sink();
+  void note_received(ssize_t count);
+  void on_read(ssize_t count);
+  bool reads_for_sink() const;
+  // May destroy the stream.
+  void give_to_sink(std::span<const std::byte> bytes);
+  void on_read_end(int status);
+  // May destroy the stream.
+  void deliver_early();
+  void tell_end();
+
+  // Writing.
+  Result<void> append(std::span<const std::byte> bytes);
+  void send_output();
+  // These two return false when the connection broke.
+  bool send_now();
+  bool send_rest();
+  void on_written(int status);
+  void fail_writing(int status);
+  void drop_output();
+  void output_changed();
+  void arm_stall_check();
+  void check_stall();
+  std::size_t unsent_bytes() const;
+  // What the peer is known to have, over all the stream's life.
+  std::int64_t acknowledged_count() const;
+
+  // Ordered by how often they are touched: an idle connection has none of it in the cache when a
+  // message comes, and each line counts.
+  EventLoop::Impl& loop_;
+  SocketHandle* socket_;  // Null once it is released.
+  ReadSink* sink_ = nullptr;
+  std::optional<Error> failure_;      // Closed, broken, or at least of no use for writing.
+  std::uint64_t read_turn_ = 0;       // In which the sink was given something.
+  std::uint64_t received_count_ = 0;  // Bytes, over all its life.
+  TimePoint heard_at_{};              // When the last of them came.
+  TimePoint reading_since_{};         // While it reads.
+  bool closed_ = false;               // By close(): the sink is to hear no more.
+  bool reading_ = false;
+  bool paused_ = false;  // By pause_reading().
+  bool read_ended_ = false;
+  bool sending_ = false;                          // libuv waits until the peer takes more.
+  bool finishing_ = false;                        // finish_writing() was called,
+  bool finished_ = false;                         // and the peer will be told after the output.
+  ByteBuffer output_;                             // Behind what the socket is sending already.
+  std::uint64_t appended_count_ = 0;              // Bytes, over all its life.
+  ByteBuffer early_;                              // Read before anybody asked for it.
+  coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
+  coroutine::WaitQueue writable_{"room for output"};
+  coroutine::WaitQueue flushed_{"stream flush"};
+  const StreamOptions options_;
+  CallCount calls_;
+
+  std::int64_t acknowledged_at_check_ = 0;
+  int stalled_check_count_ = 0;
+  int connect_status_ = 0;
+  coroutine::WaitQueue connected_{"connect"};
+  TimePoint opened_at_{};
+  Endpoint peer_;
+  Endpoint local_;
+};
+
+}  // namespace corolane::net::detail

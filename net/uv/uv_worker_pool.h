@@ -1,0 +1,45 @@
+// The real WorkerPool: the threads that libuv keeps for all loops of the process.
+//
+// They are four unless UV_THREADPOOL_SIZE says otherwise (libuv reads it once, at the first use),
+// and look-ups of names run on them too, on half of them at the most.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "net/uv/event_loop.h"
+#include "net/worker_pool.h"
+
+namespace corolane::net {
+
+class UvWorkerPool : public WorkerPool {
+ public:
+  struct Options {
+    // Jobs that are waiting or running at once; one more is refused. At ten milliseconds each, the
+    // last of them waits for over half a second: whoever comes then is better told so.
+    std::size_t job_count_max = 256;
+  };
+
+  // `loop` outlives the pool, and waits at its end for functions that still run.
+  explicit UvWorkerPool(EventLoop& loop) : UvWorkerPool(loop, Options{}) {}
+  UvWorkerPool(EventLoop& loop, Options options);
+  // No task waits for a job any more; jobs that were given up may still run.
+  ~UvWorkerPool() override;
+  UvWorkerPool(const UvWorkerPool&) = delete;
+  UvWorkerPool& operator=(const UvWorkerPool&) = delete;
+
+  Result<void> run(std::shared_ptr<detail::BlockingJob> job, Deadline deadline) override;
+
+  // Waiting or running, also those that nobody waits for any more.
+  std::size_t job_count() const { return *job_count_; }
+
+ private:
+  struct Request;
+
+  EventLoop& loop_;
+  const Options options_;
+  // Jobs that were given up may end after the pool.
+  std::shared_ptr<std::size_t> job_count_ = std::make_shared<std::size_t>(0);
+};
+
+}  // namespace corolane::net

@@ -1,0 +1,283 @@
+#include "net/websocket/detail/websocket_codec.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace corolane::net::detail {
+namespace {
+
+constexpr std::uint16_t protocol_error = 1002;
+constexpr std::uint16_t bad_data = 1007;
+constexpr std::uint16_t too_big = 1009;
+
+// What is unmasked goes here when all of it came in one piece; a stream reads no more at a time.
+constexpr std::size_t scratch_bytes = 64 * 1024;
+thread_local std::array<std::byte, scratch_bytes> scratch;
+
+std::unexpected<WebSocketViolation> violation(std::uint16_t code, std::string reason) {
+  return std::unexpected(WebSocketViolation{.code = code, .reason = std::move(reason)});
+}
+
+unsigned to_number(std::byte byte) { return std::to_integer<unsigned>(byte); }
+
+std::uint64_t big_endian(std::span<const std::byte> bytes) {
+  std::uint64_t number = 0;
+  for (const std::byte byte : bytes) number = number << 8 | to_number(byte);
+  return number;
+}
+
+bool is_opcode(unsigned number) { return number <= 2 || (number >= 8 && number <= 10); }
+
+// How many bytes a header has, by its first two.
+std::size_t header_size(std::byte second) {
+  const unsigned length = to_number(second) & 0x7f;
+  const std::size_t extended = length == 127 ? 8 : length == 126 ? 2 : 0;
+  return 2 + extended + ((to_number(second) & 0x80) != 0 ? sizeof(WebSocketMask) : 0);
+}
+
+}  // namespace
+
+std::span<const std::byte> WebSocketDecoder::rest() { return std::exchange(input_, {}); }
+
+WebSocketDecoder::Step WebSocketDecoder::next(WebSocketEvent& event) {
+  if (std::exchange(message_was_given_, false)) message_ = ByteBuffer();
+  for (;;) {
+    if (!in_payload_) {
+      auto whole = read_header();
+      if (!whole || !*whole) return whole;
+    }
+    if (!read_payload(event)) return false;
+    auto whole = finish_frame(event);
+    if (!whole || *whole) return whole;
+  }
+}
+
+WebSocketDecoder::Step WebSocketDecoder::read_header() {
+  while (!input_.empty()) {
+    const std::size_t wanted = header_size_ < 2 ? 2 : header_size(header_[1]);
+    const std::size_t count = std::min(wanted - header_size_, input_.size());
+    std::memcpy(header_.data() + header_size_, input_.data(), count);
+    header_size_ = static_cast<std::uint8_t>(header_size_ + count);
+    input_ = input_.subspan(count);
+    if (header_size_ >= 2 && header_size_ == header_size(header_[1])) return take_header();
+  }
+  return false;
+}
+
+WebSocketDecoder::Step WebSocketDecoder::take_header() {
+  const std::span<const std::byte> header =
+      std::span(header_).first(std::exchange(header_size_, 0));
+  const unsigned first = to_number(header[0]);
+  const unsigned length = to_number(header[1]) & 0x7f;
+  is_final_ = (first & 0x80) != 0;
+  is_masked_ = (to_number(header[1]) & 0x80) != 0;
+  payload_taken_ = 0;
+  payload_size_ = length;
+  if (length == 126) payload_size_ = big_endian(header.subspan(2, 2));
+  if (length == 127) payload_size_ = big_endian(header.subspan(2, 8));
+  if (is_masked_) std::ranges::copy(header.last<4>(), mask_.begin());
+
+  if ((first & 0x70) != 0) return violation(protocol_error, "a reserved bit is set");
+  if (!is_opcode(first & 0x0f)) return violation(protocol_error, "an unknown opcode");
+  opcode_ = static_cast<WebSocketOpcode>(first & 0x0f);
+  if (is_masked_ != expects_mask_) {
+    return violation(protocol_error,
+                     expects_mask_ ? "a client masks its frames" : "a server masks no frame");
+  }
+  if ((length == 126 && payload_size_ < 126) ||
+      (length == 127 && (payload_size_ <= 0xffff || payload_size_ >> 63 != 0))) {
+    return violation(protocol_error, "a length that is not in its shortest form");
+  }
+  in_payload_ = true;
+  if (!is_control()) return check_data_header();
+  if (!is_final_) return violation(protocol_error, "a control frame in fragments");
+  if (payload_size_ > control_.size()) return violation(protocol_error, "a long control frame");
+  return true;
+}
+
+WebSocketDecoder::Step WebSocketDecoder::check_data_header() {
+  const bool continues = opcode_ == WebSocketOpcode::continuation;
+  const bool is_within = message_opcode_ != WebSocketOpcode::continuation;
+  if (continues && !is_within) return violation(protocol_error, "a continuation of nothing");
+  if (!continues && is_within) return violation(protocol_error, "a message within a message");
+  if (!continues) {
+    message_opcode_ = opcode_;
+    fragment_count_ = 0;
+  }
+  if (++fragment_count_ > limits_.fragment_count_max) {
+    return violation(too_big, "a message of more than " +
+                                  std::to_string(limits_.fragment_count_max) + " fragments");
+  }
+  if (payload_size_ > limits_.message_bytes_max - message_.size()) {
+    return violation(
+        too_big, "a message of more than " + std::to_string(limits_.message_bytes_max) + " bytes");
+  }
+  return true;
+}
+
+// Leaves what is whole in `event` when it came in one piece, otherwise where it is collected.
+bool WebSocketDecoder::read_payload(WebSocketEvent& event) {
+  const auto left = payload_size_ - payload_taken_;
+  const auto bytes = input_.first(std::min<std::uint64_t>(left, input_.size()));
+  input_ = input_.subspan(bytes.size());
+  event.payload = {};
+  const bool is_alone = is_final_ && opcode_ != WebSocketOpcode::continuation;
+  if (payload_taken_ == 0 && bytes.size() == left && is_alone && left <= scratch_bytes) {
+    event.payload = bytes;
+    if (is_masked_) {
+      apply_websocket_mask(bytes, mask_, 0, scratch.data());
+      event.payload = std::span(scratch).first(bytes.size());
+    }
+    payload_taken_ = payload_size_;
+    return true;
+  }
+  collect(bytes);
+  if (payload_taken_ < payload_size_) return false;
+  if (is_control()) event.payload = std::span(control_).first(payload_size_);
+  if (!is_control()) event.payload = message_.bytes();
+  return true;
+}
+
+void WebSocketDecoder::collect(std::span<const std::byte> bytes) {
+  if (!bytes.empty()) {
+    std::byte* const to =
+        is_control() ? control_.data() + payload_taken_ : message_.room(bytes.size()).data();
+    if (is_masked_) {
+      apply_websocket_mask(bytes, mask_, payload_taken_, to);
+    } else {
+      std::memcpy(to, bytes.data(), bytes.size());
+    }
+    if (!is_control()) message_.commit(bytes.size());
+  }
+  payload_taken_ += bytes.size();
+}
+
+WebSocketDecoder::Step WebSocketDecoder::finish_frame(WebSocketEvent& event) {
+  in_payload_ = false;
+  event.opcode = opcode_;
+  if (is_control()) return true;
+  if (!is_final_) return false;
+  event.opcode = std::exchange(message_opcode_, WebSocketOpcode::continuation);
+  message_was_given_ = true;
+  if (event.opcode == WebSocketOpcode::text && !is_utf8(event.payload)) {
+    return violation(bad_data, "a text that is not UTF-8");
+  }
+  return true;
+}
+
+std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_size,
+                                    const WebSocketMask* mask,
+                                    std::span<std::byte, websocket_header_bytes_max> header) {
+  header[0] = std::byte{0x80} | static_cast<std::byte>(opcode);
+  std::size_t extended = 0;
+  std::byte length = static_cast<std::byte>(payload_size);
+  if (payload_size > 0xffff) {
+    extended = 8;
+    length = std::byte{127};
+  } else if (payload_size > 125) {
+    extended = 2;
+    length = std::byte{126};
+  }
+  header[1] = length;
+  for (std::size_t index = 0; index < extended; ++index) {
+    header[1 + extended - index] = static_cast<std::byte>(payload_size >> (8 * index));
+  }
+  if (mask == nullptr) return 2 + extended;
+  header[1] |= std::byte{0x80};
+  std::ranges::copy(*mask, header.begin() + static_cast<std::ptrdiff_t>(2 + extended));
+  return 2 + extended + mask->size();
+}
+
+void apply_websocket_mask(std::span<const std::byte> from, const WebSocketMask& mask,
+                          std::uint64_t offset, std::byte* to) {
+  // The mask as it lies over eight bytes, the first of them at `offset`.
+  std::array<std::byte, 8> wide;
+  for (std::size_t index = 0; index < wide.size(); ++index) {
+    wide[index] = mask[(offset + index) % mask.size()];
+  }
+  std::uint64_t wide_mask = 0;
+  std::memcpy(&wide_mask, wide.data(), sizeof(wide_mask));
+  std::size_t done = 0;
+  for (; done + sizeof(wide_mask) <= from.size(); done += sizeof(wide_mask)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, from.data() + done, sizeof(word));
+    word ^= wide_mask;
+    std::memcpy(to + done, &word, sizeof(word));
+  }
+  for (; done < from.size(); ++done) to[done] = from[done] ^ wide[done % wide.size()];
+}
+
+bool is_websocket_close_code(std::uint16_t code) {
+  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+         (code >= 3000 && code <= 4999);
+}
+
+std::expected<WebSocketViolation, WebSocketViolation> read_websocket_close(
+    std::span<const std::byte> payload) {
+  constexpr std::uint16_t no_code = 1005;
+  if (payload.empty()) return WebSocketViolation{.code = no_code, .reason = {}};
+  if (payload.size() == 1) return violation(protocol_error, "a close frame with half a code");
+  const auto code = static_cast<std::uint16_t>(big_endian(payload.first(2)));
+  const auto reason = payload.subspan(2);
+  if (!is_websocket_close_code(code)) {
+    return violation(protocol_error, "no close frame has the code " + std::to_string(code));
+  }
+  if (!is_utf8(reason)) return violation(bad_data, "a reason that is not UTF-8");
+  return WebSocketViolation{
+      .code = code,
+      .reason = std::string(reinterpret_cast<const char*>(reason.data()), reason.size())};
+}
+
+namespace {
+
+// The length of the sequence that begins with `first`, and the bounds of its second byte; zero for
+// a byte that begins none. RFC 3629, section 4.
+struct Utf8Start {
+  std::size_t size;
+  unsigned second_min;
+  unsigned second_max;
+};
+
+Utf8Start utf8_start(unsigned first) {
+  if (first >= 0xc2 && first <= 0xdf) return {2, 0x80, 0xbf};
+  if (first == 0xe0) return {3, 0xa0, 0xbf};
+  if (first == 0xed) return {3, 0x80, 0x9f};
+  if (first >= 0xe1 && first <= 0xef) return {3, 0x80, 0xbf};
+  if (first == 0xf0) return {4, 0x90, 0xbf};
+  if (first >= 0xf1 && first <= 0xf3) return {4, 0x80, 0xbf};
+  if (first == 0xf4) return {4, 0x80, 0x8f};
+  return {0, 0, 0};
+}
+
+}  // namespace
+
+bool is_utf8(std::span<const std::byte> bytes) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    std::uint64_t word = 0;
+    if (bytes.size() - at >= sizeof(word)) {
+      std::memcpy(&word, bytes.data() + at, sizeof(word));
+      if ((word & 0x8080808080808080U) == 0) {
+        at += sizeof(word);
+        continue;
+      }
+    }
+    const unsigned first = to_number(bytes[at]);
+    if (first < 0x80) {
+      ++at;
+      continue;
+    }
+    const Utf8Start start = utf8_start(first);
+    if (start.size == 0 || bytes.size() - at < start.size) return false;
+    const unsigned second = to_number(bytes[at + 1]);
+    if (second < start.second_min || second > start.second_max) return false;
+    for (std::size_t index = 2; index < start.size; ++index) {
+      if ((to_number(bytes[at + index]) & 0xc0) != 0x80) return false;
+    }
+    at += start.size;
+  }
+  return true;
+}
+
+}  // namespace corolane::net::detail

@@ -1,0 +1,464 @@
+#include "net/websocket/websocket.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "net/crypto.h"
+#include "net/parting_streams.h"
+
+namespace corolane::net {
+namespace {
+
+using detail::WebSocketMask;
+using detail::WebSocketOpcode;
+
+// How much waits here for who is busy; when there is more, the stream pauses.
+constexpr std::size_t unread_bytes_max = 16 * 1024;
+// The thread's buffer for frames is given back when a larger one was needed.
+constexpr std::size_t kept_buffer_bytes = 64 * 1024;
+// Of a close frame: 125 bytes with the code.
+constexpr std::size_t reason_bytes_max = 123;
+constexpr std::uint16_t going_away = 1001;
+// A close frame for which the stream has no room is tried again after so long.
+constexpr Duration close_retry_delay = std::chrono::milliseconds(10);
+
+// Section 5.3: from a strong source of entropy, anew for each frame; which costs a system call for
+// each, unless they come in heaps.
+WebSocketMask new_mask() {
+  thread_local std::array<std::byte, 1024> heap;
+  thread_local std::size_t left = 0;
+  if (left == 0) {
+    fill_with_random_bytes(heap);
+    left = heap.size();
+  }
+  WebSocketMask mask;
+  left -= mask.size();
+  std::memcpy(mask.data(), heap.data() + left, mask.size());
+  return mask;
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// At most so many bytes, and no half character at the end.
+std::string_view cut_text(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t size = bytes_max;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  return text.substr(0, size);
+}
+
+std::string describe(const WebSocketClose& close) {
+  std::string text = "WebSocket: closed by peer with " + std::to_string(close.code);
+  if (!close.reason.empty()) text += ": " + close.reason;
+  return text;
+}
+
+}  // namespace
+
+WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketOptions& options,
+                     std::span<const std::byte> early)
+    : Timer([](Timer& timer) { static_cast<WebSocket&>(timer).on_time(); }),
+      stream_(std::move(stream)),
+      role_(role),
+      options_(options),
+      decoder_(role == Role::server, {.message_bytes_max = options.message_bytes_max,
+                                      .fragment_count_max = options.fragment_count_max}),
+      heard_at_(now()) {
+  unread_.append(early);
+  if (!early.empty()) delivery_is_due_ = true;
+  stream_->set_read_sink(*this);
+  rearm();
+}
+
+WebSocket::~WebSocket() {
+  sink_ = nullptr;
+  // Behind the end of a scheduler nobody could send anything.
+  if (coroutine::Scheduler::current_or_null() != nullptr) {
+    close(going_away);
+    if (state_ == State::closing || state_ == State::parting) leave_stream();
+  }
+  abort();
+}
+
+void WebSocket::leave_stream() {
+  PartingStreams* const parting = stream_->parting_streams();
+  if (parting == nullptr) return;
+  parting->take(std::move(stream_), std::move(unsent_close_), options_.close_time_max);
+}
+
+void WebSocket::abort() {
+  aborted_ = true;
+  state_ = State::ended;
+  sink_ = nullptr;
+  Timer::cancel();
+  if (!failure_) failure_ = Error(Code::unavailable, "WebSocket: closed");
+  readable_.notify_all();
+  ended_.notify_all();
+  if (stream_ != nullptr) stream_->close();
+}
+
+Result<WebSocketMessage> WebSocket::read_message(Deadline deadline) {
+  check(sink_ == nullptr, "a WebSocket with a sink has no other reader");
+  check(readable_.empty(), "a WebSocket has one reader at a time");
+  if (!pending_) decode_unread();
+  std::optional<WebSocketMessage> message = std::exchange(pending_, std::nullopt);
+  regulate_stream();
+  if (!message && !failure_) {
+    const detail::CallCount::Inside inside(calls_);
+    auto waited = readable_.wait_or_fail(deadline, &message);
+    if (std::exchange(reader_is_awake_, false) && (broken_by_ || !unread_.empty())) {
+      // Goes on when this task waits for something else, at the latest.
+      delivery_is_due_ = true;
+      rearm();
+    }
+    if (!waited) {
+      return std::move(waited.error()).with_context("WebSocket");
+    }
+  }
+  if (message) return *std::move(message);
+  return *failure_;
+}
+
+void WebSocket::set_message_sink(MessageSink& sink) {
+  check(readable_.empty(), "no task reads from a WebSocket that is given a sink");
+  if (aborted_) return;
+  sink_ = &sink;
+  delivery_is_due_ = true;
+  rearm();
+}
+
+void WebSocket::pause_reading() {
+  paused_ = true;
+  regulate_stream();
+}
+
+void WebSocket::resume_reading() {
+  if (!std::exchange(paused_, false) || sink_ == nullptr) return;
+  delivery_is_due_ = true;
+  rearm();
+}
+
+bool WebSocket::wants_messages() const {
+  return sink_ != nullptr ? !paused_ : !pending_.has_value() && !reader_is_awake_;
+}
+
+void WebSocket::on_bytes(std::span<const std::byte> bytes) {
+  if (failure_) return;
+  heard_at_ = now();
+  asked_for_life_ = false;
+  if (unread_.empty() && wants_messages()) {
+    decode(bytes);
+    unread_.append(decoder_.rest());
+  } else {
+    unread_.append(bytes);
+  }
+  regulate_stream();
+}
+
+// As long as somebody wants it; what is left is the decoder's rest().
+void WebSocket::decode(std::span<const std::byte> bytes) {
+  decoder_.feed(bytes);
+  for (detail::WebSocketEvent event; !failure_ && wants_messages();) {
+    const auto whole = decoder_.next(event);
+    if (!whole) return refuse(whole.error());
+    if (!*whole) return;
+    handle(event);
+  }
+}
+
+void WebSocket::decode_unread() {
+  if (!unread_.empty()) {
+    detail::ByteBuffer unread = std::move(unread_);
+    decode(unread.bytes());
+    unread.consume(unread.size() - decoder_.rest().size());
+    if (!failure_ && !unread.empty()) unread_ = std::move(unread);
+  }
+  if (!broken_by_ || failure_ || !unread_.empty() || !wants_messages()) return;
+  end_stream();
+  end_reading(*broken_by_);
+}
+
+void WebSocket::regulate_stream() {
+  if (failure_) return;
+  const bool has_enough = (sink_ != nullptr && paused_) || unread_.size() >= unread_bytes_max;
+  if (has_enough && !stream_paused_) {
+    stream_paused_ = true;
+    stream_->pause_reading();
+  } else if (!has_enough && stream_paused_ && unread_.empty()) {
+    stream_paused_ = false;
+    stream_->resume_reading();
+  }
+}
+
+void WebSocket::handle(const detail::WebSocketEvent& event) {
+  switch (event.opcode) {
+    case WebSocketOpcode::text:
+      return handle_message(MessageKind::text, event.payload);
+    case WebSocketOpcode::binary:
+      return handle_message(MessageKind::binary, event.payload);
+    case WebSocketOpcode::close:
+      return handle_close(event.payload);
+    case WebSocketOpcode::ping:
+      return send_control(WebSocketOpcode::pong, event.payload);
+    default:  // A pong is a sign of life, and has been taken for one.
+      return;
+  }
+}
+
+void WebSocket::handle_message(MessageKind kind, std::span<const std::byte> payload) {
+  if (state_ == State::closing) return;
+  if (sink_ != nullptr) return sink_->on_message(kind, payload);
+  WebSocketMessage message{.kind = kind, .payload = std::string(text_of(payload))};
+  if (readable_.empty()) {
+    pending_ = std::move(message);
+    return;
+  }
+  *static_cast<std::optional<WebSocketMessage>*>(readable_.front_slot()) = std::move(message);
+  reader_is_awake_ = true;
+  readable_.notify_one();
+}
+
+void WebSocket::handle_close(std::span<const std::byte> payload) {
+  const auto said = detail::read_websocket_close(payload);
+  if (!said) return refuse(said.error());
+  peer_close_ = WebSocketClose{.code = said->code, .reason = said->reason};
+  // Section 5.5.1: it is answered with the same code.
+  if (state_ == State::open) {
+    constexpr std::uint16_t no_code = 1005;
+    send_close(said->code == no_code ? 1000 : said->code, {});
+  }
+  part();
+  end_reading(Error(Code::unavailable, describe(*peer_close_)));
+}
+
+void WebSocket::refuse(const detail::WebSocketViolation& violation) {
+  constexpr std::uint16_t too_big = 1009;
+  if (state_ == State::open) send_close(violation.code, violation.reason);
+  part();
+  end_reading(Error(violation.code == too_big ? Code::resource_exhausted : Code::invalid_argument,
+                    "WebSocket: the peer is closed with " + std::to_string(violation.code) + ": " +
+                        violation.reason));
+}
+
+// Both sides have said that they are done: the connection ends as soon as the peer has heard so.
+void WebSocket::part() {
+  state_ = State::parting;
+  closing_until_ = now() + options_.close_time_max;
+  if (unsent_close_.empty()) stream_->finish_writing();
+  // What may still come is dropped; a stream that pauses would not see the end.
+  if (std::exchange(stream_paused_, false)) stream_->resume_reading();
+  rearm();
+}
+
+void WebSocket::end_reading(Error reason) {
+  if (failure_) return;
+  failure_ = std::move(reason);
+  unread_ = detail::ByteBuffer();
+  readable_.notify_all();
+  ended_.notify_all();
+  if (sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*failure_);
+}
+
+void WebSocket::on_end(const Error& reason) {
+  const bool has_broken = stream_->is_closed();
+  if (!failure_) {
+    broken_by_ = Error(reason).with_context("WebSocket: ended without a close frame");
+    decode_unread();
+  }
+  // One that has only finished sending may have said why in what is not read yet, and may not have
+  // heard all that we say.
+  const bool has_unsent = !unsent_close_.empty() || stream_->statistics().unsent_bytes > 0;
+  const bool goes_on = state_ == State::open || (state_ == State::parting && has_unsent);
+  if (state_ != State::ended && (has_broken || !goes_on)) end_stream();
+}
+
+void WebSocket::end_stream() {
+  state_ = State::ended;
+  if (!delivery_is_due_) Timer::cancel();
+  stream_->close();
+}
+
+Result<void> WebSocket::check_writable(MessageKind kind, std::span<const std::byte> payload) const {
+  if (state_ == State::ended && broken_by_) return *broken_by_;
+  if (state_ == State::ended && failure_) return *failure_;
+  if (state_ != State::open) {
+    return Error(Code::failed_precondition, "WebSocket: nothing is written after the close");
+  }
+  if (kind == MessageKind::text && !detail::is_utf8(payload)) {
+    return Error(Code::invalid_argument, "WebSocket: a text is UTF-8; send this as binary");
+  }
+  return {};
+}
+
+// In a buffer that the thread's next frame reuses.
+std::span<const std::byte> WebSocket::make_frame(WebSocketOpcode opcode,
+                                                 std::span<const std::byte> payload) const {
+  thread_local std::vector<std::byte> buffer;
+  const std::size_t size = detail::websocket_header_bytes_max + payload.size();
+  if (size <= kept_buffer_bytes && buffer.size() > kept_buffer_bytes) {
+    std::vector<std::byte>().swap(buffer);
+  }
+  if (buffer.size() < size) buffer.resize(size);
+  const auto header = std::span(buffer).first<detail::websocket_header_bytes_max>();
+  std::size_t header_size = 0;
+  if (role_ == Role::client) {
+    const WebSocketMask mask = new_mask();
+    header_size = detail::encode_websocket_header(opcode, payload.size(), &mask, header);
+    detail::apply_websocket_mask(payload, mask, 0, buffer.data() + header_size);
+  } else {
+    header_size = detail::encode_websocket_header(opcode, payload.size(), nullptr, header);
+    if (!payload.empty()) {
+      std::memcpy(buffer.data() + header_size, payload.data(), payload.size());
+    }
+  }
+  return std::span(buffer).first(header_size + payload.size());
+}
+
+Result<void> WebSocket::write_message(MessageKind kind, std::span<const std::byte> payload,
+                                      Deadline deadline) {
+  if (auto writable = check_writable(kind, payload); !writable) return writable;
+  const detail::CallCount::Inside inside(calls_);
+  const auto opcode = kind == MessageKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
+  return stream_->write_all(make_frame(opcode, payload), deadline);
+}
+
+Result<void> WebSocket::try_write_message(MessageKind kind, std::span<const std::byte> payload) {
+  if (auto writable = check_writable(kind, payload); !writable) return writable;
+  const auto opcode = kind == MessageKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
+  return stream_->try_write(make_frame(opcode, payload));
+}
+
+// A peer that takes no output gets no answers to its pings either.
+void WebSocket::send_control(WebSocketOpcode opcode, std::span<const std::byte> payload) {
+  if (state_ != State::open) return;
+  static_cast<void>(stream_->try_write(make_frame(opcode, payload)));
+}
+
+void WebSocket::send_close(std::uint16_t code, std::string_view reason) {
+  std::array<std::byte, 2 + reason_bytes_max> payload;
+  payload[0] = static_cast<std::byte>(code >> 8);
+  payload[1] = static_cast<std::byte>(code & 0xff);
+  const std::string_view text = cut_text(reason, reason_bytes_max);
+  std::ranges::copy(bytes_of(text), payload.begin() + 2);
+  const auto frame = make_frame(WebSocketOpcode::close, std::span(payload).first(2 + text.size()));
+  const auto sent = stream_->try_write(frame);
+  const bool has_no_room = !sent && sent.error().code() == Code::resource_exhausted;
+  if (has_no_room) unsent_close_.assign(frame.begin(), frame.end());
+}
+
+bool WebSocket::send_unsent_close() {
+  const auto sent = stream_->try_write(unsent_close_);
+  if (!sent && sent.error().code() == Code::resource_exhausted) return false;
+  unsent_close_.clear();
+  if (state_ == State::parting) stream_->finish_writing();
+  return true;
+}
+
+void WebSocket::close(std::uint16_t code, std::string_view reason) {
+  check(detail::is_websocket_close_code(code), "a close code is one that may be sent");
+  if (state_ != State::open) return;
+  send_close(code, reason);
+  state_ = State::closing;
+  closing_until_ = now() + options_.close_time_max;
+  // What nobody asked for is dropped: behind it comes the answer.
+  pending_.reset();
+  paused_ = false;
+  delivery_is_due_ = true;
+  rearm();
+}
+
+Result<void> WebSocket::finish(Deadline deadline) {
+  check(readable_.empty(), "no task reads from a WebSocket that is finished");
+  close();
+  const detail::CallCount::Inside inside(calls_);
+  while (state_ == State::closing) {
+    if (auto waited = ended_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context("WebSocket");
+    }
+  }
+  if (!peer_close_) return failure_ ? *failure_ : *broken_by_;
+  while (state_ == State::parting && !unsent_close_.empty()) {
+    if (auto waited = ended_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context("WebSocket");
+    }
+  }
+  if (state_ != State::parting) return {};
+  auto flushed = stream_->flush(deadline);
+  // A peer that has ended meanwhile has read what it wanted.
+  return state_ == State::parting ? flushed : Result<void>();
+}
+
+void WebSocket::arm(Deadline deadline) {
+  coroutine::Scheduler::current().timers().arm(*this, deadline);
+}
+
+void WebSocket::rearm() {
+  if (delivery_is_due_) return arm(Deadline::passed());
+  if (state_ == State::open) return arm(Deadline::after(options_.keepalive_interval));
+  if (state_ == State::ended) return;
+  const Deadline end = Deadline::at(closing_until_);
+  arm(unsent_close_.empty() ? end : earlier(end, Deadline::after(close_retry_delay)));
+}
+
+void WebSocket::deliver() {
+  if (pending_ && sink_ != nullptr && !paused_) {
+    const WebSocketMessage message = *std::exchange(pending_, std::nullopt);
+    sink_->on_message(message.kind, bytes_of(message.payload));
+  }
+  if (wants_messages() && !failure_) decode_unread();
+  if (failure_ && sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*failure_);
+  regulate_stream();
+}
+
+void WebSocket::on_time() {
+  if (std::exchange(delivery_is_due_, false)) {
+    deliver();
+    return rearm();
+  }
+  if (state_ == State::open) return look_for_life();
+  if (state_ == State::ended) return;
+  if (!unsent_close_.empty() && send_unsent_close()) ended_.notify_all();
+  if (now() < closing_until_) return rearm();
+  give_up_closing();
+}
+
+void WebSocket::give_up_closing() {
+  stream_->close();
+  state_ = State::ended;
+  ended_.notify_all();
+  end_reading(Error(Code::unavailable, "WebSocket: the peer does not answer the close frame"));
+}
+
+void WebSocket::look_for_life() {
+  // Who does not read hears nothing.
+  if (stream_paused_) return arm(Deadline::after(options_.keepalive_interval));
+  // What the peer has to say may wait behind what it takes.
+  if (output_progress_.has_grown(stream_->statistics())) {
+    took_at_ = now();
+    asked_for_life_ = false;
+  }
+  const TimePoint alive_at = std::max(heard_at_, took_at_);
+  const Duration silence = now() - alive_at;
+  if (silence < options_.keepalive_interval) {
+    return arm(Deadline::at(alive_at + options_.keepalive_interval));
+  }
+  if (asked_for_life_) {
+    stream_->close();
+    state_ = State::ended;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(silence);
+    return end_reading(Error(Code::unavailable, "WebSocket: the peer was silent for " +
+                                                    std::to_string(seconds.count()) + " s"));
+  }
+  asked_for_life_ = true;
+  send_control(WebSocketOpcode::ping, {});
+  arm(Deadline::after(options_.keepalive_patience));
+}
+
+}  // namespace corolane::net

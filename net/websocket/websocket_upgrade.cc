@@ -1,0 +1,297 @@
+#include "net/websocket/websocket_upgrade.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "net/crypto.h"
+#include "net/http/detail/http_request_parser.h"
+#include "net/http/detail/http_wire.h"
+#include "net/uv/detail/byte_buffer.h"
+
+namespace corolane::net {
+namespace {
+
+constexpr std::string_view version = "13";
+// Section 1.3.
+constexpr std::string_view key_suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+// A key is 16 bytes in base64.
+constexpr std::size_t key_size = 24;
+// Of a server's response.
+constexpr std::size_t response_bytes_max = 8 * 1024;
+// Room for what one read may bring.
+constexpr std::size_t read_bytes = 4096;
+
+std::string accept_of(std::string_view key) {
+  return to_base64(sha1(std::string(key).append(key_suffix)));
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// The parts between commas, of all headers of that name.
+std::vector<std::string_view> list_of(const HttpHeaders& headers, std::string_view name) {
+  std::vector<std::string_view> all;
+  for (const auto& [known_name, value] : headers) {
+    if (!is_same_name(known_name, name)) continue;
+    for (std::string_view rest = value; !rest.empty();) {
+      const std::size_t comma = rest.find(',');
+      const std::string_view part = trimmed(rest.substr(0, comma));
+      if (!part.empty()) all.push_back(part);
+      rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    }
+  }
+  return all;
+}
+
+bool has_token(const HttpHeaders& headers, std::string_view name, std::string_view token) {
+  return std::ranges::any_of(list_of(headers, name),
+                             [&](std::string_view part) { return is_same_name(part, token); });
+}
+
+std::unexpected<HttpResponse> refusal(unsigned status, std::string body, HttpHeaders headers = {}) {
+  return std::unexpected(HttpResponse{
+      .status = status, .body = std::move(body) + "\n", .headers = std::move(headers)});
+}
+
+std::string choose_protocol(const HttpRequest& request, const std::vector<std::string>& ours) {
+  const auto offered = list_of(request.headers, "Sec-WebSocket-Protocol");
+  for (const std::string& protocol : ours) {
+    if (std::ranges::find(offered, protocol) != offered.end()) return protocol;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool asks_for_websocket(const HttpRequest& request) {
+  return has_token(request.headers, "Connection", "upgrade") &&
+         has_token(request.headers, "Upgrade", "websocket");
+}
+
+std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
+    const HttpRequest& request, const WebSocketUpgradeOptions& options) {
+  if (request.method != "GET" || !asks_for_websocket(request)) {
+    return refusal(400,
+                   "this is a WebSocket: ask for it with GET, Connection: Upgrade and "
+                   "Upgrade: websocket");
+  }
+  if (request.header("Sec-WebSocket-Version") != version) {
+    return refusal(426, "this server speaks version 13 of the WebSocket protocol",
+                   {{"Sec-WebSocket-Version", std::string(version)}});
+  }
+  const std::string_view key = request.header("Sec-WebSocket-Key");
+  if (key.size() != key_size || !key.ends_with("==")) {
+    return refusal(400, "Sec-WebSocket-Key is 16 bytes in base64");
+  }
+  const std::string_view origin = request.header("Origin");
+  if (!options.origins.empty() && !origin.empty() &&
+      std::ranges::find(options.origins, origin) == options.origins.end()) {
+    return refusal(403, "no WebSocket for pages of this origin");
+  }
+  WebSocketAnswer answer{.text =
+                             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                             "Connection: Upgrade\r\nSec-WebSocket-Accept: " +
+                             accept_of(key) + "\r\n",
+                         .protocol = choose_protocol(request, options.protocols)};
+  if (!answer.protocol.empty()) {
+    answer.text += "Sec-WebSocket-Protocol: " + answer.protocol + "\r\n";
+  }
+  answer.text += "\r\n";
+  return answer;
+}
+
+namespace {
+
+// The response after which nothing more is said. Suspends until the kernel has it.
+Result<void> send_last(Stream& stream, const HttpResponse& response, Deadline deadline) {
+  std::string text;
+  if (detail::append_head(text, response, {})) text += response.body;
+  if (auto sent = stream.write_all(bytes_of(text), deadline); !sent) return sent;
+  stream.finish_writing();
+  return stream.flush(deadline);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
+                                                    const HttpRequest& request, Deadline deadline,
+                                                    const WebSocketUpgradeOptions& options,
+                                                    std::span<const std::byte> early) {
+  const auto answer = answer_websocket(request, options);
+  if (!answer) {
+    const HttpResponse& refused = answer.error();
+    if (auto sent = send_last(*stream, refused, deadline); !sent) return sent.error();
+    constexpr unsigned forbidden = 403;
+    return Error(refused.status == forbidden ? Code::permission_denied : Code::invalid_argument,
+                 "WebSocket: refused with " + std::to_string(refused.status) + ": " +
+                     refused.body.substr(0, refused.body.size() - 1));
+  }
+  if (auto sent = stream->write_all(bytes_of(answer->text), deadline); !sent) return sent.error();
+  return std::make_unique<WebSocket>(std::move(stream), WebSocket::Role::server, options.websocket,
+                                     early);
+}
+
+Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
+                                                    Deadline deadline,
+                                                    const WebSocketUpgradeOptions& options) {
+  using State = detail::HttpRequestParser::State;
+  HttpRequest request;
+  detail::HttpRequestParser parser;
+  parser.begin(options.http, request);
+  detail::ByteBuffer input;
+  bool has_begun = false;
+  while (parser.state() == State::needs_more) {
+    auto count = stream->read_some(input.room(read_bytes), deadline);
+    if (!count) return count.error();
+    if (*count == 0) {
+      return Error(Code::unavailable, has_begun ? "WebSocket: the peer ended inside of its request"
+                                                : "WebSocket: the peer asked for nothing");
+    }
+    has_begun = true;
+    input.commit(*count);
+    input.consume(parser.put(input.bytes()));
+  }
+  if (parser.state() == State::is_refused) {
+    const HttpResponse refused = detail::bare_response(parser.refusal());
+    static_cast<void>(send_last(*stream, refused, deadline));
+    return Error(Code::invalid_argument, "WebSocket: the request is refused with " + refused.body);
+  }
+  return accept_websocket(std::move(stream), request, deadline, options, input.bytes());
+}
+
+namespace {
+
+// Status and headers of a response without a body. Beast would read on for one.
+struct ResponseHead {
+  unsigned status = 0;
+  HttpHeaders headers;
+};
+
+Error wrong_answer(const std::string& what) {
+  return Error(Code::unavailable, "WebSocket: the server answers " + what);
+}
+
+Result<ResponseHead> parse_head(std::string_view text) {
+  const std::size_t line_end = text.find("\r\n");
+  const std::string_view status = text.substr(0, line_end);
+  ResponseHead head;
+  constexpr std::size_t number_at = std::string_view("HTTP/1.1 ").size();
+  if (!status.starts_with("HTTP/1.1 ") || status.size() < number_at + 3) {
+    return wrong_answer("what is not HTTP/1.1");
+  }
+  for (const char digit : status.substr(number_at, 3)) {
+    if (digit < '0' || digit > '9') return wrong_answer("with no status");
+    head.status = head.status * 10 + static_cast<unsigned>(digit - '0');
+  }
+  std::string_view rest = line_end == std::string_view::npos ? "" : text.substr(line_end + 2);
+  while (!rest.empty()) {
+    const std::size_t end = rest.find("\r\n");
+    const std::string_view line = rest.substr(0, end);
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return wrong_answer("a header without a colon");
+    head.headers.add(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 2);
+  }
+  return head;
+}
+
+// Reads up to the empty line; what came behind it is put into `early`.
+Result<ResponseHead> read_head(Stream& stream, Deadline deadline, std::string& early) {
+  std::string text;
+  std::array<std::byte, 4096> buffer;
+  for (;;) {
+    const std::size_t end = text.find("\r\n\r\n");
+    if (end != std::string::npos) {
+      early = text.substr(end + 4);
+      return parse_head(std::string_view(text).substr(0, end));
+    }
+    if (text.size() > response_bytes_max) return wrong_answer("more headers than fit");
+    auto count = stream.read_some(buffer, deadline);
+    if (!count) return count.error();
+    if (*count == 0) return wrong_answer("nothing, and ends");
+    text.append(reinterpret_cast<const char*>(buffer.data()), *count);
+  }
+}
+
+// Section 4.1, what a client has to check.
+Result<void> check_head(const ResponseHead& head, std::string_view key,
+                        const std::vector<std::string>& protocols) {
+  constexpr unsigned switching_protocols = 101;
+  if (head.status != switching_protocols) {
+    return wrong_answer("with status " + std::to_string(head.status));
+  }
+  if (!has_token(head.headers, "Upgrade", "websocket") ||
+      !has_token(head.headers, "Connection", "upgrade")) {
+    return wrong_answer("101, but not to a WebSocket");
+  }
+  if (head.headers.find("Sec-WebSocket-Accept") != accept_of(key)) {
+    return wrong_answer("another key than ours (Sec-WebSocket-Accept)");
+  }
+  if (!head.headers.find("Sec-WebSocket-Extensions").empty()) {
+    return wrong_answer("an extension that was not asked for");
+  }
+  const std::string_view protocol = head.headers.find("Sec-WebSocket-Protocol");
+  if (!protocol.empty() && std::ranges::find(protocols, protocol) == protocols.end()) {
+    return wrong_answer("the protocol \"" + std::string(protocol) + "\", which was not offered");
+  }
+  return {};
+}
+
+bool is_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
+// Fails with invalid_argument for what HTTP cannot carry.
+Result<std::string> make_request(const HostPort& host, std::string_view target,
+                                 std::string_view key, const WebSocketUpgradeOptions& options) {
+  HttpHeaders headers = options.headers;
+  headers.add("Sec-WebSocket-Key", key);
+  headers.add("Sec-WebSocket-Version", version);
+  std::string offered;
+  for (const std::string& protocol : options.protocols) {
+    offered.append(offered.empty() ? "" : ", ").append(protocol);
+  }
+  if (!offered.empty()) headers.add("Sec-WebSocket-Protocol", offered);
+
+  std::string text = "GET " + std::string(target) + " HTTP/1.1\r\nHost: " +
+                     to_string(Endpoint{.address = host.host, .port = host.port}) +
+                     "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+  bool is_right =
+      target.starts_with('/') && is_line(target) && !target.contains(' ') && is_line(host.host);
+  for (const auto& [name, value] : headers) {
+    is_right = is_right && !name.empty() && is_line(name) && !name.contains(':') && is_line(value);
+    text.append(name).append(": ").append(value).append("\r\n");
+  }
+  if (!is_right) {
+    return Error(Code::invalid_argument,
+                 "WebSocket: HTTP cannot carry this request for " + std::string(target));
+  }
+  return text.append("\r\n");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WebSocket>> connect_websocket(Network& network, const HostPort& host,
+                                                     std::string_view target, Deadline deadline,
+                                                     const WebSocketUpgradeOptions& options) {
+  std::array<std::byte, 16> random;
+  fill_with_random_bytes(random);
+  const std::string key = to_base64(random);
+  auto text = make_request(host, target, key, options);
+  if (!text) return text.error();
+  auto stream = connect_to(network, host, deadline);
+  if (!stream) return stream.error();
+  if (auto sent = (*stream)->write_all(bytes_of(*text), deadline); !sent) return sent.error();
+  std::string early;
+  auto head = read_head(**stream, deadline, early);
+  if (!head) return head.error();
+  if (auto right = check_head(*head, key, options.protocols); !right) return right.error();
+  return std::make_unique<WebSocket>(*std::move(stream), WebSocket::Role::client, options.websocket,
+                                     bytes_of(early));
+}
+
+}  // namespace corolane::net
