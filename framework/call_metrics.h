@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "framework/metrics.h"
-#include "rpc/client.h"
-#include "rpc/server.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework {
 

@@ -44,8 +44,8 @@
 #include "net/connection_bound.h"
 #include "net/http/http_server.h"
 #include "net/network.h"
-#include "rpc/http_face.h"
-#include "rpc/server.h"
+#include "rpc/http/http_face.h"
+#include "rpc/server/server.h"
 #include "rpc/service.h"
 
 namespace corolane::framework {

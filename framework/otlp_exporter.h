@@ -25,7 +25,7 @@
 #include "framework/otlp_json.h"
 #include "net/http/http.h"
 #include "net/network.h"
-#include "rpc/span.h"
+#include "rpc/observe/span.h"
 
 namespace corolane::framework {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "rpc/span.h"
+#include "rpc/observe/span.h"
 
 namespace corolane::framework {
 

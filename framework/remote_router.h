@@ -23,7 +23,7 @@
 #include "framework/router.h"
 #include "net/crypto.h"
 #include "net/network.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 
 namespace corolane::framework {
 

@@ -5,7 +5,7 @@
 #include "framework/detail/inspection_service.h"
 #include "framework/detail/push_service.h"
 #include "framework/shard_metrics.h"
-#include "rpc/reflection.h"
+#include "rpc/reflection/reflection.h"
 
 namespace corolane::framework {
 namespace {

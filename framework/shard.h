@@ -36,7 +36,7 @@
 #include "net/connection_bound.h"
 #include "net/network.h"
 #include "net/tls/tls.h"
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "rpc/service.h"
 
 namespace corolane::framework {

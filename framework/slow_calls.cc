@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "framework/detail/object_error.h"
-#include "rpc/call_outcome.h"
 #include "rpc/call_scope.h"
+#include "rpc/observe/call_outcome.h"
 
 namespace corolane::framework {
 namespace {

@@ -8,7 +8,7 @@
 #include "framework/version.h"
 #include "net/crypto.h"
 #include "net/endpoint.h"
-#include "rpc/call_outcome.h"
+#include "rpc/observe/call_outcome.h"
 
 namespace corolane::framework {
 namespace {

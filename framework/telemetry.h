@@ -17,9 +17,9 @@
 #include "framework/otlp_exporter.h"
 #include "framework/slow_calls.h"
 #include "net/network.h"
-#include "rpc/call_log.h"
-#include "rpc/server.h"
-#include "rpc/tracing.h"
+#include "rpc/observe/call_log.h"
+#include "rpc/observe/tracing.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework {
 

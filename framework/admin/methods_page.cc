@@ -10,7 +10,7 @@
 #include "coroutine/base/histogram.h"
 #include "framework/detail/object_host.h"
 #include "framework/each_shard.h"
-#include "rpc/method_cost.h"
+#include "rpc/observe/method_cost.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -11,7 +11,7 @@
 #include "framework/each_shard.h"
 #include "framework/slow_calls.h"
 #include "framework/wall_clock.h"
-#include "rpc/call_outcome.h"
+#include "rpc/observe/call_outcome.h"
 
 namespace corolane::framework::detail {
 namespace {

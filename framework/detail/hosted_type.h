@@ -17,7 +17,7 @@
 #include "framework/detail/object_statistics.h"
 #include "framework/object.h"
 #include "framework/partition.h"
-#include "rpc/method_cost.h"
+#include "rpc/observe/method_cost.h"
 
 namespace corolane::framework::detail {
 

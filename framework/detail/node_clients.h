@@ -10,7 +10,7 @@
 #include "coroutine/task_group.h"
 #include "framework/cluster_view.h"
 #include "net/network.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 
 namespace corolane::framework::detail {
 

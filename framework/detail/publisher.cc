@@ -8,7 +8,7 @@
 #include "framework/detail/object_cell.h"
 #include "framework/detail/object_host.h"
 #include "framework/push.pb.h"
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -124,7 +124,7 @@ void print_client(Printer& printer, const ServiceModel& service) {
 std::set<std::string> includes_of(const FileModel& file) {
   std::set<std::string> includes = file.message_headers;
   includes.insert("rpc/service.h");
-  if (file.has_plain_services()) includes.insert("rpc/client.h");
+  if (file.has_plain_services()) includes.insert("rpc/client/client.h");
   if (file.has_objects()) includes.insert({"framework/object.h", "framework/router.h"});
   if (file.has_publishing_objects()) {
     includes.insert({"framework/publishing_object.h", "framework/subscription.h"});

@@ -8,8 +8,8 @@
 #include "config/units.h"
 #include "coroutine/stack/stack_pool.h"
 #include "rpc/codegen/names.h"
-#include "rpc/frame.h"
 #include "rpc/options.pb.h"
+#include "rpc/wire/frame.h"
 
 namespace corolane::rpc::codegen {
 namespace {

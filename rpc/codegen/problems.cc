@@ -13,8 +13,8 @@
 
 #include "rpc/codegen/method_options.h"
 #include "rpc/codegen/names.h"
-#include "rpc/frame.h"
 #include "rpc/options.pb.h"
+#include "rpc/wire/frame.h"
 
 namespace corolane::rpc::codegen {
 namespace {

@@ -239,7 +239,7 @@ void print_includes(Printer& printer, const FileModel& file) {
   if (has_any_method(file)) {
     printer.Print("\n#include <array>\n#include <chrono>\n");
     if (file.has_method(&MethodModel::is_unary)) printer.Print("#include <utility>\n");
-    printer.Print("\n#include \"rpc/frame.h\"\n");
+    printer.Print("\n#include \"rpc/wire/frame.h\"\n");
   } else if (!file.symbol_comments.empty()) {
     printer.Print("\n#include <array>\n");
   }

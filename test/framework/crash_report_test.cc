@@ -16,7 +16,7 @@
 #include "coroutine/scheduler.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "test/framework/crash.corolane.h"
 #include "test/support/child_process.h"
 #include "test/support/sanitizers.h"

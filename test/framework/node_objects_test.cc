@@ -16,7 +16,7 @@
 #include "framework/directory/local_directory.h"
 #include "framework/node.h"
 #include "framework/store/memory_store.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "test/framework/counter.h"
 #include "test/framework/faulty_directory.h"
 #include "test/framework/test_node.h"

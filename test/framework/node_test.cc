@@ -11,7 +11,7 @@
 
 #include "coroutine/task.h"
 #include "framework/log.h"
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/framework/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"

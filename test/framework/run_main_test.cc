@@ -23,7 +23,7 @@
 #include "coroutine/task_group.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "test/framework/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/support/child_process.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "framework/node.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 
 namespace corolane::test {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "coroutine/base/check.h"
-#include "rpc/json.h"
+#include "rpc/http/json.h"
 #include "test/fuzz/target.h"
 #include "test/rpc/mirror.pb.h"
 

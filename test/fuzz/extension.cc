@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
-#include "rpc/frame.h"
-#include "rpc/request_extension.h"
 #include "rpc/trace_context.h"
-#include "rpc/wire.pb.h"
+#include "rpc/wire/frame.h"
+#include "rpc/wire/request_extension.h"
+#include "rpc/wire/wire.pb.h"
 #include "test/fuzz/target.h"
 
 namespace corolane::fuzz {

@@ -2,7 +2,7 @@
 // back as they were written.
 //
 // Input: a limit for the payload (in 256 bytes), cuts, a flow of frames.
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 
 #include <array>
 #include <optional>

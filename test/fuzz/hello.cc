@@ -12,7 +12,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/fuzz/target.h"
 #include "test/rpc/echo_service.h"
 

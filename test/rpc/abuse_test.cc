@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/rpc/echo_service.h"
 #include "test/support/random.h"
 #include "test/support/sanitizers.h"

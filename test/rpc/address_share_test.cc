@@ -13,7 +13,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
 #include "net/http/http.h"
-#include "rpc/http_face.h"
+#include "rpc/http/http_face.h"
 #include "test/rpc/public_echo.h"
 #include "test/rpc/raw_peer.h"
 #include "test/support/matchers.h"

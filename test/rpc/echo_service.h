@@ -13,8 +13,8 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
-#include "rpc/client.h"
-#include "rpc/server.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
 #include "test/rpc/echo.corolane.h"
 #include "test/sim/network.h"
 

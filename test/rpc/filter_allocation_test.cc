@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "coroutine/base/allocations.h"
-#include "rpc/call_log.h"
 #include "rpc/call_scope.h"
-#include "rpc/tracing.h"
+#include "rpc/observe/call_log.h"
+#include "rpc/observe/tracing.h"
 #include "test/rpc/echo_service.h"
 
 namespace corolane::test {

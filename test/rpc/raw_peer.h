@@ -13,9 +13,9 @@
 
 #include "coroutine/base/check.h"
 #include "net/stream.h"
-#include "rpc/frame.h"
-#include "rpc/request_extension.h"
-#include "rpc/wire.pb.h"
+#include "rpc/wire/frame.h"
+#include "rpc/wire/request_extension.h"
+#include "rpc/wire/wire.pb.h"
 #include "test/rpc/echo_service.h"
 
 namespace corolane::test {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "net/crypto.h"
-#include "rpc/detail/handshake.h"
+#include "rpc/wire/detail/handshake.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
 #include "test/support/matchers.h"

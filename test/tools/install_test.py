@@ -49,7 +49,7 @@ class PrefixTest(Installed):
             "coroutine/sync/channel.h",
             "framework/run_main.h",
             "net/http/http_server.h",
-            "rpc/reflection.corolane.h",
+            "rpc/reflection/reflection.corolane.h",
             "test/support/matchers.h",
         )
         flags = ("-std=c++23", "-fsyntax-only", "-x", "c++", "-isystem", self.headers)

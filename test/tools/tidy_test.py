@@ -133,8 +133,8 @@ class LibrariesTest(TidyTest):
         ("boost/asio/ssl.hpp", "net/tls/tls.cc", "net/detail/tls.h"),
         ("nlohmann/json.hpp", "tools/cli/main.cc", "tools/cli/json.h"),
         ("uv.h", "net/detail/handle.h", "net/tcp.h"),
-        ("uv.h", "net/tcp.cc", "rpc/server.cc"),
-        ("google/protobuf/message.h", "rpc/client.h", "net/tcp.cc"),
+        ("uv.h", "net/tcp.cc", "rpc/server/server.cc"),
+        ("google/protobuf/message.h", "rpc/client/client.h", "net/tcp.cc"),
         ("google/protobuf/message.h", "services/chess/room.h", "config/loader.cc"),
         ("google/protobuf/message.h", "framework/object.h", "framework/node.h"),
         ("yaml-cpp/yaml.h", "config/loader.cc", "config/loader.h"),
@@ -305,11 +305,11 @@ class HeadersTest(TidyTest):
     def test_a_header_is_compiled_with_the_flags_of_its_nearest_source(self):
         self.write("net/tcp.h", HEADER + "inline int port() { return PORT; }\n")
         self.write("net/tcp.cc", '#include "net/tcp.h"\n')
-        self.write("rpc/frame.cc", SOURCE)
+        self.write("rpc/wire/frame.cc", SOURCE)
         command = "c++ -I. {1} -c {0} -o {0}.o"
         entries = [
             {"directory": str(self.root), "command": command.format(path, flag), "file": path}
-            for path, flag in (("rpc/frame.cc", ""), ("net/tcp.cc", "-DPORT=80"))
+            for path, flag in (("rpc/wire/frame.cc", ""), ("net/tcp.cc", "-DPORT=80"))
         ]
         self.write("build/debug/compile_commands.json", json.dumps(entries))
         self.assert_content()

@@ -9,7 +9,7 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "services/chess/chess.corolane.h"
 
 namespace corolane::tools::bots {

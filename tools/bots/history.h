@@ -16,7 +16,7 @@
 
 #include "coroutine/base/result.h"
 #include "framework/remote_router.h"
-#include "rpc/json.h"
+#include "rpc/http/json.h"
 
 namespace corolane::tools::bots {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "rpc/stream.h"
 #include "tools/cli/method_search.h"
 #include "tools/cli/method_text.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "coroutine/base/result.h"
-#include "rpc/reflection.pb.h"
+#include "rpc/reflection/reflection.pb.h"
 #include "tools/cli/remote_types.h"
 
 namespace corolane::tools::cli {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coroutine/stack/stack_pool.h"
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "tools/cli/message_text.h"
 
 namespace corolane::tools::cli {

@@ -8,7 +8,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "rpc/reflection.pb.h"
+#include "rpc/reflection/reflection.pb.h"
 #include "rpc/service.h"
 #include "tools/cli/command.h"
 #include "tools/cli/remote_types.h"

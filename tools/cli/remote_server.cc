@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "coroutine/base/check.h"
-#include "rpc/reflection.corolane.h"
+#include "rpc/reflection/reflection.corolane.h"
 #include "tools/cli/method_search.h"
 #include "tools/cli/on_network.h"
 

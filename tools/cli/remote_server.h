@@ -9,8 +9,8 @@
 
 #include "net/endpoint.h"
 #include "net/network.h"
-#include "rpc/client.h"
-#include "rpc/reflection.pb.h"
+#include "rpc/client/client.h"
+#include "rpc/reflection/reflection.pb.h"
 #include "tools/cli/command.h"
 #include "tools/cli/remote_types.h"
 

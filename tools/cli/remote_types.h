@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "coroutine/base/result.h"
-#include "rpc/reflection.pb.h"
+#include "rpc/reflection/reflection.pb.h"
 
 namespace corolane::tools::cli {
 

@@ -52,7 +52,8 @@ install(CODE "
   set(GENERATED ${PROJECT_BINARY_DIR}/generated)
   set(TO \"\${CMAKE_INSTALL_PREFIX}/${header_folder}\")
   include(${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)")
-install(FILES rpc/options.proto rpc/reflection.proto DESTINATION ${header_folder}/rpc)
+install(FILES rpc/options.proto DESTINATION ${header_folder}/rpc)
+install(FILES rpc/reflection/reflection.proto DESTINATION ${header_folder}/rpc/reflection)
 
 configure_package_config_file(tools/cmake/corolane-config.cmake.in
   ${PROJECT_BINARY_DIR}/corolane-config.cmake

@@ -27,7 +27,7 @@ Error serve_by_epoll(Answerer& answerer);
 
 // Sends back what comes.
 Error serve_echo_floor(const Seat& seat);
-// corolane.bench.Echo in the frames of rpc/frame.h, with messages on an arena.
+// corolane.bench.Echo in the frames of rpc/wire/frame.h, with messages on an arena.
 Error serve_rpc_floor(const Seat& seat);
 
 }  // namespace corolane::bench

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/bench/echo.pb.h"
 #include "test/bench/floor/epoll_server.h"
 #include "test/bench/network/rpc_requests.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/bench/network/rpc_requests.h"
 #include "test/bench/network/wire_header.h"
 

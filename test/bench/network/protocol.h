@@ -61,8 +61,8 @@ class SlotQueue {
 
 // 64 bytes there, the same 64 bytes back.
 std::unique_ptr<Protocol> echo_protocol();
-// Method corolane.bench.Echo/Echo of 100 bytes in the frames of rpc/frame.h, with a deadline of a
-// second; and the same for its other methods.
+// Method corolane.bench.Echo/Echo of 100 bytes in the frames of rpc/wire/frame.h, with a deadline
+// of a second; and the same for its other methods.
 std::unique_ptr<Protocol> rpc_echo_protocol();
 std::unique_ptr<Protocol> rpc_park_protocol();
 std::unique_ptr<Protocol> rpc_burn_protocol();

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "net/stream.h"
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/bench/floor/epoll_server.h"
 #include "test/bench/network/http_text.h"
 #include "test/bench/network/rpc_requests.h"

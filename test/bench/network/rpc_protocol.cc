@@ -4,7 +4,7 @@
 #include <string>
 
 #include "net/stream.h"
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 #include "test/bench/echo.pb.h"
 #include "test/bench/network/protocol.h"
 #include "test/bench/network/rpc_requests.h"

@@ -22,7 +22,7 @@
 #include "framework/node.h"
 #include "net/http/http_client.h"
 #include "net/uv/uv_network.h"
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "test/bench/ours/echo_service.h"
 #include "test/bench/ours/one_process.h"
 #include "test/bench/ours/run_in_task.h"

@@ -14,7 +14,7 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/task_group.h"
 #include "net/uv/uv_network.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "test/bench/allocation_count.h"
 #include "test/bench/echo.corolane.h"
 #include "test/bench/network/program.h"

@@ -12,8 +12,8 @@
 
 #include "coroutine/task.h"
 #include "framework/store/memory_store.h"
-#include "rpc/client.h"
-#include "rpc/server.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
 #include "test/framework/puppet_stage.h"
 #include "test/sim/network.h"
 #include "test/support/matchers.h"

@@ -29,7 +29,7 @@
 #include "net/endpoint.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "test/framework/slow_service.h"
 #include "test/support/child_process.h"
 #include "test/support/temporary_folder.h"

@@ -60,7 +60,7 @@ class GoldenTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is not installed")
     def test_the_code_is_laid_out_as_ours(self):
-        others = ("services/chess/chess.proto", "rpc/reflection.proto")
+        others = ("services/chess/chess.proto", "rpc/reflection/reflection.proto")
         for proto in (NOTEBOOK, DIARY, SHOP, *others):
             stem = proto.removesuffix(".proto")
             for suffix, text in zip((".corolane.h", ".corolane.cc"), generated(proto)):
@@ -84,7 +84,7 @@ class TextTest(unittest.TestCase):
         return [re.findall('#include ["<](.*)[">]', made) for made in self.generated(text)]
 
     def test_only_what_is_needed_is_included(self):
-        own = ["span", "rpc/client.h", "rpc/service.h"]
+        own = ["span", "rpc/client/client.h", "rpc/service.h"]
         calls = sorted([*own[1:], "coroutine/base/result.h", "rpc/context.h", "twins.pb.h"])
         unary = "rpc Eat(M) returns (M);"
         stream = "rpc Watch(M) returns (stream M);"
@@ -95,14 +95,14 @@ class TextTest(unittest.TestCase):
             self.includes("message M {} service Twins {" + unary + "}"),
             [
                 ["span", *calls],
-                ["twins.corolane.h", "array", "chrono", "utility", "rpc/frame.h"],
+                ["twins.corolane.h", "array", "chrono", "utility", "rpc/wire/frame.h"],
             ],
         )
         self.assertEqual(
             self.includes("message M {} service Twins {" + stream + "}"),
             [
                 ["span", *sorted([*calls, "rpc/stream.h"])],
-                ["twins.corolane.h", "array", "chrono", "rpc/frame.h"],
+                ["twins.corolane.h", "array", "chrono", "rpc/wire/frame.h"],
             ],
         )
 
@@ -122,7 +122,7 @@ class TextTest(unittest.TestCase):
             self.includes(objects % (unary, ""))[0],
             [*own[:3], "coroutine/base/result.h", *own[3:], *calls],
         )
-        self.assertIn("rpc/client.h", self.includes(objects % (unary, "service Inn {}"))[0])
+        self.assertIn("rpc/client/client.h", self.includes(objects % (unary, "service Inn {}"))[0])
 
     def test_a_header_says_how_what_is_in_it_is_used(self):
         plain, of_objects = "given it by rpc::Server::add()", "given it by framework::Node::host()"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "coroutine/base/deadline.h"
-#include "rpc/client.h"
-#include "rpc/server.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
 #include "test/rpc/codegen/stationery/shop.corolane.h"
 #include "test/rpc/codegen/unscoped.corolane.h"
 #include "test/sim/network.h"

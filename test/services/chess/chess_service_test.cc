@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "coroutine/task.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "test/services/chess/chess_nodes.h"
 #include "test/support/matchers.h"
 

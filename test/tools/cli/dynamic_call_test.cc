@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "coroutine/base/clock.h"
-#include "rpc/reflection.h"
-#include "rpc/server.h"
+#include "rpc/reflection/reflection.h"
+#include "rpc/server/server.h"
 #include "test/sim/network.h"
 #include "test/tools/cli/echo_service.h"
 

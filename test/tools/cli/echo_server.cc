@@ -11,8 +11,8 @@
 #include "coroutine/sync/event.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
-#include "rpc/reflection.h"
-#include "rpc/server.h"
+#include "rpc/reflection/reflection.h"
+#include "rpc/server/server.h"
 #include "test/tools/cli/echo_service.h"
 
 namespace corolane::cli_test {

@@ -8,7 +8,7 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "tools/cli/on_network.h"
 #include "tools/cli/remote_method.h"
 #include "tools/cli/remote_server.h"

@@ -17,7 +17,7 @@
 #include "framework/router.h"
 #include "framework/subscription.h"
 #include "google/protobuf/empty.pb.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "rpc/context.h"
 #include "rpc/service.h"
 #include "test/rpc/codegen/diary.pb.h"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "rpc/frame.h"
+#include "rpc/wire/frame.h"
 
 namespace corolane::codegen_test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "coroutine/base/result.h"
 #include "google/protobuf/empty.pb.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 #include "rpc/context.h"
 #include "rpc/service.h"
 #include "rpc/stream.h"

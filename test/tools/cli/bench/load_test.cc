@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "rpc/reflection.h"
-#include "rpc/server.h"
+#include "rpc/reflection/reflection.h"
+#include "rpc/server/server.h"
 #include "test/sim/network.h"
 #include "test/tools/cli/echo_service.h"
 

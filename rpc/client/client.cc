@@ -1,0 +1,225 @@
+// The public face of Client, and how its calls are made: filters, attempts, retries. How it comes
+// by connections is in detail/client_connecting.cc.
+#include "rpc/client/client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task.h"
+#include "rpc/call_scope.h"
+#include "rpc/client/detail/client_impl.h"
+#include "rpc/wire/request_extension.h"
+
+namespace corolane::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Whether its handler has not begun, or may run twice, and the next attempt may do better.
+bool is_worth_a_retry(const Error& error, const Method& method) {
+  if (!error.not_executed() && !method.idempotent) return false;
+  if (error.code() == Code::unavailable) return true;
+  // A server that is loaded says when to come back; other limits do not pass by themselves.
+  return error.code() == Code::resource_exhausted && error.retry_after() > 0ms;
+}
+
+// What failed before the request was sent.
+template <typename T>
+Error not_sent(Result<T>& failed) {
+  return std::move(failed.error()).with_not_executed();
+}
+
+}  // namespace
+
+Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make make) {
+  const ExtensionBytes extension(call.trace, call.options.authorization, call.options.object);
+  return make(call, extension.view());
+}
+
+// The filters that are left, around the call.
+struct Client::Impl::FilterChain {
+  Result<void> run(std::size_t index) {
+    if (index == filters.size()) return make_with_extension(call, make);
+    return filters[index](
+        call, Next([](void* chain,
+                      std::size_t next) { return static_cast<FilterChain*>(chain)->run(next); },
+                   this, index + 1));
+  }
+
+  const std::vector<ClientFilter>& filters;
+  OutgoingCall& call;
+  Make make;
+};
+
+Result<void> Client::Impl::with_filters(const Method& method,
+                                        const google::protobuf::Message& request,
+                                        CallOptions& options, Make make) {
+  OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name_};
+  if (const CallScope* const scope = CallScope::current()) call.trace = scope->trace;
+  if (options_.filters.empty()) return make_with_extension(call, make);
+  return FilterChain{.filters = options_.filters, .call = call, .make = make}.run(0);
+}
+
+Deadline Client::Impl::deadline_of(const Method& method, const CallOptions& options) {
+  const Deadline own = options.deadline ? *options.deadline : Deadline::after(method.timeout);
+  const CallScope* const scope = CallScope::current();
+  return scope == nullptr ? own : earlier(own, scope->deadline);
+}
+
+Result<void> Client::Impl::call(const Method& method, const google::protobuf::Message& request,
+                                google::protobuf::Message& reply, CallOptions options) {
+  ++task_count_;
+  ++statistics_.call_count;
+  retries_.call_made();
+  auto result = with_filters(
+      method, request, options, [&](const OutgoingCall& call, std::string_view extension) {
+        return call_until_final(method, request, reply, call.options,
+                                deadline_of(method, call.options), extension);
+      });
+  if (!result) {
+    ++statistics_.error_count;
+    ++statistics_.error_counts[static_cast<std::size_t>(result.error().code())];
+  }
+  --task_count_;
+  return result;
+}
+
+Result<void> Client::Impl::call_until_final(const Method& method,
+                                            const google::protobuf::Message& request,
+                                            google::protobuf::Message& reply,
+                                            const CallOptions& options, Deadline deadline,
+                                            std::string_view extension) {
+  detail::CallOrder::Place place(order_, options.order_key);
+  std::optional<Error> failure;
+  for (int failed_count = 1;; ++failed_count) {
+    Attempt attempt = try_call(place, method, request, reply, deadline, extension);
+    if (attempt.result) return std::move(attempt.result);
+    if (failure) attempt.result = std::move(attempt.result.error()).with_attempt(*failure);
+    failure = attempt.result.error();
+    if (!wait_for_retry(attempt, method, place, failed_count, deadline)) return *failure;
+  }
+}
+
+Client::Impl::Attempt Client::Impl::try_call(detail::CallOrder::Place& place, const Method& method,
+                                             const google::protobuf::Message& request,
+                                             google::protobuf::Message& reply, Deadline deadline,
+                                             std::string_view extension) {
+  if (auto may = check_may_call(method, deadline); !may) return {.result = not_sent(may)};
+  if (auto turn = place.wait_for_turn(deadline); !turn) return {.result = not_sent(turn)};
+  auto connection = this->connection(deadline);
+  if (!connection) return {.result = not_sent(connection)};
+  // Appended below before this task suspends again, so the next one may prepare itself.
+  place.sent();
+  return {.result = (*connection)->call(method, request, reply, deadline, extension),
+          .was_sent = true};
+}
+
+Result<void> Client::Impl::check_may_call(const Method& method, Deadline deadline) const {
+  if (closed_) return *closed_;
+  const std::size_t pending = current_ == nullptr ? 0 : current_->pending_count();
+  if (pending + waiting_count_ >= options_.pending_count_max) {
+    return Error(Code::resource_exhausted, std::to_string(pending + waiting_count_) + " calls to " +
+                                               peer_name_ + " are pending already");
+  }
+  if (deadline.has_passed()) {
+    return Error(Code::deadline_exceeded,
+                 std::string("the deadline passed before the call of ") + method.full_name);
+  }
+  if (coroutine::is_cancelled()) {
+    return Error(Code::cancelled, std::string("cancelled before the call of ") + method.full_name);
+  }
+  return {};
+}
+
+bool Client::Impl::wait_for_retry(const Attempt& attempt, const Method& method,
+                                  detail::CallOrder::Place& place, int failed_count,
+                                  Deadline deadline) {
+  const Error& error = attempt.result.error();
+  if (closed_ || !attempt.was_sent || !is_worth_a_retry(error, method)) return false;
+  const Duration delay =
+      std::max<Duration>(error.retry_after(), Duration::zero()) +
+      delay_after(options_.retry_delay_min, options_.reconnect_delay_max, failed_count);
+  if (!deadline.is_never() && deadline.remaining() <= delay) return false;
+  if (!retries_.take() || !place.take_back()) return false;
+  ++statistics_.retry_count;
+  return coroutine::sleep_for(delay).has_value();
+}
+
+Duration Client::Impl::delay_after(Duration first, Duration longest, int failed_count) {
+  const Duration range = std::min(longest, first * (1 << std::min(failed_count - 1, 20)));
+  return range / 2 + jitter_.up_to(range / 2);
+}
+
+Result<void> Client::Impl::notify(const Method& method, const google::protobuf::Message& request,
+                                  CallOptions options) {
+  ++task_count_;
+  auto result =
+      with_filters(method, request, options,
+                   [&](const OutgoingCall& call, std::string_view extension) -> Result<void> {
+                     const Deadline deadline = deadline_of(method, call.options);
+                     detail::CallOrder::Place place(order_, call.options.order_key);
+                     if (auto may = check_may_call(method, deadline); !may) return not_sent(may);
+                     if (auto turn = place.wait_for_turn(deadline); !turn) return not_sent(turn);
+                     auto connection = this->connection(deadline);
+                     if (!connection) return not_sent(connection);
+                     place.sent();
+                     return (*connection)->notify(method, request, deadline, extension);
+                   });
+  --task_count_;
+  return result;
+}
+
+Client::Statistics Client::Impl::statistics() const {
+  Statistics statistics = statistics_;
+  for (const auto& connection : old_) statistics.pending_count += connection->pending_count();
+  if (current_) statistics.pending_count += current_->pending_count();
+  return statistics;
+}
+
+Client::Client(net::Network& network, net::HostPort peer, Options options)
+    : impl_(std::make_unique<Impl>(network, std::move(peer), std::move(options))) {}
+
+Client::~Client() = default;
+
+Result<std::unique_ptr<Client>> Client::connect(net::Network& network, const net::HostPort& peer,
+                                                Deadline deadline) {
+  return connect(network, peer, deadline, Options{});
+}
+
+Result<std::unique_ptr<Client>> Client::connect(net::Network& network, const net::HostPort& peer,
+                                                Deadline deadline, Options options) {
+  auto client = std::make_unique<Client>(network, peer, std::move(options));
+  if (auto connected = client->wait_until_connected(deadline); !connected) {
+    return std::move(connected.error());
+  }
+  return client;
+}
+
+Result<void> Client::call(const Method& method, const google::protobuf::Message& request,
+                          google::protobuf::Message& reply, const CallOptions& options) {
+  return impl_->call(method, request, reply, options);
+}
+
+Result<void> Client::notify(const Method& method, const google::protobuf::Message& request,
+                            const CallOptions& options) {
+  return impl_->notify(method, request, options);
+}
+
+Result<void> Client::wait_until_connected(Deadline deadline) {
+  return impl_->wait_until_connected(deadline);
+}
+
+bool Client::is_connected() const { return impl_->is_connected(); }
+
+Client::Statistics Client::statistics() const { return impl_->statistics(); }
+
+void Client::see_connection(const std::function<void(const ConnectionView&)>& see) const {
+  impl_->see_connection(see);
+}
+
+void Client::close() { impl_->close(); }
+
+}  // namespace corolane::rpc

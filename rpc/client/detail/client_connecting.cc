@@ -1,0 +1,184 @@
+// How a client comes by its connections: one at a time, made anew when it is lost, by a task that
+// lives as long as there is something to connect for.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task.h"
+#include "net/crypto.h"
+#include "rpc/client/detail/client_impl.h"
+
+namespace corolane::rpc {
+namespace {
+
+// What will not be better when it is tried again soon: we are not wanted, or it is no server.
+bool is_lasting(const Error& error) {
+  switch (error.code()) {
+    case Code::unavailable:
+    case Code::deadline_exceeded:
+    case Code::resource_exhausted:
+    case Code::not_found:  // A name that is not known yet.
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+Client::Impl::Impl(net::Network& network, net::HostPort peer, Options options)
+    : network_(network),
+      peer_(std::move(peer)),
+      peer_name_(to_string(net::Endpoint{.address = peer_.host, .port = peer_.port})),
+      options_(std::move(options)),
+      jitter_(net::seed_or_random(options_.random_seed)),
+      caller_id_(net::random_text(16)),
+      requester_(options_.requester.empty() ? net::random_text(16) : options_.requester),
+      disconnected_at_(now()) {}
+
+Client::Impl::~Impl() {
+  close();
+  tasks_.cancel_and_join();
+  check(task_count_ == 0, "no task is inside a call when its client is destroyed");
+}
+
+void Client::Impl::close() {
+  if (closed_) return;
+  closed_ = Error(Code::unavailable, "the client was closed");
+  tasks_.cancel();
+  waiting_.notify_all();
+  if (current_ != nullptr) current_->end(*closed_);
+  // Ending one does not change the list: it is on it already.
+  for (const auto& connection : old_) connection->end(*closed_);
+}
+
+Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
+  destroy_old_connections();
+  while (!is_connected()) {
+    if (closed_) return *closed_;
+    start_connecting();
+    if (is_hopeless()) return unreachable();
+    const Deadline hope = Deadline::at(disconnected_at_ + options_.unreachable_after);
+    ++waiting_count_;
+    auto waited = waiting_.wait_or_fail(earlier(deadline, hope));
+    --waiting_count_;
+    if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
+      continue;
+    }
+    return std::move(waited.error()).with_context("no connection to " + peer_name_);
+  }
+  return current_.get();
+}
+
+Result<void> Client::Impl::wait_until_connected(Deadline deadline) {
+  const std::uint64_t failed_before = failed_attempt_count_;
+  while (!is_connected()) {
+    if (closed_) return *closed_;
+    if (failed_attempt_count_ != failed_before) return *last_failure_;
+    start_connecting();
+    if (auto waited = waiting_.wait_or_fail(deadline); !waited) {
+      return std::move(waited.error()).with_context("connect to " + peer_name_);
+    }
+  }
+  return {};
+}
+
+bool Client::Impl::is_hopeless() const {
+  return (last_failure_ && is_lasting(*last_failure_)) ||
+         now() - disconnected_at_ >= options_.unreachable_after;
+}
+
+Error Client::Impl::unreachable() const {
+  const auto until_next =
+      std::chrono::ceil<std::chrono::milliseconds>(Deadline::at(next_attempt_at_).remaining());
+  Error reason = last_failure_ ? *last_failure_ : Error(Code::unavailable, "no answer so far");
+  return std::move(reason)
+      .with_context("no connection to " + peer_name_)
+      .with_retry_after(std::max(until_next, std::chrono::milliseconds(1)));
+}
+
+void Client::Impl::start_connecting() {
+  if (is_connecting_ || closed_ || now() < next_attempt_at_) return;
+  is_connecting_ = true;
+  if (!last_failure_) disconnected_at_ = now();
+  auto spawned = tasks_.spawn("rpc connect", [this] { keep_connecting(); });
+  if (spawned) return;
+  is_connecting_ = false;
+  last_failure_ = std::move(spawned.error());
+}
+
+// Until there is a connection; or until nobody waits for one and there is little hope.
+void Client::Impl::keep_connecting() {
+  while (!closed_) {
+    auto connected = connect_once();
+    destroy_old_connections();
+    if (connected) break;
+    last_failure_ = std::move(connected.error());
+    ++failed_count_;
+    ++failed_attempt_count_;
+    const Duration delay =
+        delay_after(options_.reconnect_delay_min, options_.reconnect_delay_max, failed_count_);
+    next_attempt_at_ = now() + delay;
+    waiting_.notify_all();
+    if (is_hopeless() || !coroutine::sleep_for(delay)) break;
+  }
+  is_connecting_ = false;
+}
+
+Result<void> Client::Impl::connect_once() {
+  const Deadline deadline = Deadline::after(options_.connect_time_max);
+  auto stream = net::connect_to(network_, peer_, deadline);
+  if (!stream) return std::move(stream.error());
+  if (closed_) return *closed_;
+  // It broke, and the turn of the loop that tells so has not come yet.
+  if (current_ != nullptr) current_->end(Error(Code::unavailable, "lost the connection"));
+  ++statistics_.connect_count;
+  handshake_ended_.reset();
+  using detail::Handshake;
+  current_ = std::make_unique<detail::ClientConnection>(
+      static_cast<detail::ClientConnection::Host&>(*this), std::move(*stream),
+      Handshake(
+          Handshake::Role::client, options_.security,
+          {.id = caller_id_, .connection = statistics_.connect_count, .requester = requester_}),
+      detail::Connection::Limits{.payload_bytes_max = options_.reply_bytes_max,
+                                 .handshake_time_max = options_.connect_time_max,
+                                 .keepalive = options_.keepalive});
+  const detail::ClientConnection* const made = current_.get();
+  current_->start();
+  auto waited = handshake_ended_.wait(deadline);
+  if (current_.get() == made && made->is_open()) return {};
+  if (current_.get() == made) {
+    Error reason = std::move(waited.error()).with_context(peer_name_ + " says no hello");
+    current_->end(reason);
+    return reason;
+  }
+  // It ended meanwhile, and said why.
+  return last_failure_ ? Result<void>(*last_failure_) : Result<void>();
+}
+
+void Client::Impl::opened(detail::ClientConnection&) {
+  failed_count_ = 0;
+  last_failure_.reset();
+  next_attempt_at_ = TimePoint::min();
+  handshake_ended_.set();
+  waiting_.notify_all();
+}
+
+void Client::Impl::ended(detail::ClientConnection& connection, const Error* reason) {
+  if (current_.get() != &connection) return;
+  old_.push_back(std::move(current_));
+  disconnected_at_ = now();
+  if (reason != nullptr) last_failure_ = *reason;
+  handshake_ended_.set();
+  if (closed_) return;
+  // Before anybody asks, so that the next call finds it made. A peer that sent us away for good is
+  // left alone until then.
+  if (reason == nullptr || !is_lasting(*reason)) start_connecting();
+}
+
+void Client::Impl::destroy_old_connections() {
+  std::erase_if(old_, [](const auto& connection) { return connection->is_over(); });
+}
+
+}  // namespace corolane::rpc

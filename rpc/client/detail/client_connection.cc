@@ -1,0 +1,226 @@
+#include "rpc/client/detail/client_connection.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "coroutine/wait_queue.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What goes over the wire is the time left, so that clocks need not agree; 0 for no deadline.
+std::uint32_t microseconds_left(Deadline deadline) {
+  if (deadline.is_never()) return 0;
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline.remaining());
+  return static_cast<std::uint32_t>(std::clamp(left, 1us, time_left_max).count());
+}
+
+}  // namespace
+
+Error error_of(const Frame& frame) {
+  Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
+  if (frame.header.not_executed) error = std::move(error).with_not_executed();
+  if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
+  if (!frame.extension.empty()) {
+    error = std::move(error).with_detail(
+        {reinterpret_cast<const char*>(frame.extension.data()), frame.extension.size()});
+  }
+  return std::move(error).with_retry_after(std::chrono::milliseconds(frame.header.time));
+}
+
+// Lives on the stack of the calling task.
+struct ClientConnection::UnaryCall final : PendingCall {
+  UnaryCall(const Method& method, google::protobuf::Message& message)
+      : reply(message), done(method.full_name) {}
+
+  void on_reply(const Frame& frame) override {
+    if (frame.header.code != 0) {
+      error = error_of(frame);
+    } else if (!reply.ParseFromArray(frame.message.data(),
+                                     static_cast<int>(frame.message.size()))) {
+      error = Error(Code::internal, "the reply is no " + reply.GetTypeName()).with_maybe_executed();
+    }
+    done.notify_one();
+  }
+  void on_lost(const Error& reason) override {
+    error = Error(reason).with_maybe_executed();
+    done.notify_one();
+  }
+  Result<void> on_item(const Frame&) override {
+    return Error(Code::invalid_argument, "items came for a call that has one reply");
+  }
+
+  google::protobuf::Message& reply;
+  std::optional<Error> error;
+  coroutine::WaitQueue done;
+};
+
+// Keeps the connection alive for a task that is inside one of its calls.
+class ClientConnection::Inside {
+ public:
+  explicit Inside(ClientConnection& connection) : connection_(connection) {
+    ++connection_.task_count_;
+  }
+  ~Inside() {
+    --connection_.task_count_;
+    connection_.close_when_idle();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  ClientConnection& connection_;
+};
+
+ClientConnection::ClientConnection(Host& host, std::unique_ptr<net::Stream> stream,
+                                   Handshake handshake, const Limits& limits)
+    : Connection(std::move(stream), std::move(handshake), limits),
+      host_(host),
+      stream_(&this->stream()),
+      peer_(to_string(this->stream().peer_endpoint())) {}
+
+Result<void> ClientConnection::call(const Method& method, const google::protobuf::Message& request,
+                                    google::protobuf::Message& reply, Deadline deadline,
+                                    std::string_view extension) {
+  const Inside inside(*this);
+  UnaryCall pending(method, reply);
+  const std::uint64_t id = pending_.add(pending);
+  const auto sent = send_request(id, method, request, deadline, extension);
+  // Nothing was sent of what fits no frame; what broke while sending waited may have arrived.
+  const bool too_large = !sent && sent.error().code() == Code::resource_exhausted;
+  const bool broke = !sent && sent.error().code() == Code::unavailable;
+  coroutine::Wake wake = coroutine::Wake::notified;
+  // A reply or the end of the connection may have come while sending waited.
+  if (pending_.find(id) != nullptr && !too_large && !broke) wake = pending.done.wait(deadline);
+  if (pending_.take(id) == nullptr) {
+    if (pending.error) return std::move(*pending.error);
+    return {};
+  }
+  if (too_large) return Error(sent.error()).with_not_executed();
+  if (broke) return Error(sent.error()).with_maybe_executed();
+  tell_cancelled(id);
+  if (wake == coroutine::Wake::deadline) {
+    return Error(Code::deadline_exceeded, std::string("no reply of ") + method.full_name +
+                                              " from " + peer_ + " within the deadline")
+        .with_maybe_executed();
+  }
+  return Error(Code::cancelled, std::string("cancelled while waiting for ") + method.full_name)
+      .with_maybe_executed();
+}
+
+Result<std::uint64_t> ClientConnection::open_stream(PendingCall& call, const Method& method,
+                                                    const google::protobuf::Message& request,
+                                                    Deadline deadline, std::string_view extension) {
+  const Inside inside(*this);
+  const std::uint64_t id = pending_.add(call);
+  auto sent = send_request(id, method, request, deadline, extension);
+  // Items and even the end may have come while sending waited: the call has heard of them.
+  if (sent || pending_.find(id) == nullptr) return id;
+  pending_.take(id);
+  if (sent.error().code() != Code::resource_exhausted) {
+    tell_cancelled(id);
+    return std::move(sent.error()).with_maybe_executed();
+  }
+  return std::move(sent.error());
+}
+
+void ClientConnection::give_room(std::uint64_t id, std::size_t bytes) {
+  if (pending_.find(id) == nullptr) return;
+  send_text({.type = FrameType::window, .call_id = id, .time = static_cast<std::uint32_t>(bytes)},
+            "");
+}
+
+void ClientConnection::give_up(std::uint64_t id) {
+  if (pending_.take(id) == nullptr) return;
+  tell_cancelled(id);
+  close_when_idle();
+}
+
+Result<void> ClientConnection::notify(const Method& method,
+                                      const google::protobuf::Message& request, Deadline deadline,
+                                      std::string_view extension) {
+  const Inside inside(*this);
+  auto sent = send_request(0, method, request, deadline, extension);
+  if (sent || sent.error().code() == Code::resource_exhausted) return sent;
+  return std::move(sent.error()).with_maybe_executed();
+}
+
+Result<void> ClientConnection::send_request(std::uint64_t id, const Method& method,
+                                            const google::protobuf::Message& request,
+                                            Deadline deadline, std::string_view extension) {
+  return send({.type = FrameType::request,
+               .call_id = id,
+               .method_id = method.id,
+               .time = microseconds_left(deadline)},
+              request, deadline, extension);
+}
+
+void ClientConnection::tell_cancelled(std::uint64_t id) {
+  // Appended even when there is no room: it is small, and nobody waits for it.
+  static_cast<void>(
+      Connection::send_text({.type = FrameType::cancel, .call_id = id}, "", Deadline::passed()));
+}
+
+void ClientConnection::end(const Error& reason) {
+  if (lost_) return;
+  lost_ = reason;
+  close();
+  pending_.end_all(reason);
+  host_.ended(*this, &reason);
+}
+
+Result<void> ClientConnection::on_open() {
+  host_.opened(*this);
+  return {};
+}
+
+Result<void> ClientConnection::on_frame(const Frame& frame) {
+  switch (frame.header.type) {
+    case FrameType::reply: {
+      PendingCall* const call = pending_.take(frame.header.call_id);
+      if (call == nullptr) return {};  // Given up before the reply came.
+      call->on_reply(frame);
+      close_when_idle();
+      return {};
+    }
+    case FrameType::item: {
+      PendingCall* const call = pending_.find(frame.header.call_id);
+      return call == nullptr ? Result<void>() : call->on_item(frame);
+    }
+    case FrameType::go_away:
+      start_leaving();
+      return {};
+    default:
+      return Error(Code::invalid_argument, "a server sends replies and items only");
+  }
+}
+
+void ClientConnection::start_leaving() {
+  if (is_leaving_) return;
+  is_leaving_ = true;
+  // No request is sent after this: who wants to looks at takes_calls() first.
+  send_text({.type = FrameType::go_away}, "");
+  if (lost_) return;
+  host_.ended(*this, nullptr);
+  close_when_idle();
+}
+
+// The server closes in its turn, when it has read the last of it.
+void ClientConnection::close_when_idle() {
+  if (!is_leaving_ || closes_when_idle_ || lost_) return;
+  if (pending_.count() > 0 || task_count_ > 0) return;
+  closes_when_idle_ = true;
+  stream().finish_writing();
+}
+
+void ClientConnection::on_lost(const Error& reason) {
+  const Error lost(Code::unavailable, "lost the connection to " + peer_ + ": " + reason.message());
+  // What the peer said in its bye, or broke of the protocol, keeps its code for all pending calls.
+  end(reason.code() == Code::unavailable ? lost : Error(reason.code(), lost.message()));
+}
+
+}  // namespace corolane::rpc::detail

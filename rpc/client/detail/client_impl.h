@@ -1,0 +1,117 @@
+// A client's road to its server: the connection that there is, or the next one; retries; order.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/sync/event.h"
+#include "coroutine/task_group.h"
+#include "coroutine/wait_queue.h"
+#include "rpc/client/client.h"
+#include "rpc/client/detail/client_connection.h"
+#include "rpc/client/detail/jitter.h"
+#include "rpc/client/detail/retry_budget.h"
+#include "rpc/detail/function_ref.h"
+#include "rpc/server/detail/call_order.h"
+
+namespace corolane::rpc {
+
+class Client::Impl final : private detail::ClientConnection::Host {
+ public:
+  Impl(net::Network& network, net::HostPort peer, Options options);
+  ~Impl();
+
+  Result<void> call(const Method& method, const google::protobuf::Message& request,
+                    google::protobuf::Message& reply, CallOptions options);
+  Result<void> notify(const Method& method, const google::protobuf::Message& request,
+                      CallOptions options);
+  Result<void> wait_until_connected(Deadline deadline);
+  void close();
+
+  void see_connection(const std::function<void(const ConnectionView&)>& see) const {
+    if (current_ == nullptr) return;
+    see({.stream = std::as_const(*current_).stream(),
+         .is_open = current_->is_open(),
+         .running_count = current_->pending_count(),
+         .answered_count = statistics_.call_count});
+  }
+
+  bool is_connected() const { return current_ != nullptr && current_->takes_calls(); }
+  Statistics statistics() const;
+
+  // Runs the filters around what makes the call, given the extension of its request.
+  using Make = detail::FunctionRef<Result<void>(const OutgoingCall&, std::string_view extension)>;
+  Result<void> with_filters(const Method& method, const google::protobuf::Message& request,
+                            CallOptions& options, Make make);
+
+  // One to send on. Suspends until there is one, the deadline passes or hope is lost.
+  Result<detail::ClientConnection*> connection(Deadline deadline);
+
+  static Deadline deadline_of(const Method& method, const CallOptions& options);
+
+ private:
+  // What came of an attempt; whether there was a connection to make it on.
+  struct Attempt {
+    Result<void> result;
+    bool was_sent = false;
+  };
+  struct FilterChain;
+  static Result<void> make_with_extension(const OutgoingCall& call, Make make);
+
+  Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,
+                                google::protobuf::Message& reply, const CallOptions& options,
+                                Deadline deadline, std::string_view extension);
+  Attempt try_call(detail::CallOrder::Place& place, const Method& method,
+                   const google::protobuf::Message& request, google::protobuf::Message& reply,
+                   Deadline deadline, std::string_view extension);
+  Result<void> check_may_call(const Method& method, Deadline deadline) const;
+  // Suspends until it is time to try again; false when that is not to be done.
+  bool wait_for_retry(const Attempt& attempt, const Method& method, detail::CallOrder::Place& place,
+                      int failed_count, Deadline deadline);
+
+  // Connecting.
+  void start_connecting();
+  void keep_connecting();
+  Result<void> connect_once();
+  bool is_hopeless() const;
+  Error unreachable() const;
+  void destroy_old_connections();
+  void opened(detail::ClientConnection& connection) override;
+  void ended(detail::ClientConnection& connection, const Error* reason) override;
+
+  Duration delay_after(Duration first, Duration longest, int failed_count);
+
+  net::Network& network_;
+  const net::HostPort peer_;
+  const std::string peer_name_;
+  const Options options_;
+  Statistics statistics_;
+  detail::Jitter jitter_;
+  detail::RetryBudget retries_;
+  detail::CallOrder order_;
+  std::size_t task_count_ = 0;  // Inside of calls.
+  std::optional<Error> closed_;
+
+  const std::string caller_id_;
+  const std::string requester_;
+  std::unique_ptr<detail::ClientConnection> current_;
+  // Those that take no new calls. A stream may not be destroyed by what it calls, so a task does.
+  std::vector<std::unique_ptr<detail::ClientConnection>> old_;
+  coroutine::WaitQueue waiting_{"rpc connection"};
+  std::size_t waiting_count_ = 0;
+  coroutine::Event handshake_ended_{"rpc hello"};
+  bool is_connecting_ = false;
+  int failed_count_ = 0;                    // Attempts to connect, in a row,
+  std::uint64_t failed_attempt_count_ = 0;  // and in all.
+  std::optional<Error> last_failure_;
+  TimePoint disconnected_at_;
+  TimePoint next_attempt_at_ = TimePoint::min();
+  coroutine::TaskGroup tasks_;
+};
+
+}  // namespace corolane::rpc

@@ -1,0 +1,49 @@
+// The reading end of a stream: messages as they came, until the reader takes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "coroutine/wait_queue.h"
+#include "rpc/client/client.h"
+#include "rpc/client/detail/pending_calls.h"
+
+namespace corolane::rpc::detail {
+
+class ClientConnection;
+
+class ClientStream final : private PendingCall {
+ public:
+  // As StreamCall, whose body it is.
+  ClientStream(Client& client, const Method& method, const google::protobuf::Message& request,
+               CallOptions options);
+  ~ClientStream();
+  ClientStream(const ClientStream&) = delete;
+  ClientStream& operator=(const ClientStream&) = delete;
+
+  bool read(google::protobuf::Message& message);
+  Result<void> finish();
+
+ private:
+  void on_reply(const Frame& frame) override;
+  void on_lost(const Error& reason) override;
+  Result<void> on_item(const Frame& frame) override;
+  bool take_item(google::protobuf::Message& message);
+  void end(Result<void> result);
+  void give_up(Error error);
+
+  const Method& method_;
+  Deadline deadline_ = Deadline::never();
+  ClientConnection* connection_ = nullptr;  // Null before it is open, and when it has ended.
+  std::uint64_t id_ = 0;
+  // Items, each behind its size, from `begin_` on: at most a window and one of them.
+  std::vector<std::byte> inbox_;
+  std::size_t begin_ = 0;
+  std::size_t taken_bytes_ = 0;  // Of the window, since the server was last given room.
+  std::optional<Result<void>> result_;
+  coroutine::WaitQueue readable_;
+};
+
+}  // namespace corolane::rpc::detail

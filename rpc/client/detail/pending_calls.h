@@ -1,0 +1,76 @@
+// The calls of one connection that wait for an answer, by id.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/result.h"
+#include "rpc/wire/frame.h"
+
+namespace corolane::rpc::detail {
+
+// A call that waits. It belongs to its caller, who takes it out of the table before it goes.
+class PendingCall {
+ public:
+  // On the loop's stack. The call has been taken out of the table.
+  virtual void on_reply(const Frame& frame) = 0;
+  virtual void on_lost(const Error& reason) = 0;
+  // The next message of a stream. An error, such as that the call is no stream, ends the
+  // connection.
+  virtual Result<void> on_item(const Frame& frame) = 0;
+
+ protected:
+  ~PendingCall() = default;
+};
+
+// An id names a slot and how often that was used before, so that a late reply finds nobody rather
+// than somebody else.
+class PendingCalls {
+ public:
+  std::uint64_t add(PendingCall& call) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    slots_[index].call = &call;
+    return std::uint64_t{slots_[index].generation} << 32 | index;
+  }
+
+  // Null when that call has ended.
+  PendingCall* find(std::uint64_t id) const {
+    const auto index = static_cast<std::uint32_t>(id);
+    const bool is_pending = index < slots_.size() && slots_[index].generation == id >> 32;
+    return is_pending ? slots_[index].call : nullptr;
+  }
+  PendingCall* take(std::uint64_t id) {
+    if (find(id) == nullptr) return nullptr;
+    const auto index = static_cast<std::uint32_t>(id);
+    Slot& slot = slots_[index];
+    ++slot.generation;
+    free_.push_back(index);
+    return std::exchange(slot.call, nullptr);
+  }
+
+  std::size_t count() const { return slots_.size() - free_.size(); }
+
+  void end_all(const Error& reason) {
+    for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+      PendingCall* const call = take(std::uint64_t{slots_[index].generation} << 32 | index);
+      if (call != nullptr) call->on_lost(reason);
+    }
+  }
+
+ private:
+  struct Slot {
+    PendingCall* call = nullptr;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,399 @@
+#include "rpc/http/http_face.h"
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "net/http/percents.h"
+#include "rpc/http/detail/connect_error.h"
+#include "rpc/http/detail/http_listing.h"
+#include "rpc/http/detail/json_text.h"
+#include "rpc/http/json.h"
+#include "rpc/object_target.h"
+#include "rpc/server/detail/memory_budget.h"
+
+namespace corolane::rpc {
+namespace {
+
+namespace pb = google::protobuf;
+using detail::answer_with;
+
+enum class Codec { json, proto };
+
+constexpr std::string_view type_of(Codec codec) {
+  return codec == Codec::json ? "application/json" : "application/proto";
+}
+
+// As many as a busy server has calls at a time, not as many as it once had.
+constexpr std::size_t idle_call_count_max = 1024;
+// What these become is small in any case, and not worth a look.
+constexpr std::size_t small_request_bytes = 64;
+// Connect-Timeout-Ms has so many digits at the most, which is 115 days.
+constexpr std::size_t timeout_digits_max = 10;
+
+// The memory of a call's request. Recycled.
+class CallMemory {
+ public:
+  CallMemory() : arena_(options(block_)) {}
+
+  pb::Arena& arena() { return arena_; }
+  // What it has taken beyond its own.
+  std::size_t spilled_bytes() const { return arena_.SpaceAllocated() - block_.size(); }
+  void reset() { arena_.Reset(); }
+
+ private:
+  static pb::ArenaOptions options(std::array<char, 2048>& block) {
+    pb::ArenaOptions options;
+    options.initial_block = block.data();
+    options.initial_block_size = block.size();
+    return options;
+  }
+
+  alignas(16) std::array<char, 2048> block_;
+  pb::Arena arena_;
+};
+
+// "application/json; charset=utf-8" is application/json.
+std::string_view without_parameters(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return type;
+}
+
+std::optional<Codec> codec_of(std::string_view type) {
+  if (type == "application/json") return Codec::json;
+  if (type == "application/proto") return Codec::proto;
+  if (net::is_same_name(without_parameters(type), "application/json")) return Codec::json;
+  if (net::is_same_name(without_parameters(type), "application/proto")) return Codec::proto;
+  return std::nullopt;
+}
+
+bool has_no_side_effects(const Method& method) {
+  const std::string_view name = method.full_name;
+  const auto slash = name.find('/');
+  const auto* const service =
+      pb::DescriptorPool::generated_pool()->FindServiceByName(std::string(name.substr(0, slash)));
+  const auto* const found =
+      service == nullptr ? nullptr : service->FindMethodByName(std::string(name.substr(slash + 1)));
+  return found != nullptr &&
+         found->options().idempotency_level() == pb::MethodOptions::NO_SIDE_EFFECTS;
+}
+
+Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method, Door door) {
+  const std::string_view text = request.header("Connect-Timeout-Ms");
+  const Deadline longest = Deadline::after(method.timeout);
+  if (text.empty()) return longest;
+  std::uint64_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (problem != std::errc() || end != text.data() + text.size() ||
+      text.size() > timeout_digits_max) {
+    return Error(Code::invalid_argument,
+                 "Connect-Timeout-Ms is at most 10 digits, not \"" + std::string(text) + "\"");
+  }
+  const Deadline own = Deadline::after(std::chrono::milliseconds(count));
+  return door == Door::nodes ? own : earlier(own, longest);
+}
+
+// The id of the object that is called; empty when there is none.
+Result<std::string> object_id_of(const net::HttpRequest& request) {
+  const std::string_view text = request.header("Corolane-Object");
+  std::string id;
+  if (!net::read_percents(text, '+', id)) {
+    return Error(
+        Code::invalid_argument,
+        "Corolane-Object is percent-encoded, with %25 for a %, not \"" + std::string(text) + "\"");
+  }
+  return id;
+}
+
+std::string_view bearer_token(std::string_view authorization) {
+  constexpr std::string_view scheme = "Bearer ";
+  if (!net::is_same_name(authorization.substr(0, scheme.size()), scheme)) return {};
+  return authorization.substr(scheme.size());
+}
+
+Result<void> check_identity(std::string_view encoding) {
+  if (encoding.empty() || encoding == "identity") return {};
+  return Error(Code::unimplemented, "no encoding \"" + std::string(encoding) +
+                                        "\" of requests is supported, only identity");
+}
+
+// Takes the reply into the body of the response.
+class HttpReply final : public ReplySink {
+ public:
+  HttpReply(JsonWriter& writer, Codec codec, std::size_t bytes_max, std::string& body)
+      : writer_(writer), codec_(codec), bytes_max_(bytes_max), body_(body) {}
+
+ private:
+  Result<void> reply(pb::Message& message) override {
+    if (message.ByteSizeLong() > bytes_max_) {
+      return Error(Code::resource_exhausted,
+                   "the reply is larger than " + std::to_string(bytes_max_) + " bytes")
+          .with_maybe_executed();
+    }
+    if (codec_ == Codec::json) {
+      auto written = writer_.write(message, body_);
+      if (written) return written;
+      return Error(Code::internal, written.error().message()).with_maybe_executed();
+    }
+    if (message.AppendToString(&body_)) return {};
+    return Error(Code::internal, "the reply cannot be serialised").with_maybe_executed();
+  }
+  Result<void> write(const pb::Message&) override {
+    return Error(Code::unimplemented, "streams are not served by HTTP");
+  }
+
+  JsonWriter& writer_;
+  const Codec codec_;
+  const std::size_t bytes_max_;
+  std::string& body_;
+};
+
+}  // namespace
+
+class HttpFace::Impl {
+ public:
+  Impl(Server& server, Options options)
+      : server_(server), options_(options), budget_(options.decoded_bytes_max) {}
+
+  void answer(const net::HttpRequest& request, net::HttpResponse& response);
+
+ private:
+  // What a request asks for, beyond its method.
+  struct Question {
+    Codec codec;
+    std::string_view message;
+  };
+
+  void list(const net::HttpRequest& request, net::HttpResponse& response) const;
+  const Method* find(std::string_view path) const;
+  std::optional<Question> question_of(const net::HttpRequest& request, const Method& method,
+                                      net::HttpResponse& response);
+  Result<Question> question_of_get(const net::HttpRequest& request);
+  void refuse_type(const net::HttpRequest& request, const Method& method,
+                   net::HttpResponse& response) const;
+  Result<void> call(const net::HttpRequest& request, const Method& method, const Question& question,
+                    net::HttpResponse& response);
+  Result<void> read(const Question& question, pb::Message& message);
+
+  std::unique_ptr<CallMemory> take_memory();
+  void give_back(std::unique_ptr<CallMemory> memory);
+
+  Server& server_;
+  const Options options_;
+  JsonReader reader_;
+  JsonWriter writer_;
+  std::string got_;  // The message of a GET, decoded: until it is read.
+  detail::MemoryBudget budget_;
+  std::vector<std::unique_ptr<CallMemory>> idle_;
+};
+
+void HttpFace::Impl::answer(const net::HttpRequest& request, net::HttpResponse& response) {
+  const std::string_view path = request.path();
+  if (path == "/") return list(request, response);
+  const Method* const method = find(path);
+  if (method == nullptr) {
+    const Error error(Code::unimplemented,
+                      "no method " + std::string(path) + "; GET / lists those that there are");
+    return answer_with(error, 404, response);
+  }
+  const auto question = question_of(request, *method, response);
+  if (!question) return;
+  response.content_type = type_of(question->codec);
+  if (auto called = call(request, *method, *question, response); !called) {
+    answer_with(called.error(), response);
+  }
+}
+
+void HttpFace::Impl::list(const net::HttpRequest& request, net::HttpResponse& response) const {
+  using detail::ListingFormat;
+  if (request.method != "GET" && request.method != "HEAD") {
+    response.headers.add("Allow", "GET, HEAD");
+    return answer_with(Error(Code::unimplemented, "the list is read with GET or HEAD"), 405,
+                       response);
+  }
+  ListingFormat format = ListingFormat::text;
+  if (request.header("Accept").find("text/html") != std::string_view::npos) {
+    format = ListingFormat::html;
+    response.content_type = "text/html; charset=utf-8";
+  }
+  if (request.query("format") == "json") {
+    format = ListingFormat::json;
+    response.content_type = "application/json";
+  }
+  response.body = detail::list_services(server_, format, options_.door);
+}
+
+const Method* HttpFace::Impl::find(std::string_view path) const {
+  if (!path.starts_with('/')) return nullptr;
+  return server_.find(path.substr(1), options_.door);
+}
+
+// Empty when it is answered already: it cannot be read.
+std::optional<HttpFace::Impl::Question> HttpFace::Impl::question_of(const net::HttpRequest& request,
+                                                                    const Method& method,
+                                                                    net::HttpResponse& response) {
+  if (request.method == "GET" && has_no_side_effects(method)) {
+    auto question = question_of_get(request);
+    if (question) return *question;
+    answer_with(question.error(), response);
+    return std::nullopt;
+  }
+  if (request.method != "POST") {
+    response.headers.add("Allow", has_no_side_effects(method) ? "GET, POST" : "POST");
+    answer_with(Error(Code::unimplemented, std::string(method.full_name) + " is called with POST"),
+                405, response);
+    return std::nullopt;
+  }
+  const auto codec = codec_of(request.header("Content-Type"));
+  if (!codec) {
+    refuse_type(request, method, response);
+    return std::nullopt;
+  }
+  const std::string_view version = request.header("Connect-Protocol-Version");
+  if (!version.empty() && version != "1") {
+    answer_with(Error(Code::invalid_argument,
+                      "Connect-Protocol-Version is 1, not \"" + std::string(version) + "\""),
+                response);
+    return std::nullopt;
+  }
+  if (auto identity = check_identity(request.header("Content-Encoding")); !identity) {
+    answer_with(identity.error(), response);
+    return std::nullopt;
+  }
+  return Question{.codec = *codec, .message = request.body};
+}
+
+// /package.Service/Method?connect=v1&encoding=json&message=%7B%7D
+Result<HttpFace::Impl::Question> HttpFace::Impl::question_of_get(const net::HttpRequest& request) {
+  const std::string_view version = request.query("connect");
+  if (!version.empty() && version != "v1") {
+    return Error(Code::invalid_argument, "connect is v1, not \"" + std::string(version) + "\"");
+  }
+  if (auto identity = check_identity(request.query("compression")); !identity) {
+    return identity.error();
+  }
+  const std::string_view encoding = request.query("encoding");
+  if (encoding != "json" && encoding != "proto") {
+    return Error(Code::invalid_argument,
+                 "encoding is json or proto, not \"" + std::string(encoding) + "\"");
+  }
+  got_.clear();
+  bool is_read = net::read_percents(request.query("message"), ' ', got_);
+  if (is_read && request.query("base64") == "1") {
+    std::string bytes;
+    is_read = detail::read_base64(got_, bytes);
+    got_ = std::move(bytes);
+  }
+  if (!is_read) return Error(Code::invalid_argument, "message is not encoded as it says");
+  return Question{.codec = encoding == "json" ? Codec::json : Codec::proto, .message = got_};
+}
+
+void HttpFace::Impl::refuse_type(const net::HttpRequest& request, const Method& method,
+                                 net::HttpResponse& response) const {
+  const std::string_view type = without_parameters(request.header("Content-Type"));
+  const Error error(Code::unimplemented,
+                    std::string(method.full_name) + " takes application/json or application/proto" +
+                        (method.server_streaming ? "; its stream is not served by HTTP" : "") +
+                        ", not \"" + std::string(type) + "\"");
+  const bool is_stream = type == "application/connect+json" || type == "application/connect+proto";
+  if (is_stream && method.server_streaming) {
+    // Only the end of a stream can tell its client why: an envelope with the flag of the last one.
+    std::string end = R"({"error":)";
+    detail::append_connect_error(
+        end, Error(Code::unimplemented,
+                   std::string(method.full_name) + " is a stream, which is not served by HTTP"));
+    end += '}';
+    response.content_type = type;
+    response.body.assign(1, '\x02');
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      response.body += static_cast<char>(end.size() >> shift & 0xff);
+    }
+    response.body += end;
+    return;
+  }
+  response.headers.add("Accept-Post", "application/json, application/proto");
+  answer_with(error, 415, response);
+}
+
+Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method& method,
+                                  const Question& question, net::HttpResponse& response) {
+  if (method.server_streaming) {
+    return Error(Code::unimplemented,
+                 std::string(method.full_name) + " is a stream, which is not served by HTTP");
+  }
+  const auto deadline = deadline_of(request, method, options_.door);
+  if (!deadline) return deadline.error();
+  const auto object_id = object_id_of(request);
+  if (!object_id) return object_id.error();
+  const ObjectTarget object{.id = *object_id};
+  Context::Facts facts{.deadline = *deadline,
+                       .door = options_.door,
+                       .may_take_last_stacks = request.is_of_newcomer,
+                       .peer = request.peer,
+                       .peer_identity = request.peer_identity,
+                       .authorization = bearer_token(request.header("Authorization"))};
+  if (const std::string_view parent = request.header("traceparent"); !parent.empty()) {
+    facts.trace = parse_traceparent(parent).value_or(TraceContext{});
+  }
+  if (!object.id.empty()) facts.object = &object;
+
+  auto memory = take_memory();
+  pb::Message* const message = method.new_request(&memory->arena());
+  Result<void> called = read(question, *message);
+  const std::size_t taken = question.message.size() > small_request_bytes
+                                ? memory->spilled_bytes() + question.message.size()
+                                : 0;
+  if (called && !budget_.take(taken)) {
+    called = Error(Code::resource_exhausted, "the server has no room for requests of this size")
+                 .with_retry_after(std::chrono::seconds(1));
+  } else if (called) {
+    HttpReply reply(writer_, question.codec, options_.reply_bytes_max, response.body);
+    called = server_.call(method, *message, facts, reply);
+    if (called && method.one_way && question.codec == Codec::json) response.body = "{}";
+    budget_.give_back(taken);
+  }
+  give_back(std::move(memory));
+  return called;
+}
+
+Result<void> HttpFace::Impl::read(const Question& question, pb::Message& message) {
+  const std::string_view bytes = question.message;
+  if (question.codec == Codec::json) return reader_.read(bytes, message);
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
+  return Error(Code::invalid_argument, "this is no " + message.GetDescriptor()->full_name() +
+                                           ": do both sides have the same proto?");
+}
+
+std::unique_ptr<CallMemory> HttpFace::Impl::take_memory() {
+  if (idle_.empty()) return std::make_unique<CallMemory>();
+  auto memory = std::move(idle_.back());
+  idle_.pop_back();
+  return memory;
+}
+
+void HttpFace::Impl::give_back(std::unique_ptr<CallMemory> memory) {
+  if (idle_.size() == idle_call_count_max) return;
+  memory->reset();
+  idle_.push_back(std::move(memory));
+}
+
+HttpFace::HttpFace(Server& server, Options options)
+    : impl_(std::make_unique<Impl>(server, options)) {}
+HttpFace::~HttpFace() = default;
+
+void HttpFace::answer(const net::HttpRequest& request, net::HttpResponse& response) {
+  impl_->answer(request, response);
+}
+
+}  // namespace corolane::rpc

@@ -1,0 +1,256 @@
+#include "rpc/server/detail/call.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "coroutine/scheduler.h"
+#include "rpc/call_scope.h"
+#include "rpc/server/detail/server_connection.h"
+#include "rpc/wire/request_extension.h"
+#include "rpc/wire/wire.pb.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+google::protobuf::ArenaOptions arena_options(std::span<char> block) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block.data();
+  options.initial_block_size = block.size();
+  return options;
+}
+
+// What these become is small in any case, and not worth a look.
+constexpr std::size_t small_request_bytes = 64;
+
+// Messages that were not larger on the wire stay for the next call of their method: what each of
+// their strings once held is what they keep.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool keeps_requests = false;  // Who reads one after its call is over is to be found.
+#else
+constexpr bool keeps_requests = true;
+#endif
+constexpr std::size_t kept_request_bytes_max = 512;
+
+bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+}  // namespace
+
+Call::Call(Owner& owner)
+    : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }),
+      owner_(owner),
+      arena_(arena_options(arena_block_)) {}
+
+Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget) {
+  served_ = &served;
+  payload_bytes_ = frame.header.payload_size;
+  if (new_request_ != served.method->new_request) make_messages(*served.method);
+  bool is_parsed = parse_into(*request_, frame.message);
+  has_extension_ = !frame.extension.empty();
+  if (has_extension_) is_parsed = is_parsed && parse_into(*extension_, frame.extension);
+  if (!is_parsed) {
+    return Error(Code::invalid_argument,
+                 std::string("the request of ") + served.method->full_name +
+                     " cannot be parsed: do both sides have the same proto?");
+  }
+  if (payload_bytes_ <= small_request_bytes) return {};
+  // Empty sub-messages become forty times as large as they were on the wire. What strings hold is
+  // not the arena's, but not more than there was on the wire either.
+  taken_bytes_ = arena_.SpaceAllocated() - arena_block_bytes + payload_bytes_;
+  if (!budget.take(taken_bytes_)) {
+    return Error(Code::resource_exhausted, "the server has no room for more requests of this size");
+  }
+  budget_ = &budget;
+  return {};
+}
+
+void Call::make_messages(const Method& method) {
+  arena_.Reset();
+  new_request_ = method.new_request;
+  request_ = method.new_request(&arena_);
+  extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&arena_);
+}
+
+void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
+                  TimePoint arrived_at) {
+  connection_ = &from;
+  id_ = id;
+  deadline_ = deadline;
+  arrived_at_ = arrived_at;
+  room_bytes_ = stream_window_bytes;
+  coroutine::Scheduler::current().timers().arm(*this, deadline);
+}
+
+void Call::run(const Around& around, TimePoint now) {
+  // Its caller may have given up while the task waited for its turn, or the time have passed.
+  expired_ = expired_ || deadline_.time() <= now;
+  begun_ = !expired_ && !coroutine::is_cancelled();
+  Context::Facts facts{.deadline = deadline_,
+                       .door = connection_->rules().door,
+                       .may_take_last_stacks = connection_->shares.is_newcomer(),
+                       .peer = connection_->peer(),
+                       .peer_identity = connection_->peer_identity(),
+                       .arrived_at = arrived_at_,
+                       .begun_at = now};
+  if (has_extension_) {
+    facts.authorization = extension_->authorization();
+    facts.trace = trace_of(*extension_);
+    ReceivedTarget target(*extension_, facts.door);
+    if (facts.door == Door::clients && target.has_request_id()) {
+      target.set_scope(connection_->request_scope());
+    }
+    facts.object = target.get();
+    serve(around, facts);
+  } else {
+    serve(around, facts);
+  }
+  // Until here the deadline, and the loss of the connection, end the wait for room as well.
+  Timer::cancel();
+  task_ = {};
+}
+
+void Call::serve(const Around& around, const Context::Facts& facts) {
+  if (!begun_) {
+    answer(Error(Code::cancelled, "not begun"));
+    return;
+  }
+  CallScope::enter({.deadline = CallScope::before(deadline_, facts.begun_at),
+                    .trace = facts.trace,
+                    .may_take_last_stacks = facts.may_take_last_stacks});
+  Context context(*served_->method, *request_, facts);
+  const bool has_sent = answer(served_->meter.run(
+      [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));
+  if (!has_sent) ended_at_ = context.returned_at_or_epoch();
+}
+
+void Call::reset() {
+  Timer::cancel();
+  const bool they_stay = keeps_requests && payload_bytes_ <= kept_request_bytes_max &&
+                         arena_.SpaceAllocated() == arena_block_bytes;
+  if (!they_stay) {
+    arena_.Reset();
+    new_request_ = nullptr;
+  }
+  give_back_memory();
+  served_ = nullptr;
+  connection_ = nullptr;
+  task_ = {};
+  place.reset();
+  ended_at_ = {};
+  code_.reset();
+  cancelled_ = expired_ = begun_ = threw_ = false;
+}
+
+void Call::refuse(const Error& error) {
+  code_ = error.code();
+  if (!is_one_way()) connection_->refuse(id_, error);
+}
+
+void Call::give_back_memory() {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->give_back(taken_bytes_);
+}
+
+void Call::on_deadline() {
+  expired_ = true;
+  if (task_) return task_.cancel();
+  refuse(why_ended(Error(Code::cancelled, "")));
+  owner_.gave_up(*this);
+}
+
+void Call::cancel() {
+  cancelled_ = true;
+  if (task_) return task_.cancel();
+  code_ = Code::cancelled;
+  owner_.gave_up(*this);
+}
+
+void Call::stop() {
+  if (task_) return task_.cancel();
+  refuse(why_ended(Error(Code::cancelled, "")));
+  owner_.gave_up(*this);
+}
+
+void Call::give_room(std::uint32_t bytes) {
+  // More than a window is a caller's mistake, or worse; it would only harm itself.
+  room_bytes_ = std::min(room_bytes_ + std::int64_t{bytes}, stream_window_bytes);
+  if (room_bytes_ > 0) room_.notify_all();
+}
+
+Result<void> Call::reply(google::protobuf::Message& message) {
+  if (cancelled_) return {};
+  auto sent =
+      connection_->send_reply({.type = FrameType::reply, .call_id = id_}, message, deadline_);
+  if (!sent && sent.error().code() == Code::resource_exhausted) {
+    return std::move(sent.error())
+        .with_context(std::string("the reply of ") + served_->method->full_name)
+        .with_maybe_executed();
+  }
+  // Its other errors mean that the caller is gone or takes nothing: nobody waits for this reply.
+  return {};
+}
+
+Result<void> Call::write(const google::protobuf::Message& message) {
+  if (auto waited = wait_for_room(); !waited) return waited;
+  const auto before = static_cast<std::int64_t>(message.ByteSizeLong() + frame_header_size);
+  auto sent = connection_->send({.type = FrameType::item, .call_id = id_}, message, deadline_);
+  if (sent) room_bytes_ -= before;
+  return sent;
+}
+
+Result<void> Call::wait_for_room() {
+  const auto gone = [this] {
+    return Error(Code::cancelled, "nobody reads the stream of " +
+                                      std::string(served_->method->full_name) + " any more");
+  };
+  if (cancelled_ || coroutine::is_cancelled()) return gone();
+  while (room_bytes_ <= 0) {
+    if (!room_.wait_or_fail(deadline_)) return gone();
+  }
+  return {};
+}
+
+Error Call::why_ended(const Error& error) const {
+  const bool was_ended = expired_ || !task_ || coroutine::is_cancelled();
+  if (error.code() != Code::cancelled || !was_ended) return error;
+  const std::string method = served_->method->full_name;
+  Error reason = expired_
+                     ? Error(Code::deadline_exceeded, method + " did not end within its deadline")
+                     : Error(Code::unavailable, method + " was cancelled: the server stops");
+  return begun_ ? std::move(reason).with_maybe_executed() : std::move(reason).with_not_executed();
+}
+
+bool Call::answer(const Result<void>& result) {
+  const bool is_awaited = !cancelled_ && !is_one_way();
+  // Errors of sending mean that nobody waits for it.
+  if (!result) {
+    // Callers cancel when they give up: mostly as the deadline passes, which is why then.
+    expired_ = expired_ || (cancelled_ && deadline_.has_passed());
+    const Error error = cancelled_ && !expired_ ? result.error() : why_ended(result.error());
+    code_ = error.code();
+    if (is_awaited) static_cast<void>(connection_->reply_error(id_, error, deadline_));
+  } else if (is_awaited && served_->method->server_streaming) {
+    static_cast<void>(
+        connection_->send_text({.type = FrameType::reply, .call_id = id_}, "", deadline_));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Call& CallPool::take() {
+  if (idle_.empty()) return *new Call(owner_);
+  Call& call = *idle_.back().release();
+  idle_.pop_back();
+  return call;
+}
+
+void CallPool::give_back(Call& call) {
+  std::unique_ptr<Call> owned(&call);
+  if (idle_.size() == idle_count_max) return;
+  call.reset();
+  idle_.push_back(std::move(owned));
+}
+
+}  // namespace corolane::rpc::detail

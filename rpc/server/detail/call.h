@@ -1,0 +1,141 @@
+// One request that is being served: its message, its context, and the way back.
+//
+// Calls are recycled with their memory, so that in the steady state serving one allocates nothing
+// beyond what its messages need.
+#pragma once
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/message.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "coroutine/timer_wheel.h"
+#include "coroutine/wait_queue.h"
+#include "rpc/context.h"
+#include "rpc/server/detail/memory_budget.h"
+#include "rpc/server/detail/served_method.h"
+#include "rpc/service.h"
+#include "rpc/wire/frame.h"
+
+namespace corolane::rpc::detail {
+
+class ServerConnection;
+
+class Call final : public ReplySink, private coroutine::Timer {
+ public:
+  // Told when a call that has not begun will never do so.
+  class Owner {
+   public:
+    virtual void gave_up(Call& call) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  explicit Call(Owner& owner);
+  ~Call() { give_back_memory(); }
+
+  // Parses the request and its extension. Fails with invalid_argument when one of them is
+  // malformed, with resource_exhausted when the budget has no room for what they became.
+  Result<void> parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget);
+  // It came over `from` under the caller's id; the deadline ends it from now on.
+  void accept(ServerConnection& from, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
+  // From now on it has a task, which cancel() and the deadline end.
+  void bind(coroutine::TaskRef task) { task_ = task; }
+  // Runs the handler with what is around it, unless nobody waits for it any more, and replies.
+  // Suspends.
+  void run(const Around& around, TimePoint now);
+  // Ready to be used again.
+  void reset();
+
+  // Answers one that has no task with an error.
+  void refuse(const Error& error);
+  // Nobody waits for a reply: ends the handler, or keeps it from beginning.
+  void cancel();
+  // The server ends it: its caller is told so.
+  void stop();
+  // The caller has room for so many more bytes of a stream.
+  void give_room(std::uint32_t bytes);
+
+  ServerConnection& connection() const { return *connection_; }
+  ServedMethod& served() const { return *served_; }
+  std::uint64_t id() const { return id_; }
+  TimePoint arrived_at() const { return arrived_at_; }
+  // When it ended, if an observer has looked at the clock just before; the epoch otherwise.
+  TimePoint ended_at() const { return ended_at_; }
+  bool is_one_way() const { return served_->method->one_way; }
+  // Of the error that it ended with; nothing after a success.
+  std::optional<Code> code() const { return code_; }
+  bool threw() const { return threw_; }
+
+  // Where its connection lists it.
+  std::size_t index = 0;
+  // Where it waits, if it does.
+  std::optional<std::uint64_t> place;
+
+ private:
+  void make_messages(const Method& method);
+  void on_deadline();
+  void give_back_memory();
+  Result<void> reply(google::protobuf::Message& message) override;
+  Result<void> write(const google::protobuf::Message& message) override;
+  Result<void> wait_for_room();
+  void serve(const Around& around, const Context::Facts& facts);
+  // What the caller is told: not that something cancelled the handler, but what did.
+  Error why_ended(const Error& error) const;
+  // Whether it has sent anything, which takes its time.
+  bool answer(const Result<void>& result);
+
+  Owner& owner_;
+  // Small requests live here, larger ones spill over to the heap.
+  static constexpr std::size_t arena_block_bytes = 2048;
+  alignas(16) std::array<char, arena_block_bytes> arena_block_;
+  google::protobuf::Arena arena_;
+  ServedMethod* served_ = nullptr;
+  // Small messages outlive a call with the memory of their strings, and are parsed into again by
+  // one of the same method: of the one that this makes requests of, null when there are none.
+  google::protobuf::Message* (*new_request_)(google::protobuf::Arena* arena) = nullptr;
+  google::protobuf::Message* request_ = nullptr;
+  RequestExtension* extension_ = nullptr;
+  bool has_extension_ = false;      // Whether the request had one.
+  std::size_t payload_bytes_ = 0;   // On the wire.
+  MemoryBudget* budget_ = nullptr;  // Of which it has taken something, if it has.
+  std::size_t taken_bytes_ = 0;
+  ServerConnection* connection_ = nullptr;
+  std::uint64_t id_ = 0;
+  Deadline deadline_ = Deadline::never();
+  TimePoint arrived_at_;
+  TimePoint ended_at_{};
+  coroutine::TaskRef task_;
+  std::int64_t room_bytes_ = 0;  // Of a stream: what may still be sent.
+  coroutine::WaitQueue room_{"room of the reader of a stream"};
+  bool cancelled_ = false;  // By the caller.
+  bool expired_ = false;
+  bool begun_ = false;  // The handler.
+  std::optional<Code> code_;
+  bool threw_ = false;
+};
+
+// Calls, recycled: as many as a busy server has at a time, not as many as it once had.
+class CallPool {
+ public:
+  explicit CallPool(Call::Owner& owner) : owner_(owner) {}
+
+  // To be given back.
+  Call& take();
+  void give_back(Call& call);
+
+ private:
+  static constexpr std::size_t idle_count_max = 1024;
+
+  Call::Owner& owner_;
+  std::vector<std::unique_ptr<Call>> idle_;
+};
+
+}  // namespace corolane::rpc::detail

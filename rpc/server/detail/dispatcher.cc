@@ -1,0 +1,302 @@
+#include "rpc/server/detail/dispatcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "net/crypto.h"
+#include "rpc/call_scope.h"
+#include "rpc/server/detail/server_connection.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+void count_error(Server::MethodStatistics& method, Code code) {
+  ++method.error_count;
+  ++method.error_counts[static_cast<std::size_t>(code)];
+}
+
+Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePoint arrived_at) {
+  const Deadline longest = Deadline::at(arrived_at + method.timeout);
+  // A stream of a node may have no end; everybody else waits with a limit.
+  if (frame.header.time == 0) {
+    return method.server_streaming && door == Door::nodes ? Deadline::never() : longest;
+  }
+  const Deadline own = Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
+  return door == Door::nodes ? own : earlier(own, longest);
+}
+
+bool has_less_than_a_tenth_left(std::size_t count, std::size_t count_max) {
+  return count >= count_max - count_max / 10;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const Server::Options& options)
+    : options_(options),
+      admission_(options.admission),
+      memory_(options.decoded_bytes_max),
+      jitter_(net::seed_or_random(options.random_seed)),
+      calls_(*this) {}
+
+void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
+  ServedMethod* const served = methods_.find(frame.header.method_id);
+  const bool is_hidden =
+      served != nullptr && connection.rules().door == Door::clients && !served->is_for_clients;
+  if (served == nullptr || is_hidden) {
+    connection.refuse(frame.header.call_id,
+                      Error(Code::unimplemented, "the server has no such method"));
+    return;
+  }
+  if (auto taken = take_on(connection, *served, frame); !taken) {
+    ++served->statistics.refused_count;
+    if (!served->method->one_way) connection.refuse(frame.header.call_id, taken.error());
+  }
+}
+
+Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& served,
+                                 const Frame& frame) {
+  const TimePoint arrived_at = connection.heard_at();
+  const Deadline deadline = deadline_of(frame, *served.method, connection.rules().door, arrived_at);
+  if (auto may = check_may_begin(connection, served); !may) return may;
+  const auto verdict = admission_.judge(served.method->priority, connection.waiting, served.waiting,
+                                        beginning_count_, deadline, arrived_at);
+  if (!verdict.is_admitted) return overload(served.method->priority, verdict.delay);
+
+  Call& call = calls_.take();
+  if (auto parsed = call.parse(served, frame, memory_); !parsed) {
+    calls_.give_back(call);
+    return parsed;
+  }
+  call.accept(connection, frame.header.call_id, deadline, arrived_at);
+  if (admission_.waiting_count() > 0 || beginning_count_ >= admission_.beginning_max()) {
+    wait_for_turn(call);
+  } else if (auto begun = begin(call); !begun) {
+    calls_.give_back(call);
+    return begun;
+  }
+  connection.add(call);
+  ++served.statistics.running_count;
+  ++running_count_;
+  return {};
+}
+
+Result<void> Dispatcher::check_may_begin(ServerConnection& connection,
+                                         const ServedMethod& served) const {
+  if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
+  const std::size_t calls_max = connection.rules().call_count_max;
+  if (connection.call_count() >= calls_max) {
+    return Error(Code::resource_exhausted,
+                 std::to_string(calls_max) + " calls of this connection are running already")
+        .with_retry_after(options_.admission.retry_after);
+  }
+  if (served.statistics.running_count >= options_.calls_per_method_max) {
+    return Error(Code::resource_exhausted, std::to_string(options_.calls_per_method_max) +
+                                               " calls of " + served.method->full_name +
+                                               " are running already")
+        .with_retry_after(options_.admission.retry_after);
+  }
+  if (connection.shares.is_counted() && !connection.shares.may_take(is_scarce(served))) {
+    return Error(Code::resource_exhausted, "the share of calls of this address is taken already")
+        .with_retry_after(options_.admission.retry_after);
+  }
+  return {};
+}
+
+// Something that calls need is nearly used up: the rest is for addresses that hold little.
+bool Dispatcher::is_scarce(const ServedMethod& served) const {
+  return coroutine::Scheduler::current().stacks().is_scarce() ||
+         has_less_than_a_tenth_left(served.statistics.running_count,
+                                    options_.calls_per_method_max) ||
+         has_less_than_a_tenth_left(admission_.waiting_count(), options_.admission.waiting_max);
+}
+
+Error Dispatcher::refusal(const std::string& why, Duration delay) {
+  const Duration least = std::max<Duration>(options_.admission.retry_after, delay);
+  return Error(Code::resource_exhausted, why)
+      .with_retry_after(std::chrono::ceil<std::chrono::milliseconds>(least + jitter_.up_to(least)));
+}
+
+Error Dispatcher::overload(Priority priority, Duration delay) {
+  ++shed_counts_[static_cast<std::size_t>(priority)];
+  return refusal("the server is overloaded", delay);
+}
+
+void Dispatcher::wait_for_turn(Call& call) {
+  call.place = ring_of(call).push(call);
+  admission_.waits(call.served().method->priority, call.connection().waiting,
+                   call.served().waiting);
+}
+
+Result<void> Dispatcher::begin(Call& call) {
+  // Others may have begun since it came, and what they do takes stacks as well.
+  if (coroutine::Scheduler::current().stacks().is_scarce() &&
+      !call.connection().shares.is_newcomer()) {
+    return refusal("the last stacks are for addresses that hold few", Duration::zero());
+  }
+  auto task = handlers_.spawn(call.served().task_name, [this, &call] { run(call); },
+                              {.stack_size_bytes = call.served().method->stack_size_bytes});
+  if (!task) {
+    return refusal(std::move(task.error()).with_context("no stack").message(), Duration::zero());
+  }
+  call.bind(*task);
+  ++beginning_count_;
+  return {};
+}
+
+// As many as may have a stack, the important ones first.
+void Dispatcher::begin_waiting(TimePoint now) {
+  for (std::size_t i = 0; i < priority_count; ++i) {
+    CallRing& ring = waiting_[i];
+    if (ring.empty()) continue;
+    const TimePoint oldest_arrival = ring.front().arrived_at();
+    while (!ring.empty() && beginning_count_ < admission_.beginning_max()) {
+      Call& call = ring.pop();
+      call.place.reset();
+      admission_.leaves(call.served().method->priority, call.connection().waiting,
+                        call.served().waiting);
+      if (auto begun = begin(call); !begun) {
+        call.refuse(begun.error());
+        finish(call);
+      }
+    }
+    admission_.note_wait(static_cast<Priority>(i), oldest_arrival, now);
+    if (!ring.empty()) return;
+  }
+}
+
+// One call mostly begins where another one has just ended: a look at the clock that can be saved.
+TimePoint Dispatcher::time_of_begin() const {
+  const bool is_just_behind = coroutine::Scheduler::current().switch_count() == last_end_count_ + 1;
+  return is_just_behind ? last_end_ : now();
+}
+
+void Dispatcher::note_queue_delay(Priority priority, Duration delay) {
+  // The clock that was saved may be older than the request.
+  const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
+  queue_delay_us_[static_cast<std::size_t>(priority)].record(
+      whole > 0 ? static_cast<std::uint64_t>(whole) : 0);
+}
+
+void Dispatcher::run(Call& call) {
+  const TimePoint begun_at = time_of_begin();
+  --beginning_count_;
+  const Duration queue_delay = begun_at - call.arrived_at();
+  note_queue_delay(call.served().method->priority, queue_delay);
+  if (queue_delay > Duration::zero()) call.served().statistics.queue_time += queue_delay;
+  admission_.note_begun(begun_at, beginning_count_ > 0);
+  if (admission_.waiting_count() > 0 && beginning_count_ <= admission_.beginning_max() / 2) {
+    begin_waiting(begun_at);
+  }
+  call.run(around_, begun_at);
+  finish(call);
+  last_end_count_ = coroutine::Scheduler::current().switch_count();
+}
+
+void Dispatcher::finish(Call& call) {
+  last_end_ = call.ended_at() == TimePoint{} ? now() : call.ended_at();
+  count_end(call.served().statistics, call.code(), call.threw(), last_end_ - call.arrived_at());
+  ServerConnection& connection = call.connection();
+  connection.remove(call);
+  calls_.give_back(call);
+}
+
+void Dispatcher::count_end(Server::MethodStatistics& method, std::optional<Code> error, bool threw,
+                           Duration latency) {
+  ++method.call_count;
+  --method.running_count;
+  --running_count_;
+  if (error) count_error(method, *error);
+  if (threw) ++stray_exception_count_;
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(latency);
+  method.latency_us.record(static_cast<std::uint64_t>(microseconds.count()));
+}
+
+// It has no task, so it waits; or it never came so far.
+void Dispatcher::gave_up(Call& call) {
+  if (!call.place) return;
+  ring_of(call).leave(*call.place);
+  admission_.leaves(call.served().method->priority, call.connection().waiting,
+                    call.served().waiting);
+  finish(call);
+}
+
+Result<void> Dispatcher::drain(Deadline deadline) {
+  auto drained = handlers_.join(deadline);
+  if (!drained) handlers_.cancel_and_join();
+  return drained;
+}
+
+Result<void> Dispatcher::call(const Method& method, const google::protobuf::Message& request,
+                              const Context::Facts& facts, ReplySink& sink) {
+  ServedMethod* const served = methods_.find(method.id);
+  if (served == nullptr) return Error(Code::unimplemented, "the server has no such method");
+  Server::MethodStatistics& statistics = served->statistics;
+  const TimePoint arrived_at = now();
+  const auto verdict = admission_.judge(method.priority, called_here_, served->waiting,
+                                        beginning_count_, facts.deadline, arrived_at);
+  if (refuses_all_ || !verdict.is_admitted) {
+    ++statistics.refused_count;
+    if (refuses_all_) {
+      return Error(Code::unavailable, "the server is stopping").with_not_executed();
+    }
+    return overload(method.priority, verdict.delay).with_not_executed();
+  }
+
+  ++statistics.running_count;
+  ++running_count_;
+  bool threw = false;
+  Context::Facts timed = facts;
+  timed.arrived_at = arrived_at;
+  // A task of its own: on a stack of the size that the method asks for, and to be cancelled.
+  auto handler = coroutine::spawn(
+      served->task_name,
+      [&]() -> Result<void> {
+        CallScope::enter({.deadline = CallScope::before(facts.deadline, arrived_at),
+                          .trace = facts.trace,
+                          .may_take_last_stacks = facts.may_take_last_stacks});
+        Context context(method, request, timed);
+        return served->meter.run(
+            [&] { return serve_call(around_, *served, request, context, sink, threw); });
+      },
+      {.stack_size_bytes = method.stack_size_bytes});
+  auto result = handler.join(facts.deadline);
+  if (!handler.is_done()) {
+    const bool is_late = facts.deadline.has_passed();
+    handler.cancel();
+    handler = {};
+    if (is_late) {
+      result = Error(Code::deadline_exceeded,
+                     std::string(method.full_name) + " did not end within its deadline")
+                   .with_maybe_executed();
+    }
+  }
+  const auto code = result ? std::nullopt : std::optional(result.error().code());
+  count_end(statistics, code, threw, now() - arrived_at);
+  return result;
+}
+
+void Dispatcher::count_into(Server::Statistics& statistics) const {
+  statistics.running_count = running_count_;
+  statistics.stray_exception_count = stray_exception_count_;
+  statistics.waiting_count = admission_.waiting_count();
+  statistics.shed_counts = shed_counts_;
+  statistics.queue_delay_us.assign(queue_delay_us_.begin(), queue_delay_us_.end());
+  for (const auto& served : methods_.all()) {
+    statistics.methods.push_back(served->statistics);
+    statistics.methods.back().cost = served->meter.cost();
+    if (served->method->server_streaming) {
+      statistics.stream_count += served->statistics.running_count;
+    }
+  }
+  std::ranges::sort(statistics.methods, {}, [](const Server::MethodStatistics& method) {
+    return std::string_view(method.full_name);
+  });
+}
+
+}  // namespace corolane::rpc::detail

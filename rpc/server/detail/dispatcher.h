@@ -1,0 +1,93 @@
+// Takes requests on and runs them: admission, the queue of those that wait, a task for each, and
+// what is counted about them.
+//
+// A request that may begin at once gets its task at once. Otherwise it waits here without a stack,
+// and each call that begins makes room for one that waits: the important ones first.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "coroutine/task_group.h"
+#include "rpc/client/detail/jitter.h"
+#include "rpc/server/detail/admission.h"
+#include "rpc/server/detail/call.h"
+#include "rpc/server/detail/memory_budget.h"
+#include "rpc/server/detail/served_method.h"
+#include "rpc/server/server.h"
+#include "rpc/wire/detail/call_ring.h"
+
+namespace corolane::rpc::detail {
+
+class Dispatcher final : private Call::Owner {
+ public:
+  explicit Dispatcher(const Server::Options& options);
+
+  Result<void> add(Service& service, Server::Audience audience) {
+    return methods_.add(service, audience);
+  }
+  void add_filter(ServerFilter filter) { around_.filters.push_back(std::move(filter)); }
+  void add_observer(Observer observer) { around_.observers.push_back(std::move(observer)); }
+  const ServedMethods& methods() const { return methods_; }
+
+  // On the loop's stack: takes the request on or answers it with an error.
+  void serve(ServerConnection& connection, const Frame& frame);
+
+  // A call that came another way. Suspends until it has ended. Fails as a call by frame would.
+  Result<void> call(const Method& method, const google::protobuf::Message& request,
+                    const Context::Facts& facts, ReplySink& sink);
+
+  // From now on requests are refused.
+  void refuse_all() { refuses_all_ = true; }
+  // Suspends until all calls have ended; at the deadline those that are left are cancelled, which
+  // is deadline_exceeded.
+  Result<void> drain(Deadline deadline);
+
+  void count_into(Server::Statistics& statistics) const;
+
+ private:
+  Result<void> take_on(ServerConnection& connection, ServedMethod& served, const Frame& frame);
+  Result<void> check_may_begin(ServerConnection& connection, const ServedMethod& served) const;
+  bool is_scarce(const ServedMethod& served) const;
+  Error refusal(const std::string& why, Duration delay);
+  Error overload(Priority priority, Duration delay);
+  void wait_for_turn(Call& call);
+  Result<void> begin(Call& call);
+  void begin_waiting(TimePoint now);
+  void run(Call& call);
+  void note_queue_delay(Priority priority, Duration delay);
+  TimePoint time_of_begin() const;
+  void finish(Call& call);
+  void count_end(Server::MethodStatistics& method, std::optional<Code> error, bool threw,
+                 Duration latency);
+  void gave_up(Call& call) override;
+  CallRing& ring_of(const Call& call) {
+    return waiting_[static_cast<std::size_t>(call.served().method->priority)];
+  }
+
+  const Server::Options options_;
+  ServedMethods methods_;
+  Around around_;
+  Admission admission_;
+  MemoryBudget memory_;  // Of requests that are waiting or served.
+  std::array<CallRing, priority_count> waiting_;
+  std::size_t beginning_count_ = 0;  // Calls with a task that has not run yet.
+  Jitter jitter_;
+  bool refuses_all_ = false;
+  // When the last call ended, and what Scheduler::switch_count() was then.
+  TimePoint last_end_{};
+  std::uint64_t last_end_count_ = 0;
+  std::uint64_t running_count_ = 0;
+  std::uint64_t stray_exception_count_ = 0;
+  // By priority.
+  std::array<std::uint64_t, priority_count> shed_counts_{};
+  std::array<Histogram, priority_count> queue_delay_us_{};
+  Admission::Share called_here_;
+  CallPool calls_;
+  coroutine::TaskGroup handlers_;
+};
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,137 @@
+#include "rpc/server/detail/served_method.h"
+
+#include <bit>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "rpc/wire/frame.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+Error thrown(const ServedMethod& served, const std::string& what) {
+  return Error(Code::internal, std::string(served.method->full_name) + " threw an exception" + what)
+      .with_maybe_executed();
+}
+
+template <typename Run>
+Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run) {
+  try {
+    return run();
+  } catch (const std::exception& exception) {
+    threw = true;
+    return thrown(served, std::string(": ") + exception.what());
+  } catch (...) {
+    threw = true;
+    return thrown(served, "");
+  }
+}
+
+// The filters that are left, around the handler. They see what it throws as the error that it is.
+struct Chain {
+  Result<void> run(std::size_t index) {
+    if (index == filters.size()) {
+      auto outcome = without_exceptions(served, threw, [this] {
+        return served.method->invoke(*served.service, request, context, sink);
+      });
+      // A router in front of the handler knows whether that has begun, and says so in the error.
+      const bool has_only_routed =
+          served.method->passes_on && !outcome && outcome.error().not_executed();
+      has_begun = has_begun || !has_only_routed;
+      return outcome;
+    }
+    return filters[index](
+        context,
+        Next([](void* chain, std::size_t next) { return static_cast<Chain*>(chain)->run(next); },
+             this, index + 1));
+  }
+
+  const std::vector<ServerFilter>& filters;
+  const ServedMethod& served;
+  const google::protobuf::Message& request;
+  Context& context;
+  ReplySink& sink;
+  bool& threw;
+  bool has_begun = false;  // The handler, which a filter may keep from it.
+};
+
+// Only the runtime knows whether a handler has begun. What it passes on from a call of its own says
+// that of another one.
+Error of_handler(Error error, bool has_begun) {
+  return has_begun ? std::move(error).without_not_executed() : std::move(error).with_not_executed();
+}
+
+// A task keeps 31 bytes of its name: rather than the end the outermost packages go.
+std::string_view task_name_of(std::string_view method) {
+  constexpr std::size_t size_max = 31;
+  for (std::size_t dot = 0; method.size() > size_max; method.remove_prefix(dot + 1)) {
+    dot = method.find('.');
+    if (dot == std::string_view::npos) break;
+  }
+  return method;
+}
+
+bool is_for_clients(const Method& method, Server::Audience audience) {
+  return audience == Server::Audience::everybody ||
+         (audience == Server::Audience::as_marked && method.is_public);
+}
+
+}  // namespace
+
+Result<void> ServedMethods::add(Service& service, Server::Audience audience) {
+  for (const Method& method : service.methods()) {
+    const ServedMethod* const found = find(method.id);
+    if (found == nullptr) continue;
+    return Error(Code::already_exists, std::string(method.full_name) + " has the same id as " +
+                                           found->method->full_name +
+                                           ": is the service added twice?");
+  }
+  for (const Method& method : service.methods()) {
+    all_.push_back(std::make_unique<ServedMethod>(
+        ServedMethod{.method = &method,
+                     .task_name = task_name_of(method.full_name),
+                     .service = &service,
+                     .is_for_clients = is_for_clients(method, audience),
+                     .statistics = {.full_name = method.full_name, .latency_us = {}}}));
+  }
+  index_all();
+  services_.push_back(&service);
+  return {};
+}
+
+void ServedMethods::index_all() {
+  by_id_.assign(std::bit_ceil(2 * all_.size() + 1), nullptr);
+  for (const auto& served : all_) {
+    std::size_t place = served->method->id & (by_id_.size() - 1);
+    while (by_id_[place] != nullptr) place = (place + 1) & (by_id_.size() - 1);
+    by_id_[place] = served.get();
+  }
+}
+
+ServedMethod* ServedMethods::find(std::string_view full_name) const {
+  ServedMethod* const found = find(method_id(full_name));
+  return found != nullptr && full_name == found->method->full_name ? found : nullptr;
+}
+
+Result<void> serve_call(const Around& around, const ServedMethod& served,
+                        const google::protobuf::Message& request, Context& context, ReplySink& sink,
+                        bool& threw) {
+  Chain chain{.filters = around.filters,
+              .served = served,
+              .request = request,
+              .context = context,
+              .sink = sink,
+              .threw = threw};
+  return without_exceptions(served, threw, [&] {
+    auto outcome = without_exceptions(served, threw, [&] { return chain.run(0); });
+    if (!outcome) outcome = of_handler(std::move(outcome.error()), chain.has_begun);
+    for (const Observer& observer : around.observers) {
+      if (observer.wants(context, outcome)) [[unlikely]]
+        observer.look(context, outcome);
+    }
+    return outcome;
+  });
+}
+
+}  // namespace corolane::rpc::detail

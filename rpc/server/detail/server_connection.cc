@@ -1,0 +1,146 @@
+#include "rpc/server/detail/server_connection.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "net/crypto.h"
+#include "rpc/server/detail/call.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+// As many milliseconds as the wire holds.
+std::uint32_t retry_milliseconds(const Error& error) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+      error.retry_after().count(), 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+FrameHeader error_header(std::uint64_t call_id, const Error& error) {
+  return {.type = FrameType::reply,
+          .code = static_cast<std::uint8_t>(error.code()),
+          .maybe_executed = error.maybe_executed(),
+          .not_executed = error.not_executed(),
+          .call_id = call_id,
+          .time = retry_milliseconds(error)};
+}
+
+// Nothing that the client could present again is in it: it is stored, and goes to other nodes.
+std::string scope_of(std::string_view requester, std::string_view identity) {
+  net::Digest digest;
+  if (requester.empty() && identity.empty()) {
+    net::fill_with_random_bytes(digest);
+  } else {
+    const std::string_view key = requester.empty() ? "corolane request scope" : requester;
+    digest = net::hmac_sha256(key, {"certificate ", identity});
+  }
+  return std::string(reinterpret_cast<const char*>(digest.data()), RequestId::scope_bytes_max);
+}
+
+}  // namespace
+
+ServerConnection::ServerConnection(Host& host, std::uint64_t id,
+                                   std::unique_ptr<net::Stream> stream, Handshake handshake,
+                                   const Limits& limits, const Rules& rules)
+    : Connection(std::move(stream), std::move(handshake), limits),
+      host_(host),
+      id_(id),
+      rules_(rules),
+      peer_(to_string(this->stream().peer_endpoint())) {}
+
+std::string_view ServerConnection::request_scope() {
+  if (request_scope_.empty()) request_scope_ = scope_of(caller().requester, peer_identity_);
+  return request_scope_;
+}
+
+void ServerConnection::add(Call& call) {
+  call.index = calls_.size();
+  calls_.push_back(&call);
+  call_ids_.push_back(call.id());
+  shares.take();
+}
+
+void ServerConnection::remove(Call& call) {
+  ++ended_call_count_;
+  shares.give_back();
+  calls_.back()->index = call.index;
+  calls_[call.index] = calls_.back();
+  calls_.pop_back();
+  call_ids_[call.index] = call_ids_.back();
+  call_ids_.pop_back();
+  // A handler may still be inside a write when its connection closes.
+  if (closed_ && calls_.empty()) host_.ended(*this);
+}
+
+Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& error,
+                                           Deadline deadline) {
+  return send_text(error_header(call_id, error), error.message(), deadline, error.detail());
+}
+
+void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
+  FrameHeader header = error_header(call_id, error);
+  header.not_executed = !header.maybe_executed;
+  send_text(std::move(header), error.message(), error.detail());
+}
+
+void ServerConnection::ask_to_leave() {
+  if (is_open() && !has_left_) send_text({.type = FrameType::go_away}, "");
+}
+
+void ServerConnection::cancel_streams() {
+  for (Call* const call : std::vector(calls_)) {
+    if (call->served().method->server_streaming) call->stop();
+  }
+}
+
+Result<void> ServerConnection::on_open() {
+  peer_identity_ = stream().peer_identity();
+  if (rules_.needs_peer_certificate && peer_identity_.empty()) {
+    return Error(Code::unauthenticated, "a client certificate is needed here");
+  }
+  return host_.opened(*this);
+}
+
+Result<void> ServerConnection::on_frame(const Frame& frame) {
+  switch (frame.header.type) {
+    case FrameType::request:
+      if (has_left_) return Error(Code::invalid_argument, "a request came after the last one");
+      host_.serve(*this, frame);
+      return {};
+    case FrameType::cancel:
+      if (Call* const call = find(frame.header.call_id)) call->cancel();
+      return {};
+    case FrameType::window:
+      if (Call* const call = find(frame.header.call_id)) call->give_room(frame.header.time);
+      return {};
+    case FrameType::go_away:
+      has_left_ = true;
+      return {};
+    default:
+      return Error(Code::invalid_argument, "a client sends requests and what belongs to them");
+  }
+}
+
+// One-way calls have none that an id could name.
+Call* ServerConnection::find(std::uint64_t call_id) const {
+  const auto found = std::ranges::find(call_ids_, call_id);
+  if (found == call_ids_.end()) return nullptr;
+  Call* const call = calls_[static_cast<std::size_t>(found - call_ids_.begin())];
+  return call->is_one_way() ? nullptr : call;
+}
+
+void ServerConnection::on_lost(const Error&) {
+  // A copy: those that have not begun leave the list.
+  for (Call* const call : std::vector(calls_)) {
+    // Nobody waits for the end of a one-way call, so nobody is missed.
+    if (!call->is_one_way()) call->cancel();
+  }
+}
+
+void ServerConnection::on_closed() {
+  closed_ = true;
+  if (calls_.empty()) host_.ended(*this);
+}
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,102 @@
+// A client as the server sees it: its connection and the calls that it has in flight.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/address_shares.h"
+#include "net/connection_bound.h"
+#include "rpc/server/detail/admission.h"
+#include "rpc/wire/detail/connection.h"
+
+namespace corolane::rpc::detail {
+
+class Call;
+
+class ServerConnection final : public Connection {
+ public:
+  // The server, as far as a connection needs it. All on the loop's stack.
+  class Host {
+   public:
+    // The handshake is done. An error keeps the client out.
+    virtual Result<void> opened(ServerConnection& connection) = 0;
+    // A request frame: answers it or takes it on.
+    virtual void serve(ServerConnection& connection, const Frame& frame) = 0;
+    // The connection is closed and has no call any more. It may be destroyed later.
+    virtual void ended(ServerConnection& connection) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+
+  // What a listener says of all its connections.
+  struct Rules {
+    bool needs_peer_certificate = false;
+    Door door = Door::nodes;
+    std::size_t call_count_max = 0;
+  };
+
+  ServerConnection(Host& host, std::uint64_t id, std::unique_ptr<net::Stream> stream,
+                   Handshake handshake, const Limits& limits, const Rules& rules);
+
+  std::uint64_t id() const { return id_; }
+  const Rules& rules() const { return rules_; }
+  // "10.1.0.7:52310".
+  std::string_view peer() const { return peer_; }
+  // By its certificate; empty without, and before the handshake is done.
+  std::string_view peer_identity() const { return peer_identity_; }
+  // RequestId::scope of its requests: the same on all connections with that requester and
+  // certificate, of which it may lack one; without both of this connection alone. After the
+  // handshake.
+  std::string_view request_scope();
+
+  std::size_t call_count() const { return calls_.size(); }
+  // So far.
+  std::uint64_t ended_call_count() const { return ended_call_count_; }
+  void add(Call& call);
+  void remove(Call& call);
+
+  // From a task: suspends while the client takes nothing. Errors are those of send().
+  Result<void> reply_error(std::uint64_t call_id, const Error& error, Deadline deadline);
+  // A call whose handler has not begun, which the client is told too. On the loop's stack: never
+  // suspends; a client that does not read its refusals is closed.
+  void refuse(std::uint64_t call_id, const Error& error);
+
+  // Asks the client to make no new calls here. It answers, and closes when it has all replies.
+  void ask_to_leave();
+  // It has answered: what it has sent until then were its last requests.
+  bool has_left() const { return has_left_; }
+  // Ends all streams that it reads: they have no natural end.
+  void cancel_streams();
+
+  // Of its calls, those that wait to begin.
+  Admission::Share waiting;
+  // Among all connections; none for one that was turned away.
+  net::ConnectionBound::Place place;
+  // By which its calls are counted with those of its address. Of nobody at the nodes' door.
+  net::AddressShares::Guest shares;
+
+ private:
+  Result<void> on_open() override;
+  Result<void> on_frame(const Frame& frame) override;
+  void on_lost(const Error& reason) override;
+  void on_closed() override;
+  Call* find(std::uint64_t call_id) const;
+
+  Host& host_;
+  const std::uint64_t id_;
+  const Rules rules_;
+  const std::string peer_;
+  std::string peer_identity_;
+  std::string request_scope_;  // Empty: nobody has asked.
+  std::vector<Call*> calls_;
+  std::vector<std::uint64_t> call_ids_;  // Of the same, close together: a cancel looks through it.
+  std::uint64_t ended_call_count_ = 0;
+  bool has_left_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,364 @@
+// Connections come and go here; what they ask for is the Dispatcher's.
+#include "rpc/server/server.h"
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/task_group.h"
+#include "rpc/server/detail/dispatcher.h"
+#include "rpc/server/detail/known_callers.h"
+#include "rpc/server/detail/server_connection.h"
+
+namespace corolane::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the end of a connection may take to send what is queued, while stopping.
+constexpr Duration flush_time_max = 500ms;
+
+// Of a client that has so much to read, no more requests are taken: the replies to some hundred,
+// and with as much again in the kernel less than what makes its output stall.
+constexpr std::size_t output_while_reading_max = 64 * 1024;
+
+// Whether peers behind `door` have that method.
+bool is_there(const detail::ServedMethod* served, Door door) {
+  return served != nullptr && (door == Door::nodes || served->is_for_clients);
+}
+
+// Connections without a place that are being told so. More are closed without a word: each has a
+// descriptor for as long as its peer takes to read why.
+constexpr std::size_t turned_away_count_max = 64;
+
+net::AddressShares::Limits connection_limits(const Server::Options& options, Door door) {
+  const bool has_shares = door == Door::clients;
+  return {.count_max = options.connection_count_max,
+          .share_percent = has_shares ? options.address_share_percent : 100};
+}
+
+// Each running call has a stack, and it is stacks that run out.
+net::AddressShares::Limits call_limits(const Server::Options& options) {
+  return {.count_max = coroutine::Scheduler::current().stacks().ordinary_count_max(),
+          .share_percent = options.address_share_percent};
+}
+
+}  // namespace
+
+class Server::Impl final : private detail::ServerConnection::Host {
+ public:
+  Impl(net::Network& network, const Options& options)
+      : network_(network),
+        options_(options),
+        node_connections_(connection_limits(options, Door::nodes)),
+        client_connections_(connection_limits(options, Door::clients)),
+        call_shares_(call_limits(options)),
+        dispatcher_(options_) {
+    // It would print a line for each malformed request: whoever sends one is told, and counted.
+    [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
+  }
+
+  detail::Dispatcher& dispatcher() { return dispatcher_; }
+  const detail::Dispatcher& dispatcher() const { return dispatcher_; }
+  Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
+  net::AddressShares& call_shares() { return call_shares_; }
+  void set_limits(const Options& options);
+  Result<void> stop(Deadline deadline);
+  Statistics statistics() const;
+  void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
+
+ private:
+  struct Listening {
+    ListenOptions options;
+    std::unique_ptr<net::Listener> listener;
+  };
+
+  void accept_all(const Listening& listening);
+  void admit(const Listening& listening, std::unique_ptr<net::Stream> stream);
+  net::ConnectionBound& bound_of(const ListenOptions& options);
+  Result<void> opened(detail::ServerConnection& connection) override;
+  void serve(detail::ServerConnection& connection, const Frame& frame) override {
+    dispatcher_.serve(connection, frame);
+  }
+  void ended(detail::ServerConnection& connection) override;
+  void destroy_ended_connections();
+  void ask_clients_to_leave();
+  void wait_for_clients_to_leave(Deadline deadline);
+  void close_connections();
+
+  net::Network& network_;
+  Options options_;
+  // Outlive the connections, which have places in them.
+  net::ConnectionBound node_connections_;
+  net::ConnectionBound client_connections_;
+  net::AddressShares call_shares_;
+  std::list<Listening> listenings_;  // Their connections refer to what they say.
+  std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
+  detail::KnownCallers callers_;
+  // Streams may not be destroyed by what they call, so ended connections wait here for a task.
+  std::vector<std::unique_ptr<detail::ServerConnection>> ended_;
+  coroutine::Event some_ended_{"end of a connection"};
+  coroutine::Event some_left_{"clients that leave"};
+  bool stopping_ = false;
+  std::uint64_t last_connection_id_ = 0;
+  std::size_t turned_away_count_ = 0;  // Connections without a place that are there still.
+  Statistics statistics_;
+  detail::Dispatcher dispatcher_;
+  coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
+  coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
+};
+
+Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, ListenOptions options) {
+  const std::size_t key_size = options.security.shared_key.size();
+  if (key_size > 0 && key_size < Security::shared_key_bytes_min) {
+    return Error(Code::invalid_argument,
+                 "the shared key has " + std::to_string(key_size) + " bytes; take at least " +
+                     std::to_string(Security::shared_key_bytes_min) + ", from a random source");
+  }
+  if (!destroying_) {
+    auto spawned = housekeeping_.spawn("rpc connections", [this] { destroy_ended_connections(); });
+    if (!spawned) return spawned.error();
+    destroying_ = *spawned;
+  }
+  net::Network& network = options.network == nullptr ? network_ : *options.network;
+  auto listener =
+      network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max},
+                                .shares_port = options.shares_port});
+  if (!listener) return listener.error();
+  Listening& listening = listenings_.emplace_back(
+      Listening{.options = std::move(options), .listener = std::move(*listener)});
+  auto spawned = housekeeping_.spawn("rpc accept", [this, &listening] { accept_all(listening); });
+  if (!spawned) {
+    listenings_.pop_back();
+    return spawned.error();
+  }
+  return listening.listener->local_endpoint();
+}
+
+void Server::Impl::set_limits(const Options& options) {
+  options_.connection_count_max = options.connection_count_max;
+  options_.calls_per_connection_max = options.calls_per_connection_max;
+  options_.address_share_percent = options.address_share_percent;
+  node_connections_.set_limits(connection_limits(options_, Door::nodes));
+  client_connections_.set_limits(connection_limits(options_, Door::clients));
+  call_shares_.set_limits(call_limits(options_));
+}
+
+net::ConnectionBound& Server::Impl::bound_of(const ListenOptions& options) {
+  if (options.connections != nullptr) return *options.connections;
+  return options.door == Door::clients ? client_connections_ : node_connections_;
+}
+
+void Server::Impl::accept_all(const Listening& listening) {
+  for (;;) {
+    auto stream = listening.listener->accept(Deadline::never());
+    if (stream) {
+      admit(listening, std::move(*stream));
+    } else if (stopping_ || !coroutine::sleep_for(10ms)) {
+      return;
+    }
+    // Whatever else it was may pass: when out of descriptors, others will end.
+  }
+}
+
+void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream> stream) {
+  using detail::Handshake;
+  ++statistics_.accepted_count;
+  auto place = bound_of(listening.options).take(stream->peer_endpoint());
+  const bool has_place = static_cast<bool>(place);
+  if (!has_place) {
+    ++statistics_.refused_connection_count;
+    if (turned_away_count_ == turned_away_count_max) return;
+    ++turned_away_count_;
+  }
+  const std::uint64_t id = ++last_connection_id_;
+  const Security& security = listening.options.security;
+  const std::size_t calls_max = listening.options.calls_per_connection_max != 0
+                                    ? listening.options.calls_per_connection_max
+                                    : options_.calls_per_connection_max;
+  auto owned = std::make_unique<detail::ServerConnection>(
+      static_cast<detail::ServerConnection::Host&>(*this), id, std::move(stream),
+      Handshake(Handshake::Role::server, security, {}),
+      detail::Connection::Limits{.payload_bytes_max = listening.options.request_bytes_max,
+                                 .handshake_time_max = options_.hello_time_max,
+                                 .keepalive = options_.keepalive},
+      detail::ServerConnection::Rules{.needs_peer_certificate = security.needs_peer_certificate,
+                                      .door = listening.options.door,
+                                      .call_count_max = calls_max});
+  detail::ServerConnection& connection = *owned;
+  connection.place = std::move(place);
+  if (listening.options.door == Door::clients) {
+    connection.shares = {call_shares_, connection.stream().peer_endpoint()};
+  }
+  connections_.emplace(id, std::move(owned));
+  connection.start();
+  if (!has_place) {
+    connection.say_bye(Error(Code::resource_exhausted,
+                             "the server has all the connections it takes, or takes from there"));
+  }
+}
+
+Result<void> Server::Impl::opened(detail::ServerConnection& connection) {
+  if (stopping_) return Error(Code::unavailable, "the server is stopping");
+  if (connection.caller().id.empty()) return {};
+  auto before = callers_.opened(connection);
+  if (!before) return std::move(before.error());
+  if (*before != nullptr) {
+    (*before)->say_bye(Error(Code::aborted, "the caller has made a new connection"));
+  }
+  return {};
+}
+
+void Server::Impl::ended(detail::ServerConnection& connection) {
+  if (connection.broke_protocol()) ++statistics_.protocol_error_count;
+  if (!connection.place) --turned_away_count_;
+  statistics_.received_bytes += connection.received_bytes();
+  statistics_.sent_bytes += connection.sent_bytes();
+  callers_.ended(connection);
+  const auto found = connections_.find(connection.id());
+  ended_.push_back(std::move(found->second));
+  connections_.erase(found);
+  some_ended_.set();
+  some_left_.pulse();
+}
+
+void Server::Impl::destroy_ended_connections() {
+  while (some_ended_.wait(Deadline::never())) {
+    some_ended_.reset();
+    ended_.clear();
+  }
+}
+
+Result<void> Server::Impl::stop(Deadline deadline) {
+  stopping_ = true;
+  for (const Listening& listening : listenings_) listening.listener->close();
+  ask_clients_to_leave();
+  wait_for_clients_to_leave(earlier(deadline, Deadline::after(options_.leave_time_max)));
+  dispatcher_.refuse_all();
+  auto drained = dispatcher_.drain(deadline);
+  housekeeping_.cancel_and_join();
+  close_connections();
+  connections_.clear();
+  ended_.clear();
+  listenings_.clear();
+  return drained;
+}
+
+void Server::Impl::ask_clients_to_leave() {
+  std::vector<detail::ServerConnection*> open;
+  open.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) open.push_back(connection.get());
+  for (detail::ServerConnection* const connection : open) {
+    connection->cancel_streams();
+    connection->ask_to_leave();
+  }
+}
+
+// Until every client has said that no more requests come, or is gone.
+void Server::Impl::wait_for_clients_to_leave(Deadline deadline) {
+  const auto is_staying = [](const auto& entry) {
+    return entry.second->is_open() && !entry.second->has_left();
+  };
+  while (std::ranges::any_of(connections_, is_staying)) {
+    if (!some_left_.wait(deadline)) return;
+  }
+}
+
+void Server::Impl::close_connections() {
+  // The connections may end, and leave the map, while this waits; destroyed they are later.
+  std::vector<detail::ServerConnection*> open;
+  open.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) open.push_back(connection.get());
+  const Deadline deadline = Deadline::after(flush_time_max);
+  for (detail::ServerConnection* const connection : open) {
+    static_cast<void>(connection->stream().flush(deadline));
+  }
+  for (const auto& [id, connection] : connections_) connection->close();
+}
+
+Server::Statistics Server::Impl::statistics() const {
+  Statistics statistics = statistics_;
+  statistics.connection_count = connections_.size();
+  for (const auto& [id, connection] : connections_) {
+    statistics.received_bytes += connection->received_bytes();
+    statistics.sent_bytes += connection->sent_bytes();
+  }
+  statistics.above_share_count = call_shares_.statistics().refused_count;
+  dispatcher_.count_into(statistics);
+  return statistics;
+}
+
+void Server::Impl::for_each_connection(
+    const std::function<void(const ConnectionView&)>& see) const {
+  for (const auto& [id, connection] : connections_) {
+    see({.stream = std::as_const(*connection).stream(),
+         .is_open = connection->is_open(),
+         .running_count = connection->call_count(),
+         .answered_count = connection->ended_call_count()});
+  }
+}
+
+Server::Server(net::Network& network, Options options)
+    : impl_(std::make_unique<Impl>(network, options)) {}
+
+Server::~Server() { static_cast<void>(impl_->stop(Deadline::passed())); }
+
+Result<void> Server::add(Service& service, Audience audience) {
+  return impl_->dispatcher().add(service, audience);
+}
+
+void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
+void Server::add_observer(ServerObserver observer, const CallBar* bar) {
+  impl_->dispatcher().add_observer({.look = std::move(observer), .bar = bar});
+}
+
+Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint) {
+  return impl_->listen(endpoint, ListenOptions{});
+}
+
+Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint, ListenOptions options) {
+  return impl_->listen(endpoint, std::move(options));
+}
+
+Result<void> Server::call(const Method& method, const google::protobuf::Message& request,
+                          const Context::Facts& facts, ReplySink& sink) {
+  return impl_->dispatcher().call(method, request, facts, sink);
+}
+
+void Server::set_limits(const Options& options) { impl_->set_limits(options); }
+
+net::AddressShares& Server::call_shares() { return impl_->call_shares(); }
+
+Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
+
+const Method* Server::find(std::string_view full_name, Door door) const {
+  const auto* const served = impl_->dispatcher().methods().find(full_name);
+  return is_there(served, door) ? served->method : nullptr;
+}
+
+std::vector<const Method*> Server::methods(const Service& service, Door door) const {
+  std::vector<const Method*> methods;
+  for (const Method& method : service.methods()) {
+    const auto* const served = impl_->dispatcher().methods().find(method.id);
+    if (is_there(served, door) && served->method == &method) methods.push_back(&method);
+  }
+  return methods;
+}
+
+std::vector<const Service*> Server::services() const {
+  return impl_->dispatcher().methods().services();
+}
+
+Server::Statistics Server::statistics() const { return impl_->statistics(); }
+
+void Server::for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
+  impl_->for_each_connection(see);
+}
+
+}  // namespace corolane::rpc

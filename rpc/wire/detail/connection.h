@@ -1,0 +1,133 @@
+// What both ends of a connection share: a stream that carries frames, the handshake, signs of life.
+//
+// Cuts frames on the loop's stack and hands them to its derived class. A peer that sends what is
+// no frame, or whose handshake does not end well and in time, is closed; a server tells it why
+// (bye) before. A peer that is silent for too long although it was asked is closed as well.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/timer_wheel.h"
+#include "net/stream.h"
+#include "rpc/keepalive.h"
+#include "rpc/wire/detail/handshake.h"
+#include "rpc/wire/frame.h"
+
+namespace corolane::rpc::detail {
+
+class Connection : private net::ReadSink, private coroutine::Timer {
+ public:
+  struct Limits {
+    std::size_t payload_bytes_max;
+    Duration handshake_time_max;
+    Keepalive keepalive;
+    // Of a frame that began, this much or the rest is there in this time: its buffer is kept for
+    // nobody who sends less. A phone at the edge of its cell sends 6.4 KiB/s, so that a request of
+    // 64 KiB has ten seconds, and one of 4 MiB between nodes goes through a narrow link as well.
+    std::size_t frame_bytes_min = 64 * std::size_t{1024};
+    Duration frame_time_max = std::chrono::seconds(10);
+  };
+
+  Connection(std::unique_ptr<net::Stream> stream, Handshake handshake, const Limits& limits);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // A client says hello; both begin to read.
+  void start();
+
+  // Sends a frame with a message, and an extension before it. Suspends while the peer takes
+  // nothing; needs a task. Fails as net::Stream::write_all() does, or with resource_exhausted and
+  // nothing sent when the message is above 1 GiB.
+  Result<void> send(FrameHeader&& header, const google::protobuf::MessageLite& message,
+                    Deadline deadline, std::string_view extension = {});
+  // The same for the one reply of a call, with which its handler ends: suspends only for a large
+  // one. Of a small one a deadline_exceeded says that it waits for the peer, and no more.
+  Result<void> send_reply(FrameHeader&& header, const google::protobuf::MessageLite& message,
+                          Deadline deadline);
+  // The same with a text, which may be empty. Does not suspend when the deadline has passed.
+  Result<void> send_text(FrameHeader&& header, std::string_view text, Deadline deadline,
+                         std::string_view extension = {});
+  // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
+  // closed.
+  void send_text(FrameHeader&& header, std::string_view text, std::string_view extension = {});
+
+  // Ends it: on_lost() at once; unless that calls close(), as a client's does, the peer is told
+  // why, and closed once it has read that, at the latest after a second.
+  void say_bye(const Error& reason);
+  // Drops what is queued and closes; the derived class is not told.
+  void close();
+
+  // The handshake is done, and nobody has said bye.
+  bool is_open() const { return state_ == State::open; }
+  // It was ended for what the peer sent.
+  bool broke_protocol() const { return broke_protocol_; }
+  // When the bytes came whose frames are being handled.
+  TimePoint heard_at() const { return heard_at_; }
+  // So far.
+  std::uint64_t received_bytes() const { return received_bytes_; }
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
+  const Caller& caller() const { return handshake_.caller(); }
+  net::Stream& stream() { return *stream_; }
+  const net::Stream& stream() const { return *stream_; }
+
+ protected:
+  ~Connection() = default;
+
+ private:
+  enum class State { begins, open, leaving, ended };
+
+  // On the loop's stack: must not suspend, may close this connection but not destroy it.
+  virtual Result<void> on_open() = 0;
+  // An error closes the connection, see say_bye().
+  virtual Result<void> on_frame(const Frame& frame) = 0;
+  // Called once, unless close() was called: no frame comes or goes any more.
+  virtual void on_lost(const Error& reason) = 0;
+  // Called once after on_lost(): the stream is closed, and soon the connection may be destroyed.
+  virtual void on_closed() {}
+
+  void on_bytes(std::span<const std::byte> bytes) override;
+  void on_end(const Error& reason) override;
+  // In room of the stream, to be written at once; sets the sizes in `header`.
+  Result<std::span<const std::byte>> make_frame(FrameHeader& header,
+                                                const google::protobuf::MessageLite& message,
+                                                std::string_view extension);
+  void say_hello();
+  Result<void> handle(const Frame& frame);
+  Result<void> handle_first(const Frame& frame);
+  void on_time();
+  void note_unfinished_frame();
+  bool unfinished_frame_is_late(const net::StreamStatistics& statistics, TimePoint time);
+  void look_for_life();
+  void look_again(TimePoint time);
+  void break_off(const Error& reason);
+
+  std::unique_ptr<net::Stream> stream_;
+  Handshake handshake_;
+  const Limits limits_;
+  FrameDecoder decoder_;
+  State state_ = State::begins;
+  bool broke_protocol_ = false;
+  bool asked_for_life_ = false;  // By a ping that nothing has answered yet.
+  TimePoint heard_at_;
+  TimePoint took_at_{};  // When the peer was seen to have taken output.
+  net::OutputProgress output_progress_;
+  // A frame that is not there as a whole: when its time began to run, and what had come by then.
+  struct Unfinished {
+    TimePoint since;
+    std::uint64_t received_bytes;
+  };
+  std::optional<Unfinished> unfinished_;
+  std::uint64_t received_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
+};
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,128 @@
+#include "rpc/wire/detail/handshake.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "rpc/wire/wire.pb.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+constexpr std::size_t caller_id_size = 16;
+// Fewer can be guessed, more say nothing.
+constexpr std::size_t requester_size_min = 16;
+constexpr std::size_t requester_size_max = 32;
+
+Error unauthenticated(std::string message) {
+  return Error(Code::unauthenticated, std::move(message));
+}
+
+std::string quoted(const std::string& name) {
+  return name.empty() ? "no cluster" : "\"" + name + "\"";
+}
+
+// Names what the peer has named, and never what it should have: it may be anybody.
+Error other_cluster(const std::string& of_peer) {
+  return unauthenticated("the hello names " + quoted(of_peer) +
+                         ", and this end another one: both ends have to name the same cluster");
+}
+
+// Little-endian, so that two texts in a row cannot be cut in another place.
+std::string size_prefix(const std::string& text) {
+  std::string prefix;
+  for (std::size_t rest = text.size(), i = 0; i < 4; ++i, rest >>= 8) {
+    prefix += static_cast<char>(rest & 0xff);
+  }
+  return prefix;
+}
+
+}  // namespace
+
+Handshake::Handshake(Role role, const Security& security, Caller caller)
+    : role_(role), security_(security), caller_(std::move(caller)) {
+  Hello hello;
+  hello.set_cluster(security_.cluster);
+  hello.set_caller_id(caller_.id);
+  hello.set_caller_connection(caller_.connection);
+  hello.set_requester(caller_.requester);
+  if (uses_key()) {
+    net::Digest nonce;
+    net::fill_with_random_bytes(nonce);
+    hello.set_nonce(nonce.data(), nonce.size());
+  }
+  own_hello_ = hello.SerializeAsString();
+}
+
+Result<std::optional<net::Digest>> Handshake::take(const Frame& frame) {
+  const bool expects_auth = has_hello_;
+  if (frame.header.type != (expects_auth ? FrameType::auth : FrameType::hello)) {
+    return unauthenticated(expects_auth ? "a frame came before the proof of the shared key"
+                                        : "the first frame is no hello of corolane");
+  }
+  return expects_auth ? take_auth(frame) : take_hello(frame);
+}
+
+Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
+  if (frame.header.call_id != hello_magic) {
+    return unauthenticated("the first frame is no hello of corolane");
+  }
+  if (frame.header.method_id != protocol_version) {
+    return Error(Code::unimplemented, "version " + std::to_string(frame.header.method_id) +
+                                          " of the protocol is not spoken here, only " +
+                                          std::to_string(protocol_version));
+  }
+  peer_hello_ = text_of(frame);
+  Hello hello;
+  if (!hello.ParseFromString(peer_hello_)) {
+    return Error(Code::invalid_argument, "the hello cannot be parsed");
+  }
+  if (hello.cluster() != security_.cluster) {
+    return other_cluster(hello.cluster());
+  }
+  if (!hello.caller_id().empty() && hello.caller_id().size() != caller_id_size) {
+    return Error(Code::invalid_argument, "the caller id of a hello has 16 bytes");
+  }
+  const std::size_t requester_size = hello.requester().size();
+  if (requester_size != 0 &&
+      (requester_size < requester_size_min || requester_size > requester_size_max)) {
+    return Error(Code::invalid_argument, "the requester of a hello has 16 to 32 bytes");
+  }
+  if (uses_key() != !hello.nonce().empty()) {
+    return unauthenticated(uses_key() ? "a shared key is needed here, and the peer has none"
+                                      : "the peer needs a shared key, and there is none here");
+  }
+  if (uses_key() && hello.nonce().size() != sizeof(net::Digest)) {
+    return Error(Code::invalid_argument, "the nonce of a hello has 32 bytes");
+  }
+  if (role_ == Role::server) {
+    caller_ = {.id = hello.caller_id(),
+               .connection = hello.caller_connection(),
+               .requester = hello.requester()};
+  }
+  has_hello_ = true;
+  is_done_ = !uses_key();
+  if (uses_key() && role_ == Role::client) return proof_of(Role::client);
+  return std::optional<net::Digest>();
+}
+
+Result<std::optional<net::Digest>> Handshake::take_auth(const Frame& frame) {
+  const Role peer = role_ == Role::client ? Role::server : Role::client;
+  if (!net::equal_in_constant_time(frame.message, proof_of(peer))) {
+    return unauthenticated("the peer has another shared key");
+  }
+  is_done_ = true;
+  if (role_ == Role::server) return proof_of(Role::server);
+  return std::optional<net::Digest>();
+}
+
+net::Digest Handshake::proof_of(Role role) const {
+  const std::string& client_hello = role_ == Role::client ? own_hello_ : peer_hello_;
+  const std::string& server_hello = role_ == Role::client ? peer_hello_ : own_hello_;
+  return net::hmac_sha256(
+      security_.shared_key,
+      {role == Role::client ? "corolane client 1" : "corolane server 1", size_prefix(client_hello),
+       client_hello, size_prefix(server_hello), server_hello});
+}
+
+}  // namespace corolane::rpc::detail

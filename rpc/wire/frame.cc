@@ -1,0 +1,116 @@
+#include "rpc/wire/frame.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "coroutine/base/check.h"
+
+namespace corolane::rpc {
+namespace {
+
+constexpr std::uint8_t flag_maybe_executed = 1;
+constexpr std::uint8_t flag_not_executed = 2;
+
+template <typename T>
+void put(std::span<std::byte, frame_header_size> out, std::size_t offset, T value) {
+  if constexpr (std::endian::native == std::endian::big) value = std::byteswap(value);
+  std::memcpy(out.data() + offset, &value, sizeof value);
+}
+
+template <typename T>
+T get(std::span<const std::byte, frame_header_size> bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  if constexpr (std::endian::native == std::endian::big) value = std::byteswap(value);
+  return value;
+}
+
+}  // namespace
+
+void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out) {
+  put(out, 0, header.payload_size);
+  put(out, 4, static_cast<std::uint8_t>(header.type));
+  put(out, 5, header.code);
+  put(out, 6,
+      static_cast<std::uint8_t>((header.maybe_executed ? flag_maybe_executed : 0) |
+                                (header.not_executed ? flag_not_executed : 0)));
+  put(out, 7, std::uint8_t{0});
+  put(out, 8, header.call_id);
+  put(out, 16, header.method_id);
+  put(out, 24, header.time);
+  put(out, 28, header.extension_size);
+}
+
+Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header) {
+  const auto type = get<std::uint8_t>(bytes, 4);
+  if (type < static_cast<std::uint8_t>(FrameType::hello) ||
+      type > static_cast<std::uint8_t>(FrameType::go_away)) {
+    return Error(Code::invalid_argument, "no corolane frame: its type is " + std::to_string(type));
+  }
+  const auto flags = get<std::uint8_t>(bytes, 6);
+  header = {.payload_size = get<std::uint32_t>(bytes, 0),
+            .type = static_cast<FrameType>(type),
+            .code = get<std::uint8_t>(bytes, 5),
+            .maybe_executed = (flags & flag_maybe_executed) != 0,
+            .not_executed = (flags & flag_not_executed) != 0,
+            .call_id = get<std::uint64_t>(bytes, 8),
+            .method_id = get<std::uint64_t>(bytes, 16),
+            .time = get<std::uint32_t>(bytes, 24),
+            .extension_size = get<std::uint32_t>(bytes, 28)};
+  if (header.extension_size > header.payload_size) {
+    return Error(Code::invalid_argument,
+                 "no corolane frame: an extension of " + std::to_string(header.extension_size) +
+                     " bytes in a payload of " + std::to_string(header.payload_size));
+  }
+  return {};
+}
+
+void FrameDecoder::feed(std::span<const std::byte> bytes) {
+  check(input_.empty(), "all frames of a piece are taken before the next piece");
+  input_ = bytes;
+}
+
+Result<bool> FrameDecoder::next(Frame& frame) {
+  if (partial_done_) {
+    partial_done_ = false;
+    partial_.clear();
+    if (partial_.capacity() > kept_buffer_bytes) std::vector<std::byte>().swap(partial_);
+  }
+  // Moves bytes of the input to the unfinished frame until that has `size` of them.
+  const auto complete_to = [&](std::size_t size) {
+    const std::size_t count = std::min(size - std::min(size, partial_.size()), input_.size());
+    partial_.insert(partial_.end(), input_.begin(),
+                    input_.begin() + static_cast<std::ptrdiff_t>(count));
+    input_ = input_.subspan(count);
+    return partial_.size() >= size;
+  };
+
+  const bool in_pieces = !partial_.empty() || input_.size() < frame_header_size;
+  if (in_pieces && !complete_to(frame_header_size)) return false;
+  const std::byte* const begin = in_pieces ? partial_.data() : input_.data();
+  FrameHeader& header = frame.header;
+  const std::span<const std::byte, frame_header_size> header_bytes(begin, frame_header_size);
+  if (auto decoded = decode(header_bytes, header); !decoded) return decoded.error();
+  if (header.payload_size > payload_size_max_) {
+    return Error(Code::resource_exhausted, "a frame of " + std::to_string(header.payload_size) +
+                                               " bytes is above the limit of " +
+                                               std::to_string(payload_size_max_));
+  }
+  const std::size_t frame_size = frame_header_size + header.payload_size;
+  if (in_pieces || input_.size() < frame_size) {
+    if (!complete_to(frame_size)) return false;
+    partial_done_ = true;
+  }
+  const std::span<const std::byte> payload =
+      (partial_done_ ? std::span<const std::byte>(partial_) : input_.first(frame_size))
+          .subspan(frame_header_size);
+  if (!partial_done_) input_ = input_.subspan(frame_size);
+  frame.extension = payload.first(header.extension_size);
+  frame.message = payload.subspan(header.extension_size);
+  return true;
+}
+
+}  // namespace corolane::rpc

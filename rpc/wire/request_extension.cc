@@ -1,0 +1,107 @@
+#include "rpc/wire/request_extension.h"
+
+#include <cstdint>
+#include <span>
+
+#include "rpc/wire/wire.pb.h"
+
+namespace corolane::rpc {
+namespace {
+
+constexpr std::uint32_t flag_sampled = 1;
+
+using Half = std::span<std::byte, 8>;
+using ConstHalf = std::span<const std::byte, 8>;
+
+std::uint64_t number_of(ConstHalf bytes) {
+  std::uint64_t number = 0;
+  for (const std::byte byte : bytes) number = number << 8 | static_cast<std::uint8_t>(byte);
+  return number;
+}
+
+void put(std::uint64_t number, Half bytes) {
+  for (std::size_t i = bytes.size(); i-- > 0; number >>= 8)
+    bytes[i] = static_cast<std::byte>(number);
+}
+
+void put(const TraceContext& trace, RequestExtension& out) {
+  const std::span id(trace.trace_id);
+  const bool is_valid = trace.is_valid();
+  out.set_trace_id_high(is_valid ? number_of(id.first<8>()) : 0);
+  out.set_trace_id_low(is_valid ? number_of(id.last<8>()) : 0);
+  out.set_parent_span_id(is_valid ? trace.span_id : 0);
+  out.set_trace_flags(is_valid && trace.is_sampled ? flag_sampled : 0);
+}
+
+void put(const ObjectTarget& target, WireObject& out) {
+  out.Clear();
+  out.set_id(target.id.data(), target.id.size());
+  out.set_node_epoch(target.node_epoch);
+  out.set_partition_epoch(target.partition_epoch);
+  if (target.request_id) {
+    out.set_request_caller(target.request_id.caller.data(), target.request_id.caller.size());
+    out.set_request_sequence(target.request_id.sequence);
+    if (const std::string_view scope = target.request_id.scope; !scope.empty()) {
+      out.set_request_scope(scope.data(), scope.size());
+    }
+  }
+  for (const ObjectCall& call : target.chain) {
+    WireObjectCall& added = *out.add_chain();
+    added.set_method(call.method.data(), call.method.size());
+    added.set_id(call.id.data(), call.id.size());
+  }
+}
+
+}  // namespace
+
+ExtensionBytes::ExtensionBytes(const TraceContext& trace, std::string_view authorization,
+                               const ObjectTarget* object) {
+  if (!trace.is_valid() && authorization.empty() && object == nullptr) return;
+  // Clear() would free the object of one that has had it: so those with one are made of their own,
+  // field by field, and keep the room of it.
+  static thread_local RequestExtension without_object;
+  static thread_local RequestExtension with_object;
+  RequestExtension& extension = object == nullptr ? without_object : with_object;
+  put(trace, extension);
+  extension.set_authorization(authorization.data(), authorization.size());
+  if (object != nullptr) put(*object, *extension.mutable_object());
+  const std::size_t size = extension.ByteSizeLong();
+  if (size > small_.size()) {
+    large_ = extension.SerializeAsString();
+    view_ = large_;
+    return;
+  }
+  extension.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(small_.data()));
+  view_ = {small_.data(), size};
+}
+
+TraceContext trace_of(const RequestExtension& extension) {
+  TraceContext trace;
+  if (extension.trace_id_high() == 0 && extension.trace_id_low() == 0) return trace;
+  const std::span id(trace.trace_id);
+  put(extension.trace_id_high(), id.first<8>());
+  put(extension.trace_id_low(), id.last<8>());
+  trace.span_id = extension.parent_span_id();
+  trace.is_sampled = (extension.trace_flags() & flag_sampled) != 0;
+  return trace;
+}
+
+ReceivedTarget::ReceivedTarget(const RequestExtension& extension, Door door)
+    : has_target_(extension.has_object()) {
+  if (!has_target_) return;
+  const WireObject& object = extension.object();
+  target_ = {
+      .id = object.id(),
+      .request_id = {.caller = object.request_caller(), .sequence = object.request_sequence()}};
+  if (door == Door::clients) return;
+  chain_.reserve(static_cast<std::size_t>(object.chain_size()));
+  for (const WireObjectCall& call : object.chain()) {
+    chain_.push_back({.method = call.method(), .id = call.id()});
+  }
+  target_.node_epoch = object.node_epoch();
+  target_.partition_epoch = object.partition_epoch();
+  target_.request_id.scope = object.request_scope();
+  target_.chain = chain_;
+}
+
+}  // namespace corolane::rpc

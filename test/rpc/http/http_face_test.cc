@@ -1,0 +1,413 @@
+// The services by HTTP, over the simulated network and in virtual time.
+#include "rpc/http/http_face.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "net/http/http.h"
+#include "test/rpc/codegen/diary.corolane.h"
+#include "test/rpc/echo_service.h"
+#include "test/rpc/mirror_service.h"
+#include "test/support/matchers.h"
+
+namespace corolane::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+
+class HttpFaceTest : public testing::Test {
+ protected:
+  HttpFaceTest() {
+    check(server_.add(echo_).has_value() && server_.add(mirror_).has_value(), "they can be added");
+  }
+
+  // Before the first request, if at all.
+  void serve(rpc::HttpFace::Options options = {}) {
+    face_.emplace(server_, options);
+    http_.emplace(network_, face_->handler(), net::HttpServer::Options{.sends_date = false});
+    endpoint_ = http_->listen({"server", 0}).value_or(net::Endpoint{});
+  }
+
+  net::HttpResponse fetch(const net::HttpRequest& request) {
+    if (!http_) serve();
+    auto response =
+        net::fetch_http(network_, {"server", endpoint_.port}, request, Deadline::after(1min));
+    EXPECT_TRUE(response) << response;
+    return response.value_or(net::HttpResponse{.status = 0});
+  }
+
+  net::HttpResponse post(const std::string& method, std::string body,
+                         net::HttpHeaders headers = {}) {
+    if (headers.find("Content-Type").empty()) headers.add("Content-Type", "application/json");
+    return fetch({.method = "POST",
+                  .target = "/corolane.test." + method,
+                  .body = std::move(body),
+                  .headers = std::move(headers)});
+  }
+
+  sim::SimulatedNetwork network_;
+  EchoService echo_;
+  MirrorService mirror_;
+  rpc::Server server_{network_};
+  std::optional<rpc::HttpFace> face_;
+  std::optional<net::HttpServer> http_;
+  net::Endpoint endpoint_;
+};
+
+TEST_F(HttpFaceTest, AnswersJsonWithJson) {
+  const auto response =
+      post("Echo/Echo", R"({"text":"hello"})", {{"Connect-Protocol-Version", "1"}});
+  EXPECT_EQ(response.status, 200u);
+  EXPECT_EQ(response.content_type, "application/json");
+  EXPECT_EQ(response.body, R"({"text":"hello"})");
+}
+
+TEST_F(HttpFaceTest, AnswersProtoWithProto) {
+  const auto response = post("Echo/Echo", make_echo("hello").SerializeAsString(),
+                             {{"Content-Type", "application/proto"}});
+  EXPECT_EQ(response.status, 200u);
+  EXPECT_EQ(response.content_type, "application/proto");
+  EchoReply reply;
+  EXPECT_TRUE(reply.ParseFromString(response.body));
+  EXPECT_EQ(reply.text(), "hello");
+}
+
+TEST_F(HttpFaceTest, ErrorsHaveTheStatusAndTheNameOfTheirCode) {
+  constexpr std::pair<unsigned, const char*> expected[] = {{499, "canceled"},
+                                                           {500, "unknown"},
+                                                           {400, "invalid_argument"},
+                                                           {504, "deadline_exceeded"},
+                                                           {404, "not_found"},
+                                                           {409, "already_exists"},
+                                                           {403, "permission_denied"},
+                                                           {429, "resource_exhausted"},
+                                                           {400, "failed_precondition"},
+                                                           {409, "aborted"},
+                                                           {400, "out_of_range"},
+                                                           {501, "unimplemented"},
+                                                           {500, "internal"},
+                                                           {503, "unavailable"},
+                                                           {500, "data_loss"},
+                                                           {401, "unauthenticated"}};
+  for (std::size_t i = 0; i < std::size(expected); ++i) {
+    const auto response =
+        post("Echo/Fail", "{\"code\":" + std::to_string(i + 1) + R"(,"text":"so \"it\" is"})");
+    EXPECT_EQ(response.status, expected[i].first);
+    EXPECT_EQ(response.content_type, "application/json");
+    EXPECT_EQ(response.body,
+              "{\"code\":\"" + std::string(expected[i].second) + R"(","message":"so \"it\" is"})");
+  }
+}
+
+TEST_F(HttpFaceTest, WhenToTryAgainIsAHeader) {
+  const auto response = post("Echo/Fail", R"({"code":8,"retryAfterMs":"1200"})");
+  EXPECT_EQ(response.status, 429u);
+  EXPECT_EQ(response.headers.find("Retry-After"), "2");
+}
+
+TEST_F(HttpFaceTest, HeaderSaysThatAHandlerHasNotBegun) {
+  echo_.echo_errors = {Error(Code::unavailable, "my own").with_not_executed()};
+  auto response = post("Echo/Echo", "{}");
+  EXPECT_EQ(response.status, 503u);
+  EXPECT_EQ(response.headers.find("Corolane-Executed"), "");
+  EXPECT_TRUE(server_.stop(Deadline::after(1s)));
+  response = post("Echo/Echo", "{}");
+  EXPECT_EQ(response.status, 503u);
+  EXPECT_EQ(response.headers.find("Corolane-Executed"), "no");
+}
+
+TEST_F(HttpFaceTest, AMessageThatIsNoneIsRefused) {
+  const auto json = post("Echo/Echo", R"({"text":7})");
+  EXPECT_EQ(json.status, 400u);
+  EXPECT_EQ(json.body, R"({"code":"invalid_argument","message":"text: expects a string, not 7"})");
+  const auto proto = post("Echo/Echo", "\xff\xff", {{"Content-Type", "application/proto"}});
+  EXPECT_EQ(proto.status, 400u);
+  EXPECT_THAT(proto.body, HasSubstr("this is no corolane.test.EchoRequest"));
+  EXPECT_EQ(post("Echo/Echo", "").status, 400u);
+}
+
+TEST_F(HttpFaceTest, AnUnknownMethodIsA404) {
+  for (const char* method : {"Echo/Nothing", "Nothing/Echo", "Echo", "Echo/Echo/"}) {
+    const auto response = post(method, "{}");
+    EXPECT_EQ(response.status, 404u) << method;
+    EXPECT_THAT(response.body, HasSubstr(R"({"code":"unimplemented","message":"no method )"));
+  }
+}
+
+TEST_F(HttpFaceTest, AnotherTypeIsA415) {
+  for (const char* type : {"text/plain", "application/jsonx", "application/grpc", "x"}) {
+    const auto response = post("Echo/Echo", "{}", {{"Content-Type", type}});
+    EXPECT_EQ(response.status, 415u) << type;
+    EXPECT_EQ(response.headers.find("Accept-Post"), "application/json, application/proto");
+  }
+  EXPECT_EQ(post("Echo/Echo", "{}", {{"Content-Type", "application/json; charset=utf-8"}}).status,
+            200u);
+  EXPECT_EQ(post("Echo/Echo", "{}", {{"Content-Type", "Application/JSON"}}).status, 200u);
+}
+
+TEST_F(HttpFaceTest, AnotherVerbIsA405) {
+  for (const char* verb : {"GET", "PUT", "DELETE", "HEAD"}) {
+    const auto response = fetch({.method = verb, .target = "/corolane.test.Echo/Echo"});
+    EXPECT_EQ(response.status, 405u) << verb;
+    EXPECT_EQ(response.headers.find("Allow"), "POST");
+  }
+  EXPECT_EQ(fetch({.method = "POST", .target = "/"}).status, 405u);
+}
+
+TEST_F(HttpFaceTest, OtherVersionsAndEncodingsAreRefused) {
+  EXPECT_EQ(post("Echo/Echo", "{}", {{"Connect-Protocol-Version", "2"}}).status, 400u);
+  const auto gzip = post("Echo/Echo", "{}", {{"Content-Encoding", "gzip"}});
+  EXPECT_EQ(gzip.status, 501u);
+  EXPECT_THAT(gzip.body, HasSubstr("only identity"));
+  EXPECT_EQ(post("Echo/Echo", "{}", {{"Content-Encoding", "identity"}}).status, 200u);
+}
+
+TEST_F(HttpFaceTest, TheTimeoutIsTheDeadlineOfTheCall) {
+  const TimePoint start = now();
+  const auto response =
+      post("Echo/Sleep", R"({"milliseconds":"30000"})", {{"Connect-Timeout-Ms", "250"}});
+  EXPECT_EQ(response.status, 504u);
+  EXPECT_THAT(response.body, HasSubstr("deadline_exceeded"));
+  EXPECT_LT(now() - start, 300ms);
+  EXPECT_EQ(echo_.cancelled_count, 1);
+  // Without, the method says how long.
+  EXPECT_EQ(post("Echo/Sleep", R"({"milliseconds":"30000"})").status, 504u);
+  EXPECT_LT(now() - start, 4s);
+}
+
+TEST_F(HttpFaceTest, ATimeoutThatIsNoneIsRefused) {
+  for (const char* timeout : {"-1", "1s", "1.5", "12345678901", "x"}) {
+    const auto response = post("Echo/Echo", "{}", {{"Connect-Timeout-Ms", timeout}});
+    EXPECT_EQ(response.status, 400u) << timeout;
+    EXPECT_THAT(response.body, HasSubstr("Connect-Timeout-Ms"));
+  }
+  EXPECT_EQ(post("Echo/Echo", "{}", {{"Connect-Timeout-Ms", "9999999999"}}).status, 200u);
+}
+
+TEST_F(HttpFaceTest, TheTokenAndTheTraceGoAlong) {
+  std::string token;
+  rpc::TraceContext trace;
+  std::string peer;
+  server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    token = call.authorization();
+    trace = call.trace();
+    peer = call.peer();
+    return next();
+  });
+  const std::string id = "0af7651916cd43dd8448eb211c80319c";
+  EXPECT_EQ(post("Echo/Echo", "{}",
+                 {{"Authorization", "Bearer secret"},
+                  {"traceparent", "00-" + id + "-b7ad6b7169203331-01"}})
+                .status,
+            200u);
+  EXPECT_EQ(token, "secret");
+  EXPECT_EQ(trace.span_id, 0xb7ad6b7169203331u);
+  EXPECT_EQ(trace.trace_id[1], std::byte{0xf7});
+  EXPECT_TRUE(trace.is_sampled);
+  EXPECT_THAT(peer, HasSubstr("client:"));
+  EXPECT_EQ(post("Echo/Echo", "{}", {{"Authorization", "Basic x"}, {"traceparent", "no"}}).status,
+            200u);
+  EXPECT_EQ(token, "");
+  EXPECT_FALSE(trace.is_valid());
+}
+
+TEST_F(HttpFaceTest, AHeaderSaysWhichObjectIsCalled) {
+  std::vector<std::string> ids;
+  server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
+    ids.emplace_back(call.object() == nullptr ? "none" : call.object()->id);
+    return next();
+  });
+  for (const char* id : {"visits", "a+b c", "50%25", "%00%fF%41", "", "h%c3%A9"}) {
+    EXPECT_EQ(post("Echo/Echo", "{}", {{"Corolane-Object", id}}).status, 200u) << id;
+  }
+  EXPECT_EQ(post("Echo/Echo", "{}").status, 200u);
+  EXPECT_EQ(ids, (std::vector<std::string>{"visits", "a+b c", "50%", std::string("\0\xff\x41", 3),
+                                           "none", "h\u00e9", "none"}));
+}
+
+TEST_F(HttpFaceTest, AnObjectWhoseIdIsCutOffIsRefused) {
+  for (const char* id : {"50%", "50%2", "50%2x", "%-1", "%%"}) {
+    const auto response = post("Echo/Echo", "{}", {{"Corolane-Object", id}});
+    EXPECT_EQ(response.status, 400u) << id;
+    EXPECT_THAT(response.body, HasSubstr("Corolane-Object is percent-encoded")) << id;
+  }
+  EXPECT_TRUE(echo_.echoed.empty());
+}
+
+TEST_F(HttpFaceTest, AFilterMayRefuse) {
+  server_.add_filter([](rpc::Context&, const rpc::Next&) -> Result<void> {
+    return Error(Code::unauthenticated, "who are you?");
+  });
+  EXPECT_EQ(post("Echo/Echo", "{}").status, 401u);
+  EXPECT_TRUE(echo_.echoed.empty());
+}
+
+TEST_F(HttpFaceTest, AClientThatGoesAwayCancelsItsCall) {
+  serve();
+  auto caller = coroutine::spawn("caller", [&] {
+    return net::fetch_http(network_, {"server", endpoint_.port},
+                           {.method = "POST",
+                            .target = "/corolane.test.Echo/Sleep",
+                            .body = R"({"milliseconds":"2000"})",
+                            .headers = {{"Content-Type", "application/json"}}},
+                           Deadline::after(1min));
+  });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_EQ(echo_.sleeping_count, 1);
+  caller.cancel();
+  EXPECT_FALSE(caller.join());
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_EQ(echo_.cancelled_count, 1);
+}
+
+TEST_F(HttpFaceTest, OneWayMethodsAreAnsweredWhenTheyHaveEnded) {
+  const auto response = post("Echo/Note", R"({"text":"kept"})");
+  EXPECT_EQ(response.status, 200u);
+  EXPECT_EQ(response.body, "{}");
+  EXPECT_EQ(echo_.noted, (std::vector<std::string>{"kept"}));
+}
+
+TEST_F(HttpFaceTest, StreamsAreRefusedInWordsThatTheirClientsRead) {
+  const auto unary = post("Echo/Count", "{}");
+  EXPECT_EQ(unary.status, 501u);
+  EXPECT_THAT(unary.body, HasSubstr("is a stream, which is not served by HTTP"));
+  const auto stream = post("Echo/Count", "", {{"Content-Type", "application/connect+json"}});
+  EXPECT_EQ(stream.status, 200u);
+  EXPECT_EQ(stream.content_type, "application/connect+json");
+  ASSERT_GT(stream.body.size(), 5u);
+  EXPECT_EQ(stream.body.substr(0, 4), std::string("\x02\0\0\0", 4));
+  EXPECT_EQ(static_cast<std::size_t>(static_cast<unsigned char>(stream.body[4])),
+            stream.body.size() - 5);
+  EXPECT_THAT(stream.body, HasSubstr(R"({"error":{"code":"unimplemented")"));
+}
+
+TEST_F(HttpFaceTest, AnExceptionIsInternal) {
+  const auto response = post("Echo/Explode", R"({"text":"boom"})");
+  EXPECT_EQ(response.status, 500u);
+  EXPECT_THAT(response.body, HasSubstr("\"internal\""));
+  EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
+}
+
+TEST_F(HttpFaceTest, AReplyHasALimit) {
+  serve({.reply_bytes_max = 100});
+  EXPECT_EQ(post("Echo/Echo", R"({"text":"short"})").status, 200u);
+  const auto response = post("Echo/Echo", R"({"text":")" + std::string(100, 'x') + "\"}");
+  EXPECT_EQ(response.status, 429u);
+  EXPECT_THAT(response.body, HasSubstr("larger than 100 bytes"));
+}
+
+TEST_F(HttpFaceTest, DecodedRequestsHaveALimit) {
+  serve({.decoded_bytes_max = 3'000});
+  EXPECT_EQ(post("Echo/Echo", R"({"text":")" + std::string(1'000, 'x') + "\"}").status, 200u);
+  std::string children;
+  for (int i = 0; i < 100; ++i) children += i == 0 ? "{}" : ",{}";
+  EXPECT_EQ(post("Mirror/Reflect", "{\"children\":[" + children + "]}").status, 429u);
+}
+
+TEST_F(HttpFaceTest, WithoutSideEffectsAMethodMayBeGot) {
+  const std::string path = "/corolane.test.Mirror/Reflect";
+  const auto json =
+      fetch({.target = path + "?connect=v1&encoding=json&message=%7B%22aString%22%3A%22a+b%22%7D"});
+  EXPECT_EQ(json.status, 200u);
+  EXPECT_EQ(json.body, R"({"aString":"a b"})");
+  Everything message;
+  message.set_an_int32(7);
+  const auto proto = fetch({.target = path + "?encoding=proto&base64=1&message=CAc"});
+  EXPECT_EQ(proto.status, 200u);
+  EXPECT_EQ(proto.body, message.SerializeAsString());
+  for (const char* query :
+       {"", "?encoding=xml&message=", "?encoding=json&message=%7", "?connect=v2",
+        "?encoding=json&message=%7B%7D&compression=gzip", "?encoding=proto&base64=1&message=!"}) {
+    EXPECT_GE(fetch({.target = path + query}).status, 400u) << query;
+  }
+}
+
+TEST_F(HttpFaceTest, PlayersReachPublicMethodsAlone) {
+  serve({.door = rpc::Door::clients});
+  EXPECT_EQ(post("Mirror/Show", "{}").status, 200u);
+  EXPECT_EQ(post("Mirror/Reflect", "{}").status, 404u);
+  EXPECT_EQ(post("Echo/Echo", "{}").status, 404u);
+  const auto list = fetch({.target = "/"});
+  EXPECT_THAT(list.body, HasSubstr("Mirror/Show"));
+  EXPECT_THAT(list.body, Not(HasSubstr("Reflect")));
+}
+
+TEST_F(HttpFaceTest, TheRootListsWhatIsServed) {
+  const auto text = fetch({.target = "/"});
+  EXPECT_EQ(text.content_type, "text/plain; charset=utf-8");
+  EXPECT_THAT(text.body,
+              HasSubstr("\n  POST /corolane.test.Echo/Echo  corolane.test.EchoRequest -> "
+                        "corolane.test.EchoReply\n    Returns the text.\n"));
+  EXPECT_THAT(text.body, HasSubstr("/Count  corolane.test.CountRequest -> corolane.test.CountReply"
+                                   "  (a stream: not by HTTP)\n"));
+  const auto html = fetch({.target = "/", .headers = {{"Accept", "text/html,*/*"}}});
+  EXPECT_EQ(html.content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(html.body, HasSubstr("<!doctype html>"));
+  const auto json = fetch({.target = "/?format=json"});
+  EXPECT_EQ(json.content_type, "application/json");
+  EXPECT_THAT(json.body, HasSubstr(R"("path":"/corolane.test.Echo/Sleep")"));
+  EXPECT_THAT(json.body, HasSubstr(R"("timeoutMs":3000)"));
+}
+
+// An object that is served as such, without a host of objects.
+class Envelope : public codegen_test::EnvelopeOfNoReturnObject {
+ public:
+  Result<codegen_test::stationery::Article::Price> put_inside(
+      const codegen_test::stationery::Article& request, rpc::Context&) override {
+    return request.price();
+  }
+};
+
+TEST_F(HttpFaceTest, TheListSaysWhoHasObjectsAndHowTheyAreCalled) {
+  Envelope envelope;
+  rpc::Server server(network_);
+  ASSERT_TRUE(server.add(envelope));
+  ASSERT_TRUE(server.add(echo_));
+  rpc::HttpFace face(server);
+  net::HttpServer http(network_, face.handler(), {});
+  endpoint_ = http.listen({"objects", 0}).value();
+  const auto list = [&](const std::string& target) {
+    return net::fetch_http(network_, {"objects", endpoint_.port}, {.target = target},
+                           Deadline::after(1min))
+        .value_or(net::HttpResponse{})
+        .body;
+  };
+
+  const std::string text = list("/");
+  EXPECT_THAT(text, testing::StartsWith(
+                        "corolane.codegen_test.EnvelopeOfNoReturn\n"
+                        "  Its state is of another package.\n"
+                        "\n"
+                        "  Of objects: the header Corolane-Object has the id of the one that is "
+                        "called.\n"
+                        "\n"
+                        "  POST /corolane.codegen_test.EnvelopeOfNoReturn/PutInside  "));
+  EXPECT_THAT(text.substr(text.find("corolane.test.Echo")), Not(HasSubstr("Corolane-Object")));
+  const std::string json = list("/?format=json");
+  EXPECT_THAT(json, HasSubstr(R"("objectState":"stationery.Article.Price","methods":[)"));
+  EXPECT_THAT(json, HasSubstr(R"("durable":true,"readOnly":false)"));
+  EXPECT_THAT(json, HasSubstr(R"("objectState":"","methods":[)"));
+}
+
+TEST_F(HttpFaceTest, CallsAreCountedAsAllAre) {
+  EXPECT_EQ(post("Echo/Echo", "{}").status, 200u);
+  EXPECT_EQ(post("Echo/Fail", R"({"code":5})").status, 404u);
+  for (const auto& method : server_.statistics().methods) {
+    const std::string_view name = method.full_name;
+    const bool is_called = name.ends_with(".Echo/Echo") || name.ends_with(".Echo/Fail");
+    EXPECT_EQ(method.call_count, is_called ? 1u : 0u) << name;
+    EXPECT_EQ(method.error_count, name.ends_with("/Fail") ? 1u : 0u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace corolane::test

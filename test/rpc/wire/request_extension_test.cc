@@ -1,0 +1,104 @@
+#include "rpc/wire/request_extension.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "rpc/wire/wire.pb.h"
+
+namespace corolane::rpc {
+namespace {
+
+RequestExtension read(std::string_view bytes) {
+  RequestExtension extension;
+  EXPECT_TRUE(extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  return extension;
+}
+
+TEST(RequestExtensionTest, NothingToSayTakesNoBytes) {
+  EXPECT_TRUE(ExtensionBytes({}, "", nullptr).view().empty());
+  EXPECT_EQ(ReceivedTarget(RequestExtension(), Door::nodes).get(), nullptr);
+}
+
+TEST(RequestExtensionTest, AnObjectIsReadAsItWasWritten) {
+  const auto chain = std::to_array<ObjectCall>(
+      {{.method = "test.Player/Walk", .id = "ada"}, {.method = "test.Room/Enter", .id = ""}});
+  const ObjectTarget sent = {.id = std::string_view("a\0\xff", 3),
+                             .node_epoch = 0xfedcba9876543210,
+                             .partition_epoch = 1,
+                             .request_id = {.caller = "match 7", .sequence = 300},
+                             .chain = chain};
+  const RequestExtension extension = read(ExtensionBytes({}, "", &sent).view());
+  const ReceivedTarget received(extension, Door::nodes);
+
+  ASSERT_NE(received.get(), nullptr);
+  const ObjectTarget& target = *received.get();
+  EXPECT_EQ(target.id, sent.id);
+  EXPECT_EQ(target.node_epoch, 0xfedcba9876543210);
+  EXPECT_EQ(target.partition_epoch, 1u);
+  EXPECT_EQ(target.request_id.caller, "match 7");
+  EXPECT_EQ(target.request_id.sequence, 300u);
+  ASSERT_EQ(target.chain.size(), 2u);
+  EXPECT_EQ(target.chain[0].method, "test.Player/Walk");
+  EXPECT_EQ(target.chain[0].id, "ada");
+  EXPECT_EQ(target.chain[1].method, "test.Room/Enter");
+  EXPECT_EQ(target.chain[1].id, "");
+}
+
+TEST(RequestExtensionTest, NeitherEpochsNorAChainAreTakenFromAClient) {
+  const auto chain = std::to_array<ObjectCall>({{.method = "test.Room/Enter", .id = "7"}});
+  const ObjectTarget sent = {.id = "ada",
+                             .node_epoch = 1,
+                             .partition_epoch = 2,
+                             .request_id = {.caller = "match 7", .sequence = 300},
+                             .chain = chain};
+  const RequestExtension extension = read(ExtensionBytes({}, "", &sent).view());
+  const ReceivedTarget received(extension, Door::clients);
+
+  ASSERT_NE(received.get(), nullptr);
+  EXPECT_EQ(received.get()->id, "ada");
+  EXPECT_EQ(received.get()->node_epoch, 0u);
+  EXPECT_EQ(received.get()->partition_epoch, 0u);
+  EXPECT_TRUE(received.get()->chain.empty());
+  EXPECT_EQ(received.get()->request_id.caller, "match 7");
+  EXPECT_EQ(received.get()->request_id.sequence, 300u);
+}
+
+TEST(RequestExtensionTest, AnObjectOfWhichNothingIsKnownIsOneStill) {
+  const ObjectTarget unknown = {.id = ""};
+  const RequestExtension extension = read(ExtensionBytes({}, "", &unknown).view());
+  const ReceivedTarget received(extension, Door::nodes);
+
+  ASSERT_NE(received.get(), nullptr);
+  EXPECT_EQ(received.get()->id, "");
+  EXPECT_FALSE(received.get()->request_id);
+  EXPECT_TRUE(received.get()->chain.empty());
+}
+
+TEST(RequestExtensionTest, TraceTokenAndObjectGoAlongTogether) {
+  TraceContext trace = {.span_id = 7, .is_sampled = true};
+  trace.trace_id.back() = std::byte{1};
+  const ObjectTarget object = {.id = "visits"};
+
+  const RequestExtension extension = read(ExtensionBytes(trace, "secret", &object).view());
+
+  EXPECT_EQ(trace_of(extension), trace);
+  EXPECT_EQ(extension.authorization(), "secret");
+  EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, "visits");
+}
+
+// Around the size from which on the bytes are elsewhere.
+TEST(RequestExtensionTest, AnObjectMayHaveALongId) {
+  for (std::size_t size = 0; size < 400; ++size) {
+    const std::string id(size, 'x');
+    const ObjectTarget object = {.id = id};
+    const ExtensionBytes bytes({}, "", &object);
+    const RequestExtension extension = read(bytes.view());
+    EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, id);
+  }
+}
+
+}  // namespace
+}  // namespace corolane::rpc
