@@ -23,9 +23,9 @@ struct CallOptions {
   std::string_view authorization = {};
 
   // Of an object: the same one again takes effect once, and is replied the same, for
-  // RequestId::memory_time after its first end (framework/object.h). So it is tried again where it
-  // may have been executed; a deadline that is later than that is for calls without an id. Those of
-  // one client are no other's: see Client::Options::requester.
+  // RequestId::memory_time after its first end (framework/objects/object.h). So it is tried again
+  // where it may have been executed; a deadline that is later than that is for calls without an id.
+  // Those of one client are no other's: see Client::Options::requester.
   RequestId request_id = {};
   // Set by framework::Router, which makes such calls; null for calls of services.
   const ObjectTarget* object = nullptr;

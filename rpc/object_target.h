@@ -1,5 +1,5 @@
 // What a call of an object says of it, on its way to wherever the object lives
-// (framework/object.h).
+// (framework/objects/object.h).
 #pragma once
 
 #include <chrono>

@@ -58,7 +58,7 @@ struct Method {
   // It passes calls on, and knows whether their handlers have begun: its errors may say
   // not_executed, which is taken away from those of other methods.
   bool passes_on = false;
-  // Of objects (framework/object.h).
+  // Of objects (framework/objects/object.h).
   bool durable = false;    // Replies when what the object keeps is stored.
   bool read_only = false;  // Changes nothing that it keeps.
 

@@ -6,8 +6,8 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/wait_queue.h"
-#include "framework/admin.h"
-#include "framework/log.h"
+#include "framework/admin/admin.h"
+#include "framework/telemetry/log.h"
 #include "net/crypto.h"
 #include "net/endpoint.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 #include "net/endpoint.h"
 #include "net/http/http_lines.h"
 #include "net/network.h"

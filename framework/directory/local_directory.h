@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "coroutine/sync/event.h"
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 
 namespace corolane::framework {
 

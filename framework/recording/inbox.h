@@ -20,7 +20,7 @@
 
 #include "coroutine/event_source.h"
 #include "coroutine/sync/event.h"
-#include "framework/detail/stop_signal.h"
+#include "framework/node/detail/stop_signal.h"
 #include "framework/recording/recording.pb.h"
 
 namespace corolane::framework::recording {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/recording/inbox.h"
-#include "framework/store.h"
+#include "framework/store/store.h"
 
 namespace corolane::framework::recording {
 

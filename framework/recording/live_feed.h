@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "framework/log.h"
 #include "framework/recording/clock_marks.h"
 #include "framework/recording/inbox.h"
 #include "framework/recording/outside.h"
 #include "framework/recording/recording_file.h"
+#include "framework/telemetry/log.h"
 
 namespace corolane::framework::recording {
 

@@ -12,7 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "framework/recording/recording.pb.h"
-#include "framework/store.h"
+#include "framework/store/store.h"
 #include "net/network.h"
 
 namespace corolane::framework::recording {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "framework/detail/stop_signal.h"
-#include "framework/node.h"
-#include "framework/node_config.h"
+#include "framework/node/detail/stop_signal.h"
+#include "framework/node/node.h"
+#include "framework/node/node_config.h"
 #include "framework/recording/recording_file.h"
 #include "net/network.h"
 

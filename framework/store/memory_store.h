@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "framework/store.h"
+#include "framework/store/store.h"
 
 namespace corolane::framework {
 

@@ -31,7 +31,7 @@
 #include <memory>
 #include <string>
 
-#include "framework/store.h"
+#include "framework/store/store.h"
 #include "net/network.h"
 
 namespace corolane::framework {

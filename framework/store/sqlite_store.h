@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "framework/store.h"
+#include "framework/store/store.h"
 
 namespace corolane::framework {
 

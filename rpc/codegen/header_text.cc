@@ -125,9 +125,10 @@ std::set<std::string> includes_of(const FileModel& file) {
   std::set<std::string> includes = file.message_headers;
   includes.insert("rpc/service.h");
   if (file.has_plain_services()) includes.insert("rpc/client/client.h");
-  if (file.has_objects()) includes.insert({"framework/object.h", "framework/router.h"});
+  if (file.has_objects())
+    includes.insert({"framework/objects/object.h", "framework/routing/router.h"});
   if (file.has_publishing_objects()) {
-    includes.insert({"framework/publishing_object.h", "framework/subscription.h"});
+    includes.insert({"framework/objects/publishing_object.h", "framework/push/subscription.h"});
   }
   if (file.has_method([](const MethodModel&) { return true; })) {
     includes.insert({"coroutine/base/result.h", "rpc/context.h"});

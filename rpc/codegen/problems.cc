@@ -25,7 +25,7 @@ namespace pb = google::protobuf;
 constexpr auto own_members =
     std::to_array<std::string_view>({"client_", "comments", "methods", "service_name"});
 
-// The same of objects, with what framework/object.h gives them.
+// The same of objects, with what framework/objects/object.h gives them.
 constexpr auto own_object_members = std::to_array<std::string_view>(
     {"comments",  "follow",        "id",          "id_",           "mark_changed",
      "methods",   "object_type",   "on_activate", "on_deactivate", "on_reminder",

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "framework/router.h"
+#include "framework/routing/router.h"
 #include "services/chess/chess.corolane.h"
 #include "services/chess/game.corolane.h"
 

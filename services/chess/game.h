@@ -5,7 +5,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/sync/event.h"
-#include "framework/store.h"
+#include "framework/store/store.h"
 #include "services/chess/chess_config.h"
 #include "services/chess/game.corolane.h"
 #include "services/chess/room.h"

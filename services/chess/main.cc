@@ -1,7 +1,7 @@
 // A node that serves chess: chess_node --config config/samples/chess.yaml
 #include <memory>
 
-#include "framework/run_main.h"
+#include "framework/run/run_main.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
 #include "services/chess/lobby.h"

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "framework/detail/object_host.h"
-#include "framework/detail/object_router.h"
-#include "framework/log.h"
-#include "framework/ownership.h"
-#include "framework/store.h"
+#include "framework/cluster/ownership.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/store/store.h"
+#include "framework/telemetry/log.h"
 #include "test/framework/counter.h"
 #include "test/sim/network.h"
 

@@ -11,7 +11,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/node.h"
+#include "framework/node/node.h"
 
 namespace corolane::test {
 

@@ -15,7 +15,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/run_main.h"
+#include "framework/run/run_main.h"
 #include "test/coroutine/broken_task.h"
 #include "test/framework/crash.corolane.h"
 

@@ -1,5 +1,5 @@
 // A program that is a node with the slow service: what run_main_test runs.
-#include "framework/run_main.h"
+#include "framework/run/run_main.h"
 #include "test/framework/slow_service.h"
 
 namespace corolane::test {

@@ -1,5 +1,5 @@
 // An object without one of its methods: does not compile.
-#include "framework/node.h"
+#include "framework/node/node.h"
 
 namespace corolane::framework {
 

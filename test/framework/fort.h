@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/admin/config_page.h"
-#include "framework/run_main.h"
-#include "test/framework/pages.h"
+#include "framework/pages/config_page.h"
+#include "framework/run/run_main.h"
+#include "test/framework/pages/pages.h"
 #include "test/sim/network.h"
 #include "test/support/temporary_folder.h"
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "framework/detail/object_host.h"
-#include "framework/detail/object_router.h"
-#include "framework/log.h"
-#include "framework/ownership.h"
-#include "framework/store.h"
-#include "framework/wall_clock.h"
+#include "framework/cluster/ownership.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/store/store.h"
+#include "framework/telemetry/log.h"
+#include "framework/time/wall_clock.h"
 #include "test/framework/puppet.h"
 #include "test/sim/network.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/subscription.h"
+#include "framework/push/subscription.h"
 #include "test/framework/room.h"
 
 namespace corolane::test {

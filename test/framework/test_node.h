@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/node.h"
+#include "framework/node/node.h"
 #include "rpc/client/client.h"
 
 namespace corolane::test {

@@ -6,7 +6,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
-#include "framework/objects.pb.h"
+#include "framework/wire/objects.pb.h"
 #include "test/sim/host.h"
 
 namespace corolane::sim {

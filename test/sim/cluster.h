@@ -31,9 +31,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/node.h"
-#include "framework/remote_router.h"
-#include "framework/seeded_bugs.h"
+#include "framework/cluster/seeded_bugs.h"
+#include "framework/node/node.h"
+#include "framework/routing/remote_router.h"
 #include "net/endpoint.h"
 #include "test/sim/directory_server.h"
 #include "test/sim/fabric.h"

@@ -9,7 +9,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/cluster.h"
+#include "framework/cluster/cluster.h"
 #include "test/sim/question.h"
 
 namespace corolane::sim {

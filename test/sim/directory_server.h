@@ -10,10 +10,10 @@
 #include <memory>
 #include <string>
 
-#include "framework/directory.h"
+#include "framework/cluster/placement.h"
+#include "framework/directory/directory.h"
 #include "framework/directory/local_directory.h"
-#include "framework/partition.h"
-#include "framework/placement.h"
+#include "framework/wire/partition.h"
 #include "test/sim/fabric.h"
 #include "test/sim/host.h"
 #include "test/support/random.h"

@@ -9,7 +9,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/objects.pb.h"
+#include "framework/wire/objects.pb.h"
 #include "services/chess/game.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coroutine/base/result.h"
-#include "framework/node.h"
+#include "framework/node/node.h"
 #include "services/chess/chess_config.h"
 #include "services/chess/game.corolane.h"
 #include "test/sim/cluster.h"

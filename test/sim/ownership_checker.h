@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/objects.pb.h"
-#include "framework/partition.h"
-#include "framework/remote_router.h"
-#include "framework/witness.h"
+#include "framework/cluster/witness.h"
+#include "framework/routing/remote_router.h"
+#include "framework/wire/objects.pb.h"
+#include "framework/wire/partition.h"
 #include "test/sim/store_server.h"
 
 namespace corolane::sim {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/seeded_bugs.h"
+#include "framework/cluster/seeded_bugs.h"
 #include "test/sim/faults.h"
 #include "test/sim/trace.h"
 

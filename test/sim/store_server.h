@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "coroutine/sync/event.h"
-#include "framework/seeded_bugs.h"
-#include "framework/store.h"
+#include "framework/cluster/seeded_bugs.h"
 #include "framework/store/memory_store.h"
+#include "framework/store/store.h"
 #include "test/sim/fabric.h"
 #include "test/sim/host.h"
 #include "test/sim/question.h"

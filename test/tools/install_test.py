@@ -47,7 +47,7 @@ class PrefixTest(Installed):
         sample = (
             "config/loader.h",
             "coroutine/sync/channel.h",
-            "framework/run_main.h",
+            "framework/run/run_main.h",
             "net/http/http_server.h",
             "rpc/reflection/reflection.corolane.h",
             "test/support/matchers.h",

@@ -68,7 +68,7 @@ class LayersTest(TidyTest):
         self.assert_content()
 
     def test_an_include_that_points_up_is_found(self):
-        self.write("net/tcp.cc", SOURCE + '#include "framework/node.h"\n')
+        self.write("net/tcp.cc", SOURCE + '#include "framework/node/node.h"\n')
         self.assert_finds("net/tcp.cc:2: net may not include framework")
 
     def test_base_knows_nothing_of_coroutine(self):
@@ -129,17 +129,17 @@ class LibrariesTest(TidyTest):
 
     CASES = (
         ("boost/context/detail/fcontext.hpp", "coroutine/detail/switch.h", "coroutine/task.cc"),
-        ("boost/beast/http.hpp", "framework/admin.cc", "framework/admin.h"),
+        ("boost/beast/http.hpp", "framework/admin/admin.cc", "framework/admin/admin.h"),
         ("boost/asio/ssl.hpp", "net/tls/tls.cc", "net/detail/tls.h"),
         ("nlohmann/json.hpp", "tools/cli/main.cc", "tools/cli/json.h"),
         ("uv.h", "net/detail/handle.h", "net/tcp.h"),
         ("uv.h", "net/tcp.cc", "rpc/server/server.cc"),
         ("google/protobuf/message.h", "rpc/client/client.h", "net/tcp.cc"),
         ("google/protobuf/message.h", "services/chess/room.h", "config/loader.cc"),
-        ("google/protobuf/message.h", "framework/object.h", "framework/node.h"),
+        ("google/protobuf/message.h", "framework/objects/object.h", "framework/node/node.h"),
         ("yaml-cpp/yaml.h", "config/loader.cc", "config/loader.h"),
-        ("spdlog/spdlog.h", "framework/log.cc", "framework/log.h"),
-        ("absl/time/time.h", "framework/time_zone.cc", "framework/cron.cc"),
+        ("spdlog/spdlog.h", "framework/telemetry/log.cc", "framework/telemetry/log.h"),
+        ("absl/time/time.h", "framework/time/time_zone.cc", "framework/time/cron.cc"),
         ("gtest/gtest.h", "test/support/leaks.h", "tools/cli/main.cc"),
     )
 

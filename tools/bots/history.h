@@ -15,7 +15,7 @@
 #include <string>
 
 #include "coroutine/base/result.h"
-#include "framework/remote_router.h"
+#include "framework/routing/remote_router.h"
 #include "rpc/http/json.h"
 
 namespace corolane::tools::bots {

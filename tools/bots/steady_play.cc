@@ -7,7 +7,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/remote_router.h"
+#include "framework/routing/remote_router.h"
 #include "services/chess/game.corolane.h"
 
 namespace corolane::tools::bots {

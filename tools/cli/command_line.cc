@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "coroutine/base/text.h"
-#include "framework/version.h"
+#include "framework/telemetry/version.h"
 #include "tools/cli/commands.h"
 
 namespace corolane::tools::cli {

@@ -159,7 +159,7 @@ def read_writes(file):
 
 
 # The encoding of protobuf, as far as it is needed: field numbers are those of
-# framework/objects.proto and services/chess/game.proto.
+# framework/wire/objects.proto and services/chess/game.proto.
 
 
 def varint(data, at):

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coroutine/base/result.h"
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 
 namespace corolane::framework::detail {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coroutine/base/result.h"
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 
 namespace corolane::framework::detail {
 

@@ -6,7 +6,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "framework/store.h"
+#include "framework/store/store.h"
 
 namespace corolane::framework::detail {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "coroutine/base/result.h"
-#include "framework/store.h"
 #include "framework/store/detail/refusals.h"
 #include "framework/store/detail/sqlite.h"
+#include "framework/store/store.h"
 
 namespace corolane::framework::detail {
 

@@ -19,7 +19,7 @@
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/node.h"
+#include "framework/node/node.h"
 #include "net/http/http_client.h"
 #include "net/uv/uv_network.h"
 #include "rpc/server/server.h"

@@ -14,7 +14,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
-#include "framework/node.h"
+#include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "framework/node_config.h"
+#include "framework/node/node_config.h"
 #include "net/uv/uv_network.h"
 #include "test/bench/measurement.h"
 #include "test/bench/ours/run_in_task.h"

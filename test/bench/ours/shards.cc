@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "framework/node.h"
+#include "framework/node/node.h"
 #include "services/chess/game.h"
 #include "test/bench/counter.corolane.h"
 #include "test/bench/ours/one_process.h"

@@ -10,7 +10,7 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 #include "framework/directory/etcd_directory.h"
 #include "framework/directory/local_directory.h"
 #include "test/framework/directory/directory_world.h"

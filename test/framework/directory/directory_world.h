@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 #include "test/support/real_loop.h"
 
 namespace corolane::test {

@@ -12,7 +12,7 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
-#include "framework/directory.h"
+#include "framework/directory/directory.h"
 #include "test/support/real_loop.h"
 
 namespace corolane::test {

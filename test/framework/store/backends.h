@@ -1,4 +1,4 @@
-// The stores that must all keep the contract of framework/store.h.
+// The stores that must all keep the contract of framework/store/store.h.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "coroutine/base/result.h"
-#include "framework/store.h"
+#include "framework/store/store.h"
 #include "net/network.h"
 
 namespace corolane::test {

@@ -1,4 +1,4 @@
-// What framework/store.h promises of every store, whichever it is.
+// What framework/store/store.h promises of every store, whichever it is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -14,15 +14,15 @@
 #include <utility>
 
 #include "framework/directory/local_directory.h"
-#include "framework/log.h"
-#include "framework/node.h"
+#include "framework/node/node.h"
 #include "framework/store/memory_store.h"
+#include "framework/telemetry/log.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"
-#include "test/framework/faulty_directory.h"
-#include "test/framework/faulty_store.h"
+#include "test/framework/directory/faulty_directory.h"
+#include "test/framework/store/faulty_store.h"
 #include "test/framework/test_node.h"
 #include "test/sim/network.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "framework/objects.pb.h"
+#include "framework/wire/objects.pb.h"
 #include "test/services/chess/chess_nodes.h"
 #include "test/support/matchers.h"
 #include "test/support/random.h"

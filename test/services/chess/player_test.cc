@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "framework/objects.pb.h"
+#include "framework/wire/objects.pb.h"
 #include "services/chess/elo.h"
 #include "test/services/chess/chess_nodes.h"
 #include "test/support/matchers.h"

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "framework/directory/local_directory.h"
-#include "framework/inspection.pb.h"
-#include "framework/node.h"
-#include "framework/push.pb.h"
+#include "framework/node/inspection.pb.h"
+#include "framework/node/node.h"
 #include "framework/store/memory_store.h"
+#include "framework/wire/push.pb.h"
 #include "net/http/http.h"
 #include "rpc/client/client.h"
 #include "rpc/options.pb.h"

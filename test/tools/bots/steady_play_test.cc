@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "framework/remote_router.h"
+#include "framework/routing/remote_router.h"
 #include "test/services/chess/chess_nodes.h"
 #include "test/support/matchers.h"
 #include "test/support/temporary_folder.h"

@@ -16,7 +16,7 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
-#include "framework/remote_router.h"
+#include "framework/routing/remote_router.h"
 #include "guild.corolane.h"
 #include "net/descriptor_limit.h"
 #include "net/uv/event_loop.h"

@@ -1,7 +1,7 @@
 // The node: my_game_node --config my_game.yaml
 #include <memory>
 
-#include "framework/run_main.h"
+#include "framework/run/run_main.h"
 #include "guild.h"
 
 int main(int argc, char** argv) {

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "coroutine/base/result.h"
-#include "framework/object.h"
-#include "framework/publishing_object.h"
-#include "framework/router.h"
-#include "framework/subscription.h"
+#include "framework/objects/object.h"
+#include "framework/objects/publishing_object.h"
+#include "framework/push/subscription.h"
+#include "framework/routing/router.h"
 #include "google/protobuf/empty.pb.h"
 #include "rpc/client/client.h"
 #include "rpc/context.h"

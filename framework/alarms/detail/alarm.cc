@@ -1,0 +1,70 @@
+#include "framework/alarms/detail/alarm.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "framework/alarms/detail/alarm_runner.h"
+#include "framework/objects/detail/hosted_type.h"
+#include "framework/objects/detail/object_cell.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// After a task that could not run it: no stack was to be had, or the object is nobody's for now.
+constexpr Duration alarm_retry_interval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Alarm::Alarm(AlarmRunner& runner, ObjectCell& cell, std::string_view name,
+             std::size_t stack_size_bytes)
+    : coroutine::Timer([](coroutine::Timer& timer) { static_cast<Alarm&>(timer).ring(); }),
+      runner_(runner),
+      cell_(cell),
+      label_(std::string(cell.type().name()).append("/").append(name)),
+      stack_size_bytes_(stack_size_bytes) {}
+
+void Alarm::arm() { arm_at(TimePoint::min()); }
+
+void Alarm::arm_at(TimePoint earliest) {
+  if (has_ended_ || has_task_) return;
+  cancel();
+  const auto time = next_time();
+  if (!time) return;
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::at(std::max(*time, earliest)));
+}
+
+void Alarm::end() {
+  has_ended_ = true;
+  cancel();
+}
+
+void Alarm::ring() {
+  if (is_due()) {
+    runner_.start(shared_from_this());
+  } else {
+    arm();
+  }
+}
+
+void Alarm::run() {
+  has_run_ = true;
+  act();
+}
+
+void Alarm::begin_task() {
+  check(!has_task_, "an alarm has one task at a time");
+  cancel();
+  has_task_ = true;
+  has_run_ = false;
+}
+
+void Alarm::end_task() {
+  has_task_ = false;
+  if (has_ended_) return;
+  arm_at(has_run_ ? TimePoint::min() : now() + alarm_retry_interval);
+  if (!is_armed()) over();
+}
+
+}  // namespace corolane::framework::detail

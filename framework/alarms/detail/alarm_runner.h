@@ -1,0 +1,65 @@
+// Runs what objects have to do by the clock, each in a task of its own, and counts it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/histogram.h"
+#include "coroutine/task_group.h"
+#include "framework/alarms/object_timers.h"
+#include "framework/telemetry/log.h"
+#include "framework/time/wall_clock.h"
+
+namespace corolane::framework::detail {
+
+class Alarm;
+class HostedType;
+
+class AlarmRunner {
+ public:
+  struct Options {
+    // Of one object: more is a leak of its class.
+    std::size_t timer_count_max = 64;
+  };
+
+  // Returns what the alarm's task is to do; the object's cell stays until that is gone.
+  using Run = std::move_only_function<void()>;
+  using BeginRun = std::function<Run(std::shared_ptr<Alarm> alarm)>;
+
+  // `log` outlives it.
+  AlarmRunner(const Options& options, const WallClock& clock, Log& log, BeginRun begin_run)
+      : options_(options), clock_(clock), log_(log), begin_run_(std::move(begin_run)) {}
+  AlarmRunner(const AlarmRunner&) = delete;
+  AlarmRunner& operator=(const AlarmRunner&) = delete;
+
+  const Options& options() const { return options_; }
+  const WallClock& clock() const { return clock_; }
+  Log& log() const { return log_; }
+  TimerId next_timer_id() { return {.number = ++last_timer_number_}; }
+
+  // Of one that has no task. Never suspends; from the loop as well.
+  void start(const std::shared_ptr<Alarm>& alarm);
+  // Starts nothing any more. Suspends until all have ended; at the deadline they are cancelled.
+  void stop(Deadline deadline);
+
+  void count_tick(HostedType& type, const Tick& tick);
+  // Of runs of timers.
+  const Histogram& lateness_us() const { return lateness_us_; }
+  std::size_t running_count() const { return tasks_.size(); }
+
+ private:
+  const Options options_;
+  const WallClock clock_;
+  Log& log_;
+  const BeginRun begin_run_;
+  bool is_stopped_ = false;
+  std::uint64_t last_timer_number_ = 0;
+  Histogram lateness_us_;
+  coroutine::TaskGroup tasks_;
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,200 @@
+#include "framework/alarms/detail/reminder_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "coroutine/stack/stack_pool.h"
+#include "framework/alarms/detail/alarm.h"
+#include "framework/alarms/detail/alarm_runner.h"
+#include "framework/objects/detail/hosted_type.h"
+#include "framework/objects/detail/object_cell.h"
+#include "framework/objects/detail/object_host.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t reminder_count_max = 64;
+constexpr std::size_t name_bytes_max = 128;
+// After a failed run, twice as long after each further one.
+constexpr Duration retry_delay_min = 1s;
+constexpr Duration retry_delay_max = 1min;
+
+Duration retry_delay(std::uint32_t failed_count) {
+  constexpr std::uint32_t doubling_count_max = 6;
+  const Duration delay = retry_delay_min * (1 << std::min(failed_count - 1, doubling_count_max));
+  return std::min(delay, retry_delay_max);
+}
+
+}  // namespace
+
+class ReminderTable::ReminderAlarm final : public Alarm {
+ public:
+  ReminderAlarm(ReminderTable& table, AlarmRunner& runner, ObjectCell& cell)
+      : Alarm(runner, cell, "reminder", coroutine::StackPool::stack_size_bytes_default),
+        table_(table) {}
+
+ private:
+  void act() override { table_.run_due(); }
+  void settle() override {
+    // What fails is written within a second, or the tick runs again.
+    static_cast<void>(cell().type().host().save_now(cell()));
+  }
+  std::optional<TimePoint> next_time() const override { return table_.next_time(); }
+  bool is_due() const override { return table_.due_entry() != nullptr; }
+
+  ReminderTable& table_;  // As long as it has not ended.
+};
+
+ReminderTable::~ReminderTable() {
+  if (alarm_ != nullptr) alarm_->end();
+}
+
+Result<void> ReminderTable::set_once(std::string_view name, WallTime time) {
+  return set(name, ReminderPace::once(time));
+}
+
+Result<void> ReminderTable::set_every(std::string_view name, WallTime first,
+                                      std::chrono::milliseconds interval,
+                                      const ReminderOptions& options) {
+  return set(name, ReminderPace::every(first, interval, options.missed));
+}
+
+Result<void> ReminderTable::set_cron(std::string_view name, std::string_view expression,
+                                     std::string_view zone, const ReminderOptions& options) {
+  return set(name, ReminderPace::cron(expression, zone, options.missed, runner_.clock().now()));
+}
+
+Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace) {
+  if (!pace) return pace.error();
+  if (name.empty() || name.size() > name_bytes_max) {
+    return Error(Code::invalid_argument, "the name of a reminder has 1 to " +
+                                             std::to_string(name_bytes_max) + " bytes, not " +
+                                             std::to_string(name.size()));
+  }
+  Entry* entry = find_entry(name);
+  if (entry == nullptr) {
+    if (entries_.size() >= reminder_count_max) {
+      return Error(Code::resource_exhausted,
+                   std::string(cell_.type().name()) + " " + quote(cell_.id()) + " has " +
+                       std::to_string(reminder_count_max) + " reminders already");
+    }
+    entries_.push_back({.name = std::string(name), .pace = *pace});
+    entry = &entries_.back();
+  }
+  entry->pace = *std::move(pace);
+  entry->generation = ++last_generation_;
+  entry->failed_count = 0;
+  entry->not_before = {};
+  cell_.mark_changed();
+  arm();
+  return {};
+}
+
+void ReminderTable::cancel(std::string_view name) {
+  Entry* const entry = find_entry(name);
+  if (entry == nullptr) return;
+  entries_.erase(entries_.begin() + (entry - entries_.data()));
+  cell_.mark_changed();
+  arm();
+}
+
+std::optional<WallTime> ReminderTable::find(std::string_view name) const {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  if (found == entries_.end()) return {};
+  return found->pace.next_time();
+}
+
+ReminderTable::Entry* ReminderTable::find_entry(std::string_view name) {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+std::optional<WallTime> ReminderTable::wake_at() const {
+  if (entries_.empty()) return {};
+  const auto next = [](const Entry& entry) { return entry.pace.next_time(); };
+  return next(*std::ranges::min_element(entries_, {}, next));
+}
+
+Result<void> ReminderTable::load(const ObjectRecord& record) {
+  for (const StoredReminder& stored : record.reminders()) {
+    auto pace = ReminderPace::load(stored);
+    if (!pace) return pace.error();
+    entries_.push_back(
+        {.name = stored.name(), .pace = *std::move(pace), .generation = ++last_generation_});
+  }
+  arm();
+  return {};
+}
+
+void ReminderTable::store(ObjectRecord& record) const {
+  for (const Entry& entry : entries_) {
+    StoredReminder& stored = *record.add_reminders();
+    stored.set_name(entry.name);
+    entry.pace.store(stored);
+  }
+}
+
+void ReminderTable::arm() {
+  if (alarm_ == nullptr) alarm_ = std::make_shared<ReminderAlarm>(*this, runner_, cell_);
+  alarm_->arm();
+}
+
+std::optional<TimePoint> ReminderTable::next_time() const {
+  std::optional<TimePoint> first;
+  for (const Entry& entry : entries_) {
+    const TimePoint time =
+        std::max(now() + runner_.clock().step_towards(entry.pace.next_time()), entry.not_before);
+    if (!first || time < *first) first = time;
+  }
+  return first;
+}
+
+ReminderTable::Entry* ReminderTable::due_entry() {
+  Entry* due = nullptr;
+  for (Entry& entry : entries_) {
+    if (entry.pace.next_time() > runner_.clock().now() || entry.not_before > now()) continue;
+    if (due == nullptr || entry.pace.next_time() < due->pace.next_time()) due = &entry;
+  }
+  return due;
+}
+
+void ReminderTable::run_due() {
+  Entry* due = due_entry();
+  if (due == nullptr) return;
+  const WallTime time = runner_.clock().now();
+  if (due->pace.skip(time)) {
+    cell_.mark_changed();
+    if (due->pace.next_time() > time) return;
+  }
+  // The run may cancel it, and set it again.
+  const std::string name = due->name;
+  const std::uint64_t generation = due->generation;
+  Reminder reminder = due->pace.begin(time);
+  reminder.name = name;
+  ++cell_.type().counts.reminder_count;
+  auto done = cell_.type().host().without_exceptions(
+      cell_, std::string(cell_.type().name()) + "/on_reminder",
+      [&] { return cell_.object().on_reminder(reminder); });
+  due = find_entry(name);
+  if (due == nullptr || due->generation != generation) return;
+  if (!done) {
+    ++cell_.type().counts.failed_reminder_count;
+    due->not_before = now() + retry_delay(++due->failed_count);
+    runner_.log().warning("reminder failed", {{"type", cell_.type().name()},
+                                              {"id", cell_.id()},
+                                              {"reminder", name},
+                                              {"failures", due->failed_count},
+                                              {"error", done.error().to_string()}});
+    return;
+  }
+  due->failed_count = 0;
+  due->not_before = {};
+  due->pace.advance(reminder);
+  if (due->pace.is_over()) entries_.erase(entries_.begin() + (due - entries_.data()));
+  cell_.mark_changed();
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,72 @@
+// The reminders of one object while it is alive: what is behind ObjectReminders.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "framework/alarms/detail/reminder_pace.h"
+#include "framework/alarms/object_reminders.h"
+#include "framework/wire/objects.pb.h"
+
+namespace corolane::framework::detail {
+
+class AlarmRunner;
+class ObjectCell;
+
+class ReminderTable {
+ public:
+  // Both outlive it.
+  ReminderTable(AlarmRunner& runner, ObjectCell& cell) : runner_(runner), cell_(cell) {}
+  ~ReminderTable();
+  ReminderTable(const ReminderTable&) = delete;
+  ReminderTable& operator=(const ReminderTable&) = delete;
+
+  Result<void> set_once(std::string_view name, WallTime time);
+  Result<void> set_every(std::string_view name, WallTime first, std::chrono::milliseconds interval,
+                         const ReminderOptions& options);
+  Result<void> set_cron(std::string_view name, std::string_view expression, std::string_view zone,
+                        const ReminderOptions& options);
+  void cancel(std::string_view name);
+  std::optional<WallTime> find(std::string_view name) const;
+  std::size_t size() const { return entries_.size(); }
+
+  // When the object is to be woken, if it sleeps then.
+  std::optional<WallTime> wake_at() const;
+  Result<void> load(const ObjectRecord& record);
+  void store(ObjectRecord& record) const;
+
+ private:
+  class ReminderAlarm;
+
+  struct Entry {
+    std::string name;
+    ReminderPace pace;
+    std::uint64_t generation = 0;    // Another one each time that it is set.
+    std::uint32_t failed_count = 0;  // Of the tick that is next.
+    TimePoint not_before{};          // After a failure.
+  };
+
+  Result<void> set(std::string_view name, Result<ReminderPace> pace);
+  Entry* find_entry(std::string_view name);
+  void arm();
+  std::optional<TimePoint> next_time() const;
+  // The one that has waited longest; null when none is due.
+  Entry* due_entry();
+  void run_due();
+
+  AlarmRunner& runner_;
+  ObjectCell& cell_;
+  std::vector<Entry> entries_;
+  std::uint64_t last_generation_ = 0;
+  std::shared_ptr<ReminderAlarm> alarm_;  // Null until there is a reminder.
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,154 @@
+#include "framework/alarms/detail/reminder_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "framework/objects/detail/hosted_type.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a look, or a waking, that failed.
+constexpr std::chrono::milliseconds retry_interval = 1s;
+// How long one question to the store may take.
+constexpr Duration look_time_max = 5s;
+
+}  // namespace
+
+ReminderWatch::ReminderWatch(const Options& options, Store& store, const WallClock& clock, Log& log,
+                             const Types& types, IsHere is_here, Wake wake)
+    : options_(options),
+      store_(store),
+      clock_(clock),
+      log_(log),
+      types_(types),
+      is_here_(std::move(is_here)),
+      wake_(std::move(wake)),
+      slots_(options.waking_count_max, "objects that are woken") {}
+
+Result<void> ReminderWatch::start() {
+  for (const auto& type : types_) {
+    const Ownership* const ownership = &type->ownership();
+    if (std::ranges::find(looks_, ownership, &Look::ownership) != looks_.end()) continue;
+    looks_.push_back({.ownership = ownership});
+  }
+  auto spawned = tasks_.spawn("reminders", [this] { run(); },
+                              {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) return spawned.error();
+  return {};
+}
+
+void ReminderWatch::note(HostedType& type, std::string_view id, WallTime time) {
+  if (time > clock_.now() + options_.horizon) return;
+  const bool is_first = sleepers_.empty() || time < std::get<WallTime>(*sleepers_.begin());
+  sleepers_.emplace(time, &type, id);
+  if (is_first) news_.set();
+}
+
+void ReminderWatch::run() {
+  while (!coroutine::is_cancelled()) {
+    news_.reset();
+    const bool at_all = now() >= look_at_;
+    if (at_all) look_at_ = now() + options_.look_interval;
+    if (!look(at_all)) look_at_ = std::min(look_at_, now() + Duration(retry_interval));
+    if (!wake_due()) return;
+    TimePoint next = look_at_;
+    if (!sleepers_.empty()) {
+      next = std::min(next, now() + clock_.step_towards(std::get<WallTime>(*sleepers_.begin())));
+    }
+    static_cast<void>(news_.wait(Deadline::at(next)));
+  }
+}
+
+// At all partitions that are ours, or at those that have become so. False when there is more to be
+// seen, or a question was not answered.
+bool ReminderWatch::look(bool at_all) {
+  for (std::size_t i = 0; i < partition_count; ++i) {
+    const auto partition = static_cast<Partition>(i);
+    if (!is_here_(partition)) continue;
+    const bool has_news = is_new(partition);
+    if (!is_owned(partition) || (!at_all && !has_news)) continue;
+    if (auto looked = look_at(partition); !looked) {
+      log_.debug("reminders not read",
+                 {{"partition", partition}, {"error", looked.error().to_string()}});
+      return false;
+    }
+  }
+  return true;
+}
+
+// Also notes that it is none any more.
+bool ReminderWatch::is_new(Partition partition) {
+  bool is_new = false;
+  for (Look& look : looks_) {
+    const Ownership::Epoch epoch = look.ownership->epoch(partition);
+    if (std::exchange(look.epochs[partition], epoch) != epoch && epoch != 0) is_new = true;
+  }
+  return is_new;
+}
+
+bool ReminderWatch::is_owned(Partition partition) const {
+  return std::ranges::any_of(
+      looks_, [partition](const Look& look) { return look.ownership->epoch(partition) != 0; });
+}
+
+Result<void> ReminderWatch::look_at(Partition partition) {
+  for (std::size_t count_max = options_.due_count_max;; count_max *= 2) {
+    auto found = store_.due(partition, clock_.now() + options_.horizon, count_max,
+                            Deadline::after(look_time_max));
+    if (!found) return found.error();
+    if (add(*found) == 0 && found->size() == count_max) continue;  // All of them known or not ours.
+    if (found->size() < count_max) return {};
+    return Error(Code::resource_exhausted, "more objects than are woken at a time");
+  }
+}
+
+// How many of them are news.
+std::size_t ReminderWatch::add(const std::vector<DueObject>& found) {
+  std::size_t count = 0;
+  for (const DueObject& object : found) {
+    HostedType* const type = type_of(object.type);
+    if (type == nullptr || type->ownership().epoch(type->partition_of(object.id)) == 0) continue;
+    if (sleepers_.emplace(object.wake_at, type, object.id).second) ++count;
+  }
+  return count;
+}
+
+HostedType* ReminderWatch::type_of(std::string_view name) const {
+  const auto found = std::ranges::find(types_, name, &HostedType::name);
+  return found == types_.end() ? nullptr : found->get();
+}
+
+// False when it was cancelled.
+bool ReminderWatch::wake_due() {
+  while (!sleepers_.empty() && std::get<WallTime>(*sleepers_.begin()) <= clock_.now()) {
+    Sleeper sleeper = std::move(sleepers_.extract(sleepers_.begin()).value());
+    if (!slots_.try_acquire_until(Deadline::never())) return false;
+    begin_waking(std::move(sleeper));
+  }
+  return !coroutine::is_cancelled();
+}
+
+void ReminderWatch::begin_waking(Sleeper sleeper) {
+  const auto waking = [this, sleeper = std::move(sleeper)] {
+    const auto& [time, type, id] = sleeper;
+    const bool is_ours = type->ownership().epoch(type->partition_of(id)) != 0;
+    const auto woken = is_ours ? wake_(*type, id) : Result<void>();
+    slots_.release();
+    if (woken || woken.error().code() == Code::cancelled) return;
+    log_.warning("object not woken",
+                 {{"type", type->name()}, {"id", id}, {"error", woken.error().to_string()}});
+    // What is wrong with the object itself is not better in a second: the next look finds it.
+    if (woken.error().code() == Code::unavailable) note(*type, id, clock_.now() + retry_interval);
+  };
+  if (tasks_.spawn("wake object", waking, {.purpose = coroutine::StackPool::Purpose::control})) {
+    return;
+  }
+  // No stack was to be had: the next look finds it.
+  slots_.release();
+}
+
+}  // namespace corolane::framework::detail

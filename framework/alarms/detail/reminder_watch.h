@@ -1,0 +1,98 @@
+// Wakes the objects of one shard whose reminders come while they sleep.
+//
+// The store knows when each of them wants to be woken. The watch asks it about each partition as
+// soon as that is ours, and every half minute from then on, for what comes within a minute; those
+// wait here until it is time. Objects that are alive have their own alarms. What goes to sleep in
+// between says so when it would come too soon for the next look.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/semaphore.h"
+#include "coroutine/task_group.h"
+#include "framework/cluster/ownership.h"
+#include "framework/store/store.h"
+#include "framework/telemetry/log.h"
+#include "framework/time/wall_clock.h"
+#include "framework/wire/partition.h"
+
+namespace corolane::framework::detail {
+
+class HostedType;
+
+class ReminderWatch {
+ public:
+  struct Options {
+    Duration look_interval = std::chrono::seconds(30);
+    std::chrono::milliseconds horizon = std::chrono::minutes(1);  // Two looks.
+    std::size_t due_count_max = 1'000;                            // Of one partition, at a time.
+    std::size_t waking_count_max = 64;
+  };
+
+  // Activates an object, unless it is active. Suspends.
+  using Wake = std::function<Result<void>(HostedType& type, std::string_view id)>;
+  using IsHere = std::function<bool(Partition)>;
+  using Types = std::vector<std::unique_ptr<HostedType>>;
+
+  // `store`, `log` and `types` outlive it; of the partitions, it has those that `is_here`.
+  ReminderWatch(const Options& options, Store& store, const WallClock& clock, Log& log,
+                const Types& types, IsHere is_here, Wake wake);
+  ReminderWatch(const ReminderWatch&) = delete;
+  ReminderWatch& operator=(const ReminderWatch&) = delete;
+
+  // After all types are there.
+  Result<void> start();
+  // Suspends until nothing is being woken.
+  void stop() { tasks_.cancel_and_join(); }
+
+  // Some partitions may be ours that were not.
+  void ownership_changed() { news_.set(); }
+  // An object goes to sleep that wants to be woken then.
+  void note(HostedType& type, std::string_view id, WallTime time);
+
+ private:
+  using Sleeper = std::tuple<WallTime, HostedType*, std::string>;
+  // An ownership, and the epoch with which each partition was looked at last.
+  struct Look {
+    const Ownership* ownership;
+    std::array<Ownership::Epoch, partition_count> epochs{};
+  };
+
+  void run();
+  bool look(bool at_all);
+  Result<void> look_at(Partition partition);
+  bool is_new(Partition partition);
+  bool is_owned(Partition partition) const;
+  std::size_t add(const std::vector<DueObject>& found);
+  HostedType* type_of(std::string_view name) const;
+  bool wake_due();
+  void begin_waking(Sleeper sleeper);
+
+  const Options options_;
+  Store& store_;
+  const WallClock clock_;
+  Log& log_;
+  const Types& types_;
+  const IsHere is_here_;
+  const Wake wake_;
+  std::vector<Look> looks_;
+  std::set<Sleeper> sleepers_;
+  TimePoint look_at_{};
+  coroutine::Event news_{"reminder"};
+  coroutine::Semaphore slots_;
+  coroutine::TaskGroup tasks_;
+};
+
+}  // namespace corolane::framework::detail

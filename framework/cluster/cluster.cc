@@ -1,0 +1,206 @@
+#include "framework/cluster/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/task.h"
+
+namespace corolane::framework {
+namespace {
+
+using detail::ClusterTable;
+using detail::PartitionKeeper;
+
+// A directory may be asked by HTTP and answer in JSON, which have deep frames.
+constexpr coroutine::TaskOptions control = {.stack_size_bytes = 128 * 1024,
+                                            .purpose = coroutine::StackPool::Purpose::control};
+
+}  // namespace
+
+Cluster::Cluster(Directory& directory, Fence& fence, Member self,
+                 std::vector<PartitionKeeper::Group> groups, Tenants& tenants, Log& log,
+                 const Options& options)
+    : directory_(directory),
+      fence_(fence),
+      self_(std::move(self)),
+      groups_(std::move(groups)),
+      tenants_(tenants),
+      log_(log),
+      options_(options),
+      membership_(directory, fence, log, options.membership),
+      view_(table_.view()) {}
+
+Cluster::~Cluster() { tasks_.cancel_and_join(); }
+
+Result<void> Cluster::start(Deadline deadline) {
+  if (auto begun = begin(deadline); !begun) return begun;
+  auto spawned = tasks_.spawn("cluster", [this] { run(); }, control);
+  if (!spawned) return spawned.error();
+  return {};
+}
+
+Result<void> Cluster::begin(Deadline deadline) {
+  if (auto joined = membership_.join(self_, deadline); !joined) return joined;
+  ++statistics_.join_count;
+  keeper_ = std::make_unique<PartitionKeeper>(directory_, table_, self_, groups_,
+                                              static_cast<detail::Tenants&>(*this), log_,
+                                              options_.partitions);
+  if (auto read = read_all(); !read) {
+    membership_.leave(deadline);
+    return read;
+  }
+  log_.info("joined the cluster", {{"directory", directory_.name()},
+                                   {"as", ClusterTable::name_of(self_)},
+                                   {"epoch", self_.epoch},
+                                   {"members", table_.members().size()}});
+  return {};
+}
+
+void Cluster::run() {
+  for (;;) {
+    coroutine::TaskGroup work;
+    // Control tasks have stacks of their own, so these have one.
+    static_cast<void>(work.spawn("follow directory", [this] { follow(); }, control));
+    static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
+    static_cast<void>(work.spawn("keep partitions", [this] { keep_partitions(); }, control));
+    const Error reason = membership_.keep();
+    work.cancel_and_join();
+    if (coroutine::is_cancelled()) return;
+    fence(reason);
+    // It has nothing left to give, and is to have nothing more.
+    if (is_draining_) return;
+    while (!begin(Deadline::after(options_.partitions.commit_time_max))) {
+      if (!coroutine::sleep_for(options_.retry_interval)) return;
+    }
+  }
+}
+
+void Cluster::fence(const Error& reason) {
+  ++statistics_.fence_count;
+  fence_.set(TimePoint::min());
+  log_.error("the node is fenced: all of its objects are dropped",
+             {{"as", ClusterTable::name_of(self_)}, {"reason", reason.to_string()}});
+  for (const PartitionKeeper::Group& group : groups_) {
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      group.ownership->set_epoch(static_cast<Partition>(i), 0);
+    }
+  }
+  // What is still to come of its questions is not about the next incarnation.
+  statistics_.claimed_count += keeper_->claimed_count();
+  statistics_.given_count += keeper_->given_count();
+  keeper_.reset();
+  tenants_.drop_all();
+  // The lease may live on in a directory that we do not reach: let it go as soon as we do.
+  membership_.leave(Deadline::passed());
+}
+
+Result<void> Cluster::read_all() {
+  auto snapshot =
+      directory_.list(ClusterTable::prefix, Deadline::after(options_.partitions.commit_time_max));
+  if (!snapshot) return snapshot.error();
+  ++statistics_.resync_count;
+  // What the watch has told meanwhile is newer.
+  if (snapshot->revision >= table_.revision()) table_.load(*snapshot);
+  changed();
+  return {};
+}
+
+void Cluster::changed() {
+  if (keeper_ == nullptr) return;
+  // Somebody has removed it, and others may own what is ours by now.
+  if (table_.revision() >= self_.epoch && table_.find(ClusterTable::name_of(self_)) == nullptr) {
+    membership_.lose();
+  }
+  keeper_->adopt();
+  settled_.reset();
+  changed_.set();
+}
+
+void Cluster::publish() {
+  view_ = table_.view();
+  tenants_.view_changed(view_);
+}
+
+// Those that waited are told where to go, so that is to be known first.
+void Cluster::resume(const Placement& placement, std::span<const Partition> partitions) {
+  publish();
+  tenants_.resume(placement, partitions);
+}
+
+void Cluster::follow() {
+  for (;;) {
+    auto watched = directory_.watch(ClusterTable::prefix, table_.revision() + 1,
+                                    [this](const Directory::Change& change) {
+                                      table_.apply(change);
+                                      changed();
+                                    });
+    if (coroutine::is_cancelled()) return;
+    if (!coroutine::sleep_for(options_.retry_interval)) return;
+    look_again_.set();
+  }
+}
+
+void Cluster::resync() {
+  for (;;) {
+    const auto asked = look_again_.wait(Deadline::after(options_.resync_interval));
+    if (!asked && asked.error().code() == Code::cancelled) return;
+    look_again_.reset();
+    const Duration pause = read_all() ? options_.resync_interval_min : options_.retry_interval;
+    if (!coroutine::sleep_for(pause)) return;
+  }
+}
+
+void Cluster::keep_partitions() {
+  while (changed_.wait(Deadline::never())) {
+    changed_.reset();
+    publish();
+    const auto progress = keeper_->step();
+    if (progress == PartitionKeeper::Progress::all_done) {
+      if (!changed_.is_set()) settled_.set();
+      continue;
+    }
+    changed_.set();
+    const bool is_in_a_hurry = is_draining_ && progress == PartitionKeeper::Progress::more_to_do;
+    const Duration pause =
+        is_in_a_hurry ? Duration::zero() : options_.partitions.hand_over_interval;
+    if (!coroutine::sleep_for(pause)) return;
+  }
+}
+
+Result<void> Cluster::wait_until_settled(Deadline deadline) { return settled_.wait(deadline); }
+
+Result<void> Cluster::drain(Deadline deadline,
+                            const std::function<void(std::size_t left)>& on_progress) {
+  is_draining_ = true;
+  if (auto announced = membership_.announce_draining(self_, deadline); !announced) return announced;
+  if (auto read = read_all(); !read) return read;
+  const auto left_to_give = [this] {
+    return keeper_ == nullptr ? std::size_t{0} : keeper_->to_give_count();
+  };
+  for (std::size_t left = left_to_give(); left > 0; left = left_to_give()) {
+    on_progress(left);
+    if (deadline.has_passed()) {
+      return Error(Code::deadline_exceeded,
+                   std::to_string(left) + " partitions were not handed over in time");
+    }
+    if (auto slept = coroutine::sleep_for(std::chrono::milliseconds(20)); !slept) return slept;
+  }
+  return {};
+}
+
+void Cluster::stop(Deadline deadline) {
+  tasks_.cancel_and_join();
+  membership_.leave(deadline);
+}
+
+Cluster::Statistics Cluster::statistics() const {
+  Statistics statistics = statistics_;
+  if (keeper_ != nullptr) {
+    statistics.claimed_count += keeper_->claimed_count();
+    statistics.given_count += keeper_->given_count();
+    statistics.owned_count = keeper_->owned_count();
+  }
+  return statistics;
+}
+
+}  // namespace corolane::framework

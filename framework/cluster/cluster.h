@@ -1,0 +1,142 @@
+// This node's place among the others: it joins them, owns its share of the partitions, gives away
+// what is to be another one's, and knows who owns the rest.
+//
+//   Cluster cluster(directory, fence, self, groups, tenants, log, {});
+//   if (auto joined = cluster.start(deadline); !joined) return joined.error();
+//   ...
+//   cluster.drain(deadline);
+//   cluster.stop();
+//
+// What makes it safe is the store (store.h); the directory makes it live, and lets an owner answer
+// from memory as long as it is heard there. A node that is not falls silent before anybody else
+// owns what it did, drops its objects, and joins again as another one. README.md has the protocol.
+//
+// All of it belongs to one scheduler's thread: that of the node's first shard.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/task_group.h"
+#include "framework/cluster/cluster_view.h"
+#include "framework/cluster/detail/cluster_table.h"
+#include "framework/cluster/detail/membership.h"
+#include "framework/cluster/detail/partition_keeper.h"
+#include "framework/cluster/ownership.h"
+#include "framework/directory/directory.h"
+#include "framework/telemetry/log.h"
+
+namespace corolane::framework {
+
+class Cluster : private detail::Tenants {
+ public:
+  struct Options {
+    detail::Membership::Options membership = {};
+    detail::PartitionKeeper::Options partitions = {};
+    // The directory may lose a word (etcd's watches): all of it is read again so often.
+    Duration resync_interval = std::chrono::seconds(30);
+    // But not more often than that, however many doubt what they know.
+    Duration resync_interval_min = std::chrono::milliseconds(50);
+    // Between attempts to reach a directory that is away.
+    Duration retry_interval = std::chrono::milliseconds(250);
+  };
+
+  // The shards of this node.
+  class Tenants : public detail::Tenants {
+   public:
+    // The node has lost everything that it owned: what it knows of objects is void. Suspends until
+    // all of them are dropped.
+    virtual void drop_all() = 0;
+    virtual void view_changed(const std::shared_ptr<const ClusterView>& view) = 0;
+
+   protected:
+    ~Tenants() = default;
+  };
+
+  struct Statistics {
+    std::uint64_t join_count = 0;
+    std::uint64_t fence_count = 0;
+    std::uint64_t claimed_count = 0;
+    std::uint64_t given_count = 0;
+    std::uint64_t resync_count = 0;
+    std::size_t owned_count = 0;
+  };
+
+  // All of them outlive it.
+  Cluster(Directory& directory, Fence& fence, Member self,
+          std::vector<detail::PartitionKeeper::Group> groups, Tenants& tenants, Log& log,
+          const Options& options);
+  virtual ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // Joins, and goes on by itself. Suspends until the node is in the table. Fails as the directory
+  // does.
+  Result<void> start(Deadline deadline);
+
+  // Suspends until nothing is left for this node to claim: each partition has an owner.
+  Result<void> wait_until_settled(Deadline deadline);
+
+  // Gives away what it owns, as long as there is somebody to take it. Suspends until all is given;
+  // calls `on_progress` with how many partitions are left. Fails with deadline_exceeded.
+  Result<void> drain(Deadline deadline, const std::function<void(std::size_t left)>& on_progress);
+
+  // Leaves at once. Suspends until its tasks have ended and the directory knows, or the deadline.
+  void stop(Deadline deadline);
+
+  // Asks the directory soon: somebody has seen that what we know is old.
+  void look_again() { look_again_.set(); }
+
+  // The key under which the directory has the owner of that partition: its entry begins with the
+  // name of the node and a dot, and its last revision is the epoch of the ownership.
+  static std::string owner_key(const Placement& placement, Partition partition) {
+    return detail::ClusterTable::partition_key(placement, partition);
+  }
+
+  const std::shared_ptr<const ClusterView>& view() const { return view_; }
+  const Member& self() const { return self_; }
+  Statistics statistics() const;
+
+ private:
+  std::vector<Partition> release(const Placement& placement, std::span<const Partition> partitions,
+                                 Deadline deadline) override {
+    return tenants_.release(placement, partitions, deadline);
+  }
+  void resume(const Placement& placement, std::span<const Partition> partitions) override;
+  void publish();
+  void run();
+  Result<void> begin(Deadline deadline);
+  void fence(const Error& reason);
+  void follow();
+  void resync();
+  void keep_partitions();
+  Result<void> read_all();
+  void changed();
+
+  Directory& directory_;
+  Fence& fence_;
+  Member self_;
+  const std::vector<detail::PartitionKeeper::Group> groups_;
+  Tenants& tenants_;
+  Log& log_;
+  const Options options_;
+  detail::Membership membership_;
+  detail::ClusterTable table_;
+  std::unique_ptr<detail::PartitionKeeper> keeper_;  // Of this incarnation.
+  std::shared_ptr<const ClusterView> view_;
+  coroutine::Event changed_{"change of the cluster"};
+  coroutine::Event look_again_{"doubt about the cluster"};
+  coroutine::Event settled_{"owners of all partitions"};
+  bool is_draining_ = false;
+  Statistics statistics_;
+  coroutine::TaskGroup tasks_;
+};
+
+}  // namespace corolane::framework

@@ -1,0 +1,31 @@
+#include "framework/cluster/cluster_view.h"
+
+#include <algorithm>
+
+namespace corolane::framework {
+
+bool Member::hosts(const Placement& placement) const {
+  const bool has_zone = placement.zone.empty() || placement.zone == zone;
+  const bool has_role =
+      placement.role.empty() || std::ranges::find(roles, placement.role) != roles.end();
+  return has_zone && has_role &&
+         std::ranges::find(groups, placement, &PlacementGroup::placement) != groups.end();
+}
+
+const ClusterView::Group* ClusterView::find_group(std::string_view type) const {
+  for (const Member& member : members_) {
+    for (const PlacementGroup& hosted : member.groups) {
+      if (!std::ranges::binary_search(hosted.types, type)) continue;
+      const auto found = std::ranges::find(groups_, hosted.placement, &Group::placement);
+      if (found != groups_.end()) return &*found;
+    }
+  }
+  return nullptr;
+}
+
+const Member* ClusterView::find_member(std::uint64_t epoch) const {
+  const auto found = std::ranges::find(members_, epoch, &Member::epoch);
+  return found == members_.end() ? nullptr : &*found;
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,71 @@
+// The directory's entries, read: which nodes there are, and who owns which partition.
+//
+//   nodes/NAME.INCARNATION     {"shards": ["10.0.0.1:8470"], ...}, on the node's lease
+//   draining/NAME.INCARNATION  on the same lease: the node gives away what it has
+//   partitions/P               NAME.INCARNATION EPOCH, on no lease; of a placement other than the
+//                              default one partitions/zone=Z,role=R/P
+//
+// The epoch of a node is the revision that made its key, that of an ownership the one that put its
+// entry last. What cannot be read is left out, and counted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/cluster/cluster_view.h"
+#include "framework/directory/directory.h"
+
+namespace corolane::framework::detail {
+
+class ClusterTable {
+ public:
+  static constexpr std::string_view prefix = {};
+
+  struct Ownership {
+    std::string owner;             // "NAME.INCARNATION"; empty when nobody ever was.
+    std::uint64_t node_epoch = 0;  // Of the owner.
+    Directory::Revision epoch = 0;
+  };
+  using Ownerships = std::array<Ownership, partition_count>;
+
+  static std::string name_of(const Member& member) {
+    return member.name + "." + member.incarnation;
+  }
+  static std::string node_key(std::string_view name) { return key("nodes/", name); }
+  static std::string draining_key(std::string_view name) { return key("draining/", name); }
+  static std::string partition_key(const Placement& placement, Partition partition);
+  static std::string to_value(const Member& member);
+  static std::string owner_value(std::string_view name, std::uint64_t node_epoch);
+
+  // In the place of all that it knows.
+  void load(const Directory::Snapshot& snapshot);
+  // One change; an older one than what it knows of the entry is ignored.
+  void apply(const Directory::Change& change);
+
+  Directory::Revision revision() const { return revision_; }
+  // Null when there is none of that key now.
+  const Member* find(std::string_view name) const;
+  std::vector<Member> members() const;
+  // Of a placement that nobody has spoken of: nobody's.
+  const Ownerships& ownerships(const Placement& placement) const;
+  std::uint64_t unreadable_count() const { return unreadable_count_; }
+
+  std::shared_ptr<const ClusterView> view() const;
+
+ private:
+  static std::string key(std::string_view kind, std::string_view name);
+  void put(const Directory::Entry& entry);
+  void remove(const Directory::Entry& entry);
+
+  Directory::Revision revision_ = 0;
+  std::map<std::string, Member, std::less<>> nodes_;  // By NAME.INCARNATION.
+  std::map<std::string, Directory::Revision, std::less<>> draining_;
+  std::map<Placement, Ownerships> ownerships_;
+  std::uint64_t unreadable_count_ = 0;
+};
+
+}  // namespace corolane::framework::detail

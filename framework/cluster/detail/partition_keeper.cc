@@ -1,0 +1,357 @@
+#include "framework/cluster/detail/partition_keeper.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "framework/cluster/placement.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using Field = Directory::Condition::Field;
+
+// Into pieces of one transaction each.
+template <typename Batch>
+std::vector<Batch> cut(const Batch& whole, std::size_t size_max) {
+  std::vector<Batch> pieces;
+  for (std::size_t i = 0; i < whole.partitions.size(); i += size_max) {
+    Batch& piece = pieces.emplace_back(whole);
+    const auto begin = whole.partitions.begin() + static_cast<std::ptrdiff_t>(i);
+    const std::size_t size = std::min(size_max, whole.partitions.size() - i);
+    piece.partitions.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+PartitionKeeper::PartitionKeeper(Directory& directory, ClusterTable& table, const Member& self,
+                                 std::vector<Group> groups, Tenants& tenants, Log& log,
+                                 const Options& options)
+    : directory_(directory),
+      table_(table),
+      self_(self),
+      name_(ClusterTable::name_of(self)),
+      groups_(std::move(groups)),
+      tenants_(tenants),
+      log_(log),
+      options_(options) {}
+
+bool PartitionKeeper::is_mine(const ClusterTable::Ownership& ownership) const {
+  return ownership.node_epoch == self_.epoch && ownership.owner == name_;
+}
+
+void PartitionKeeper::adopt() {
+  for (const Group& group : groups_) {
+    const auto& known = table_.ownerships(group.placement);
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      const auto partition = static_cast<Partition>(i);
+      const Ownership::Epoch epoch = is_mine(known[i]) ? known[i].epoch : 0;
+      if (group.ownership->epoch(partition) == epoch) continue;
+      if (epoch == 0 && options_.bugs.cache_without_epoch) continue;
+      group.ownership->set_epoch(partition, epoch);
+    }
+  }
+}
+
+std::size_t PartitionKeeper::owned_count() const {
+  std::size_t count = 0;
+  for (const Group& group : groups_) count += group.ownership->owned_count();
+  return count;
+}
+
+// Made anew when a member has come, gone or begun to drain: nothing else of one ever changes.
+const PartitionKeeper::Plan& PartitionKeeper::plan() {
+  std::vector<Member> members = table_.members();
+  const auto mark_of = [](const Member& member) {
+    return std::pair(member.epoch, member.is_draining);
+  };
+  if (!plan_.targets.empty() && std::ranges::equal(members, plan_.members, {}, mark_of, mark_of)) {
+    return plan_;
+  }
+  plan_.members = std::move(members);
+  plan_.targets.assign(groups_.size(), {});
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      plan_.targets[group][i] =
+          choose_owner(plan_.members, groups_[group].placement, static_cast<Partition>(i));
+    }
+  }
+  return plan_;
+}
+
+// Those that are to be ours, and whose owner, if they ever had one, is gone.
+std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
+  const auto& targets = plan().targets;
+  // No two members ever have the same epoch.
+  const auto is_there = [this](std::uint64_t epoch) {
+    return std::ranges::find(plan_.members, epoch, &Member::epoch) != plan_.members.end();
+  };
+  std::vector<Batch> claims;
+  for (const Group& group : groups_) {
+    Batch whole{.group = &group, .to = name_, .to_epoch = self_.epoch, .partitions = {}};
+    const auto& known = table_.ownerships(group.placement);
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      const auto partition = static_cast<Partition>(i);
+      if (is_there(known[i].node_epoch)) continue;
+      const Member* const target = targets[number_of(group)][i];
+      if (target == nullptr || target->epoch != self_.epoch) continue;
+      whole.partitions.push_back(partition);
+    }
+    std::ranges::move(cut(whole, options_.claim_count_max), std::back_inserter(claims));
+  }
+  return claims;
+}
+
+// Whose that partition of ours is to be; null when it stays, or there is nobody else for it.
+const Member* PartitionKeeper::heir_of(const Group& group, Partition partition) {
+  if (!is_mine(table_.ownerships(group.placement)[partition])) return nullptr;
+  const Member* const target = plan_.targets[number_of(group)][partition];
+  return target == nullptr || target->epoch == self_.epoch ? nullptr : target;
+}
+
+std::size_t PartitionKeeper::to_give_count() {
+  plan();
+  std::size_t count = 0;
+  for (const Group& group : groups_) {
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      if (heir_of(group, static_cast<Partition>(i)) != nullptr) ++count;
+    }
+  }
+  return count;
+}
+
+std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_count) {
+  plan();
+  std::vector<Batch> gifts;
+  std::vector<Batch> reluctant;
+  left_count = 0;
+  for (const Group& group : groups_) {
+    std::map<std::string, Batch> by_target;
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      const auto partition = static_cast<Partition>(i);
+      const Member* const target = heir_of(group, partition);
+      if (target == nullptr) continue;
+      const std::string to = ClusterTable::name_of(*target);
+      const auto reluctance = reluctant_.find({&group, partition});
+      if (reluctance != reluctant_.end()) {
+        // Alone, so that others do not wait for it.
+        if (reluctance->second.not_before > now()) {
+          ++left_count;
+        } else {
+          reluctant.push_back(
+              {.group = &group, .to = to, .to_epoch = target->epoch, .partitions = {partition}});
+        }
+        continue;
+      }
+      const auto [place, is_new] = by_target.try_emplace(to);
+      if (is_new)
+        place->second = {.group = &group, .to = to, .to_epoch = target->epoch, .partitions = {}};
+      place->second.partitions.push_back(partition);
+    }
+    for (const auto& [name, whole] : by_target) {
+      std::ranges::move(cut(whole, options_.hand_over_count_max), std::back_inserter(gifts));
+    }
+  }
+  std::ranges::move(reluctant, std::back_inserter(gifts));
+  return gifts;
+}
+
+PartitionKeeper::Progress PartitionKeeper::step() {
+  if (undecided_) {
+    if (!take_back(*undecided_)) return Progress::stuck;
+    const Gift decided = *std::exchange(undecided_, std::nullopt);
+    tenants_.resume(decided.batch.group->placement, decided.batch.partitions);
+  }
+  bool is_all_done = true;
+  for (const Batch& batch : claims()) is_all_done = claim(batch) && is_all_done;
+  std::size_t left_count = 0;
+  const auto gifts = this->gifts(left_count);
+  if (gifts.empty()) {
+    return is_all_done && left_count == 0 ? Progress::all_done : Progress::stuck;
+  }
+  // The target may go while others are handed over, and the table tells us of it meanwhile.
+  const Progress handed = hand_over(gifts.front());
+  if (handed != Progress::all_done) return handed;
+  const bool is_last = gifts.size() == 1 && left_count == 0;
+  return is_last && is_all_done ? Progress::all_done : Progress::more_to_do;
+}
+
+Directory::Put PartitionKeeper::put_owner(const Batch& batch, Partition partition) {
+  return {.key = ClusterTable::partition_key(batch.group->placement, partition),
+          .value = ClusterTable::owner_value(batch.to, batch.to_epoch)};
+}
+
+// Before the watch tells so: the sooner it is known, the sooner it is served.
+void PartitionKeeper::note_owner(const Batch& batch, const Directory::Outcome& outcome) {
+  for (const Partition partition : batch.partitions) {
+    auto put = put_owner(batch, partition);
+    table_.apply({.entry = {.key = std::move(put.key),
+                            .value = std::move(put.value),
+                            .created_at = 0,
+                            .modified_at = outcome.revision}});
+  }
+  adopt();
+}
+
+bool PartitionKeeper::claim(const Batch& batch) {
+  const auto& known = table_.ownerships(batch.group->placement);
+  Directory::Transaction transaction;
+  transaction.conditions.push_back(
+      {.key = ClusterTable::node_key(name_), .field = Field::created_at, .revision = self_.epoch});
+  std::set<std::pair<std::string, std::uint64_t>> former_owners;
+  for (const Partition partition : batch.partitions) {
+    auto put = put_owner(batch, partition);
+    transaction.conditions.push_back({.key = put.key, .revision = known[partition].epoch});
+    if (!known[partition].owner.empty()) {
+      former_owners.emplace(known[partition].owner, known[partition].node_epoch);
+    }
+    transaction.puts.push_back(std::move(put));
+  }
+  for (const auto& [owner, epoch] : former_owners) {
+    transaction.conditions.push_back({.key = ClusterTable::node_key(owner),
+                                      .field = Field::created_at,
+                                      .is_equal = false,
+                                      .revision = epoch});
+  }
+  if (options_.bugs.watch_trusted) transaction.conditions.clear();
+  auto outcome = directory_.commit(transaction, Deadline::after(options_.commit_time_max));
+  if (outcome && outcome->is_done) {
+    claimed_count_ += batch.partitions.size();
+    note_owner(batch, *outcome);
+    return true;
+  }
+  if (outcome && batch.partitions.size() > 1) return claim_each(batch);
+  // Of one whose outcome nobody has told us the directory knows more.
+  return look_again().has_value() && outcome.has_value();
+}
+
+// One of them is not what it was; the others are.
+bool PartitionKeeper::claim_each(const Batch& batch) {
+  if (!look_again()) return false;
+  bool is_all_done = true;
+  for (const Partition partition : batch.partitions) {
+    const auto& known = table_.ownerships(batch.group->placement)[partition];
+    const Member* const owner = table_.find(known.owner);
+    if (owner != nullptr && owner->epoch == known.node_epoch) continue;
+    is_all_done = claim({.group = batch.group,
+                         .to = batch.to,
+                         .to_epoch = batch.to_epoch,
+                         .partitions = {partition}}) &&
+                  is_all_done;
+  }
+  return is_all_done;
+}
+
+Duration PartitionKeeper::release_time_of(const Batch& batch) const {
+  const auto reluctance = reluctant_.find({batch.group, batch.partitions.front()});
+  return reluctance == reluctant_.end() ? options_.release_time_min
+                                        : reluctance->second.release_time;
+}
+
+void PartitionKeeper::note_reluctance(const Batch& batch, const std::vector<Partition>& kept) {
+  const Duration waited = release_time_of(batch);
+  for (const Partition partition : batch.partitions) reluctant_.erase({batch.group, partition});
+  // Who calls it meanwhile is served at least as long as not.
+  for (const Partition partition : kept) {
+    reluctant_[{batch.group, partition}] = {
+        .release_time = std::min(2 * waited, options_.release_time_max),
+        .not_before = now() + waited};
+  }
+}
+
+PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
+  const TimePoint start = now();
+  // As of before: whoever hears of a later epoch meanwhile has given it away already. What is known
+  // may be replaced by all that the directory has, too.
+  const auto known = [&](Partition partition) -> const ClusterTable::Ownership& {
+    return table_.ownerships(batch.group->placement)[partition];
+  };
+  Gift gift{.batch = batch};
+  auto& epochs = gift.epochs;
+  for (const Partition partition : batch.partitions) epochs[partition] = known(partition).epoch;
+  const auto kept = tenants_.release(batch.group->placement, batch.partitions,
+                                     Deadline::after(release_time_of(batch)));
+  note_reluctance(batch, kept);
+  const TimePoint released = now();
+  for (const Partition partition : kept) epochs.erase(partition);
+  std::erase_if(epochs, [&](const auto& each) {
+    const auto& now_known = known(each.first);
+    return !is_mine(now_known) || now_known.epoch != each.second;
+  });
+  const auto resume = [&] { tenants_.resume(batch.group->placement, batch.partitions); };
+  if (epochs.empty()) {
+    resume();
+    return Progress::stuck;
+  }
+  Batch free = batch;
+  free.partitions.clear();
+  Directory::Transaction transaction;
+  transaction.conditions.push_back({.key = ClusterTable::node_key(batch.to),
+                                    .field = Field::created_at,
+                                    .revision = batch.to_epoch});
+  for (const auto& [partition, epoch] : epochs) {
+    auto put = put_owner(batch, partition);
+    if (!options_.bugs.hand_over_without_compare) {
+      transaction.conditions.push_back({.key = put.key, .revision = epoch});
+    }
+    transaction.puts.push_back(std::move(put));
+    free.partitions.push_back(partition);
+  }
+  auto outcome = directory_.commit(transaction, Deadline::after(options_.commit_time_max));
+  if (outcome && outcome->is_done) {
+    given_count_ += free.partitions.size();
+    note_owner(free, *outcome);
+    log_.debug("handed over", {{"to", batch.to},
+                               {"partitions", free.partitions.size()},
+                               {"release_took", released - start},
+                               {"commit_took", now() - released}});
+    resume();
+    return kept.empty() ? Progress::all_done : Progress::more_to_do;
+  }
+  // While nobody knows whose they are nobody is served.
+  const bool is_decided = outcome ? look_again().has_value() : take_back(gift);
+  if (is_decided) {
+    resume();
+  } else {
+    undecided_ = std::move(gift);
+  }
+  return Progress::stuck;
+}
+
+// Of a gift whose outcome nobody has told us. To read the table again would not do: the transaction
+// may be on its way, and be made afterwards, while we serve. So we take what is still ours under
+// another epoch; then the gift is made already, or never will be. False: not known yet.
+bool PartitionKeeper::take_back(const Gift& gift) {
+  Batch mine{.group = gift.batch.group, .to = name_, .to_epoch = self_.epoch, .partitions = {}};
+  Directory::Transaction transaction;
+  transaction.conditions.push_back(
+      {.key = ClusterTable::node_key(name_), .field = Field::created_at, .revision = self_.epoch});
+  for (const auto& [partition, epoch] : gift.epochs) {
+    auto put = put_owner(mine, partition);
+    transaction.conditions.push_back({.key = put.key, .revision = epoch});
+    transaction.puts.push_back(std::move(put));
+    mine.partitions.push_back(partition);
+  }
+  auto outcome = directory_.commit(transaction, Deadline::after(options_.commit_time_max));
+  if (!outcome) return false;
+  if (outcome->is_done) {
+    note_owner(mine, *outcome);
+    return true;
+  }
+  return look_again().has_value();
+}
+
+Result<void> PartitionKeeper::look_again() {
+  auto snapshot = directory_.list(ClusterTable::prefix, Deadline::after(options_.commit_time_max));
+  if (!snapshot) {
+    log_.warning("directory not read", {{"error", snapshot.error().to_string()}});
+    return snapshot.error();
+  }
+  if (snapshot->revision >= table_.revision()) table_.load(*snapshot);
+  adopt();
+  return {};
+}
+
+}  // namespace corolane::framework::detail

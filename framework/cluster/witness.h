@@ -1,0 +1,31 @@
+// Who is told what a simulation checks and nobody else sees: which owner has answered.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "framework/wire/partition.h"
+#include "rpc/object_target.h"
+
+namespace corolane::framework {
+
+// A reply that leaves its object. Valid during the call.
+struct OwnerReply {
+  std::string_view type;  // "package.Counter".
+  std::string_view id;
+  Partition partition;
+  std::uint64_t epoch = 0;    // Of the ownership by which it is given.
+  std::uint64_t version = 0;  // How often the object was stored.
+  rpc::RequestId request_id = {};
+};
+
+class Witness {
+ public:
+  // Must not suspend.
+  virtual void on_reply(const OwnerReply& reply) = 0;
+
+ protected:
+  ~Witness() = default;
+};
+
+}  // namespace corolane::framework

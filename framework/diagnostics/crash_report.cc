@@ -1,0 +1,124 @@
+#include "framework/diagnostics/crash_report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "coroutine/crash/crash_names.h"
+#include "framework/diagnostics/detail/crash_handler.h"
+#include "framework/recording/recording_file.h"
+#include "framework/telemetry/version.h"
+#include "framework/wire/detail/call_chain.h"
+
+namespace corolane::framework {
+namespace {
+
+constexpr std::string_view first_line = "corolane crash report\n";
+constexpr std::string_view suffix = ".crash";
+
+std::string build_id() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char c : recording::own_build_id()) {
+    const auto byte = static_cast<unsigned char>(c);
+    text.push_back(digits[byte >> 4]);
+    text.push_back(digits[byte & 15]);
+  }
+  return text;
+}
+
+std::string build_line() { return "build     " + build_id() + "\n"; }
+
+// In the handler, for the task that runs.
+void add_object(coroutine::ReportText& text) {
+  const detail::CallChain* const chain = detail::CallChain::current();
+  if (chain == nullptr) return;
+  if (const auto* const frame = chain->frame()) {
+    std::array<char, 512> name;
+    text.add("object    ").add({name.data(), frame->write_name(name)}).add("\n").flush();
+  } else if (const auto link = chain->link()) {
+    text.add("object    none; on behalf of ").add(link->method).add("(").add_name(link->id);
+    text.add(")\n").flush();
+  }
+}
+
+// What stands behind the beginning of a path: time, process and suffix, of this node and not of one
+// whose name begins in the same way.
+bool is_end_of_path(std::string_view end) {
+  if (!end.ends_with(suffix)) return false;
+  end.remove_suffix(suffix.size());
+  return end.size() > 17 && end[8] == 'T' && end[15] == 'Z' && end[16] == '-' &&
+         std::ranges::all_of(end.substr(17), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Makes room for one more.
+void remove_oldest(const std::filesystem::path& folder, const std::string& name_begin,
+                   std::size_t count_max) {
+  std::error_code failure;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(name_begin) &&
+        is_end_of_path(std::string_view(name).substr(name_begin.size()))) {
+      names.push_back(name);
+    }
+  }
+  std::ranges::sort(names, std::greater{});
+  for (std::size_t i = count_max - 1; i < names.size(); ++i) {
+    std::filesystem::remove(folder / names[i], failure);
+  }
+}
+
+}  // namespace
+
+Result<void> report_crashes(const NodeConfig& config, const std::string& program_name) {
+  if (config.crash.folder.empty()) return {};
+  detail::CrashHandlerOptions options{.program_name = program_name,
+                                      .facts = "program   " + program_name + ", corolane " +
+                                               std::string(version()) + "\n" + build_line() +
+                                               "node      \"" + config.name + "\"\n",
+                                      .path_begin = {},
+                                      .add_work = &add_object};
+  std::error_code failure;
+  const auto folder = std::filesystem::absolute(config.crash.folder, failure);
+  const std::string name_begin = program_name + "-" + config.name + "-";
+  if (!failure && ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    failure.assign(errno, std::generic_category());
+  }
+  if (!failure) {
+    remove_oldest(folder, name_begin, config.crash.reports_max);
+    options.path_begin = (folder / name_begin).lexically_normal().string();
+  }
+  detail::install_crash_handler(std::move(options));
+  if (!failure) return {};
+  return Error(Code::unavailable, config.crash.folder + ": " + failure.message());
+}
+
+Result<std::string> explain_crash(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error(Code::not_found, path + ": cannot be read");
+  std::ostringstream read;
+  read << file.rdbuf();
+  const std::string text = std::move(read).str();
+  if (!text.starts_with(first_line)) {
+    return Error(Code::failed_precondition, path + ": is no report of a crash");
+  }
+  if (!text.contains("\n" + build_line())) {
+    return Error(Code::failed_precondition,
+                 path + ": is of another build of this program: only that one knows the names");
+  }
+  return coroutine::name_stacks(text);
+}
+
+}  // namespace corolane::framework

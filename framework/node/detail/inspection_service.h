@@ -1,0 +1,24 @@
+// Where other nodes ask what they show of a whole cluster; clients have no such method.
+#pragma once
+
+#include "framework/node/inspection.corolane.h"
+
+namespace corolane::framework {
+
+class Shard;
+
+namespace detail {
+
+class InspectionService final : public InspectionBase {
+ public:
+  // `shard` outlives it.
+  explicit InspectionService(const Shard& shard) : shard_(shard) {}
+
+  Result<WaitsReply> waits(const WaitsRequest& request, rpc::Context& context) override;
+
+ private:
+  const Shard& shard_;
+};
+
+}  // namespace detail
+}  // namespace corolane::framework

@@ -1,0 +1,104 @@
+#include "framework/node/detail/service_manager.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "coroutine/task.h"
+#include "framework/cluster/cluster.h"
+#include "framework/node/each_shard.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Of a manager that does not watch: its status is that old at most.
+constexpr Duration status_interval = 5s;
+// Signs of life in the time after which it gives the process up: the loop may be late for one.
+constexpr int signs_per_timeout = 3;
+
+std::string seconds_text(Duration duration) {
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + " s";
+}
+
+}  // namespace
+
+ServiceWishes ServiceWishes::of_process() {
+  if (std::getenv("NOTIFY_SOCKET") == nullptr) return {};
+  std::uint64_t timeout_us = 0;
+  const bool watches = ::sd_watchdog_enabled(/*unset_environment=*/0, &timeout_us) > 0;
+  const Duration timeout = std::chrono::microseconds(timeout_us);
+  return {.is_there = true, .interval = watches ? timeout / signs_per_timeout : status_interval};
+}
+
+ServiceManager::ServiceManager(Node& node, ServiceWishes wishes) : node_(node), wishes_(wishes) {}
+
+void ServiceManager::tell_ready() {
+  tell("READY=1\nSTATUS=" + status());
+  if (wishes_.interval == Duration::zero()) return;
+  auto spawned = signs_.spawn("signs of life for the service manager", [this] { give_signs(); },
+                              {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) node_.log().error("no signs of life", {{"error", spawned.error().message()}});
+}
+
+void ServiceManager::tell_failed(const Error& error) { tell("STATUS=" + escaped(error.message())); }
+
+void ServiceManager::tell_stopping(Duration time_max) {
+  const auto time_us = std::chrono::ceil<std::chrono::microseconds>(time_max);
+  tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=" + std::to_string(time_us.count()) +
+       "\nSTATUS=stops, within " + seconds_text(time_max));
+}
+
+void ServiceManager::give_signs() {
+  for (;;) {
+    if (auto slept = coroutine::sleep_for(wishes_.interval); !slept) return;
+    // Suspends for as long as one of them hangs.
+    auto running_counts = from_each_shard(
+        node_, [](Shard& shard) { return shard.rpc_server().statistics().running_count; });
+    // Without a stack a shard cannot look, and yet it turns.
+    std::string text = "WATCHDOG=1\nSTATUS=" + status();
+    if (running_counts) {
+      const auto count =
+          std::accumulate(running_counts->begin(), running_counts->end(), std::size_t{0});
+      text += ", " + std::to_string(count) + " calls running";
+    }
+    tell(text);
+  }
+}
+
+std::string ServiceManager::status() const {
+  std::string text = node_.is_stopping() ? "stops" : "serves on ";
+  if (!node_.is_stopping()) text += to_string(node_.endpoints().listen);
+  const Cluster* const cluster = node_.cluster();
+  if (cluster == nullptr) return text;
+  if (!node_.fence().is_in_time() && !node_.is_stopping()) {
+    return "fenced: does not hear from the directory, and serves no object";
+  }
+  return text + ", " + std::to_string(cluster->statistics().owned_count) + " partitions, " +
+         std::to_string(cluster->view()->members().size()) + " nodes";
+}
+
+void ServiceManager::tell(const std::string& state) {
+  if (!wishes_.is_there) return;
+  const int told = ::sd_notify(/*unset_environment=*/0, state.c_str());
+  if (told >= 0) {
+    hears_ = true;
+    return;
+  }
+  // Once, not as often as it does not hear.
+  if (std::exchange(hears_, false)) {
+    node_.log().warning("the service manager does not hear",
+                        {{"error", std::generic_category().message(-told)}});
+  }
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,82 @@
+#include "framework/node/detail/shard_set.h"
+
+#include <algorithm>
+
+#include "coroutine/wait_queue.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// Threads that are at work. They refer to the stack on which this lies, so its end waits for them,
+// also when an exception comes by.
+struct Others {
+  std::size_t running_count;
+  coroutine::WaitQueue ended{"work of other shards"};
+
+  ~Others() {
+    while (running_count > 0) ended.wait(Deadline::never(), coroutine::Cancellation::ignore);
+  }
+};
+
+}  // namespace
+
+Result<void> ShardSet::grow(std::size_t count, const Shard::Surroundings& surroundings,
+                            const coroutine::Scheduler::Options& options) {
+  while (this->count() < count) {
+    threads_.push_back(std::make_unique<ShardThread>(this->count(), surroundings, options));
+    // One after the other: the first that cannot begin is the last that tries.
+    if (auto ready = threads_.back()->wait_until_ready(); !ready) return ready;
+  }
+  return {};
+}
+
+void ShardSet::introduce() {
+  std::vector<ObjectRouter::Peer> peers = {
+      {.scheduler = &first_.scheduler(), .router = &first_.object_router()}};
+  for (const auto& thread : threads_) {
+    Shard& shard = thread->shard();
+    peers.push_back({.scheduler = &shard.scheduler(), .router = &shard.object_router()});
+  }
+  post([peers](Shard& shard) { shard.object_router().set_peers(peers); });
+}
+
+Result<void> ShardSet::on_each(const Work& work) {
+  std::vector<Result<void>> results(count());
+  {
+    Others others{.running_count = threads_.size()};
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      threads_[i]->start(work, [&, i](const Result<void>& result) {
+        results[i + 1] = result;
+        if (--others.running_count == 0) others.ended.notify_all();
+      });
+    }
+    results[0] = work(first_);
+  }
+  const auto failed = std::ranges::find_if(results, [](const auto& result) { return !result; });
+  return failed == results.end() ? Result<void>() : *failed;
+}
+
+void ShardSet::between_turns(const std::function<void(Shard& shard)>& work) {
+  Others others{.running_count = threads_.size()};
+  const auto one_has_ended = [&others] {
+    if (--others.running_count == 0) others.ended.notify_all();
+  };
+  for (const auto& thread : threads_) {
+    Shard& shard = thread->shard();
+    shard.scheduler().post([this, &work, &shard, &one_has_ended] {
+      work(shard);
+      first_.scheduler().post([&one_has_ended] { one_has_ended(); });
+    });
+  }
+  work(first_);
+}
+
+void ShardSet::post(const std::function<void(Shard& shard)>& work) {
+  work(first_);
+  for (const auto& thread : threads_) {
+    Shard& shard = thread->shard();
+    shard.scheduler().post([work, &shard] { work(shard); });
+  }
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,151 @@
+// What an operator may set of a node: the section `node` of the configuration.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/choice.h"
+#include "config/section.h"
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "coroutine/stack/stack_pool.h"
+#include "framework/telemetry/log.h"
+#include "framework/telemetry/telemetry.h"
+#include "net/address_shares.h"
+#include "net/endpoint.h"
+
+namespace corolane::framework {
+
+struct StacksConfig {
+  std::size_t count_max = coroutine::StackPool::Options{}.stack_count_max;
+};
+
+struct RpcConfig {
+  std::size_t connections_max = 16'384;
+  // Half: no single machine takes everything, and thousands of players behind the one address of a
+  // mobile carrier have room.
+  std::uint32_t address_share = net::AddressShares::Limits{}.share_percent;
+  std::size_t calls_per_connection_max = 1024;
+  config::Bytes request_size_max = 64 * config::kibibyte;
+};
+
+// Clients come inside of TLS when there is a certificate.
+struct TlsConfig {
+  std::string certificate_file = {};
+  std::string key_file = {};
+  std::string ca_file = {};
+  bool needs_client_certificate = false;
+};
+
+struct ObjectsConfig {
+  std::uint32_t mailbox_max = 1'024;
+  Duration idle_time_max = std::chrono::minutes(5);
+  config::Bytes memory_max = 1024 * config::mebibyte;
+};
+
+enum class StoreKind : std::uint8_t { memory, sqlite, redis };
+
+constexpr auto choices(StoreKind) {
+  return std::to_array<config::Choice<StoreKind>>(
+      {{"memory", StoreKind::memory}, {"sqlite", StoreKind::sqlite}, {"redis", StoreKind::redis}});
+}
+
+struct StoreConfig {
+  StoreKind kind = StoreKind::sqlite;
+  std::string file = "objects.db";        // Of sqlite.
+  std::string server = "127.0.0.1:6379";  // Of redis, as the rest.
+  std::string user = {};
+  std::string password = {};
+  std::uint32_t database = 0;
+};
+
+enum class DirectoryKind : std::uint8_t { local, etcd };
+
+constexpr auto choices(DirectoryKind) {
+  return std::to_array<config::Choice<DirectoryKind>>(
+      {{"local", DirectoryKind::local}, {"etcd", DirectoryKind::etcd}});
+}
+
+struct ClusterConfig {
+  std::string name = "corolane";  // Nodes and stores of another name are another cluster's.
+  DirectoryKind directory = DirectoryKind::local;
+  std::vector<std::string> servers = {"127.0.0.1:2379"};  // Of etcd, as the next three.
+  std::string user = {};
+  std::string password = {};
+  std::string ca_file = {};
+  // Where other nodes call the first shard; the next ones have the ports behind it.
+  std::string listen = "127.0.0.1:0";
+  std::string advertise = {};  // The host by which they reach it; empty: that of `listen`.
+  std::string shared_key_file = {};
+  std::uint32_t weight = 100;
+  std::string zone = {};
+  std::vector<std::string> roles = {};
+};
+
+// What enters the node goes into a file, for `--replay`.
+struct RecordConfig {
+  std::string file = {};  // Empty: nothing is recorded.
+  config::Bytes size_max = 64 * config::mebibyte;
+};
+
+// A process that dies of a signal says first what it did.
+struct CrashConfig {
+  std::string folder = ".";        // Of the reports; empty: there are none.
+  std::uint32_t reports_max = 16;  // The newest ones of this node stay.
+};
+
+struct NodeConfig {
+  std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
+  std::string listen = "127.0.0.1:8460";
+  std::string admin = "127.0.0.1:8461";
+  std::string admin_token_file = {};
+  std::string http;  // Empty: the services are not served by HTTP.
+  // Clients call no other methods, by neither way. False is for development on loopback.
+  bool public_methods_only = true;
+  Duration stop_time_max = std::chrono::seconds(5);
+  LogLevel log_level = LogLevel::info;
+  Duration stall_time_min = std::chrono::milliseconds(20);  // 0: nobody looks.
+  StacksConfig stacks;
+  RpcConfig rpc;
+  TracingConfig tracing;
+  CallLogConfig call_log;
+  TlsConfig tls;
+  std::uint32_t shards = 0;  // 0: one for each core.
+  ObjectsConfig objects;
+  StoreConfig store;
+  ClusterConfig cluster;
+  RecordConfig record;
+  CrashConfig crash;
+
+  std::size_t shard_count() const;
+};
+
+void describe(config::Section& section, StacksConfig& value);
+void describe(config::Section& section, RpcConfig& value);
+void describe(config::Section& section, TlsConfig& value);
+void describe(config::Section& section, ObjectsConfig& value);
+void describe(config::Section& section, StoreConfig& value);
+void describe(config::Section& section, ClusterConfig& value);
+void describe(config::Section& section, RecordConfig& value);
+void describe(config::Section& section, CrashConfig& value);
+void describe(config::Section& section, NodeConfig& value);
+
+// Where a node listens, for calls, for its operator, and for calls by HTTP.
+struct NodeEndpoints {
+  net::Endpoint listen;
+  net::Endpoint admin;
+  std::optional<net::Endpoint> http = {};
+  // Where other nodes call its shards, by number; of a node that is alone none.
+  std::vector<net::Endpoint> cluster = {};
+};
+
+// Checks what a load checks, for a struct that a program filled in, and reads the addresses.
+// Fails with invalid_argument whose message names the key of the first wrong value.
+Result<NodeEndpoints> validate(const NodeConfig& config);
+
+}  // namespace corolane::framework

@@ -1,0 +1,87 @@
+#include "framework/node/node_metrics.h"
+
+#include <limits>
+#include <utility>
+
+#include "framework/cluster/cluster.h"
+#include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/node/each_shard.h"
+#include "framework/node/node.h"
+#include "framework/telemetry/version.h"
+
+namespace corolane::framework {
+namespace {
+
+void collect_node(const Node& node, MetricWriter& out) {
+  out.gauge("corolane_node_info", "Constant 1; the labels say which node this is.",
+            {{"name", node.config().name}, {"version", version()}}, 1);
+  out.gauge("corolane_node_uptime_seconds", "Time since the node was made.", {},
+            now() - node.created_at());
+  out.gauge("corolane_node_stopping", "1 while the node stops, 0 before.", {},
+            node.is_stopping() ? 1 : 0);
+}
+
+void collect_http(const Node& node, MetricWriter& out) {
+  out.counter("corolane_http_connections_refused_total",
+              "Connections by HTTP that were refused: too many, or too many of their address.", {},
+              node.http_connections().statistics().refused_count);
+}
+
+void collect_stalls(const detail::StallWatchdog* watchdog, MetricWriter& out) {
+  const auto statistics =
+      watchdog == nullptr ? detail::StallWatchdog::Statistics() : watchdog->statistics();
+  out.counter("corolane_node_stalls_total",
+              "Times that a loop did not turn for node.stall_time_min or longer.", {},
+              statistics.count);
+  out.counter("corolane_node_stall_seconds_total", "Time for which loops did not turn in stalls.",
+              {}, statistics.time);
+}
+
+void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& out) {
+  const Cluster::Statistics statistics = cluster.statistics();
+  const double fence_seconds = fence.is_never() ? std::numeric_limits<double>::infinity()
+                                                : MetricValue(fence.time_left()).number();
+  out.gauge("corolane_cluster_members", "Nodes in the cluster, as far as this one knows.", {},
+            cluster.view()->members().size());
+  out.gauge("corolane_cluster_partitions", "Partitions of objects that this node owns.", {},
+            statistics.owned_count);
+  out.counter("corolane_cluster_partitions_claimed_total",
+              "Partitions that had no owner and were taken.", {}, statistics.claimed_count);
+  out.counter("corolane_cluster_partitions_given_total",
+              "Partitions that were handed over to another node.", {}, statistics.given_count);
+  out.gauge("corolane_cluster_fence_seconds",
+            "Time for which the node may answer without hearing from the directory.", {},
+            fence_seconds);
+  out.counter("corolane_cluster_fences_total",
+              "Times that the node has lost what it owned, not heard in time.", {},
+              statistics.fence_count);
+  out.counter("corolane_cluster_joins_total", "Times that the node has joined the cluster.", {},
+              statistics.join_count);
+  out.counter("corolane_cluster_resyncs_total", "Times that the whole directory was read.", {},
+              statistics.resync_count);
+}
+
+}  // namespace
+
+void add_node_metrics(Metrics& metrics, const Node& node) {
+  metrics.add([&node](MetricWriter& out) {
+    collect_node(node, out);
+    collect_http(node, out);
+    collect_stalls(node.stall_watchdog(), out);
+    if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
+  });
+}
+
+Result<std::string> metrics_text(Node& node) {
+  auto shards = from_each_shard(node, [](Shard& shard) {
+    MetricWriter out;
+    shard.metrics().collect(out);
+    return out;
+  });
+  if (!shards) return shards.error();
+  return added_up(*std::move(shards),
+                  [](MetricWriter& sum, const MetricWriter& more) { sum.add(more); })
+      .text();
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,21 @@
+// The metrics that a node has once, beside those of its shards (shard_metrics.h), and all of them.
+#pragma once
+
+#include <string>
+
+#include "coroutine/base/result.h"
+#include "framework/telemetry/metrics.h"
+
+namespace corolane::framework {
+
+class Node;
+
+// `metrics` are those of the first shard; `node` lives as long as there are scrapes.
+// test/data/metrics.txt lists the names: dashboards and alerts are built on them.
+void add_node_metrics(Metrics& metrics, const Node& node);
+
+// One scrape of all shards. Suspends. Fails with resource_exhausted when a shard has no stack to
+// collect on.
+Result<std::string> metrics_text(Node& node);
+
+}  // namespace corolane::framework

@@ -1,0 +1,155 @@
+#include "framework/node/shard_metrics.h"
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "coroutine/scheduler.h"
+#include "coroutine/stack/stack_pool.h"
+#include "framework/node/shard.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/push/detail/feed.h"
+#include "framework/telemetry/call_metrics.h"
+
+namespace corolane::framework {
+namespace {
+
+// From hot caches to a page fault and a preempted thread.
+constexpr auto switch_bounds_ns = std::to_array<std::uint64_t>(
+    {5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 100'000, 1'000'000});
+
+// Up to what a room of 20 ticks a second is late by when it has missed one, and far beyond.
+constexpr auto lateness_bounds_us = std::to_array<std::uint64_t>(
+    {100, 500, 1'000, 5'000, 10'000, 50'000, 100'000, 500'000, 1'000'000, 10'000'000});
+
+constexpr MetricBuckets lateness_buckets = {.bounds = lateness_bounds_us, .units_per_base = 1e6};
+constexpr MetricBuckets switch_buckets = {.bounds = switch_bounds_ns, .units_per_base = 1e9};
+
+void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
+  const auto statistics = scheduler.statistics();
+  out.gauge("corolane_coroutine_tasks", "Tasks that exist.", {}, statistics.task_count);
+  out.gauge("corolane_coroutine_tasks_peak",
+            "Most tasks that ever existed at once, of each shard, added up.", {},
+            statistics.task_count_peak);
+  out.counter("corolane_coroutine_tasks_created_total", "Tasks that were spawned.", {},
+              statistics.created_count);
+  out.counter("corolane_coroutine_switches_total", "Switches from one task to the next.", {},
+              statistics.switch_count);
+  out.counter("corolane_coroutine_turns_total", "Turns of the event loop.", {},
+              statistics.turn_count);
+  out.counter("corolane_coroutine_stray_exceptions_total",
+              "Exceptions that escaped the function of a task.", {},
+              statistics.stray_exception_count);
+  out.histogram("corolane_coroutine_switch_seconds", "Cost of a switch, of a sample of them.", {},
+                statistics.switch_ns, switch_buckets);
+  out.histogram("corolane_coroutine_create_seconds", "Cost of spawning a task, of a sample.", {},
+                statistics.create_ns, switch_buckets);
+  out.gauge("corolane_coroutine_timers", "Timers that are armed.", {},
+            scheduler.timers().armed_count());
+}
+
+void collect_stacks(const coroutine::StackPool& pool, MetricWriter& out) {
+  const auto statistics = pool.statistics();
+  constexpr std::string_view stacks_help =
+      "Stacks that exist: in use, idle with their memory kept, cold without memory.";
+  out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "in_use"}},
+            statistics.in_use_count);
+  out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "idle"}}, statistics.idle_count);
+  out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "cold"}}, statistics.cold_count);
+  out.gauge("corolane_coroutine_stacks_in_use_peak",
+            "Most stacks that ever were in use at once, of each shard, added up.", {},
+            statistics.in_use_count_peak);
+  out.gauge("corolane_coroutine_stacks_demand",
+            "Stacks that the recent peak needed, as the pool remembers it.", {},
+            statistics.demand_count);
+  out.gauge("corolane_coroutine_stacks_max", "Stacks that may be in use and idle at once.", {},
+            statistics.count_max);
+  out.gauge("corolane_coroutine_stacks_mapped_bytes", "Address space of all stacks with guards.",
+            {}, statistics.mapped_bytes);
+  out.gauge("corolane_coroutine_stacks_committed_bytes",
+            "Memory that the stacks in use and idle fill if each is used to its end.", {},
+            statistics.committed_bytes);
+  constexpr std::string_view acquired_help =
+      "Stacks handed out: warm ones had their memory, cold ones had to get it.";
+  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"state", "warm"}},
+              statistics.hit_count);
+  out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"state", "cold"}},
+              statistics.miss_count);
+  out.counter("corolane_coroutine_stacks_trimmed_total", "Idle stacks whose memory was given back.",
+              {}, statistics.trimmed_count);
+  out.counter("corolane_coroutine_stacks_refused_total", "Stacks asked for and not to be had.", {},
+              statistics.refused_count);
+}
+
+void collect_objects(const detail::HostedType& type, MetricWriter& out) {
+  const detail::ObjectStatistics statistics = type.statistics();
+  const std::initializer_list<MetricLabel> labels = {{"type", type.name()}};
+  out.gauge("corolane_objects_active", "Objects that are alive here.", labels,
+            statistics.active_count);
+  out.gauge("corolane_objects_memory_bytes", "Memory of the objects and their states, about.",
+            labels, statistics.memory_bytes);
+  out.gauge("corolane_objects_unsaved", "Objects that have changed and wait to be stored.", labels,
+            statistics.unsaved_count);
+  out.counter("corolane_objects_calls_total", "Calls that have reached an object or its place.",
+              labels, statistics.call_count);
+  out.counter("corolane_objects_calls_refused_total",
+              "Calls that were refused since too many wait for the object already.", labels,
+              statistics.refused_count);
+  out.counter("corolane_objects_calls_moved_total",
+              "Calls that were told to go on where the object is owned now.", labels,
+              statistics.moved_count);
+  out.counter("corolane_objects_stray_exceptions_total",
+              "Calls that ended with an exception of the object.", labels,
+              statistics.stray_exception_count);
+  out.counter("corolane_objects_activations_total", "Objects that were loaded or made.", labels,
+              statistics.activation_count);
+  out.counter("corolane_objects_deactivations_total",
+              "Objects that were stored and let go, idle or on their way to another node.", labels,
+              statistics.deactivation_count);
+  out.counter("corolane_objects_saves_total", "Changed objects that were stored.", labels,
+              statistics.save_count);
+  out.counter("corolane_objects_save_errors_total",
+              "Attempts to store a changed object that failed.", labels,
+              statistics.failed_save_count);
+  out.counter("corolane_objects_ticks_total", "Runs of the timers of objects.", labels,
+              statistics.tick_count);
+  out.counter("corolane_objects_ticks_missed_total",
+              "Runs of timers whose time passed while the object was busy.", labels,
+              statistics.missed_tick_count);
+  out.counter("corolane_objects_reminders_total", "Runs of the reminders of objects.", labels,
+              statistics.reminder_count);
+  out.counter("corolane_objects_reminder_errors_total",
+              "Runs of reminders that failed, and come again.", labels,
+              statistics.failed_reminder_count);
+  out.counter("corolane_objects_publications_total", "What objects have published.", labels,
+              statistics.publication_count);
+}
+
+void collect_subscriptions(const detail::Feeds& feeds, MetricWriter& out) {
+  const auto statistics = feeds.statistics();
+  out.gauge("corolane_subscriptions", "Subscriptions of this node, to objects of any node.", {},
+            statistics.subscription_count);
+  out.counter("corolane_subscriptions_behind_total",
+              "Times that a subscriber fell behind by more than is kept, and was told so.", {},
+              statistics.behind_count);
+}
+
+}  // namespace
+
+void add_shard_metrics(Metrics& metrics, const Shard& shard) {
+  metrics.add([&shard](MetricWriter& out) {
+    collect_coroutines(shard.scheduler(), out);
+    collect_stacks(shard.scheduler().stacks(), out);
+    collect_server(shard.rpc_server().statistics(), out);
+    shard.telemetry().collect(out);
+    collect_subscriptions(shard.feeds(), out);
+    if (shard.host() == nullptr) return;
+    for (const auto& type : shard.host()->types()) collect_objects(*type, out);
+    out.histogram("corolane_objects_tick_lateness_seconds",
+                  "How long after its time a timer of an object runs.", {},
+                  shard.host()->alarms().lateness_us(), lateness_buckets);
+  });
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,89 @@
+#include "framework/objects/detail/hosted_type.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/scheduler.h"
+#include "framework/objects/detail/object_host.h"
+
+namespace corolane::framework::detail {
+
+HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership,
+                       Factory factory, std::size_t object_bytes)
+    : host_(host),
+      type_(type),
+      ownership_(ownership),
+      factory_(std::move(factory)),
+      object_bytes_(object_bytes),
+      partition_of_(type.name),
+      rows_(type.methods.begin(), type.methods.end()) {
+  for (rpc::Method& row : rows_) {
+    row.invoke = invoke;
+    row.passes_on = true;
+  }
+  for (const rpc::Method& method : type.methods) {
+    method_records_.push_back({.full_name = method.full_name});
+  }
+}
+
+HostedType::MethodRecord& HostedType::record_of(const rpc::Method& method) {
+  const auto found = std::ranges::find(type_.methods, method.id, &rpc::Method::id);
+  if (found == type_.methods.end()) return other_methods_;
+  return method_records_[static_cast<std::size_t>(found - type_.methods.begin())];
+}
+
+void HostedType::MethodRecord::begin(TimePoint arrived_at) {
+  ++running_count;
+  const TimePoint begun_at = coroutine::Scheduler::current().turn_time();
+  if (arrived_at < begun_at) queue_time += begun_at - arrived_at;
+}
+
+void HostedType::MethodRecord::end(const Result<void>& result) {
+  --running_count;
+  ++call_count;
+  if (!result) ++error_count;
+}
+
+ObjectCell* HostedType::find(std::string_view id) const {
+  const auto found = cells_.find(id);
+  return found == cells_.end() ? nullptr : found->second.get();
+}
+
+ObjectCell& HostedType::add(std::string_view id, const ObjectCell::Surroundings& surroundings) {
+  auto cell = std::make_unique<ObjectCell>(*this, id, partition_of_(id), surroundings);
+  ObjectCell& added = *cell;
+  cells_.emplace(added.id(), std::move(cell));
+  auto& neighbours = by_partition_[added.partition()];
+  added.place_in_partition = neighbours.size();
+  neighbours.push_back(&added);
+  return added;
+}
+
+void HostedType::remove(ObjectCell& cell) {
+  auto& neighbours = by_partition_[cell.partition()];
+  neighbours.back()->place_in_partition = cell.place_in_partition;
+  neighbours[cell.place_in_partition] = neighbours.back();
+  neighbours.pop_back();
+  cells_.erase(cell.id());
+}
+
+ObjectStatistics HostedType::statistics() const {
+  ObjectStatistics statistics = counts;
+  statistics.active_count = cells_.size();
+  return statistics;
+}
+
+Result<void> HostedType::invoke(rpc::Service& service, const google::protobuf::Message& request,
+                                rpc::Context& context, rpc::ReplySink& sink) {
+  auto& type = static_cast<HostedType&>(service);
+  if (context.object() == nullptr) {
+    return Error(Code::invalid_argument,
+                 std::string(context.method()) +
+                     " is called of an object: say of which one, by HTTP in the header "
+                     "Corolane-Object");
+  }
+  const auto index = static_cast<std::size_t>(&context.descriptor() - type.rows_.data());
+  return type.host_.serve_or_send_on(type, type.method(index), request, context, sink);
+}
+
+}  // namespace corolane::framework::detail

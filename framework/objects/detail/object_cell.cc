@@ -1,0 +1,321 @@
+#include "framework/objects/detail/object_cell.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/objects/detail/hosted_type.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/wire/detail/object_error.h"
+#include "framework/wire/objects.pb.h"
+
+namespace corolane::framework {
+
+const std::string& ObjectBase::id() const { return cell_->id(); }
+
+Router& ObjectBase::router() const { return cell_->router(); }
+
+Result<void> ObjectBase::wait_for(coroutine::Event& event, Deadline deadline) const {
+  return cell_->type().host().wait_for(*cell_, event, deadline);
+}
+
+Result<void> ObjectBase::save() { return cell_->type().host().save_now(*cell_); }
+
+ObjectTimers ObjectBase::timers() {
+  check(cell_ != nullptr, "an object has timers from on_activate() on");
+  return ObjectTimers(cell_->alarms().timers);
+}
+
+ObjectReminders ObjectBase::reminders() {
+  check(cell_ != nullptr, "an object has reminders from on_activate() on");
+  return ObjectReminders(cell_->alarms().reminders);
+}
+
+const WallClock& ObjectBase::wall_clock() const { return cell_->wall_clock(); }
+
+void ObjectBase::mark_changed() {
+  // In a constructor there is nothing to be stored yet.
+  if (cell_ != nullptr) cell_->mark_changed();
+}
+
+namespace detail {
+namespace {
+
+// What a block of memory takes of the allocator, which keeps 8 bytes beside it.
+constexpr std::size_t block_bytes(std::size_t size) {
+  return std::max<std::size_t>(32, (size + 8 + 15) / 16 * 16);
+}
+
+// Its places among all of its shard, of its type and of its partition: two nodes of lists, and a
+// pointer each in two tables that have room to grow.
+constexpr std::size_t place_bytes = 32 + 48 + 2 * 12;
+
+// A short one lies in the string itself.
+std::size_t text_bytes(const std::string& text) {
+  static const std::size_t inside = std::string().capacity();
+  return text.capacity() > inside ? block_bytes(text.capacity() + 1) : 0;
+}
+
+// The same state is the same bytes: maps are sorted.
+void serialise_in_order(const google::protobuf::MessageLite& message, std::string& bytes) {
+  bytes.resize(message.ByteSizeLong());
+  google::protobuf::io::ArrayOutputStream out(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedOutputStream coded(&out);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeWithCachedSizes(&coded);
+}
+
+}  // namespace
+
+ObjectKey ObjectCell::key() const { return {.type = type_.name(), .id = id_}; }
+
+RequestLedger& ObjectCell::ledger() {
+  if (ledger_ == nullptr) ledger_ = std::make_unique<RequestLedger>();
+  return *ledger_;
+}
+
+ObjectAlarms& ObjectCell::alarms() {
+  if (alarms_ == nullptr) alarms_ = std::make_unique<ObjectAlarms>(type_.host().alarms(), *this);
+  return *alarms_;
+}
+
+std::optional<WallTime> ObjectCell::wake_at() const {
+  return alarms_ == nullptr ? std::nullopt : alarms_->reminders.wake_at();
+}
+
+Router& ObjectCell::router() const { return surroundings_.router; }
+
+Error ObjectCell::moved() const {
+  return moved_error(type_.name(), id_, surroundings_.router.owner_of(type_, partition_));
+}
+
+void ObjectCell::mark_changed() {
+  if (is_changed_) return;
+  is_changed_ = true;
+  changed_since_ = coroutine::Scheduler::current().turn_time();
+}
+
+Result<void> ObjectCell::activate(Deadline deadline) {
+  check(object_ == nullptr, "an object is let go before there is another one");
+  const Ownership::Epoch epoch = type_.ownership().epoch(partition_);
+  if (!type_.ownership().holds(partition_, epoch)) return moved();
+  // Sealed before it is loaded: what an earlier owner writes from now on is refused.
+  auto stored = surroundings_.store.seal(key(), epoch, deadline);
+  if (!stored) {
+    const Error& error = stored.error();
+    if (error.code() == Code::aborted) return moved();
+    if (error.maybe_executed()) abandon_seal(epoch);
+    // Of the seal alone: no handler has begun.
+    return Error(error.code(), error.message()).with_retry_after(error.retry_after());
+  }
+  epoch_ = epoch;
+  active_since_ = coroutine::Scheduler::current().turn_time();
+  auto ready = load(*stored);
+  if (ready) ready = run_hook("on_activate", [this] { return object_->on_activate(); });
+  if (!ready) {
+    const bool may_release = may_release_seal();
+    drop();
+    if (may_release) abandon_seal(epoch);
+    return ready;
+  }
+  has_abandoned_seal_ = false;
+  measure();
+  return {};
+}
+
+// What it calls may call it back, as what a method calls.
+template <typename F>
+Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
+  const std::string label = std::string(type_.name()) + "/" + name;
+  const CallChain* const outer = CallChain::current();
+  const CallChain::Frame frame(outer == nullptr ? nullptr : outer->link(), label.c_str(), id_,
+                               /*turn=*/nullptr);
+  return type_.host().without_exceptions(*this, label, std::forward<F>(hook));
+}
+
+Result<void> ObjectCell::load(const StoredObject& stored) {
+  version_ = stored.version;
+  has_written_ = false;
+  object_ = type_.make_object();
+  object_->cell_ = this;
+  type_.note_empty_state(object_->state_message().SpaceUsedLong());
+  if (version_ == 0) return {};
+  ObjectRecord record;
+  if (!record.ParseFromString(stored.bytes) ||
+      !object_->state_message().ParseFromString(record.state())) {
+    return Error(Code::data_loss, "what is stored of " + std::string(type_.name()) + " \"" + id_ +
+                                      "\" is no " + object_->state_message().GetTypeName() +
+                                      ": was its proto changed in a way that breaks it?");
+  }
+  if (record.callers_size() > 0) ledger().load(record, wall_clock().now());
+  if (record.reminders_size() == 0) return {};
+  auto loaded = alarms().reminders.load(record);
+  if (loaded) return loaded;
+  return std::move(loaded.error()).with_context(std::string(type_.name()) + " " + quote(id_));
+}
+
+Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
+  if (!is_active()) {
+    drop();
+    return {};
+  }
+  static_cast<void>(run_hook("on_deactivate", [this]() -> Result<void> {
+    object_->on_deactivate();
+    return {};
+  }));
+  auto saved = save(deadline);
+  if (const auto time = wake_at(); saved && time) type_.host().wake_later(*this, *time);
+  if (saved && releases) release_seal(deadline);
+  if (saved || is_lost_) drop();
+  return saved;
+}
+
+// Of names that were only read; what a shared store has of others stays with their rows.
+bool ObjectCell::may_release_seal() const {
+  if (has_written_ || version_is_unsure_ || is_lost_) return false;
+  return version_ == 0 || !surroundings_.store.is_shared();
+}
+
+void ObjectCell::abandon_seal(Ownership::Epoch epoch) {
+  epoch_ = epoch;
+  has_abandoned_seal_ = true;
+}
+
+void ObjectCell::release_seal(Deadline deadline) {
+  // One that fails leaves a row of no content, and that is all.
+  if (may_release_seal()) {
+    static_cast<void>(surroundings_.store.release(key(), epoch_, deadline));
+  }
+}
+
+void ObjectCell::release_abandoned_seal(Deadline deadline) {
+  if (is_active() || !std::exchange(has_abandoned_seal_, false)) return;
+  static_cast<void>(surroundings_.store.release(key(), std::exchange(epoch_, 0), deadline));
+}
+
+void ObjectCell::set_closing(bool is_closing) {
+  is_closing_ = is_closing;
+  if (!is_closing) return;
+  for (coroutine::Event* const event : awaited_) event->pulse();
+}
+
+Result<void> ObjectCell::wait_outside(coroutine::Event& event, Deadline deadline) {
+  if (is_closing_) return moved();
+  awaited_.push_back(&event);
+  auto waited = event.wait(deadline);
+  awaited_.erase(std::ranges::find(awaited_, &event));
+  return is_closing_ ? moved() : waited;
+}
+
+ObjectCell::Handler* ObjectCell::find_handler(const rpc::RequestId& request_id) const {
+  for (Handler* handler = handlers_; handler != nullptr; handler = handler->next_) {
+    if (handler->request_id_ == request_id) return handler;
+  }
+  return nullptr;
+}
+
+void ObjectCell::cancel_handlers() {
+  for (Handler* handler = handlers_; handler != nullptr; handler = handler->next_) {
+    handler->part_.cancel();
+  }
+}
+
+void ObjectCell::drop() {
+  // Those that were told to go have no turn, and need none to do so. Until they have gone they use
+  // the object, whoever gives up.
+  while (outside_count_ > 0) {
+    none_outside_.wait(Deadline::never(), coroutine::Cancellation::ignore);
+  }
+  is_closing_ = false;
+  alarms_.reset();
+  end_publishing();
+  object_.reset();
+  ledger_.reset();
+  is_changed_ = is_lost_ = hides_change_ = version_is_unsure_ = has_abandoned_seal_ = false;
+  epoch_ = 0;
+  size_bytes_ = 0;
+}
+
+Result<void> ObjectCell::save(Deadline deadline) {
+  if (is_lost_) return moved();
+  if (!is_changed_) return {};
+  auto written = write(deadline);
+  ++(written ? type_.counts.save_count : type_.counts.failed_save_count);
+  if (!written) {
+    history_.add_failed_save(written.error(), coroutine::Scheduler::current().turn_time());
+  }
+  return written;
+}
+
+Result<void> ObjectCell::write(Deadline deadline) {
+  if (version_is_unsure_) {
+    if (auto found = find_out_version(deadline); !found) return found;
+  }
+  const std::string bytes = serialise();
+  auto written = surroundings_.store.write(key(), epoch_, version_,
+                                           {.bytes = bytes, .wake_at = wake_at()}, deadline);
+  if (written) {
+    ++version_;
+    has_written_ = true;
+    is_changed_ = hides_change_ = false;
+    release_held();
+    measure();
+    return written;
+  }
+  if (written.error().code() == Code::aborted) {
+    is_lost_ = true;
+    return moved();
+  }
+  version_is_unsure_ = written.error().maybe_executed();
+  return written;
+}
+
+// A write has been answered by nothing: whether it was made, the store knows.
+Result<void> ObjectCell::find_out_version(Deadline deadline) {
+  auto stored = surroundings_.store.seal(key(), epoch_, deadline);
+  const bool has_other_owner = !stored && stored.error().code() == Code::aborted;
+  // Nobody but us writes under our epoch; a store that has lost writes is another matter.
+  const bool has_gap = stored && stored->version != version_ && stored->version != version_ + 1;
+  if (has_other_owner || has_gap) {
+    is_lost_ = true;
+    return moved();
+  }
+  if (!stored) return stored.error();
+  has_written_ = has_written_ || stored->version != version_;
+  version_ = stored->version;
+  version_is_unsure_ = false;
+  return {};
+}
+
+std::string ObjectCell::serialise() {
+  ObjectRecord record;
+  serialise_in_order(object_->state_message(), *record.mutable_state());
+  if (alarms_ != nullptr) alarms_->reminders.store(record);
+  if (ledger_ == nullptr || surroundings_.bugs.request_ids_outside_state) {
+    return record.SerializeAsString();
+  }
+  std::string bytes;
+  bytes.reserve(record.ByteSizeLong() + ledger_->bytes());
+  record.AppendToString(&bytes);
+  ledger_->append_to(bytes);
+  return bytes;
+}
+
+void ObjectCell::measure() {
+  const std::size_t state_bytes = object_->state_message().SpaceUsedLong();
+  const std::size_t ledger_bytes =
+      ledger_ == nullptr ? 0 : block_bytes(sizeof(RequestLedger)) + ledger_->bytes();
+  size_bytes_ = block_bytes(sizeof(ObjectCell)) + text_bytes(id_) + place_bytes +
+                block_bytes(type_.object_bytes()) + history_.extra_bytes() + ledger_bytes +
+                state_bytes - std::min(state_bytes, type_.empty_state_bytes());
+}
+
+}  // namespace detail
+}  // namespace corolane::framework

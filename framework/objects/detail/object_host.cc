@@ -1,0 +1,561 @@
+#include "framework/objects/detail/object_host.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/alarms/detail/alarm.h"
+#include "framework/objects/detail/object_turn.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/wire/detail/call_chain.h"
+#include "framework/wire/detail/object_error.h"
+#include "rpc/call_scope.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// For a caller whose call found the mailbox full: about a turn of all that are in it.
+constexpr std::chrono::milliseconds full_mailbox_delay = 20ms;
+// How long a node waits for the directory to tell it what a caller knows already.
+constexpr Duration news_time_max = 500ms;
+
+// What another version of the program has stored.
+Error unreadable(const rpc::Method& method, const rpc::RequestId& id) {
+  return Error(Code::data_loss, "what request " + std::to_string(id.sequence) + " of " +
+                                    quote(id.caller) + " was replied is no reply of " +
+                                    method.full_name +
+                                    ": was its proto changed in a way that breaks it?")
+      .with_maybe_executed();
+}
+
+}  // namespace
+
+ObjectHost::ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log,
+                       const Options& options)
+    : surroundings_(surroundings),
+      log_(log),
+      options_(options),
+      saver_(options.save_after, options.concurrent_saves_max,
+             [this](ObjectCell& cell) { return begin_writing(cell); }),
+      alarms_(options.alarms, surroundings.clock, log,
+              [this](std::shared_ptr<Alarm> alarm) { return begin_run(std::move(alarm)); }),
+      reminders_(
+          options.reminders, surroundings.store, surroundings.clock, log, types_,
+          [this](Partition partition) { return surroundings_.router.is_here(partition); },
+          [this](HostedType& type, std::string_view id) { return wake(type, id); }) {}
+
+ObjectHost::~ObjectHost() {
+  reminders_.stop();
+  alarms_.stop(Deadline::passed());
+  followers_.cancel_and_join();
+  housekeeping_.cancel_and_join();
+  check(std::ranges::all_of(cells_, &ObjectCell::is_idle),
+        "no call runs in an object when its host goes");
+}
+
+HostedType& ObjectHost::add(const ObjectType& type, const Ownership& ownership,
+                            HostedType::Factory factory, std::size_t object_bytes) {
+  return *types_.emplace_back(
+      std::make_unique<HostedType>(*this, type, ownership, std::move(factory), object_bytes));
+}
+
+void ObjectHost::set_limits(std::uint32_t mailbox_max, Duration idle_time_max,
+                            std::size_t memory_bytes_max) {
+  options_.mailbox_max = mailbox_max;
+  options_.idle_time_max = idle_time_max;
+  options_.memory_bytes_max = memory_bytes_max;
+}
+
+Result<void> ObjectHost::start() {
+  auto spawned = housekeeping_.spawn("idle objects", [this] { let_idle_go(); },
+                                     {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) return spawned.error();
+  if (auto watching = reminders_.start(); !watching) return watching;
+  return saver_.start();
+}
+
+Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id, MailboxPart part) {
+  if (ObjectCell* const present = type.find(id)) {
+    if (present->letters(part) < options_.mailbox_max) return present;
+    return refuse(type, id, part == MailboxPart::readers ? "reading calls" : "calls");
+  }
+  if (auto valid = check_object_id(type.name(), id); !valid) return valid.error();
+  const Partition partition = type.partition_of(id);
+  if (type.ownership().epoch(partition) == 0) {
+    ++type.counts.moved_count;
+    return moved_error(type.name(), id, surroundings_.router.owner_of(type, partition));
+  }
+  ObjectCell& added = type.add(id, surroundings_);
+  added.place = cells_.insert(cells_.end(), &added);
+  return &added;
+}
+
+Error ObjectHost::refuse(HostedType& type, std::string_view id, std::string_view what) const {
+  ++type.counts.refused_count;
+  return Error(Code::resource_exhausted, std::to_string(options_.mailbox_max)
+                                             .append(" ")
+                                             .append(what)
+                                             .append(" of ")
+                                             .append(type.name())
+                                             .append(" \"")
+                                             .append(id)
+                                             .append("\" are there already"))
+      .with_retry_after(full_mailbox_delay);
+}
+
+Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
+                               const google::protobuf::Message& request, rpc::Context& context,
+                               rpc::ReplySink& sink) {
+  ++type.counts.call_count;
+  if (auto valid = check_request_id(context.object()->request_id); !valid) return valid;
+  if (!released_.empty()) {
+    auto decided = wait_for_move(type, context);
+    if (!decided) return std::move(decided.error()).with_not_executed();
+  }
+  const MailboxPart part = method.read_only ? MailboxPart::readers : MailboxPart::writers;
+  auto found = cell_of(type, context.object()->id, part);
+  if (!found) return std::move(found.error()).with_not_executed();
+  ObjectCell& cell = **found;
+  const std::uint32_t failed_before = cell.failed_activation_count;
+  const Visit visit(*this, cell);
+  Letter letter(cell, part);
+  const CallChain* const outer = CallChain::current();
+  Turn turn(*this, cell,
+            {.what = method.full_name,
+             .peer = context.peer(),
+             .arrived_at = context.arrived_at(),
+             .deadline = context.deadline(),
+             .callers = outer == nullptr ? nullptr : outer->link()},
+            &letter);
+  auto result = begin(turn, failed_before, method, context);
+  if (result) {
+    result = invoke(turn, method, request, context, sink);
+  } else {
+    result = std::move(result.error()).with_not_executed();
+  }
+  cell.history().add(method.full_name, result, turn.facts().arrived_at,
+                     coroutine::Scheduler::current().turn_time());
+  if (!result && cell.is_active()) note_failure(cell);
+  return result;
+}
+
+// The history keeps what errors say, and strangers make as many as they like.
+void ObjectHost::note_failure(ObjectCell& cell) {
+  cell.measure();
+  note_size(cell, cell.size_bytes());
+}
+
+Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
+                               const rpc::Context& context) {
+  ObjectCell& cell = turn.cell();
+  HostedType& type = cell.type();
+  for (;;) {
+    // Who finds it asleep wakes it up, and needs it for itself.
+    const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
+    if (!turn.take(is_shared, context.deadline())) return late(cell, context);
+    if (cell.is_current() && !cell.hides_change()) {
+      // The same call may be there already, without a turn: then its end says what becomes of it.
+      const auto& request_id = context.object()->request_id;
+      auto* const same = remembers(method, request_id) ? cell.find_handler(request_id) : nullptr;
+      if (same == nullptr) break;
+      const auto ended = same->ended();
+      turn.end();
+      if (!ended->wait(context.deadline())) return late(cell, context).with_maybe_executed();
+    } else if (is_shared) {
+      turn.end();
+    } else if (cell.has_stale_object()) {
+      turn.end();
+      if (!drop_stale(cell, context.deadline())) return late(cell, context);
+    } else if (is_on_the_move(cell)) {
+      turn.end();
+      if (auto decided = wait_for_move(type, context); !decided) return decided;
+    } else {
+      if (auto made = make_ready(cell, failed_before, context.deadline()); !made) return made;
+      break;
+    }
+  }
+  if (!cell.is_owned()) {
+    ++type.counts.moved_count;
+    return cell.moved();
+  }
+  return {};
+}
+
+Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
+  auto found = cell_of(type, id, MailboxPart::writers);
+  if (!found) return found.error();
+  ObjectCell& cell = **found;
+  const std::uint32_t failed_before = cell.failed_activation_count;
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell, {.what = "to be woken by a reminder"});
+  const Deadline deadline = Deadline::after(options_.save_time_max);
+  if (!turn.take(/*is_shared=*/false, deadline)) {
+    return Error(Code::unavailable, "its turn did not come in time");
+  }
+  // Its own alarm rings.
+  if (cell.is_current()) return {};
+  if (cell.has_stale_object()) {
+    turn.end();
+    static_cast<void>(drop_stale(cell, deadline));
+    return Error(Code::unavailable, "it was left by an earlier owner");
+  }
+  if (is_on_the_move(cell)) return Error(Code::unavailable, "it is on the move");
+  return make_ready(cell, failed_before, deadline);
+}
+
+void ObjectHost::wake_later(const ObjectCell& cell, WallTime time) {
+  reminders_.note(cell.type(), cell.id(), time);
+}
+
+Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& method,
+                                          const google::protobuf::Message& request,
+                                          rpc::Context& context, rpc::ReplySink& sink) {
+  const rpc::ObjectTarget& target = *context.object();
+  if (auto valid = check_request_id(target.request_id); !valid) return valid;
+  const Partition partition = type.partition_of(target.id);
+  const bool is_for_this_node = target.node_epoch != 0;
+  const bool is_here = surroundings_.router.is_here(partition);
+  if (!target.chain.empty()) {
+    auto chain = link_of(target.chain);
+    if (!chain) return chain.error();
+    CallChain::enter(CallChain(*std::move(chain)));
+  }
+  if (is_for_this_node && is_here) {
+    auto owned = wait_for_ownership(type, partition, context);
+    if (!owned) return std::move(owned.error()).with_not_executed();
+  }
+  std::optional<Error> failure;
+  if (is_here && type.ownership().epoch(partition) != 0) {
+    auto served = serve(type, method, request, context, sink);
+    if (served || is_for_this_node || !moved_of(served.error())) return served;
+    // It has moved meanwhile: a client does not have to know.
+    failure = served.error();
+    if (!failure->not_executed() && !is_repeatable(method, target.request_id)) return served;
+  }
+  if (is_for_this_node) {
+    ++type.counts.moved_count;
+    return moved_error(type.name(), target.id, surroundings_.router.owner_of(type, partition))
+        .with_not_executed();
+  }
+  const rpc::CallOptions options{.deadline = context.deadline(),
+                                 .authorization = context.authorization(),
+                                 .request_id = target.request_id};
+  const std::string id(target.id);
+  if (method.one_way) return surroundings_.router.deliver(method, id, request, options);
+  const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
+  auto called = surroundings_.router.call(method, id, request, *reply, options);
+  if (called) return sink.reply(*reply);
+  if (!failure) return called;
+  return std::move(called.error()).with_attempt(*failure);
+}
+
+// The caller has heard of a change of owner before we have.
+Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition partition,
+                                            const rpc::Context& context) {
+  if (type.ownership().epoch(partition) >= context.object()->partition_epoch) return {};
+  const Deadline deadline = earlier(context.deadline(), Deadline::after(news_time_max));
+  // What was ours and has been given away is no news.
+  const auto known_epoch = [&] {
+    return std::max(type.ownership().epoch(partition),
+                    surroundings_.router.owner_of(type, partition).partition_epoch);
+  };
+  while (known_epoch() < context.object()->partition_epoch) {
+    // A watch may have missed it.
+    surroundings_.router.doubt();
+    // Later than that, it may be the caller who is wrong.
+    if (ownership_changed_.wait(deadline)) continue;
+    if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled");
+    break;
+  }
+  return {};
+}
+
+// It sleeps by then, and is not to be woken.
+bool ObjectHost::is_on_the_move(const ObjectCell& cell) const {
+  return !cell.is_active() && is_on_the_move(cell.type(), cell.partition());
+}
+
+bool ObjectHost::is_on_the_move(const HostedType& type, Partition partition) const {
+  return released_.contains({&type.ownership(), partition});
+}
+
+// A partition that is on the move is ours still, or another one's soon.
+Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& context) {
+  const Released moving{&type.ownership(), type.partition_of(context.object()->id)};
+  if (!released_.contains(moving)) return {};
+  if (waiting_for_move_count_ >= options_.moving_calls_max) {
+    ++type.counts.refused_count;
+    return Error(Code::resource_exhausted, "too many calls wait for objects that move")
+        .with_retry_after(full_mailbox_delay);
+  }
+  ++waiting_for_move_count_;
+  Result<void> waited;
+  while (waited && released_.contains(moving)) waited = move_decided_.wait(context.deadline());
+  --waiting_for_move_count_;
+  return waited;
+}
+
+bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id) {
+  Witness* const witness = surroundings_.witness;
+  if (!log_.writes(LogLevel::debug) && witness == nullptr) return cell.is_owned();
+  // Read before it is asked: at that time nobody else was the owner.
+  const TimePoint at = cell.type().ownership().fence().clock_now();
+  if (!cell.is_owned()) return false;
+  if (witness != nullptr) {
+    witness->on_reply({.type = cell.type().name(),
+                       .id = cell.id(),
+                       .partition = cell.partition(),
+                       .epoch = cell.epoch(),
+                       .version = cell.version(),
+                       .request_id = request_id});
+  }
+  log_.debug("object replies", {{"type", cell.type().name()},
+                                {"id", cell.id()},
+                                {"epoch", cell.epoch()},
+                                {"version", cell.version()},
+                                {"at", at.time_since_epoch().count()},
+                                {"caller", request_id.caller},
+                                {"sequence", request_id.sequence}});
+  return true;
+}
+
+Error ObjectHost::late(const ObjectCell& cell, const rpc::Context& context) {
+  const std::string what =
+      " while " + std::string(context.method()) + " waited for the turn of \"" + cell.id() + "\"";
+  if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled" + what);
+  return Error(Code::deadline_exceeded, "the deadline passed" + what);
+}
+
+Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_before,
+                                    Deadline deadline) {
+  if (cell.is_current()) {
+    auto saved = save(cell, deadline);
+    if (saved) return saved;
+    return Error(saved.error().code(),
+                 "what an earlier call has changed is not stored yet: " + saved.error().message());
+  }
+  // Whoever waited while another one tried shares what came of it.
+  if (cell.failed_activation_count != failed_before) return *cell.activation_error;
+  note_size(cell, 0);
+  auto activated = cell.activate(deadline);
+  if (activated) {
+    ++cell.type().counts.activation_count;
+    note_size(cell, cell.size_bytes());
+    return activated;
+  }
+  if (cell.has_abandoned_seal()) release_soon(cell);
+  // A caller that gave up says nothing about the object.
+  const Code code = activated.error().code();
+  if (code != Code::cancelled && code != Code::deadline_exceeded) {
+    ++cell.failed_activation_count;
+    cell.activation_error = activated.error();
+  }
+  return activated;
+}
+
+Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
+                                const google::protobuf::Message& request, rpc::Context& context,
+                                rpc::ReplySink& sink) {
+  ObjectCell& cell = turn.cell();
+  const rpc::ObjectTarget& target = *context.object();
+  if (remembers(method, target.request_id)) {
+    auto known = cell.ledger().find(target.request_id, method.id, cell.wall_clock().now());
+    if (!known) return known.error();
+    if (*known != nullptr) {
+      const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
+      if (!reply->ParseFromString(**known)) return unreadable(method, target.request_id);
+      if (!may_reply(cell, target.request_id)) return cell.moved().with_maybe_executed();
+      turn.end();
+      return sink.reply(*reply);
+    }
+  }
+  const ObjectCell::Handler handler(
+      cell, context.deadline(),
+      remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
+  // Of its part of the task, which has inherited the rest.
+  rpc::CallScope::current_or_new().deadline =
+      rpc::CallScope::before(context.deadline(), context.arrived_at());
+  const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
+  Gate gate(*this, turn, cell, method, target.request_id, sink);
+  if (method.durable) turn.begin_durable();
+  HostedType::MethodRecord& record = cell.type().record_of(method);
+  record.begin(context.arrived_at());
+  auto result = without_exceptions(cell, method.full_name, [&] {
+    return record.meter.run([&] { return method.invoke(cell.object(), request, context, gate); });
+  });
+  record.end(result);
+  turn.end();
+  if (result) return result;
+  // That of another call, perhaps, which it made and passes on.
+  result = std::move(result.error()).without_not_executed();
+  // An error tells of the state as well.
+  if (turn.was_sent_away() || !cell.is_owned()) {
+    return method.read_only ? cell.moved() : cell.moved().with_maybe_executed();
+  }
+  // That another object has moved, which it called, does not mean that this one has.
+  if (moved_of(result.error())) {
+    Error own(result.error().code(), result.error().message());
+    return result.error().maybe_executed() ? std::move(own).with_maybe_executed() : own;
+  }
+  if (!handler.is_cancelled() || result.error().code() != Code::cancelled) return result;
+  return Error(Code::deadline_exceeded,
+               std::string(method.full_name) + " did not end within its deadline")
+      .with_maybe_executed();
+}
+
+Error ObjectHost::thrown(const ObjectCell& cell, std::string_view where, const std::string& what) {
+  ++cell.type().counts.stray_exception_count;
+  Error error(Code::internal, std::string(where) + " threw an exception" + what);
+  log_.error("object threw an exception", {{"id", cell.id()}, {"error", error.message()}});
+  return std::move(error).with_maybe_executed();
+}
+
+Result<void> ObjectHost::save_for_reply(ObjectCell& cell, const rpc::Method& method) {
+  auto saved = save(cell, Deadline::after(options_.save_time_max));
+  if (saved) return saved;
+  // It may be stored later; until then nobody sees what was never acknowledged.
+  cell.hide_change();
+  return std::move(saved.error())
+      .with_context(std::string("what ") + method.full_name + " has changed is not stored")
+      .with_maybe_executed();
+}
+
+Result<void> ObjectHost::save(ObjectCell& cell, Deadline deadline) {
+  if (!cell.is_changed()) return {};
+  auto saved = cell.save(deadline);
+  note_size(cell, cell.size_bytes());
+  if (!saved) ObjectSaver::failed(cell);
+  if (!cell.is_changed()) saver_.forget(cell);
+  return saved;
+}
+
+Result<void> ObjectHost::save_now(ObjectCell& cell) {
+  return save(cell, Deadline::after(options_.save_time_max));
+}
+
+Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
+  const CallChain* const chain = CallChain::current();
+  const auto* const frame = chain == nullptr ? nullptr : chain->frame();
+  auto* const turn = frame == nullptr ? nullptr : static_cast<Turn*>(frame->turn());
+  check(turn != nullptr && &turn->cell() == &cell, "a handler waits in its own task");
+  return turn->wait_without(event, deadline);
+}
+
+void ObjectHost::save_or_warn(ObjectCell& cell, Deadline deadline) {
+  auto saved = save(cell, deadline);
+  // Who is cancelled makes room for stop(), which stores what is left.
+  if (!saved && !coroutine::is_cancelled()) {
+    log_.warning(
+        "object not stored",
+        {{"type", cell.type().name()}, {"id", cell.id()}, {"error", saved.error().to_string()}});
+  }
+}
+
+ObjectSaver::Writing ObjectHost::begin_writing(ObjectCell& cell) {
+  return [this, &cell, visit = std::make_unique<QuietVisit>(*this, cell)] {
+    const Deadline deadline = Deadline::after(options_.save_time_max);
+    Turn turn(*this, cell, {.what = "to be saved"});
+    // A shared turn would do; but then readers may be inside when it turns out to be lost.
+    if (turn.take(/*is_shared=*/false, deadline)) save_or_warn(cell, deadline);
+  };
+}
+
+AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
+  ObjectCell& cell = alarm->cell();
+  return
+      [this, &cell, alarm = std::move(alarm), visit = std::make_unique<QuietVisit>(*this, cell)] {
+        Turn turn(*this, cell, {.what = alarm->label()});
+        // An alarm that could not run tries again.
+        static_cast<void>(run_unasked(turn, alarm->label(), [&] {
+          if (alarm->has_ended()) return;
+          alarm->run();
+          if (turn.is_held()) alarm->settle();
+        }));
+      };
+}
+
+Result<void> ObjectHost::run_in_turn(ObjectCell& cell, const std::string& label,
+                                     const std::function<void()>& work) {
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell, {.what = label});
+  return run_unasked(turn, label, work);
+}
+
+// What an object does without a call.
+template <typename F>
+Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& work) {
+  ObjectCell& cell = turn.cell();
+  const auto save_time = [this] { return Deadline::after(options_.save_time_max); };
+  if (!turn.take(/*is_shared=*/false, Deadline::never())) {
+    return Error(Code::cancelled, "cancelled while waiting for a turn");
+  }
+  if (cell.hides_change()) {
+    if (auto saved = save(cell, save_time()); !saved) return saved;
+  }
+  // What there was before may be gone since, or another one's.
+  if (!cell.is_current() || !cell.is_owned()) return cell.moved();
+  {
+    const ObjectCell::Handler handler(cell, Deadline::never());
+    const CallChain::Frame frame(nullptr, label.c_str(), cell.id(), &turn);
+    std::forward<F>(work)();
+  }
+  if (turn.is_held() && cell.is_changed() && has_too_many_unsaved()) {
+    save_or_warn(cell, save_time());
+  }
+  return {};
+}
+
+void ObjectHost::end_turn(ObjectCell& cell) {
+  cell.release_publications();
+  if (cell.is_active() && cell.is_changed()) saver_.changed(cell);
+}
+
+void ObjectHost::end_visit(ObjectCell& cell) {
+  if (--cell.visitor_count > 0) return;
+  if (cell.is_active() || cell.quiet_visitor_count > 0) {
+    cell.used_at = coroutine::Scheduler::current().turn_time();
+    cells_.splice(cells_.end(), cells_, cell.place);
+    return;
+  }
+  saver_.forget(cell);
+  cells_.erase(cell.place);
+  note_size(cell, 0);
+  // A lost one says how far it has published; nobody is inside, so this does not suspend.
+  if (cell.has_stale_object()) cell.drop();
+  cell.type().remove(cell);
+}
+
+void ObjectHost::end_quiet_visit(ObjectCell& cell) {
+  if (--cell.quiet_visitor_count > 0 || cell.visitor_count > 0 || cell.is_active()) return;
+  // Whose end lets it go.
+  const Visit last(*this, cell);
+}
+
+void ObjectHost::note_size(ObjectCell& cell, std::size_t bytes) {
+  constexpr std::size_t counted_max = std::numeric_limits<std::uint32_t>::max();
+  const auto counted = static_cast<std::uint32_t>(std::min(bytes, counted_max));
+  const std::size_t more = counted - std::size_t{std::exchange(cell.counted_bytes, counted)};
+  memory_bytes_ += more;
+  cell.type().counts.memory_bytes += more;
+}
+
+ObjectStatistics ObjectHost::statistics() const {
+  ObjectStatistics all;
+  for (const auto& type : types_) all.add(type->statistics());
+  return all;
+}
+
+HostedType* ObjectHost::find_type(std::string_view name) const {
+  const auto found = std::ranges::find(types_, name, [](const auto& type) { return type->name(); });
+  return found == types_.end() ? nullptr : found->get();
+}
+
+}  // namespace corolane::framework::detail

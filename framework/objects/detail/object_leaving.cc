@@ -1,0 +1,212 @@
+// How objects leave their host: since their partition moves, nobody calls them, or the node stops.
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "coroutine/sync/semaphore.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/objects/detail/object_turn.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often the host looks for objects that are idle.
+constexpr Duration look_interval = 1s;
+// What is stored so that its object may move; callers wait for that.
+constexpr Duration release_save_time_max = 1s;
+
+}  // namespace
+
+template <typename F>
+Result<void> ObjectHost::for_each(const std::vector<ObjectCell*>& cells, F&& act) {
+  Result<void> first_failure;
+  coroutine::Semaphore slots(options_.concurrent_saves_max, "objects before it");
+  // Each stays until it has had its turn.
+  std::vector<std::unique_ptr<Visit>> visits;
+  visits.reserve(cells.size());
+  for (ObjectCell* const cell : cells) visits.push_back(std::make_unique<Visit>(*this, *cell));
+  coroutine::TaskGroup group;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    slots.acquire();
+    const auto work = [&, i] {
+      auto done = act(*cells[i]);
+      visits[i].reset();
+      if (!done && first_failure) first_failure = done;
+      slots.release();
+    };
+    if (!group.spawn("object on its way", work,
+                     {.purpose = coroutine::StackPool::Purpose::control})) {
+      work();
+    }
+  }
+  if (auto joined = group.join(Deadline::never()); !joined) return joined;
+  return first_failure;
+}
+
+std::vector<Partition> ObjectHost::release(const Ownership& ownership,
+                                           std::span<const Partition> partitions,
+                                           Deadline deadline) {
+  std::vector<ObjectCell*> cells;
+  for (const Partition partition : partitions) {
+    released_.emplace(&ownership, partition);
+    for (const auto& type : types_) {
+      if (&type->ownership() != &ownership) continue;
+      std::ranges::copy(type->of_partition(partition), std::back_inserter(cells));
+    }
+  }
+  std::set<Partition> kept;
+  static_cast<void>(for_each(cells, [&](ObjectCell& cell) -> Result<void> {
+    // Its turn in time; what is then to be stored takes what it takes.
+    if (!deactivate(cell, deadline, Deadline::after(release_save_time_max))) {
+      kept.insert(cell.partition());
+    }
+    return {};
+  }));
+  return {kept.begin(), kept.end()};
+}
+
+void ObjectHost::resume(const Ownership& ownership, std::span<const Partition> partitions) {
+  for (const Partition partition : partitions) {
+    released_.erase({&ownership, partition});
+    if (ownership.epoch(partition) != 0) continue;
+    for (const auto& type : types_) {
+      if (&type->ownership() != &ownership) continue;
+      for (ObjectCell* const cell : type->of_partition(partition)) drop_soon(*cell);
+    }
+  }
+  move_decided_.pulse();
+}
+
+void ObjectHost::drop_all() {
+  const std::vector<ObjectCell*> cells(cells_.begin(), cells_.end());
+  released_.clear();
+  move_decided_.pulse();
+  static_cast<void>(for_each(cells, [this](ObjectCell& cell) {
+    drop_stale(cell, Deadline::never());
+    return Result<void>();
+  }));
+}
+
+// Its calls end before; their replies are not given. False when they do not end in time.
+bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell, {.what = "to be dropped"});
+  cell.set_closing(true);
+  if (!cell.is_owned()) cell.cancel_handlers();
+  if (!turn.take(/*is_shared=*/false, deadline)) {
+    cell.set_closing(false);
+    return false;
+  }
+  if (cell.has_stale_object()) {
+    note_size(cell, 0);
+    cell.drop();
+    saver_.forget(cell);
+  }
+  cell.set_closing(false);
+  return true;
+}
+
+void ObjectHost::drop_soon(ObjectCell& cell) {
+  auto spawned = housekeeping_.spawn("drop object",
+                                     [this, &cell, visit = std::make_unique<Visit>(*this, cell)] {
+                                       drop_stale(cell, Deadline::never());
+                                     },
+                                     {.purpose = coroutine::StackPool::Purpose::control});
+  // Then it goes when it is called, or idle for long.
+  static_cast<void>(spawned);
+}
+
+void ObjectHost::release_soon(ObjectCell& cell) {
+  auto release = [this, &cell, visit = std::make_unique<Visit>(*this, cell)] {
+    const Deadline deadline = Deadline::after(options_.save_time_max);
+    Turn turn(*this, cell, {.what = "to release its seal"});
+    if (turn.take(/*is_shared=*/false, deadline)) cell.release_abandoned_seal(deadline);
+  };
+  // Without a task the seal stays until the object is asked for again.
+  static_cast<void>(housekeeping_.spawn("release seal", std::move(release),
+                                        {.purpose = coroutine::StackPool::Purpose::control}));
+}
+
+void ObjectHost::let_idle_go() {
+  while (coroutine::sleep_for(look_interval)) {
+    // What cannot be stored stays, behind all others.
+    std::size_t look_count = cells_.size();
+    while (true) {
+      const auto going = take_idle(look_count);
+      if (going.empty()) break;
+      static_cast<void>(for_each(going, [this](ObjectCell& cell) {
+        const Deadline deadline = Deadline::after(options_.save_time_max);
+        return deactivate(cell, deadline, deadline);
+      }));
+    }
+  }
+}
+
+// Some whose time it is to go, of the `look_count` that were used longest ago; counts down what it
+// has looked at.
+std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
+  std::vector<ObjectCell*> going;
+  std::size_t going_bytes = 0;
+  for (; look_count > 0 && going.size() < options_.concurrent_saves_max; --look_count) {
+    ObjectCell& cell = *cells_.front();
+    const bool may_go = cell.is_idle();
+    const bool is_time = now() - cell.used_at >= options_.idle_time_max ||
+                         memory_bytes_ > options_.memory_bytes_max + going_bytes;
+    if (may_go && !is_time) {
+      look_count = 0;  // Those behind it were used later still.
+      break;
+    }
+    cells_.splice(cells_.end(), cells_, cell.place);
+    if (!may_go) continue;
+    if (cell.is_followed()) {
+      const Visit visit(*this, cell);  // Who has subscribed to it uses it.
+    } else {
+      going.push_back(&cell);
+      going_bytes += cell.size_bytes();
+    }
+  }
+  return going;
+}
+
+Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by,
+                                    bool releases) {
+  const Visit visit(*this, cell);
+  Turn turn(*this, cell, {.what = "to be deactivated"});
+  cell.set_closing(true);
+  if (!turn.take(/*is_shared=*/false, turn_by)) {
+    cell.set_closing(false);
+    return Error(Code::deadline_exceeded, "calls of \"" + cell.id() + "\" did not end in time");
+  }
+  const bool was_active = cell.is_active();
+  note_size(cell, 0);
+  auto deactivated = was_active ? cell.deactivate(stored_by, releases) : Result<void>();
+  note_size(cell, cell.size_bytes());
+  cell.set_closing(false);
+  if (was_active && deactivated) ++cell.type().counts.deactivation_count;
+  return deactivated;
+}
+
+Result<void> ObjectHost::stop(Deadline deadline) {
+  reminders_.stop();
+  const Deadline half = deadline.is_never() ? deadline : Deadline::after(deadline.remaining() / 2);
+  alarms_.stop(half);
+  static_cast<void>(followers_.join(half));
+  followers_.cancel_and_join();
+  housekeeping_.cancel_and_join();
+  saver_.stop();
+  std::vector<ObjectCell*> idle;
+  std::ranges::copy_if(cells_, std::back_inserter(idle), &ObjectCell::is_idle);
+  // The time that is left is for what is to be stored.
+  return for_each(idle, [this, deadline](ObjectCell& cell) {
+    return deactivate(cell, deadline, deadline, /*releases=*/false);
+  });
+}
+
+}  // namespace corolane::framework::detail

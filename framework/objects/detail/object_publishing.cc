@@ -1,0 +1,94 @@
+// What objects publish, and what they follow of others.
+#include <algorithm>
+#include <utility>
+
+#include "framework/objects/detail/hosted_type.h"
+#include "framework/objects/detail/object_cell.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/objects/object.h"
+
+namespace corolane::framework {
+
+bool ObjectBase::is_followed() const { return cell_->is_followed(); }
+
+void ObjectBase::publish_message(std::shared_ptr<const google::protobuf::Message> message) {
+  cell_->publish(std::move(message));
+}
+
+Position ObjectBase::published() const { return cell_->published(); }
+
+Result<Following> ObjectBase::begin_following(
+    detail::Broadcast::Reader reader,
+    std::move_only_function<void(const Result<detail::Published>&)> handler) {
+  auto follower = std::make_shared<detail::Follower>(*cell_);
+  auto begun =
+      cell_->type().host().begin_following(follower, std::move(reader), std::move(handler));
+  if (!begun) return begun.error();
+  cell_->add_follower(follower);
+  return Following(std::move(follower));
+}
+
+namespace detail {
+
+Result<void> ObjectHost::begin_following(const std::shared_ptr<Follower>& follower,
+                                         Broadcast::Reader reader, Follower::Handler handler) {
+  auto spawned = followers_.spawn(follower->label(), [follower, reader = std::move(reader),
+                                                      handler = std::move(handler)]() mutable {
+    follower->run(reader, handler);
+  });
+  if (!spawned) return spawned.error();
+  follower->bind(*spawned);
+  return {};
+}
+
+Topic& ObjectCell::topic() {
+  if (topic_ == nullptr) topic_ = std::make_unique<Topic>(published());
+  return *topic_;
+}
+
+Position ObjectCell::published() const {
+  if (topic_ != nullptr) return topic_->position();
+  return {.epoch = epoch_, .sequence = type_.last_sequence()};
+}
+
+void ObjectCell::publish(Broadcast::Message message) {
+  ++type_.counts.publication_count;
+  Topic& topic = this->topic();
+  if (!is_owned()) {
+    // Somebody else may speak for the object by now.
+    topic.end();
+    message = nullptr;
+  }
+  topic.publish(std::move(message), holds_publications_ || hides_change_);
+}
+
+void ObjectCell::release_publications() {
+  holds_publications_ = false;
+  if (!hides_change_) release_held();
+}
+
+void ObjectCell::release_held() {
+  if (topic_ == nullptr || !topic_->has_held()) return;
+  is_owned() ? topic_->release() : topic_->end();
+}
+
+void ObjectCell::end_publishing() {
+  for (const auto& follower : followers_) follower->stop();
+  followers_.clear();
+  // One is left out: what it knows when it lives again may not be what it has published.
+  if (topic_ != nullptr) type_.note_sequence(topic_->position().sequence + 1);
+  topic_.reset();
+}
+
+void ObjectCell::add_follower(std::shared_ptr<Follower> follower) {
+  std::erase_if(followers_, [](const auto& one) { return one->is_over(); });
+  followers_.push_back(std::move(follower));
+}
+
+std::size_t ObjectCell::followed_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(followers_, [](const auto& one) { return !one->is_over(); }));
+}
+
+}  // namespace detail
+}  // namespace corolane::framework

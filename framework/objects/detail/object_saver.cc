@@ -1,0 +1,81 @@
+#include "framework/objects/detail/object_saver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "framework/objects/detail/hosted_type.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// After a failed write, until the next one of the same object.
+constexpr Duration save_retry_interval = std::chrono::milliseconds(100);
+
+constexpr coroutine::TaskOptions control = {.purpose = coroutine::StackPool::Purpose::control};
+
+}  // namespace
+
+Result<void> ObjectSaver::start() {
+  auto task = tasks_.spawn("objects to save", [this] { run(); }, control);
+  if (!task) return task.error();
+  return {};
+}
+
+void ObjectSaver::changed(ObjectCell& cell) {
+  if (cell.unsaved_place) return;
+  cell.save_at = std::max(cell.changed_since() + delay_, cell.save_not_before);
+  cell.unsaved_place = unsaved_.insert(unsaved_.end(), &cell);
+  ++cell.type().counts.unsaved_count;
+  some_unsaved_.set();
+}
+
+void ObjectSaver::failed(ObjectCell& cell) { cell.save_not_before = now() + save_retry_interval; }
+
+void ObjectSaver::forget(ObjectCell& cell) {
+  if (!cell.unsaved_place) return;
+  unsaved_.erase(*std::exchange(cell.unsaved_place, std::nullopt));
+  --cell.type().counts.unsaved_count;
+}
+
+void ObjectSaver::run() {
+  for (;;) {
+    if (unsaved_.empty()) {
+      some_unsaved_.reset();
+      if (!some_unsaved_.wait(Deadline::never())) return;
+      continue;
+    }
+    const Deadline due = Deadline::at(unsaved_.front()->save_at);
+    if (!due.has_passed()) {
+      if (!coroutine::sleep_until(due)) return;
+      continue;  // Meanwhile it may have been written, or be gone.
+    }
+    if (slots_.count() == 0) {
+      if (!slots_.acquire(Deadline::never())) return;
+      slots_.release();
+      continue;
+    }
+    ObjectCell& cell = *unsaved_.front();
+    forget(cell);
+    if (!begin(cell)) {
+      failed(cell);
+      changed(cell);
+    }
+  }
+}
+
+Result<void> ObjectSaver::begin(ObjectCell& cell) {
+  auto spawned = tasks_.spawn(
+      "save object",
+      [this, write = begin_writing_(cell)]() mutable {
+        write();
+        slots_.release();
+      },
+      control);
+  if (!spawned) return spawned.error();
+  slots_.acquire();
+  return {};
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,81 @@
+#include "framework/objects/detail/object_turn.h"
+
+#include <chrono>
+
+#include "coroutine/base/check.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// Between attempts to store what nobody may see before.
+constexpr Duration hidden_change_retry_interval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline deadline) {
+  check(is_held(), "whoever gives a turn away has one");
+  // Those that only read stay where they are.
+  const bool makes_room = letter_ != nullptr && letter_->part() == MailboxPart::writers;
+  if (makes_room) {
+    if (cell_.letters(MailboxPart::waiting_writers) >= host_.options_.mailbox_max) {
+      return host_.refuse(cell_.type(), cell_.id(), "calls that wait for an event");
+    }
+    letter_->move_to(MailboxPart::waiting_writers);
+  }
+  end();
+  is_outside_ = true;
+  visitor_.enter(ObjectVisitor::Stage::outside);
+  cell_.go_outside();
+  auto waited = cell_.wait_outside(event, deadline);
+  const bool may_return = waited || waited.error().code() == Code::deadline_exceeded;
+  if (!may_return) {
+    was_sent_away_ = waited.error().code() == Code::aborted;
+    return waited;
+  }
+  if (auto back = take_again(); !back) {
+    was_sent_away_ = back.error().code() == Code::aborted;
+    return back;
+  }
+  is_outside_ = false;
+  cell_.come_back();
+  if (makes_room) letter_->move_to(MailboxPart::writers);
+  if (!cell_.is_owned()) return cell_.moved();
+  return waited;
+}
+
+// A turn of the same kind; but what may not be seen is stored before, in an exclusive one. Whoever
+// lets the object go waits until we have a turn or have gone: so none is asked for after closing.
+Result<void> ObjectHost::Turn::take_again() {
+  const bool was_shared = is_shared_;
+  coroutine::Event nothing{"the store"};
+  while (take(was_shared && !cell_.hides_change(), Deadline::never())) {
+    is_shared_ = was_shared;  // Also of the next one.
+    if (!cell_.is_active() || !cell_.hides_change()) return {};
+    const Deadline stored_by = Deadline::after(host_.options_.save_time_max);
+    if (state_ == State::exclusive && host_.save(cell_, stored_by)) return {};
+    end();
+    auto waited = cell_.wait_outside(nothing, Deadline::after(hidden_change_retry_interval));
+    if (waited.error().code() != Code::deadline_exceeded) return waited;
+  }
+  return Error(Code::cancelled, "cancelled while waiting for a turn");
+}
+
+Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
+  if (remembers(method_, request_id_)) {
+    cell_.ledger().add(request_id_, method_.id, message.SerializeAsString(),
+                       cell_.wall_clock().now());
+    if (host_.surroundings_.bugs.request_ids_evicted) cell_.ledger().forget_all_but(64);
+    cell_.mark_changed();
+  }
+  // Who only reads has changed nothing, and may not be alone in its turn.
+  const bool is_durable = method_.durable && !host_.surroundings_.bugs.reply_before_write;
+  const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved();
+  if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {
+    if (auto saved = host_.save_for_reply(cell_, method_); !saved) return saved;
+  }
+  if (!host_.may_reply(cell_, request_id_)) return cell_.moved().with_maybe_executed();
+  turn_.end();
+  return out_.reply(message);
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,158 @@
+// How a host keeps an object while somebody is inside, whose turn it is, and what a reply passes on
+// its way out of that.
+#pragma once
+
+#include <utility>
+
+#include "framework/objects/detail/object_cell.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/objects/detail/object_visitor.h"
+#include "rpc/service.h"
+
+namespace corolane::framework::detail {
+
+// Whether a call that is made again takes effect once.
+inline bool remembers(const rpc::Method& method, const rpc::RequestId& request_id) {
+  return request_id && !method.read_only && !method.one_way;
+}
+
+// Keeps a cell while somebody is inside.
+class ObjectHost::Visit {
+ public:
+  Visit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) { ++cell.visitor_count; }
+  ~Visit() { host_.end_visit(cell_); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  ObjectHost& host_;
+  ObjectCell& cell_;
+};
+
+// Keeps a cell for what the object does by itself: nobody has used it.
+class ObjectHost::QuietVisit {
+ public:
+  QuietVisit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) {
+    ++cell.quiet_visitor_count;
+  }
+  ~QuietVisit() { host_.end_quiet_visit(cell_); }
+  QuietVisit(const QuietVisit&) = delete;
+  QuietVisit& operator=(const QuietVisit&) = delete;
+
+ private:
+  ObjectHost& host_;
+  ObjectCell& cell_;
+};
+
+// A call's place in the mailbox of an object, while the call is there.
+class ObjectHost::Letter {
+ public:
+  Letter(ObjectCell& cell, MailboxPart part) : cell_(cell), part_(part) { ++cell_.letters(part_); }
+  ~Letter() { --cell_.letters(part_); }
+  Letter(const Letter&) = delete;
+  Letter& operator=(const Letter&) = delete;
+
+  MailboxPart part() const { return part_; }
+  void move_to(MailboxPart part) {
+    --cell_.letters(part_);
+    part_ = part;
+    ++cell_.letters(part_);
+  }
+
+ private:
+  ObjectCell& cell_;
+  MailboxPart part_;
+};
+
+// A turn of a cell, until it ends or is given back.
+class ObjectHost::Turn {
+ public:
+  using Facts = ObjectVisitor::Facts;
+
+  // `letter` is that of a call, and outlives it; what an object does by itself has none.
+  // GCC would not inline it, since several functions make one, and each call of an object does.
+  [[gnu::always_inline]] Turn(ObjectHost& host, ObjectCell& cell, Facts facts,
+                              Letter* letter = nullptr)
+      : host_(host), cell_(cell), letter_(letter), visitor_(cell.visitors(), std::move(facts)) {}
+  ~Turn() {
+    end();
+    if (is_outside_) cell_.come_back();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool take(bool is_shared, Deadline deadline) {
+    is_shared_ = is_shared;
+    visitor_.enter(ObjectVisitor::Stage::waiting);
+    const bool is_taken = is_shared ? cell_.turn().try_lock_shared_until(deadline)
+                                    : cell_.turn().try_lock_until(deadline);
+    if (is_taken) state_ = is_shared ? State::shared : State::exclusive;
+    if (!is_taken) return false;
+    visitor_.enter(ObjectVisitor::Stage::inside);
+    if (is_durable_) cell_.hold_publications();
+    return true;
+  }
+  // It is that of a durable method, from now on: what that publishes is stored before.
+  void begin_durable() {
+    is_durable_ = true;
+    cell_.hold_publications();
+  }
+  ObjectCell& cell() const { return cell_; }
+  const Facts& facts() const { return visitor_.facts(); }
+  bool is_held() const { return state_ != State::none; }
+  // Its handler waited, and was told to go.
+  bool was_sent_away() const { return was_sent_away_; }
+  // ObjectBase::wait_for().
+  Result<void> wait_without(coroutine::Event& event, Deadline deadline);
+  void end() {
+    const State before = std::exchange(state_, State::none);
+    if (before == State::none) return;
+    visitor_.enter(ObjectVisitor::Stage::leaving);
+    host_.end_turn(cell_);
+    before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
+  }
+
+ private:
+  enum class State : std::uint8_t { none, shared, exclusive };
+
+  Result<void> take_again();
+
+  ObjectHost& host_;
+  ObjectCell& cell_;
+  Letter* const letter_;
+  State state_ = State::none;
+  bool is_shared_ = false;
+  bool is_outside_ = false;  // Its handler runs, and has none.
+  bool was_sent_away_ = false;
+  bool is_durable_ = false;
+  ObjectVisitor visitor_;
+};
+
+// What a reply passes on its way out: it is stored, still ours to give, and nobody waits for it in
+// the object's turn.
+class ObjectHost::Gate final : public rpc::ReplySink {
+ public:
+  Gate(ObjectHost& host, Turn& turn, ObjectCell& cell, const rpc::Method& method,
+       const rpc::RequestId& request_id, rpc::ReplySink& out)
+      : host_(host),
+        turn_(turn),
+        cell_(cell),
+        method_(method),
+        request_id_(request_id),
+        out_(out) {}
+
+  Result<void> reply(google::protobuf::Message& message) override;
+  Result<void> write(const google::protobuf::Message&) override {
+    return Error(Code::unimplemented, "objects reply once");
+  }
+
+ private:
+  ObjectHost& host_;
+  Turn& turn_;
+  ObjectCell& cell_;
+  const rpc::Method& method_;
+  const rpc::RequestId& request_id_;
+  rpc::ReplySink& out_;
+};
+
+}  // namespace corolane::framework::detail

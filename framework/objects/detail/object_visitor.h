@@ -1,0 +1,75 @@
+// Who is inside of an object, for those who look at it from outside: a call, or what the object
+// does by itself, that waits for a turn, has one, or waits without one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/deadline.h"
+#include "coroutine/current_task.h"
+#include "coroutine/scheduler.h"
+#include "framework/wire/detail/call_chain.h"
+
+namespace corolane::framework::detail {
+
+class ObjectVisitor {
+ public:
+  enum class Stage : std::uint8_t {
+    waiting,  // For its first turn, or for a further one.
+    inside,   // Has a turn.
+    outside,  // Waits for an event, without one.
+    leaving,  // Is through with the object.
+  };
+  // What it names outlives it.
+  struct Facts {
+    std::string_view what;  // "package.Counter/Add", or "save".
+    std::string_view peer = {};
+    TimePoint arrived_at{};  // The epoch: now.
+    Deadline deadline = Deadline::never();
+    std::shared_ptr<const CallChain::Link> callers = nullptr;
+  };
+
+  // Made by the task that it stands for. `first` is where its object lists them, the last to come
+  // first.
+  ObjectVisitor(ObjectVisitor*& first, Facts facts)
+      : facts_(std::move(facts)), task_(coroutine::current_task_id()), next_(first), link_(&first) {
+    if (next_ != nullptr) next_->link_ = &next_;
+    first = this;
+    since_ = turn_time();
+    if (facts_.arrived_at == TimePoint{}) facts_.arrived_at = since_;
+  }
+  ~ObjectVisitor() {
+    *link_ = next_;
+    if (next_ != nullptr) next_->link_ = link_;
+  }
+  ObjectVisitor(const ObjectVisitor&) = delete;
+  ObjectVisitor& operator=(const ObjectVisitor&) = delete;
+
+  void enter(Stage stage) {
+    stage_ = stage;
+    since_ = turn_time();
+  }
+
+  const Facts& facts() const { return facts_; }
+  Stage stage() const { return stage_; }
+  // Of the stage, to a turn of the loop.
+  TimePoint since() const { return since_; }
+  coroutine::TaskId task() const { return task_; }
+  // Who came before it; null when there is none.
+  const ObjectVisitor* next() const { return next_; }
+
+ private:
+  static TimePoint turn_time() { return coroutine::Scheduler::current().turn_time(); }
+
+  Facts facts_;
+  const coroutine::TaskId task_;
+  Stage stage_ = Stage::waiting;
+  TimePoint since_;
+  ObjectVisitor* next_;
+  ObjectVisitor** link_;
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,82 @@
+#include "framework/objects/detail/publisher.h"
+
+#include <chrono>
+#include <optional>
+
+#include "coroutine/task.h"
+#include "framework/objects/detail/hosted_type.h"
+#include "framework/objects/detail/object_cell.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/wire/push.pb.h"
+#include "rpc/wire/frame.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// For an object to be made, and to have a turn.
+constexpr std::chrono::seconds attach_time_max(10);
+
+// Of a call that is made by us alone.
+class FollowContext : public rpc::Context {
+ public:
+  FollowContext(const google::protobuf::Message& request, const Facts& facts)
+      : Context(follow_method, request, facts) {}
+
+  std::optional<Broadcast::Reader> reader;
+};
+
+// Nothing is replied but the reader.
+class NoReply final : public rpc::ReplySink {
+ public:
+  Result<void> reply(google::protobuf::Message&) override { return {}; }
+  Result<void> write(const google::protobuf::Message&) override { return {}; }
+};
+
+Result<void> read_object(rpc::Service& service, const google::protobuf::Message&,
+                         rpc::Context& context, rpc::ReplySink&) {
+  ObjectCell& cell = ObjectCell::of(static_cast<ObjectBase&>(service));
+  static_cast<FollowContext&>(context).reader.emplace(cell.topic().read());
+  return {};
+}
+
+Result<Broadcast::Reader> attach(ObjectHost& host, HostedType& type,
+                                 const rpc::ObjectTarget& target) {
+  const rpc::Context::Facts facts{.deadline = Deadline::after(attach_time_max),
+                                  .arrived_at = coroutine::Scheduler::current().turn_time(),
+                                  .object = &target};
+  const SubscribeRequest request;
+  FollowContext context(request, facts);
+  NoReply sink;
+  // As a handler: in a task of its own.
+  auto attaching = coroutine::spawn(follow_method.full_name, [&] {
+    return target.node_epoch == 0
+               ? host.serve(type, follow_method, request, context, sink)
+               : host.serve_or_send_on(type, follow_method, request, context, sink);
+  });
+  if (auto attached = attaching.join(); !attached) return attached.error();
+  return *std::move(context.reader);
+}
+
+}  // namespace
+
+constinit const rpc::Method follow_method = {
+    .full_name = "corolane.framework.Push/Subscribe",
+    .id = rpc::method_id("corolane.framework.Push/Subscribe"),
+    .timeout = attach_time_max,
+    .stack_size_bytes = coroutine::StackPool::stack_size_bytes_default,
+    .read_only = true,
+    .invoke = read_object,
+};
+
+Result<void> publish_to(ObjectHost& host, HostedType& type, const rpc::ObjectTarget& target,
+                        const SendBatch& send) {
+  auto reader = attach(host, type, target);
+  if (!reader) return reader.error();
+  for (;;) {
+    auto batch = reader->next_batch(Deadline::never());
+    if (!batch) return coroutine::is_cancelled() ? batch.error() : Result<void>();
+    if (auto sent = send(*batch); !sent) return sent;
+  }
+}
+
+}  // namespace corolane::framework::detail

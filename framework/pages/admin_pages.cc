@@ -1,0 +1,99 @@
+#include "framework/pages/admin_pages.h"
+
+#include <string>
+#include <utility>
+
+#include "framework/node/node.h"
+#include "framework/node/node_metrics.h"
+#include "framework/pages/connections_page.h"
+#include "framework/pages/heap_page.h"
+#include "framework/pages/log_page.h"
+#include "framework/pages/methods_page.h"
+#include "framework/pages/object_page.h"
+#include "framework/pages/objects_page.h"
+#include "framework/pages/page.h"
+#include "framework/pages/profile_page.h"
+#include "framework/pages/ready_page.h"
+#include "framework/pages/root_page.h"
+#include "framework/pages/sites_page.h"
+#include "framework/pages/slow_page.h"
+#include "framework/pages/stacks_page.h"
+#include "framework/pages/stalls_page.h"
+#include "framework/pages/stats_page.h"
+#include "framework/pages/tasks_page.h"
+#include "framework/pages/trace_page.h"
+#include "framework/pages/waits_page.h"
+
+namespace corolane::framework {
+namespace {
+
+net::HttpResponse health_page(const Node& node) {
+  return node.is_stopping() ? net::HttpResponse{.status = 503, .body = "stopping\n"}
+                            : net::HttpResponse{.body = "ok\n"};
+}
+
+Result<net::HttpResponse> metrics_page(Node& node, const net::HttpRequest&) {
+  auto text = metrics_text(node);
+  if (!text) return text.error();
+  return net::HttpResponse{.content_type = Metrics::content_type, .body = *std::move(text)};
+}
+
+}  // namespace
+
+void add_node_pages(AdminServer& admin, Node& node) {
+  const auto handler = [&node](detail::NodePage show) {
+    return [&node, show](const net::HttpRequest& request) -> net::HttpResponse {
+      auto shown = show(node, request);
+      if (shown) return *std::move(shown);
+      return {.status = 503, .body = shown.error().to_string() + "\n"};
+    };
+  };
+  const auto page = [&](std::string path, std::string summary, detail::NodePage show) {
+    admin.page(std::move(path), std::move(summary), handler(show));
+  };
+  const auto action = [&](std::string path, std::string summary, detail::NodePage act) {
+    admin.action(std::move(path), std::move(summary), handler(act));
+  };
+  admin.page("/health", "ok, or 503 while the node stops",
+             [&node](const net::HttpRequest&) { return health_page(node); });
+  page("/", "this list; in a browser a dashboard", detail::root_page);
+  page("/ready", "ready, or 503 and why clients should not be sent here", detail::ready_page);
+  page("/metrics", "all metrics, for Prometheus", metrics_page);
+  page("/stats", "what the node has done so far, as JSON", detail::stats_page);
+  page("/objects",
+       "what is hosted here, what was done to it, and who is in the cluster; ?type= lists those"
+       " that are active",
+       detail::objects_page);
+  page("/objects/{type}/{id}", "one of them: who has it, who waits for it, what runs in it",
+       detail::object_page);
+  page(
+      "/tasks",
+      "every coroutine: what it waits for, since when, where it was spawned; ?group=stack, ?state=,"
+      " ?name=, ?waiting_for=, ?site=, ?shard=, ?age=",
+      detail::tasks_page);
+  page("/stalls", "the last times that a loop did not turn, and who kept it", detail::stalls_page);
+  page("/methods", "what each method costs: CPU, waiting, allocations, stack",
+       detail::methods_page);
+  page("/profile",
+       "where CPU time goes, by coroutine, within ?seconds=5: folded stacks, or ?format=svg",
+       detail::profile_page);
+  page("/trace", "what ran when, within ?seconds=0.2; ?format=json for ui.perfetto.dev",
+       detail::trace_page);
+  page("/waits", "which objects wait for which, on all nodes; cycles; ?format=svg draws them",
+       detail::waits_page);
+  page("/heap", "what memory is used for, as jemalloc knows it", detail::heap_page);
+  page("/connections",
+       "who is connected, with calls, bytes and what waits to be sent; ?peer= shows some",
+       detail::connections_page);
+  page("/slow", "the slowest calls of the last ten minutes, and the last that failed; ?minutes=",
+       detail::slow_page);
+  page("/log", "the last lines of the log, and its level", detail::log_page);
+  action("/log", "another level for a while: ?level=debug&for=10m", detail::lend_log_level);
+  page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
+       detail::sites_page);
+  page("/tasks/stacks", "where they wait: their stacks, equal ones together (?group=stack)",
+       detail::stacks_page);
+  page("/tasks/{id}", "one of them, with its stack", detail::task_page);
+}
+
+}  // namespace corolane::framework

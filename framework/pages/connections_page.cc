@@ -1,0 +1,214 @@
+#include "framework/pages/connections_page.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "framework/cluster/cluster.h"
+#include "framework/node/each_shard.h"
+#include "net/http/percents.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+// A page of so many lines is read by nobody, and its making would hold up the calls.
+constexpr std::size_t connection_rows_max = 1'000;
+
+struct Connection {
+  std::string_view side;  // "client", "node", "http", "admin"; "to node" for those that we make.
+  std::string peer;
+  std::string local;
+  std::string identity;  // By its certificate, or the name of the node.
+  std::size_t shard = 0;
+  bool is_open = true;
+  std::size_t running_count = 0;
+  std::uint64_t answered_count = 0;
+  net::StreamStatistics statistics = {};
+
+  bool is_above_mark() const { return statistics.unsent_bytes > statistics.output_bytes_max; }
+};
+
+// The longest output first, and of equals the oldest.
+bool is_before(const Connection& left, const Connection& right) {
+  if (left.statistics.unsent_bytes != right.statistics.unsent_bytes) {
+    return left.statistics.unsent_bytes > right.statistics.unsent_bytes;
+  }
+  return left.statistics.opened_at < right.statistics.opened_at;
+}
+
+// Those of one shard that are asked for, and of them the first.
+class Connections {
+ public:
+  Connections() = default;
+  Connections(std::size_t shard, std::string_view peer) : shard_(shard), peer_(peer) {}
+
+  void add(std::string_view side, const net::Stream& stream, Connection connection) {
+    connection.peer = to_string(stream.peer_endpoint());
+    if (!connection.peer.contains(peer_)) return;
+    ++count_;
+    connection.side = side;
+    connection.shard = shard_;
+    connection.statistics = stream.statistics();
+    if (rows_.size() == connection_rows_max && !is_before(connection, rows_.front())) return;
+    connection.local = to_string(stream.local_endpoint());
+    if (connection.identity.empty()) connection.identity = stream.peer_identity();
+    if (rows_.size() == connection_rows_max) {
+      std::ranges::pop_heap(rows_, is_before);
+      rows_.pop_back();
+    }
+    rows_.push_back(std::move(connection));
+    std::ranges::push_heap(rows_, is_before);
+  }
+  void add(const Connections& more) {
+    count_ += more.count_;
+    std::ranges::copy(more.rows_, std::back_inserter(rows_));
+  }
+  void arrange() {
+    std::ranges::sort(rows_, is_before);
+    if (rows_.size() > connection_rows_max) rows_.resize(connection_rows_max);
+  }
+
+  std::size_t count() const { return count_; }
+  const std::vector<Connection>& rows() const { return rows_; }
+
+ private:
+  std::size_t shard_ = 0;
+  std::string_view peer_;
+  std::size_t count_ = 0;
+  std::vector<Connection> rows_;  // A heap until they are arranged: the last one first.
+};
+
+bool is_same_door(const net::Endpoint& local, const net::Endpoint& door) {
+  return is_unix(door) ? local.address == door.address : local.port == door.port;
+}
+
+void add_servers(const Node& node, const Shard& shard, Connections& connections) {
+  const auto& doors = node.endpoints().cluster;
+  shard.rpc_server().for_each_connection([&](const rpc::ConnectionView& view) {
+    const bool is_node = shard.index() < doors.size() &&
+                         is_same_door(view.stream.local_endpoint(), doors[shard.index()]);
+    connections.add(is_node ? "node" : "client", view.stream,
+                    {.side = {},
+                     .peer = {},
+                     .local = {},
+                     .identity = {},
+                     .is_open = view.is_open,
+                     .running_count = view.running_count,
+                     .answered_count = view.answered_count});
+  });
+}
+
+std::string name_of(const ClusterView* view, std::uint64_t epoch) {
+  const Member* const member = view == nullptr ? nullptr : view->find_member(epoch);
+  return member == nullptr ? std::string() : member->name;
+}
+
+void add_clients(const ClusterView* cluster, const Shard& shard, Connections& connections) {
+  const auto& clients = shard.object_router().node_clients();
+  clients.for_each([&](std::uint64_t epoch, std::size_t, const rpc::Client& client) {
+    client.see_connection([&](const rpc::ConnectionView& view) {
+      connections.add("to node", view.stream,
+                      {.side = {},
+                       .peer = {},
+                       .local = {},
+                       .identity = name_of(cluster, epoch),
+                       .is_open = view.is_open,
+                       .running_count = view.running_count,
+                       .answered_count = view.answered_count});
+    });
+  });
+}
+
+// All on the first shard.
+void add_http(const Node& node, Connections& connections) {
+  const auto see = [&](std::string_view side) {
+    return [&connections, side](const net::HttpServer::ConnectionView& view) {
+      connections.add(side, view.stream,
+                      {.side = {},
+                       .peer = {},
+                       .local = {},
+                       .identity = {},
+                       .running_count = view.is_serving ? 1U : 0U,
+                       .answered_count = view.answered_count});
+    };
+  };
+  if (node.http_server() != nullptr) node.http_server()->for_each_connection(see("http"));
+  node.admin().for_each_connection(see("admin"));
+}
+
+net::HttpResponse as_json(const Connections& connections, TimePoint time) {
+  Json rows = Json::array();
+  for (const Connection& connection : connections.rows()) {
+    const net::StreamStatistics& statistics = connection.statistics;
+    rows.push_back({{"side", connection.side},
+                    {"peer", connection.peer},
+                    {"local", connection.local},
+                    {"identity", connection.identity},
+                    {"tls", statistics.is_encrypted},
+                    {"shard", connection.shard},
+                    {"is_open", connection.is_open},
+                    {"age_seconds", in_seconds(time - statistics.opened_at)},
+                    {"silent_seconds", in_seconds(time - statistics.heard_at)},
+                    {"running", connection.running_count},
+                    {"answered", connection.answered_count},
+                    {"received_bytes", statistics.received_bytes},
+                    {"written_bytes", statistics.written_bytes},
+                    {"unsent_bytes", statistics.unsent_bytes},
+                    {"is_above_mark", connection.is_above_mark()}});
+  }
+  return json_response({{"count", connections.count()}, {"connections", std::move(rows)}});
+}
+
+net::HttpResponse as_text(const Connections& connections, TimePoint time) {
+  std::vector<Row<13>> rows = {{"SIDE", "PEER", "LOCAL", "IDENTITY", "TLS", "SHARD", "AGE",
+                                "SILENT", "RUNNING", "ANSWERED", "IN", "OUT", "UNSENT"}};
+  for (const Connection& connection : connections.rows()) {
+    const net::StreamStatistics& statistics = connection.statistics;
+    rows.push_back(
+        {std::string(connection.side) + (connection.is_open ? "" : ", not open"),
+         escaped(connection.peer), escaped(connection.local),
+         connection.identity.empty() ? "-" : escaped(connection.identity),
+         statistics.is_encrypted ? "yes" : "no", std::to_string(connection.shard),
+         seconds_text(time - statistics.opened_at), seconds_text(time - statistics.heard_at),
+         std::to_string(connection.running_count), std::to_string(connection.answered_count),
+         std::to_string(statistics.received_bytes), std::to_string(statistics.written_bytes),
+         std::to_string(statistics.unsent_bytes) +
+             (connection.is_above_mark() ? ", above its mark" : "")});
+  }
+  std::string text = table_text(rows) + std::to_string(connections.count()) +
+                     (connections.count() == 1 ? " connection" : " connections");
+  if (connections.count() > connections.rows().size()) {
+    text += ", the " + std::to_string(connections.rows().size()) + " with the most unsent shown";
+  }
+  return {.body = text + "\n"};
+}
+
+}  // namespace
+
+Result<net::HttpResponse> connections_page(Node& node, const net::HttpRequest& request) {
+  std::string peer;
+  if (!net::read_percents(request.query("peer"), ' ', peer)) {
+    return bad_query(Error(Code::invalid_argument, "peer is percent-encoded, with %25 for a %"));
+  }
+  const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
+  auto shards = from_each_shard(node, [&](const Shard& shard) {
+    Connections connections(shard.index(), peer);
+    add_servers(node, shard, connections);
+    add_clients(view.get(), shard, connections);
+    if (shard.index() == 0) add_http(node, connections);
+    return connections;
+  });
+  if (!shards) return shards.error();
+  Connections all = added_up(*std::move(shards),
+                             [](Connections& sum, const Connections& more) { sum.add(more); });
+  all.arrange();
+  const TimePoint time = now();
+  return in_format(request, [&] { return as_json(all, time); }, [&] { return as_text(all, time); });
+}
+
+}  // namespace corolane::framework::detail

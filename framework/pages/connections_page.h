@@ -1,0 +1,10 @@
+// /connections: who is connected to the node, and to whom it is.
+#pragma once
+
+#include "framework/pages/page.h"
+
+namespace corolane::framework::detail {
+
+Result<net::HttpResponse> connections_page(Node& node, const net::HttpRequest& request);
+
+}  // namespace corolane::framework::detail

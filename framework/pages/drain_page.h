@@ -1,0 +1,14 @@
+// POST /drain: the graceful end of a process, without a signal.
+#pragma once
+
+#include <functional>
+
+#include "framework/node/node.h"
+
+namespace corolane::framework {
+
+// Of the process that the node is all of: `ask_to_stop` does what SIGTERM does. `node` outlives its
+// pages.
+void add_drain_action(Node& node, std::function<void()> ask_to_stop);
+
+}  // namespace corolane::framework

@@ -1,0 +1,132 @@
+#include "framework/pages/flame_graph.h"
+
+#include <algorithm>
+
+#include "coroutine/base/text.h"
+#include "framework/pages/svg.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constexpr double width = 1200;
+constexpr double row_height = 18;
+constexpr double head_height = 36;
+constexpr double letter_width = 6.6;
+// Thinner than this nobody sees it.
+constexpr double box_width_min = 0.3;
+
+constexpr std::string_view flame_style =
+    "<style>rect{stroke:#fff;stroke-width:.5}g text{fill:#111}g:hover>rect{stroke:#000}"
+    "@media(prefers-color-scheme:dark){rect{stroke:#161b22}g:hover>rect{stroke:#fff}}</style>\n";
+
+// Warm, and the same for the same name.
+std::string color_of(std::string_view name) {
+  std::uint32_t hash = 2'166'136'261;  // FNV-1a.
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619;
+  return "hsl(" + std::to_string(10 + hash % 45) + " 80% " + std::to_string(62 + hash / 64 % 12) +
+         "%)";
+}
+
+// As much of the name as fits, in code points that are not cut.
+std::string fitting(std::string_view name, double box_width) {
+  const auto room = static_cast<std::size_t>(std::max(box_width / letter_width - 1, 0.0));
+  if (name.size() <= room) return std::string(name);
+  if (room < 4) return "";
+  std::string_view begin = name.substr(0, room - 2);
+  return std::string(begin.substr(0, utf8_length(begin))) + "..";
+}
+
+}  // namespace
+
+void FlameGraph::add(const std::vector<std::string>& stack, std::uint64_t weight) {
+  Node* node = &root_;
+  node->weight += weight;
+  for (const std::string& name : stack) {
+    node = &node->children[name];
+    node->weight += weight;
+  }
+  node->own += weight;
+}
+
+std::string FlameGraph::folded() const {
+  std::string text;
+  std::string above;
+  add_folded(root_, above, text);
+  return text;
+}
+
+void FlameGraph::add_folded(const Node& node, std::string& above, std::string& text) {
+  if (node.own > 0) text.append(above).append(" ").append(std::to_string(node.own)).append("\n");
+  const std::size_t size = above.size();
+  for (const auto& [name, child] : node.children) {
+    std::string part = escaped(name);
+    std::ranges::replace(part, ';', ':');
+    above.append(above.empty() ? "" : ";").append(part);
+    add_folded(child, above, text);
+    above.resize(size);
+  }
+}
+
+// Boxes from the bottom up, as deep as there is something to see.
+class FlameGraph::Drawing {
+ public:
+  Drawing(const FlameGraph& graph, std::string_view unit)
+      : total_(std::max<std::uint64_t>(graph.total(), 1)),
+        unit_(unit),
+        depth_(depth_of(graph.root_)) {}
+
+  double height() const { return head_height + row_height * static_cast<double>(depth_); }
+
+  void draw(std::string_view name, const Node& node, double left, std::size_t depth) {
+    const double box_width = width_of(node);
+    if (box_width < box_width_min) return;
+    const double top = height() - row_height * static_cast<double>(depth + 1);
+    boxes.append("<g><title>")
+        .append(svg_text(name))
+        .append(": ")
+        .append(std::to_string(node.weight));
+    boxes.append(" ").append(unit_).append(", ");
+    boxes.append(svg_number(100 * static_cast<double>(node.weight) / static_cast<double>(total_)));
+    boxes.append("%</title><rect x=\"")
+        .append(svg_number(left))
+        .append("\" y=\"")
+        .append(svg_number(top));
+    boxes.append("\" width=\"").append(svg_number(box_width)).append("\" height=\"");
+    boxes.append(svg_number(row_height - 1)).append("\" rx=\"2\" fill=\"").append(color_of(name));
+    boxes.append("\"/><text x=\"").append(svg_number(left + 3)).append("\" y=\"");
+    boxes.append(svg_number(top + 13)).append("\">").append(svg_text(fitting(name, box_width)));
+    boxes.append("</text></g>\n");
+    double child_left = left;
+    for (const auto& [child_name, child] : node.children) {
+      draw(child_name, child, child_left, depth + 1);
+      child_left += width_of(child);
+    }
+  }
+
+  std::string boxes;
+
+ private:
+  double width_of(const Node& node) const {
+    return width * static_cast<double>(node.weight) / static_cast<double>(total_);
+  }
+  std::size_t depth_of(const Node& node) const {
+    std::size_t deepest = 0;
+    for (const auto& [name, child] : node.children) {
+      if (width_of(child) >= box_width_min) deepest = std::max(deepest, depth_of(child));
+    }
+    return deepest + 1;
+  }
+
+  const std::uint64_t total_;
+  const std::string_view unit_;
+  const std::size_t depth_;
+};
+
+std::string FlameGraph::svg(std::string_view title, std::string_view unit) const {
+  Drawing drawing(*this, unit);
+  drawing.draw("all", root_, 0, 0);
+  return svg_begin(width, drawing.height()) + std::string(flame_style) + svg_title(title) +
+         drawing.boxes + "</svg>\n";
+}
+
+}  // namespace corolane::framework::detail

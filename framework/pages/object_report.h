@@ -1,0 +1,72 @@
+// All that a shard knows of one object, in copies: a page shows it on another thread, and later.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/task_info.h"
+#include "framework/node/shard.h"
+#include "framework/objects/detail/object_history.h"
+#include "framework/objects/detail/object_visitor.h"
+#include "framework/time/wall_clock.h"
+
+namespace corolane::framework::detail {
+
+struct ObjectReport {
+  // A page of so many lines is read by nobody.
+  static constexpr std::size_t waiting_count_max = 100;
+  static constexpr std::size_t running_count_max = 16;
+  // To look for a task among very many takes its time.
+  static constexpr std::size_t task_count_max = 4;
+
+  struct Visitor {
+    std::string what;
+    ObjectVisitor::Stage stage;
+    coroutine::TaskAddress task;
+    Duration in_stage;
+    Duration age;
+    std::optional<Duration> time_left;
+    std::string peer;
+    std::vector<std::string> callers;  // The outermost first.
+    std::optional<coroutine::TaskInfo> info = {};
+  };
+  struct Active {
+    Duration age;
+    std::size_t memory_bytes;
+    std::size_t state_bytes;
+    std::uint64_t version;
+    std::optional<Duration> unsaved;  // Since the oldest change that is not stored.
+    bool hides_change;                // Nobody may see it until it is stored.
+    std::size_t timer_count;
+    std::size_t reminder_count;
+    std::optional<WallTime> wake_at;
+    std::size_t reader_count;
+    std::size_t followed_count;
+  };
+
+  bool is_hosted = false;
+  std::uint64_t epoch = 0;  // Of the ownership of this node; 0 for none.
+  bool is_on_the_move = false;
+  bool has_cell = false;
+  std::optional<Active> active;
+  std::optional<Duration> idle;  // Since somebody was inside.
+  std::vector<Visitor> running;  // Or waiting without a turn; who came first is first.
+  std::vector<Visitor> waiting;
+  std::size_t running_count = 0;
+  std::size_t waiting_count = 0;
+  std::vector<ObjectHistory::Call> calls;
+  std::vector<ObjectHistory::Failure> errors;
+  std::optional<ObjectHistory::Failure> failed_save;
+  TimePoint time{};  // When all that was so.
+};
+
+// On the thread of the shard that has the objects of that partition. Suspends.
+ObjectReport report_of(const Shard& shard, std::string_view type, const std::string& id);
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,75 @@
+// What the pages of a node are written with. Each is a function of this folder that suspends, and
+// fails when a shard cannot be asked.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "coroutine/inspect/symbols.h"
+#include "coroutine/task_info.h"
+#include "framework/admin/json.h"
+#include "framework/node/node.h"
+#include "net/http/http.h"
+
+namespace corolane::framework::detail {
+
+using NodePage = Result<net::HttpResponse> (*)(Node& node, const net::HttpRequest& request);
+
+// Names come from anywhere; what is no UTF-8 in them is shown as a replacement character.
+net::HttpResponse json_response(const Json& json);
+
+net::HttpResponse unknown_format(const net::HttpRequest& request);
+net::HttpResponse bad_query(const Error& error);
+
+// Calls as_json() or as_text(), as the request wishes.
+template <typename AsJson, typename AsText>
+net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsText as_text) {
+  const auto format = request.query("format");
+  if (format == "json") return as_json();
+  if (format.empty() || format == "text") return as_text();
+  return unknown_format(request);
+}
+
+double in_seconds(Duration duration);
+std::string seconds_text(Duration duration);                 // "1.500s".
+std::string utc_text(std::chrono::sys_time<Duration> time);  // "2026-02-01T12:00:00.123Z".
+// With so many digits behind the point.
+std::string fixed_text(double value, int digits);
+// To one part in `parts`.
+double rounded(double value, double parts);
+
+// "chess/room.cc:42": from the root of the repository for our own files.
+std::string site_text(const std::source_location& site);
+
+// What stands for a task behind /tasks/: 17, or "1.17" of another shard than the first.
+Json address_json(const coroutine::TaskAddress& address);
+Json frames_json(const std::vector<coroutine::SourceFrame>& frames);
+
+template <std::size_t column_count>
+using Row = std::array<std::string, column_count>;
+
+// In columns as wide as they need to be.
+template <std::size_t column_count>
+std::string table_text(const std::vector<Row<column_count>>& rows) {
+  std::array<std::size_t, column_count> widths{};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      text.append(row[i]).append(widths[i] - row[i].size() + 2, ' ');
+    }
+    text.append(row.back()).append("\n");
+  }
+  return text;
+}
+
+}  // namespace corolane::framework::detail

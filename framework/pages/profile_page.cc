@@ -1,0 +1,149 @@
+#include "framework/pages/profile_page.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/cpu_profile.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/node/each_shard.h"
+#include "framework/pages/flame_graph.h"
+#include "framework/pages/page_seconds.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration seconds_default = 5s;
+constexpr Duration seconds_max = 30s;
+// The fastest tick that a kernel has.
+constexpr std::size_t samples_per_second = 1'000;
+
+using coroutine::CpuProfile;
+
+// Of one shard; null when somebody else profiles it, or nothing measures CPU time.
+using ShardProfile = std::shared_ptr<const CpuProfile>;
+
+ShardProfile profile_of(Shard& shard, Duration time) {
+  coroutine::Scheduler& scheduler = shard.scheduler();
+  if (!scheduler.statistics().measures_cpu) return nullptr;
+  const auto count_max = static_cast<std::size_t>(in_seconds(time) * samples_per_second) + 1;
+  auto profile = std::make_shared<CpuProfile>(count_max);
+  if (!scheduler.begin(*profile)) return nullptr;
+  // Who has gone away gets what there is.
+  static_cast<void>(coroutine::sleep_for(time));
+  scheduler.end(*profile);
+  return profile;
+}
+
+// The names of the functions that an address stands for, the outermost first.
+class FunctionNames {
+ public:
+  explicit FunctionNames(coroutine::Symbols& symbols) : symbols_(symbols) {}
+
+  const std::vector<std::string>& at(std::uintptr_t address) {
+    const auto [place, is_new] = names_.try_emplace(address);
+    if (is_new) {
+      const auto frames = symbols_.frames({.return_addresses = {address}});
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        place->second.push_back(frame->function.substr(0, frame->function.find('(')));
+      }
+    }
+    return place->second;
+  }
+
+ private:
+  coroutine::Symbols& symbols_;
+  std::map<std::uintptr_t, std::vector<std::string>> names_;
+};
+
+struct Profile {
+  FlameGraph graph;  // In microseconds.
+  std::size_t sample_count = 0;
+  std::size_t lost_count = 0;
+  bool is_there = false;
+};
+
+void add(Profile& profile, const CpuProfile& shard, const std::string& root, FunctionNames& names) {
+  profile.is_there = true;
+  profile.lost_count += shard.lost_count();
+  for (const CpuProfile::Sample& sample : shard.samples()) {
+    std::vector<std::string> stack;
+    if (!root.empty()) stack.push_back(root);
+    stack.emplace_back(sample.task_name().empty() ? "(loop)" : sample.task_name());
+    const auto addresses = sample.addresses();
+    for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
+      std::ranges::copy(names.at(*address), std::back_inserter(stack));
+    }
+    if (addresses.empty()) stack.emplace_back("(switching)");
+    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(sample.cpu());
+    profile.graph.add(stack, static_cast<std::uint64_t>(microseconds.count()));
+    ++profile.sample_count;
+  }
+}
+
+Profile named(const std::vector<ShardProfile>& shards, coroutine::Symbols& symbols) {
+  Profile profile;
+  FunctionNames names(symbols);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (shards[i] == nullptr) continue;
+    const std::string root = shards.size() == 1 ? "" : "shard " + std::to_string(i);
+    add(profile, *shards[i], root, names);
+  }
+  return profile;
+}
+
+std::string title_of(const Node& node, const Profile& profile, Duration time) {
+  std::string title = "CPU time of node " + node.config().name + ", " + seconds_text(time) + ": " +
+                      std::to_string(profile.graph.total() / 1000) + " ms in " +
+                      std::to_string(profile.sample_count) + " samples";
+  if (profile.lost_count > 0) title += ", " + std::to_string(profile.lost_count) + " lost";
+  return title;
+}
+
+Json as_json(const Profile& profile, Duration time) {
+  return {{"seconds", in_seconds(time)},
+          {"cpu_seconds", static_cast<double>(profile.graph.total()) / 1e6},
+          {"samples", profile.sample_count},
+          {"lost_samples", profile.lost_count},
+          {"folded_microseconds", profile.graph.folded()}};
+}
+
+}  // namespace
+
+Result<net::HttpResponse> profile_page(Node& node, const net::HttpRequest& request) {
+  const auto time = page_seconds(request, seconds_default, seconds_max);
+  if (!time) return bad_query(time.error());
+  const auto format = request.query("format");
+  if (!format.empty() && format != "text" && format != "json" && format != "folded" &&
+      format != "svg") {
+    return bad_query(Error(Code::invalid_argument,
+                           "format is folded, svg or json, as in /profile?seconds=5&format=svg"));
+  }
+  auto shards = from_each_shard(node, [&](Shard& shard) { return profile_of(shard, *time); });
+  if (!shards) return shards.error();
+  Profile profile;
+  node.run_with_symbols([&](auto& symbols) { profile = named(*shards, symbols); });
+  if (!profile.is_there) {
+    return net::HttpResponse{
+        .status = 503,
+        .body =
+            "no profile: another one is being taken, or CPU time is not measured here, as in a "
+            "recorded node and in builds with a sanitizer\n"};
+  }
+  if (format == "json") return json_response(as_json(profile, *time));
+  if (format == "svg") {
+    return net::HttpResponse{
+        .content_type = "image/svg+xml",
+        .body = profile.graph.svg(title_of(node, profile, *time), "microseconds")};
+  }
+  return net::HttpResponse{.body = profile.graph.folded()};
+}
+
+}  // namespace corolane::framework::detail

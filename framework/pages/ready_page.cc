@@ -1,0 +1,40 @@
+#include "framework/pages/ready_page.h"
+
+#include "framework/cluster/cluster.h"
+#include "framework/diagnostics/detail/stall_watchdog.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+std::vector<std::string> obstacles_of(const Node& node) {
+  std::vector<std::string> obstacles;
+  if (node.is_stopping()) obstacles.emplace_back("the node stops");
+  if (node.cluster() != nullptr && !node.fence().is_in_time()) {
+    obstacles.emplace_back("the node is fenced: it does not hear from the directory");
+  }
+  if (node.store_health().is_full()) {
+    obstacles.emplace_back("the store is full: it refuses writes");
+  }
+  if (node.stall_watchdog() != nullptr && node.stall_watchdog()->is_stuck()) {
+    obstacles.emplace_back("a loop stands still; see /stalls");
+  }
+  return obstacles;
+}
+
+}  // namespace
+
+Result<net::HttpResponse> ready_page(Node& node, const net::HttpRequest& request) {
+  const auto obstacles = obstacles_of(node);
+  auto response = in_format(
+      request,
+      [&] { return json_response({{"ready", obstacles.empty()}, {"obstacles", obstacles}}); },
+      [&] {
+        std::string text = obstacles.empty() ? "ready\n" : "";
+        for (const std::string& obstacle : obstacles) text.append(obstacle).append("\n");
+        return net::HttpResponse{.body = std::move(text)};
+      });
+  if (response.status == 200 && !obstacles.empty()) response.status = 503;
+  return response;
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,110 @@
+#include "framework/pages/sites_page.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/spawn_site.h"
+#include "framework/node/each_shard.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using coroutine::SpawnSite;
+
+void add(SpawnSite& sum, const SpawnSite& more) {
+  sum.spawned_count += more.spawned_count;
+  sum.alive_count += more.alive_count;
+  sum.cpu += more.cpu;
+  sum.stack_size_bytes = std::max(sum.stack_size_bytes, more.stack_size_bytes);
+  sum.stack_used_bytes_max = std::max(sum.stack_used_bytes_max, more.stack_used_bytes_max);
+  sum.measured_count += more.measured_count;
+}
+
+// The places of any number of shards, each once.
+class Sites {
+ public:
+  void add(const std::vector<SpawnSite>& sites) {
+    for (const SpawnSite& site : sites) {
+      const auto [place, is_new] = index_of_.emplace(key_of(site), all_.size());
+      if (is_new) {
+        all_.push_back(site);
+      } else {
+        detail::add(all_[place->second], site);
+      }
+    }
+  }
+  std::vector<SpawnSite> take() { return std::move(all_); }
+  const std::vector<SpawnSite>& all() const { return all_; }
+
+ private:
+  // As the schedulers tell them apart: of libstdc++ a place is a pointer to a constant.
+  static std::uintptr_t key_of(const SpawnSite& site) {
+    static_assert(sizeof(site.place) == sizeof(std::uintptr_t));
+    return std::bit_cast<std::uintptr_t>(site.place);
+  }
+
+  std::vector<SpawnSite> all_;
+  std::unordered_map<std::uintptr_t, std::size_t> index_of_;
+};
+
+Sites sites_of(const Shard& shard) {
+  Sites sites;
+  sites.add(shard.scheduler().sites());
+  return sites;
+}
+
+std::string place_text(const SpawnSite& site) {
+  return site.place.line() == 0 ? "elsewhere" : site_text(site.place);
+}
+
+net::HttpResponse sites_as_json(const std::vector<SpawnSite>& sites) {
+  Json rows = Json::array();
+  for (const SpawnSite& site : sites) {
+    rows.push_back({{"spawned_at", place_text(site)},
+                    {"first_name", site.task_name},
+                    {"spawned", site.spawned_count},
+                    {"alive", site.alive_count},
+                    {"cpu_seconds", in_seconds(site.cpu)},
+                    {"stack_measured", site.measured_count},
+                    {"stack_used_bytes_max", site.stack_used_bytes_max},
+                    {"stack_size_bytes", site.stack_size_bytes}});
+  }
+  return json_response({{"sites", std::move(rows)}});
+}
+
+net::HttpResponse sites_as_text(const std::vector<SpawnSite>& sites) {
+  std::vector<Row<7>> rows = {
+      {"CPU", "SPAWNED", "ALIVE", "DEEPEST", "STACK", "FIRST NAME", "SPAWNED AT"}};
+  for (const SpawnSite& site : sites) {
+    const bool is_measured = site.measured_count > 0;
+    rows.push_back({seconds_text(site.cpu), std::to_string(site.spawned_count),
+                    std::to_string(site.alive_count),
+                    is_measured ? std::to_string(site.stack_used_bytes_max) : "-",
+                    is_measured ? std::to_string(site.stack_size_bytes) : "-",
+                    escaped(site.task_name), place_text(site)});
+  }
+  return {.body = table_text(rows)};
+}
+
+}  // namespace
+
+Result<net::HttpResponse> sites_page(Node& node, const net::HttpRequest& request) {
+  auto shards = from_each_shard(node, sites_of);
+  if (!shards) return shards.error();
+  auto sites = added_up(*std::move(shards), [](Sites& sum, const Sites& more) {
+                 sum.add(more.all());
+               }).take();
+  std::ranges::sort(sites, std::greater{},
+                    [](const SpawnSite& site) { return std::tuple(site.cpu, site.spawned_count); });
+  return in_format(
+      request, [&] { return sites_as_json(sites); }, [&] { return sites_as_text(sites); });
+}
+
+}  // namespace corolane::framework::detail

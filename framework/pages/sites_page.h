@@ -1,0 +1,10 @@
+// /sites: the places that spawn coroutines, and what those cost.
+#pragma once
+
+#include "framework/pages/page.h"
+
+namespace corolane::framework::detail {
+
+Result<net::HttpResponse> sites_page(Node& node, const net::HttpRequest& request);
+
+}  // namespace corolane::framework::detail

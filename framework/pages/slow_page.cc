@@ -1,0 +1,124 @@
+#include "framework/pages/slow_page.h"
+
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "framework/node/each_shard.h"
+#include "framework/telemetry/slow_calls.h"
+#include "framework/time/wall_clock.h"
+#include "rpc/observe/call_outcome.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using Call = SlowCalls::Call;
+
+// Of each table: what a person may look through.
+constexpr std::size_t row_count_max = 200;
+
+struct Calls {
+  std::vector<Call> slowest;
+  std::vector<Call> errors;
+};
+
+void add_calls(Calls& calls, const Calls& more) {
+  std::ranges::copy(more.slowest, std::back_inserter(calls.slowest));
+  std::ranges::copy(more.errors, std::back_inserter(calls.errors));
+}
+
+void arrange(Calls& calls) {
+  std::ranges::sort(calls.slowest, std::greater(), &Call::took);
+  if (calls.slowest.size() > row_count_max) calls.slowest.resize(row_count_max);
+  // Those that point at the server first, of each kind the last one.
+  std::ranges::sort(calls.errors, std::greater(), [](const Call& call) {
+    return std::pair(rpc::is_fault_of_server(*call.code), call.ended_at);
+  });
+  if (calls.errors.size() > row_count_max) calls.errors.resize(row_count_max);
+}
+
+std::optional<std::size_t> minutes_of(std::string_view text) {
+  if (text.empty()) return SlowCalls::minute_count;
+  std::size_t minutes = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), minutes);
+  const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  if (!is_number || minutes == 0 || minutes > SlowCalls::minute_count) return std::nullopt;
+  return minutes;
+}
+
+std::string at_text(const Call& call, TimePoint time) {
+  return utc_text(WallClock().now() - (time - call.ended_at));
+}
+
+Json call_json(const Call& call, TimePoint time) {
+  return {{"at", at_text(call, time)},
+          {"seconds_ago", in_seconds(time - call.ended_at)},
+          {"method", call.method},
+          {"object", call.object},
+          {"caller", call.caller},
+          {"took_seconds", in_seconds(call.took())},
+          {"queue_seconds", in_seconds(call.waited)},
+          {"run_seconds", in_seconds(call.ran)},
+          {"code", rpc::to_string(call.code)},
+          {"error", call.error},
+          {"is_fault_of_server", call.code && rpc::is_fault_of_server(*call.code)},
+          {"trace", call.trace}};
+}
+
+Json calls_json(const std::vector<Call>& calls, TimePoint time) {
+  Json rows = Json::array();
+  for (const Call& call : calls) rows.push_back(call_json(call, time));
+  return rows;
+}
+
+std::string or_dash(std::string_view text) { return text.empty() ? "-" : escaped(text); }
+
+std::string calls_text(std::string_view title, const std::vector<Call>& calls, TimePoint time) {
+  std::vector<Row<9>> rows = {
+      {std::string(title), "OBJECT", "TOOK", "QUEUE", "RUN", "AT", "CALLER", "TRACE", "OUTCOME"}};
+  for (const Call& call : calls) {
+    std::string outcome(rpc::to_string(call.code));
+    if (!call.error.empty()) outcome += ": " + escaped(call.error);
+    rows.push_back({call.method, or_dash(call.object), seconds_text(call.took()),
+                    seconds_text(call.waited), seconds_text(call.ran), at_text(call, time),
+                    or_dash(call.caller), or_dash(call.trace), std::move(outcome)});
+  }
+  return table_text(rows);
+}
+
+}  // namespace
+
+Result<net::HttpResponse> slow_page(Node& node, const net::HttpRequest& request) {
+  const auto minutes = minutes_of(request.query("minutes"));
+  if (!minutes) {
+    return bad_query(Error(Code::invalid_argument, "minutes is a number from 1 to " +
+                                                       std::to_string(SlowCalls::minute_count) +
+                                                       ", as in /slow?minutes=1"));
+  }
+  const TimePoint time = now();
+  auto shards = from_each_shard(node, [&](const Shard& shard) {
+    const SlowCalls& calls = shard.telemetry().slow_calls();
+    return Calls{.slowest = calls.slowest(time, std::chrono::minutes(*minutes)),
+                 .errors = calls.errors()};
+  });
+  if (!shards) return shards.error();
+  Calls calls = added_up(*std::move(shards), add_calls);
+  arrange(calls);
+  return in_format(
+      request,
+      [&] {
+        return json_response({{"minutes", *minutes},
+                              {"slowest", calls_json(calls.slowest, time)},
+                              {"errors", calls_json(calls.errors, time)}});
+      },
+      [&] {
+        return net::HttpResponse{.body = calls_text("SLOWEST", calls.slowest, time) + "\n" +
+                                         calls_text("LAST ERRORS", calls.errors, time)};
+      });
+}
+
+}  // namespace corolane::framework::detail

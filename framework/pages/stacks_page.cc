@@ -1,0 +1,77 @@
+#include "framework/pages/stacks_page.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "coroutine/inspect/stack_group.h"
+#include "coroutine/inspect/symbols.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "framework/node/each_shard.h"
+#include "framework/pages/task_filter.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using coroutine::StackGroup;
+using coroutine::StackGroups;
+
+// Stacks are grouped, so the page stays short; what is bounded is its making. In parts, each a
+// millisecond or less, between which the calls go on. Of each shard, which all look at once.
+constexpr std::size_t stack_count_max = 100'000;
+constexpr std::size_t stacks_per_part = 200;
+
+// Tasks come and go between the parts.
+StackGroups stacks_of(const Shard& shard, const TaskFilter& filter) {
+  StackGroups groups;
+  coroutine::TaskId last = 0;
+  while (groups.task_count() < stack_count_max) {
+    auto part =
+        shard.scheduler().tasks({.after = last, .count_max = stacks_per_part, .traces = true});
+    for (coroutine::TaskInfo& task : part) {
+      last = task.id;
+      task.scheduler = static_cast<std::uint32_t>(shard.index());
+      if (filter.matches(task)) groups.add(task);
+    }
+    if (part.size() < stacks_per_part || !coroutine::yield()) break;
+  }
+  return groups;
+}
+
+net::HttpResponse stacks_as_json(const std::vector<StackGroup>& groups, std::size_t task_count) {
+  Json rows = Json::array();
+  for (const StackGroup& group : groups) {
+    rows.push_back({{"count", group.count},
+                    {"state", to_string(group.state)},
+                    {"waiting_for", group.waiting_for},
+                    {"longest_in_state_seconds", in_seconds(group.longest)},
+                    {"longest_id", address_json(group.longest_task)},
+                    {"names", group.names},
+                    {"has_more_names", group.has_more_names},
+                    {"stack", frames_json(group.frames)}});
+  }
+  return json_response({{"count", task_count}, {"groups", std::move(rows)}});
+}
+
+}  // namespace
+
+Result<net::HttpResponse> stacks_page(Node& node, const net::HttpRequest& request) {
+  const auto filter = task_filter_of(request);
+  if (!filter) return bad_query(filter.error());
+  auto shards =
+      from_each_shard(node, [&](const Shard& shard) { return stacks_of(shard, *filter); });
+  if (!shards) return shards.error();
+  const StackGroups all = added_up(
+      *std::move(shards), [](StackGroups& sum, const StackGroups& more) { sum.add(more); });
+  std::vector<StackGroup> groups;
+  node.run_with_symbols([&](coroutine::Symbols& symbols) { groups = all.named(symbols); });
+  return in_format(
+      request, [&] { return stacks_as_json(groups, all.task_count()); },
+      [&] {
+        return net::HttpResponse{.body = coroutine::to_text(groups) +
+                                         std::to_string(all.task_count()) + " tasks at " +
+                                         std::to_string(groups.size()) + " places\n"};
+      });
+}
+
+}  // namespace corolane::framework::detail

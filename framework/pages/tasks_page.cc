@@ -1,0 +1,183 @@
+#include "framework/pages/tasks_page.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/base/text.h"
+#include "coroutine/inspect/symbols.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "coroutine/task_info.h"
+#include "framework/node/each_shard.h"
+#include "framework/pages/stacks_page.h"
+#include "framework/pages/task_filter.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using coroutine::TaskInfo;
+
+// A page of so many lines is read by nobody, and its making would hold up the calls.
+constexpr std::size_t task_rows_max = 1'000;
+
+// Who looks for some of very many looks at them in parts, between which the calls go on.
+constexpr std::size_t tasks_per_part = 1'000;
+
+struct Tasks {
+  std::vector<TaskInfo> oldest;  // First.
+  std::size_t count = 0;         // Of all, or of those that the filter lets through.
+};
+
+TaskInfo of_shard(TaskInfo task, const Shard& shard) {
+  task.scheduler = static_cast<std::uint32_t>(shard.index());
+  return task;
+}
+
+Tasks tasks_of(const Shard& shard) {
+  Tasks tasks{.oldest = {}, .count = shard.scheduler().statistics().task_count};
+  for (TaskInfo& task : shard.scheduler().tasks({.count_max = task_rows_max})) {
+    tasks.oldest.push_back(of_shard(std::move(task), shard));
+  }
+  return tasks;
+}
+
+// Tasks come and go between the parts.
+Tasks filtered_tasks_of(const Shard& shard, const TaskFilter& filter) {
+  Tasks tasks;
+  coroutine::TaskId last = 0;
+  for (;;) {
+    auto part = shard.scheduler().tasks({.after = last, .count_max = tasks_per_part});
+    for (TaskInfo& task : part) {
+      last = task.id;
+      task.scheduler = static_cast<std::uint32_t>(shard.index());
+      if (!filter.matches(task)) continue;
+      ++tasks.count;
+      if (tasks.oldest.size() < task_rows_max) tasks.oldest.push_back(std::move(task));
+    }
+    if (part.size() < tasks_per_part || !coroutine::yield()) return tasks;
+  }
+}
+
+// The oldest of them all, where each has its own in that order.
+Tasks merged(std::vector<Tasks> shards) {
+  Tasks all;
+  std::vector<std::span<TaskInfo>> rest;
+  for (Tasks& shard : shards) {
+    all.count += shard.count;
+    if (!shard.oldest.empty()) rest.emplace_back(shard.oldest);
+  }
+  const auto age = [](std::span<const TaskInfo> tasks) { return tasks.front().age; };
+  while (!rest.empty() && all.oldest.size() < task_rows_max) {
+    const auto next = std::ranges::max_element(rest, {}, age);
+    all.oldest.push_back(std::move(next->front()));
+    *next = next->subspan(1);
+    if (next->empty()) rest.erase(next);
+  }
+  return all;
+}
+
+Json task_json(const TaskInfo& task) {
+  return {{"id", address_json(task.address())},
+          {"name", task.name},
+          {"state", to_string(task.state)},
+          {"cancelled", task.cancelled},
+          {"waiting_for", task.waiting_for},
+          {"in_state_seconds", in_seconds(task.in_state)},
+          {"age_seconds", in_seconds(task.age)},
+          {"cpu_seconds", in_seconds(task.cpu)},
+          {"stack_used_bytes", task.stack_used_bytes == 0 ? Json() : Json(task.stack_used_bytes)},
+          {"stack_size_bytes", task.stack_size_bytes},
+          {"spawned_at", site_text(task.site)}};
+}
+
+net::HttpResponse tasks_as_json(const Tasks& tasks) {
+  Json rows = Json::array();
+  for (const TaskInfo& task : tasks.oldest) rows.push_back(task_json(task));
+  return json_response({{"count", tasks.count}, {"tasks", std::move(rows)}});
+}
+
+// "1.2 of 64K": what it holds where it waits.
+std::string stack_text(const TaskInfo& task) {
+  const std::string size = std::to_string(task.stack_size_bytes / 1024) + "K";
+  if (task.stack_used_bytes == 0) return size;
+  return fixed_text(static_cast<double>(task.stack_used_bytes) / 1024, 1) + " of " + size;
+}
+
+std::string table_of(const std::vector<TaskInfo>& tasks) {
+  std::vector<Row<9>> rows = {
+      {"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "CPU", "STACK", "SPAWNED AT"}};
+  for (const TaskInfo& task : tasks) {
+    rows.push_back({to_string(task.address()), escaped(task.name),
+                    std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
+                    task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
+                    seconds_text(task.age), seconds_text(task.cpu), stack_text(task),
+                    site_text(task.site)});
+  }
+  return table_text(rows);
+}
+
+net::HttpResponse tasks_as_text(const Tasks& tasks) {
+  std::string text = table_of(tasks.oldest);
+  text.append(std::to_string(tasks.count)).append(tasks.count == 1 ? " task" : " tasks");
+  if (tasks.count > tasks.oldest.size()) {
+    text.append(", the oldest ").append(std::to_string(tasks.oldest.size())).append(" shown");
+  }
+  return {.body = text + "\n"};
+}
+
+}  // namespace
+
+Result<net::HttpResponse> tasks_page(Node& node, const net::HttpRequest& request) {
+  if (const auto group = request.query("group"); group == "stack") {
+    return stacks_page(node, request);
+  } else if (!group.empty()) {
+    return bad_query(Error(Code::invalid_argument, "group is stack, as in /tasks?group=stack"));
+  }
+  const auto filter = task_filter_of(request);
+  if (!filter) return bad_query(filter.error());
+  auto shards = from_each_shard(node, [&](const Shard& shard) {
+    return filter->is_any() ? tasks_of(shard) : filtered_tasks_of(shard, *filter);
+  });
+  if (!shards) return shards.error();
+  const Tasks tasks = merged(*std::move(shards));
+  return in_format(
+      request, [&] { return tasks_as_json(tasks); }, [&] { return tasks_as_text(tasks); });
+}
+
+Result<net::HttpResponse> task_page(Node& node, const net::HttpRequest& request) {
+  const std::string_view text = request.path().substr(std::string_view("/tasks/").size());
+  const auto address = coroutine::parse_task_address(text);
+  std::optional<TaskInfo> task;
+  auto looked = node.on_each_shard([&](Shard& shard) -> Result<void> {
+    if (!address || address->scheduler != shard.index()) return {};
+    if (auto found = shard.scheduler().task(address->id)) task = of_shard(*std::move(found), shard);
+    return {};
+  });
+  if (!looked) return looked.error();
+  if (!task) {
+    return net::HttpResponse{
+        .status = 404,
+        .body = "no task " + escaped(text) + " is alive; /tasks lists those that are\n"};
+  }
+  std::vector<coroutine::SourceFrame> frames;
+  node.run_with_symbols([&](coroutine::Symbols& symbols) { frames = symbols.frames(task->trace); });
+  return in_format(
+      request,
+      [&] {
+        Json json = task_json(*task);
+        json["stack"] = frames_json(frames);
+        return json_response(json);
+      },
+      [&] {
+        return net::HttpResponse{.body =
+                                     table_of({*task}) +
+                                     (frames.empty() ? "no stack: it has not begun or has ended\n"
+                                                     : coroutine::to_text(frames))};
+      });
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,94 @@
+// What one object publishes, on a shard that has subscribers to it: one Feed for all of them, which
+// finds the object and follows it wherever it goes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/task_group.h"
+#include "framework/push/detail/broadcast.h"
+#include "framework/push/publication.h"
+
+namespace corolane::framework {
+class PublicationBatch;
+}
+
+namespace corolane::framework::detail {
+
+class Feeds;
+class ObjectRouter;
+
+class Feed : public std::enable_shared_from_this<Feed> {
+ public:
+  Feed(Feeds& feeds, std::string_view type, const std::string& id,
+       const google::protobuf::Message& prototype);
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+
+  const std::string& type() const { return type_; }
+  const std::string& id() const { return id_; }
+  const std::shared_ptr<Broadcast>& broadcast() const { return broadcast_; }
+
+  // A new source of it: until the next one, batches come from there.
+  void begin() { is_new_source_ = true; }
+  // Fails with aborted when it comes of an owner before one of which something came already, and
+  // with data_loss when it cannot be read.
+  Result<void> receive(const PublishedBatch& batch);
+  Result<void> receive(const PublicationBatch& batch);
+
+ private:
+  friend class Feeds;
+
+  void run();
+
+  Feeds& feeds_;
+  const std::string type_;
+  const std::string id_;
+  const google::protobuf::Message& prototype_;
+  const std::shared_ptr<Broadcast> broadcast_;
+  bool is_new_source_ = true;
+  coroutine::TaskRef task_;  // Until it is over or cancelled.
+};
+
+// All of one shard.
+class Feeds {
+ public:
+  struct Statistics {
+    std::size_t object_count = 0;  // That somebody here subscribes to.
+    std::size_t subscription_count = 0;
+    std::uint64_t behind_count = 0;  // Times that a subscriber was told that it fell behind.
+  };
+
+  // `router` outlives it.
+  explicit Feeds(ObjectRouter& router) : router_(router) {}
+  ~Feeds() { stop(); }
+  Feeds(const Feeds&) = delete;
+  Feeds& operator=(const Feeds&) = delete;
+
+  // Router::subscribe().
+  Broadcast::Reader subscribe(std::string_view type, const std::string& id,
+                              const google::protobuf::Message& prototype);
+  // Ends all subscriptions, and all later ones, with unavailable. Suspends until their tasks have
+  // ended.
+  void stop();
+
+  Statistics statistics() const;
+
+ private:
+  friend class Feed;
+  using Key = std::pair<std::string_view, std::string_view>;  // Of the feed.
+
+  void remove(Feed& feed);
+
+  ObjectRouter& router_;
+  std::map<Key, std::shared_ptr<Feed>> feeds_;
+  std::uint64_t past_behind_count_ = 0;  // Of those that are gone.
+  bool is_stopped_ = false;
+  coroutine::TaskGroup tasks_;
+};
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,50 @@
+#include "framework/push/detail/topic.h"
+
+#include <utility>
+
+namespace corolane::framework::detail {
+namespace {
+
+// Above those of a subscriber: a shard that is busy for a moment holds all of its subscribers up.
+constexpr Broadcast::Bounds bounds = {.count_max = 1'024, .bytes_max = 1'024 * 1'024};
+
+std::shared_ptr<Broadcast> broadcast_from(Position position) {
+  auto broadcast = std::make_shared<Broadcast>(bounds);
+  broadcast->begin(position, Gap::begin);
+  return broadcast;
+}
+
+}  // namespace
+
+Topic::Topic(Position position) : position_(position), broadcast_(broadcast_from(position)) {}
+
+void Topic::publish(Broadcast::Message message, bool is_held) {
+  const bool waits = is_held || has_held();
+  ++position_.sequence;
+  if (!waits) return broadcast_->append(std::move(message));
+  if (message == nullptr) return;
+  held_bytes_ += message->ByteSizeLong();
+  held_.push_back(std::move(message));
+  if (held_.size() <= bounds.count_max && held_bytes_ <= bounds.bytes_max) return;
+  held_.clear();
+  held_bytes_ = 0;
+}
+
+void Topic::release() {
+  if (position_.sequence == broadcast_->position().sequence + held_.size()) {
+    for (Broadcast::Message& message : held_) broadcast_->append(std::move(message));
+  } else {
+    broadcast_->begin(position_, Gap::behind);
+  }
+  held_.clear();
+  held_bytes_ = 0;
+}
+
+void Topic::end() {
+  broadcast_->end(Error(Code::aborted, "the object publishes here no more"));
+  broadcast_ = broadcast_from(position_);
+  held_.clear();
+  held_bytes_ = 0;
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,44 @@
+#include "framework/routing/detail/node_clients.h"
+
+#include <chrono>
+
+namespace corolane::framework::detail {
+namespace {
+
+// A node that is gone is found out by the directory, and its objects are elsewhere by then: nobody
+// waits for it to come back.
+constexpr std::chrono::milliseconds unreachable_after(50);
+constexpr std::chrono::milliseconds reconnect_delay_max(250);
+
+}  // namespace
+
+NodeClients::NodeClients(net::Network& network) : network_(network) {
+  options_.unreachable_after = unreachable_after;
+  options_.reconnect_delay_max = reconnect_delay_max;
+  options_.pending_count_max = calls_max;
+}
+
+std::shared_ptr<rpc::Client> NodeClients::of(const Member& member, std::size_t shard) {
+  auto& client = clients_[{member.epoch, shard}];
+  if (client == nullptr) {
+    client = std::make_shared<rpc::Client>(network_, member.shards[shard], options_);
+  }
+  return client;
+}
+
+void NodeClients::keep_only(const ClusterView& view) {
+  for (auto at = clients_.begin(); at != clients_.end();) {
+    if (view.find_member(at->first.first) != nullptr) {
+      ++at;
+      continue;
+    }
+    at->second->close();
+    // Its end suspends; callers that are inside still have it.
+    auto spawned = closing_.spawn("close node client", [client = std::move(at->second)] {},
+                                  {.purpose = coroutine::StackPool::Purpose::control});
+    static_cast<void>(spawned);
+    at = clients_.erase(at);
+  }
+}
+
+}  // namespace corolane::framework::detail

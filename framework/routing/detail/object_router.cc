@@ -1,0 +1,443 @@
+#include "framework/routing/detail/object_router.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "coroutine/sub_task.h"
+#include "coroutine/task.h"
+#include "framework/routing/detail/cross_call.h"
+#include "framework/routing/detail/cross_follow.h"
+#include "framework/wire/push.corolane.h"
+#include "rpc/call_scope.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Moves of an object that one call follows at once; then it waits for news, so long at first and
+// twice as long each time.
+constexpr int redirect_count_max = 2;
+constexpr Duration wait_min = 5ms;
+constexpr Duration wait_max = 250ms;
+// Calls of objects of this shard that are made one after the other before other tasks run.
+constexpr std::size_t parts_per_turn = 64;
+
+// Puts the reply where the caller, who waits, wants it.
+class ReplyHere final : public rpc::ReplySink {
+ public:
+  ReplyHere(const rpc::Method& method, google::protobuf::Message* reply)
+      : method_(method), reply_(reply) {}
+
+  Result<void> reply(google::protobuf::Message& message) override {
+    if (reply_ != nullptr) method_.take_reply(message, *reply_);
+    return {};
+  }
+  Result<void> write(const google::protobuf::Message&) override {
+    return Error(Code::unimplemented, "objects reply once");
+  }
+
+ private:
+  const rpc::Method& method_;
+  google::protobuf::Message* const reply_;
+};
+
+// Of a call made here. Precise enough: a turn of the loop is shorter than what anybody waits for.
+Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options) {
+  const Deadline own =
+      options.deadline ? *options.deadline
+                       : Deadline::at(coroutine::Scheduler::current().turn_time() + method.timeout);
+  const rpc::CallScope* const scope = rpc::CallScope::current();
+  const Deadline deadline = scope == nullptr ? own : earlier(own, scope->deadline);
+  if (options.request_id.caller.empty()) return deadline;
+  return earlier(deadline, Deadline::after(rpc::RequestId::retry_time_max));
+}
+
+std::string_view type_of(const rpc::Method& method) {
+  const std::string_view name = method.full_name;
+  return name.substr(0, name.find('/'));
+}
+
+std::shared_ptr<const CallChain::Link> current_chain() {
+  const CallChain* const chain = CallChain::current();
+  return chain == nullptr ? nullptr : chain->link();
+}
+
+}  // namespace
+
+ObjectRouter::ObjectRouter(net::Network& network, std::size_t index)
+    : index_(index),
+      peers_{{.scheduler = &coroutine::Scheduler::current(), .router = this}},
+      clients_(network) {}
+
+void ObjectRouter::set_host(ObjectHost& host) {
+  host_ = &host;
+  for (const auto& type : host.types()) {
+    const auto rows = type->methods();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      routes_.emplace(rows[i].id, Route{.type = std::string(type->name()),
+                                        .partition_of = PartitionHash(type->name()),
+                                        .hosted = type.get(),
+                                        .method_index = i});
+    }
+  }
+}
+
+void ObjectRouter::set_view(std::shared_ptr<const ClusterView> view) {
+  view_ = std::move(view);
+  for (auto& [id, route] : routes_) route.group = view_->find_group(route.type);
+  for (auto& [type, route] : followed_) route.group = view_->find_group(type);
+  std::erase_if(learned_, [this](const auto& entry) {
+    const auto* const group = view_->find_group(entry.first.first);
+    return group != nullptr &&
+           group->owners[entry.first.second].epoch >= entry.second.partition_epoch;
+  });
+  clients_.keep_only(*view_);
+  view_changed_.pulse();
+  if (host_ != nullptr) host_->ownership_changed();
+}
+
+void ObjectRouter::stop() {
+  is_stopped_ = true;
+  feeds_.stop();
+  one_way_calls_.cancel_and_join();
+  incoming_.cancel_and_join();
+}
+
+const ObjectRouter::Route& ObjectRouter::route_of(const rpc::Method& method) {
+  if (&method == last_method_) return *last_route_;
+  const std::string_view type = type_of(method);
+  // What is known of it already stays.
+  const auto place = routes_.try_emplace(method.id, Route{.type = std::string(type),
+                                                          .partition_of = PartitionHash(type),
+                                                          .hosted = nullptr,
+                                                          .method_index = 0,
+                                                          .group = group_of(type)});
+  last_method_ = &method;
+  last_route_ = &place.first->second;
+  return *last_route_;
+}
+
+const ObjectRouter::Route& ObjectRouter::route_of_type(const std::string& type) {
+  const auto found = followed_.find(type);
+  if (found != followed_.end()) return found->second;
+  Route route{.type = type,
+              .partition_of = PartitionHash(type),
+              .hosted = host_ == nullptr ? nullptr : host_->find_type(type),
+              .method_index = 0,
+              .group = group_of(type)};
+  return followed_.emplace(type, std::move(route)).first->second;
+}
+
+const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
+  return view_ == nullptr ? nullptr : view_->find_group(type);
+}
+
+ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition) const {
+  if (route.hosted != nullptr && route.hosted->ownership().epoch(partition) != 0) {
+    const std::size_t shard = partition % peers_.size();
+    return {.kind = shard == index_ ? Place::Kind::here : Place::Kind::other_shard, .shard = shard};
+  }
+  const ClusterView::Group* const group = route.group;
+  if (group == nullptr) return {};
+  ClusterView::Owner owner = group->owners[partition];
+  if (!learned_.empty()) {
+    const auto learned = learned_.find({route.type, partition});
+    if (learned != learned_.end() && learned->second.partition_epoch > owner.epoch) {
+      owner = {.member = view_->find_member(learned->second.node_epoch),
+               .epoch = learned->second.partition_epoch};
+    }
+  }
+  if (owner.member == nullptr) return {};
+  return {.kind = Place::Kind::other_node,
+          .shard = partition % owner.member->shards.size(),
+          .member = owner.member,
+          .partition_epoch = owner.epoch};
+}
+
+Moved ObjectRouter::owner_of(const HostedType& type, Partition partition) const {
+  Moved moved{.partition = partition};
+  const auto* const group = group_of(type.name());
+  if (group == nullptr) return moved;
+  const ClusterView::Owner& owner = group->owners[partition];
+  moved.partition_epoch = owner.epoch;
+  if (owner.member != nullptr) moved.node_epoch = owner.member->epoch;
+  return moved;
+}
+
+Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id,
+                                const google::protobuf::Message& request,
+                                google::protobuf::Message& reply, const rpc::CallOptions& options) {
+  const Route& route = route_of(method);
+  if (auto valid = check_object_id(route.type, id); !valid) return valid;
+  const Call call{.method = method,
+                  .route = route,
+                  .id = id,
+                  .request = request,
+                  .reply = &reply,
+                  .options = options,
+                  .chain = current_chain(),
+                  .deadline = deadline_of(method, options),
+                  .partition = route.partition_of(id)};
+  if (call.chain != nullptr) {
+    auto may = check_may_call(call.chain.get(), method.full_name, route.type, id);
+    if (!may) return may;
+  }
+  return call_until_final(call);
+}
+
+Result<void> ObjectRouter::call_until_final(const Call& call) {
+  int failed_count = 0;
+  std::optional<Error> failure;
+  for (;; ++failed_count) {
+    Place place = locate(call.route, call.partition);
+    auto result = call_at(place, call);
+    if (result) return result;
+    if (failure) result = std::move(result.error()).with_attempt(*failure);
+    failure = result.error();
+    const bool is_new = [&] {
+      const auto moved = moved_of(result.error());
+      return moved && learn(*moved, call);
+    }();
+    const bool is_last = !may_try_again(result.error(), call, place) || call.deadline.has_passed();
+    if (!is_last && is_new && failed_count < redirect_count_max) continue;
+    const Duration wait = std::min(wait_max, wait_min * (1 << std::min(failed_count, 10)));
+    const bool has_time = call.deadline.is_never() || call.deadline.remaining() > wait;
+    if (!is_last && has_time) {
+      doubt();
+      const auto news = view_changed_.wait(Deadline::after(wait));
+      if (news || news.error().code() == Code::deadline_exceeded) continue;
+    }
+    return result;
+  }
+}
+
+// Of what has surely not begun, what passes by itself: an object that moves, a node that is
+// gone.
+bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) const {
+  if (bugs_.retry_on_unknown && error.maybe_executed()) return true;
+  if (!error.not_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
+  if (moved_of(error)) return true;
+  // What an object, or its store, says of itself is final.
+  return error.code() == Code::unavailable && (place.kind == Place::Kind::unknown || place.is_lost);
+}
+
+// Whether that is news.
+bool ObjectRouter::learn(const Moved& moved, const Call& call) {
+  const auto* const group = call.route.group;
+  if (moved.node_epoch == 0) return false;
+  if (group == nullptr || group->owners[call.partition].epoch >= moved.partition_epoch)
+    return false;
+  auto& learned = learned_[{call.route.type, call.partition}];
+  if (learned.partition_epoch >= moved.partition_epoch) return false;
+  learned = {.node_epoch = moved.node_epoch, .partition_epoch = moved.partition_epoch};
+  return view_->find_member(moved.node_epoch) != nullptr;
+}
+
+void ObjectRouter::doubt() {
+  if (on_doubt_ != nullptr) on_doubt_();
+}
+
+Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
+  if (call.feed != nullptr && place.kind != Place::Kind::unknown) return follow_at(place, call);
+  switch (place.kind) {
+    case Place::Kind::here:
+      return call_here(call);
+    case Place::Kind::other_shard:
+      return call_other_shard(place.shard, call);
+    case Place::Kind::other_node:
+      return call_other_node(place, call);
+    case Place::Kind::unknown:
+      break;
+  }
+  const bool is_hosted = call.route.hosted != nullptr || call.route.group != nullptr;
+  if (is_hosted) {
+    return Error(Code::unavailable, "nobody owns " + call.route.type + " \"" + call.id + "\" now")
+        .with_not_executed();
+  }
+  const std::string what = call.feed != nullptr
+                               ? "of " + call.route.type
+                               : "with the method " + std::string(call.method.full_name);
+  return Error(Code::unimplemented,
+               "no node hosts objects " + what + "; say host<>() of their class");
+}
+
+Result<void> ObjectRouter::follow(Feed& feed) {
+  const Route& route = route_of_type(feed.type());
+  return call_until_final({.method = follow_method,
+                           .route = route,
+                           .id = feed.id(),
+                           .request = SubscribeRequest::default_instance(),
+                           .reply = nullptr,
+                           .options = {},
+                           .chain = nullptr,
+                           .deadline = Deadline::never(),
+                           .partition = route.partition_of(feed.id()),
+                           .feed = &feed});
+}
+
+Result<void> ObjectRouter::follow_at(Place& place, const Call& call) {
+  Feed& feed = *call.feed;
+  feed.begin();
+  rpc::ObjectTarget target{.id = feed.id()};
+  if (place.kind == Place::Kind::here) {
+    return publish_to(*host_, *call.route.hosted, target,
+                      [&](const PublishedBatch& batch) { return feed.receive(batch); });
+  }
+  if (place.kind == Place::Kind::other_shard) {
+    const Peer& peer = peers_[place.shard];
+    return std::make_shared<CrossFollow>(feed)->run(
+        *peer.scheduler, peer.router->incoming_,
+        [router = peer.router, type = feed.type(), id = feed.id()](const SendBatch& send) {
+          return router->publish_from_here(type, id, send);
+        });
+  }
+  target.node_epoch = place.member->epoch;
+  target.partition_epoch = place.partition_epoch;
+  SubscribeRequest request;
+  request.set_type(feed.type());
+  const auto client = clients_.of(*place.member, place.shard);
+  auto batches =
+      PushClient(*client).subscribe(request, {.deadline = Deadline::never(), .object = &target});
+  Result<void> received;
+  for (PublicationBatch batch; received && batches.read(batch);) received = feed.receive(batch);
+  auto ended = batches.finish();
+  place.is_lost = !client->is_connected();
+  return received ? ended : received;
+}
+
+Result<void> ObjectRouter::publish_from_here(const std::string& type, const std::string& id,
+                                             const SendBatch& send) {
+  if (is_stopped_) return Error(Code::unavailable, "the node stops");
+  return publish_to(*host_, *host_->find_type(type), {.id = id}, send);
+}
+
+Result<void> ObjectRouter::call_here(const Call& call) {
+  const rpc::ObjectTarget target{.id = call.id, .request_id = call.options.request_id};
+  const auto* const outer = rpc::CallScope::current();
+  const rpc::Context::Facts facts{
+      .deadline = call.deadline,
+      .authorization = call.options.authorization,
+      .trace = outer == nullptr ? rpc::TraceContext{} : outer->trace,
+      .arrived_at = coroutine::Scheduler::current().turn_time(),
+      .object = &target,
+  };
+  const auto serve = [&]() -> Result<void> {
+    rpc::Context context(call.method, call.request, facts);
+    ReplyHere sink(call.method, call.reply);
+    auto result =
+        host_->serve(*call.route.hosted, call.route.hosted->method(call.route.method_index),
+                     call.request, context, sink);
+    note_end(context, result);
+    return result;
+  };
+  // A one-way call has a task of its own already. Another one is a part of the caller's task,
+  // unless it needs more stack than there is, or would overtake what its caller has sent before.
+  const bool may_be_part =
+      one_way_calls_.size() == 0 && coroutine::has_stack_left(call.method.stack_size_bytes);
+  if (call.reply == nullptr) return serve();
+  if (may_be_part) {
+    // Whoever calls on and on lets others run now and then.
+    if (++part_count_ % parts_per_turn == 0) {
+      if (auto yielded = coroutine::yield(); !yielded) return yielded;
+    }
+    return serve();
+  }
+  return coroutine::spawn(call.method.full_name, serve,
+                          {.stack_size_bytes = call.method.stack_size_bytes})
+      .join();
+}
+
+Result<void> ObjectRouter::serve_here(const rpc::Method& method,
+                                      const google::protobuf::Message& request,
+                                      rpc::Context& context, rpc::ReplySink& sink) {
+  if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
+  const Route& route = route_of(method);
+  auto result =
+      host_->serve(*route.hosted, route.hosted->method(route.method_index), request, context, sink);
+  note_end(context, result);
+  return result;
+}
+
+void ObjectRouter::note_end(rpc::Context& context, const Result<void>& result) const {
+  if (slow_calls_ == nullptr) return;
+  slow_calls_->look_at(context, result, coroutine::Scheduler::current().turn_time(), [] {
+    const auto chain = current_chain();
+    if (chain == nullptr) return std::string("this node");
+    return chain->method + "(\"" + chain->id + "\")";
+  });
+}
+
+Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call) {
+  const Peer& peer = peers_[shard];
+  auto crossing = std::make_shared<CrossCall>(call.method, call.id, call.request, call.options,
+                                              call.chain.get(), call.deadline);
+  return crossing->run(
+      *peer.scheduler, peer.router->incoming_,
+      [router = peer.router, &method = call.method](const auto& request, rpc::Context& context,
+                                                    rpc::ReplySink& sink) {
+        return router->serve_here(method, request, context, sink);
+      },
+      call.reply);
+}
+
+Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
+  const auto chain = calls_of(call.chain.get());
+  const rpc::ObjectTarget target{.id = call.id,
+                                 .node_epoch = place.member->epoch,
+                                 .partition_epoch = place.partition_epoch,
+                                 .request_id = call.options.request_id,
+                                 .chain = chain};
+  rpc::CallOptions options = call.options;
+  options.deadline = call.deadline;
+  options.object = &target;
+  // Kept: the view that knows the member may be replaced meanwhile.
+  const auto client = clients_.of(*place.member, place.shard);
+  auto result = call.reply == nullptr
+                    ? client->notify(call.method, call.request, options)
+                    : client->call(call.method, call.request, *call.reply, options);
+  place.is_lost = !client->is_connected();
+  return result;
+}
+
+Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& id,
+                                  const google::protobuf::Message& request,
+                                  const rpc::CallOptions& options) {
+  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  // Whoever sends it does not wait for an object to be found, let alone for its turn.
+  std::unique_ptr<google::protobuf::Message> copy(request.New());
+  copy->CopyFrom(request);
+  auto spawned = one_way_calls_.spawn(
+      method.full_name,
+      [this, &method, id, copy = std::move(copy),
+       authorization = std::string(options.authorization),
+       deadline = deadline_of(method, options)] {
+        static_cast<void>(
+            deliver(method, id, *copy, {.deadline = deadline, .authorization = authorization}));
+      },
+      {.stack_size_bytes = method.stack_size_bytes});
+  if (!spawned) return spawned.error();
+  return {};
+}
+
+Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string& id,
+                                   const google::protobuf::Message& request,
+                                   const rpc::CallOptions& options) {
+  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  // Nobody waits for it, so whoever it calls may call back.
+  CallChain::enter(CallChain());
+  const Route& route = route_of(method);
+  return call_until_final({.method = method,
+                           .route = route,
+                           .id = id,
+                           .request = request,
+                           .reply = nullptr,
+                           .options = options,
+                           .chain = nullptr,
+                           .deadline = deadline_of(method, options),
+                           .partition = route.partition_of(id)});
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,111 @@
+#include "framework/routing/remote_router.h"
+
+#include <algorithm>
+
+#include "coroutine/task.h"
+
+namespace corolane::framework {
+namespace {
+
+// What passes by itself, on another node or a little later.
+bool passes(Code code) {
+  switch (code) {
+    case Code::unavailable:
+    case Code::aborted:
+    case Code::cancelled:  // By a node that ends; nobody else cancels.
+    case Code::deadline_exceeded:
+    case Code::resource_exhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id,
+                                const google::protobuf::Message& request,
+                                google::protobuf::Message& reply, const rpc::CallOptions& options) {
+  const Call call{.method = method,
+                  .id = id,
+                  .request = request,
+                  .reply = reply,
+                  .sequence = options_.has_request_ids ? ++last_sequence_ : 0,
+                  .deadline = deadline_of(options)};
+  CallRecord record{.method = &method,
+                    .object = id,
+                    .caller = options_.caller,
+                    .sequence = call.sequence,
+                    .begin = options_.clock(),
+                    .end = {},
+                    .errors = {}};
+  auto result = call_until_final(call, record.errors);
+  record.end = options_.clock();
+  if (!result) record.failure = result.error().code();
+  observer_.on_call(record, request, reply);
+  return result;
+}
+
+Deadline RemoteRouter::deadline_of(const rpc::CallOptions& options) const {
+  const Deadline deadline = options.deadline.value_or(Deadline::after(options_.patience));
+  return options_.has_request_ids
+             ? earlier(deadline, Deadline::after(rpc::RequestId::retry_time_max))
+             : deadline;
+}
+
+Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>& errors) {
+  for (Duration delay = options_.retry_delay_min;;
+       delay = std::min(delay * 2, options_.retry_delay_max)) {
+    auto result = try_call(call, errors);
+    if (result || !passes(result.error().code())) return result;
+    const bool is_repeatable =
+        call.sequence != 0 || call.method.idempotent || call.method.read_only;
+    if (!is_repeatable && !result.error().not_executed()) return result;
+    // An object that has no room for one more caller says minutes.
+    const Duration wanted_delay = result.error().retry_after();
+    if (coroutine::is_cancelled() || Deadline::after(wanted_delay) >= call.deadline) return result;
+    errors.push_back(result.error().code());
+    client_.reset();
+    ++moved_count_;
+    // The first other node is asked at once.
+    if (errors.size() == 1) continue;
+    const Deadline next = Deadline::after(std::max(delay, wanted_delay));
+    if (auto slept = coroutine::sleep_until(earlier(next, call.deadline)); !slept) return slept;
+  }
+}
+
+Result<void> RemoteRouter::try_call(const Call& call, std::vector<Code>& errors) {
+  if (auto connected = connect(call.deadline); !connected) return connected;
+  rpc::ObjectTarget target{.id = call.id};
+  if (call.sequence != 0) {
+    target.request_id = {.caller = options_.caller, .sequence = call.sequence};
+  }
+  const std::uint64_t retries_before = client_->statistics().retry_count;
+  auto result =
+      client_->call(call.method, call.request, call.reply,
+                    {.deadline = earlier(call.deadline, Deadline::after(options_.attempt_time_max)),
+                     .request_id = target.request_id,
+                     .object = &target});
+  // By itself it tries again what was refused.
+  errors.insert(errors.end(), client_->statistics().retry_count - retries_before,
+                Code::unavailable);
+  return result;
+}
+
+Result<void> RemoteRouter::connect(Deadline deadline) {
+  if (client_ != nullptr) return {};
+  const net::HostPort& server = servers_[(options_.first + moved_count_) % servers_.size()];
+  auto client = rpc::Client::connect(
+      network_, server, earlier(deadline, Deadline::after(options_.connect_time_max)),
+      {.unreachable_after = std::chrono::milliseconds(0), .requester = requester_});
+  if (!client) return std::move(client.error()).with_not_executed();
+  client_ = *std::move(client);
+  return {};
+}
+
+Result<void> RemoteRouter::notify(const rpc::Method& method, const std::string&,
+                                  const google::protobuf::Message&, const rpc::CallOptions&) {
+  return Error(Code::unimplemented, std::string(method.full_name) + " has no reply");
+}
+
+}  // namespace corolane::framework

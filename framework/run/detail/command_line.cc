@@ -1,0 +1,127 @@
+#include "framework/run/detail/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace corolane::framework::detail {
+namespace {
+
+struct ActionOption {
+  std::string_view name;
+  CommandLine::Action action;
+};
+
+constexpr auto action_options = std::to_array<ActionOption>({
+    {"--print-config", CommandLine::Action::print_config},
+    {"--check-config", CommandLine::Action::check_config},
+    {"--config-reference", CommandLine::Action::config_reference},
+    {"--help", CommandLine::Action::help},
+    {"-h", CommandLine::Action::help},
+    {"--version", CommandLine::Action::version},
+});
+
+std::string needs_file(std::string_view option) {
+  return std::string(option) + " needs the name of a file";
+}
+
+Error usage_error(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
+  CommandLine command;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    const auto action = std::ranges::find(action_options, argument, &ActionOption::name);
+    if (action != action_options.end()) {
+      command.action = action->action;
+      continue;
+    }
+    const auto equals = argument.find('=');
+    const std::string_view name = argument.substr(0, equals);
+    if (name != "--config" && name != "--set" && name != "--replay" && name != "--trace" &&
+        name != "--explain-crash" && name != "--revoke-lease") {
+      return usage_error((argument.starts_with('-') ? "unknown option \"" : "stray argument \"") +
+                         std::string(argument) + "\"");
+    }
+    if (equals == std::string_view::npos && i + 1 == arguments.size()) {
+      return usage_error(name == "--set" ? "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0"
+                                         : needs_file(name));
+    }
+    const std::string value(equals == std::string_view::npos ? std::string_view(arguments[++i])
+                                                             : argument.substr(equals + 1));
+    if (name != "--set" && value.empty()) return usage_error(needs_file(name));
+    if (name == "--revoke-lease") {
+      const auto read = std::from_chars(value.data(), value.data() + value.size(), command.lease);
+      if (read.ec != std::errc() || read.ptr != value.data() + value.size() || command.lease == 0) {
+        return usage_error("--revoke-lease needs the number of a lease, not \"" + value + "\"");
+      }
+      command.action = CommandLine::Action::revoke_lease;
+    } else if (name == "--set") {
+      command.settings.push_back(value);
+    } else if (name == "--replay") {
+      command.replay_path = value;
+    } else if (name == "--trace") {
+      command.trace_path = value;
+    } else if (name == "--explain-crash") {
+      command.crash_path = value;
+    } else {
+      command.config_path = value;
+    }
+  }
+  if (!command.trace_path.empty() && command.replay_path.empty()) {
+    return usage_error("--trace is for --replay");
+  }
+  if (!command.replay_path.empty() && !(command.config_path.empty() && command.settings.empty())) {
+    return usage_error("--replay takes the configuration from the recording");
+  }
+  return command;
+}
+
+std::string help_text(std::string_view program) {
+  const std::string name(program);
+  return "Usage: " + name + R"( [OPTION]...
+
+Runs a node with the )" +
+         name + R"( service until SIGINT or SIGTERM arrives. Then it takes no more
+calls, lets the running ones finish for at most node.stop_time_max, and exits
+within a second from then, even if one does not end. A second signal ends it at
+once.
+
+  --config FILE     read the configuration from FILE, in YAML; without it the
+                    defaults hold
+  --set KEY=VALUE   use VALUE for KEY whatever the file says; may be repeated
+  --replay FILE     live the life of a node again that was recorded
+                    (node.record.file), and say whether it did the same
+  --trace FILE      with that, write what the node asked and got to FILE
+  --explain-crash FILE
+                    print the report of a crash of this program (node.crash)
+                    with the names of functions
+  --check-config    say whether the configuration is valid, and exit
+  --print-config    print every key with its value, meaning and origin, and exit;
+                    secrets are not shown
+  --config-reference
+                    print all keys with types, defaults and limits, in Markdown,
+                    and exit
+  --revoke-lease N  end a lease that the node of a dead process had in the
+                    directory, and exit: for supervisors, which learn N by
+                    COROLANE_LEASE_FILE=FILE in the environment of the node
+  --help            print this, and exit
+  --version         print the version, and exit
+
+Environment variables stand between file and --set, in capitals and with two
+underscores for a dot: COROLANE_NODE__LISTEN=127.0.0.1:0 does what
+--set node.listen=127.0.0.1:0 does.
+
+SIGHUP, for a node with a FILE or TLS, and POST /config/reload on the admin
+address read all of these again: live keys change, all or none; the others at
+the next start.
+
+Exit status: 0 stopped by a signal, 1 the node could not serve or did something
+else when it was replayed, 2 wrong usage or configuration, 130 ended by a second
+signal.
+)";
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,118 @@
+#include "framework/store/detail/store_gate.h"
+
+#include <chrono>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/task.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration log_interval = 10s;
+constexpr Duration try_interval = 1s;
+
+// What the store decides, or nobody waits for any more, is no trouble of its own.
+bool is_trouble(Code code) {
+  return code != Code::aborted && code != Code::cancelled && code != Code::deadline_exceeded;
+}
+
+// That a store does not let us in does not mean that the caller may not come in.
+Code code_for_callers(Code code) {
+  const bool is_about_us = code == Code::unauthenticated || code == Code::permission_denied;
+  return is_about_us ? Code::unavailable : code;
+}
+
+// A store that says when to come back has much to do.
+bool is_of_a_full_store(const Error& error) {
+  return error.code() == Code::resource_exhausted && error.retry_after() == 0ms;
+}
+
+const char* text_for_callers(const Error& error) {
+  switch (error.code()) {
+    case Code::resource_exhausted:
+      return is_of_a_full_store(error) ? "the store is full" : "the store has too much to do";
+    case Code::deadline_exceeded:
+      return "the store did not answer in time";
+    case Code::cancelled:
+      return "cancelled while the store was asked";
+    default:
+      return "the store is not available";
+  }
+}
+
+}  // namespace
+
+template <typename T>
+Result<T> StoreGate::told(Result<T> result) {
+  if (result) return result;
+  const Error& error = result.error();
+  if (error.code() == Code::aborted) return result;
+  if (is_trouble(error.code())) note(error);
+  Error own(code_for_callers(error.code()), text_for_callers(error));
+  if (error.retry_after() > 0ms) own = std::move(own).with_retry_after(error.retry_after());
+  if (error.maybe_executed()) own = std::move(own).with_maybe_executed();
+  return own;
+}
+
+void StoreGate::note(const Error& error) {
+  ++unlogged_count_;
+  const TimePoint time = now();
+  if (logged_at_ == TimePoint{} || time - logged_at_ >= log_interval) {
+    logged_at_ = time;
+    log_.error("the store fails",
+               {{"error", error.to_string()}, {"count", std::exchange(unlogged_count_, 0)}});
+  }
+  if (!is_of_a_full_store(error)) return;
+  health_.set_full(true);
+  if (tries_) return;
+  auto spawned = trying_.spawn("store that is full", [this] { try_again(); },
+                               {.purpose = coroutine::StackPool::Purpose::control});
+  tries_ = spawned.has_value();
+}
+
+// Draws epochs that nobody takes: the store has room when it can write one.
+void StoreGate::try_again() {
+  while (health_.is_full() && coroutine::sleep_for(try_interval)) {
+    if (store_->next_epoch(Deadline::after(try_interval))) health_.set_full(false);
+  }
+  tries_ = false;
+  if (health_.is_full()) return;
+  logged_at_ = {};
+  log_.info("the store has room again");
+}
+
+Result<std::uint64_t> StoreGate::next_epoch(Deadline deadline) {
+  auto epoch = store_->next_epoch(deadline);
+  if (epoch || !is_of_a_full_store(epoch.error())) return told(std::move(epoch));
+  auto owed = store_->owed_epoch(deadline);
+  auto refused = told(std::move(epoch));
+  return owed ? owed : refused;
+}
+
+Result<std::uint64_t> StoreGate::owed_epoch(Deadline deadline) {
+  return told(store_->owed_epoch(deadline));
+}
+
+Result<StoredObject> StoreGate::seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  return told(store_->seal(key, epoch, deadline));
+}
+
+Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  return told(store_->release(key, epoch, deadline));
+}
+
+Result<void> StoreGate::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                              const ObjectWrite& object, Deadline deadline) {
+  auto written = store_->write(key, epoch, version, object, deadline);
+  if (written && health_.is_full()) health_.set_full(false);
+  return told(std::move(written));
+}
+
+Result<std::vector<DueObject>> StoreGate::due(Partition partition, WallTime until,
+                                              std::size_t count_max, Deadline deadline) {
+  return told(store_->due(partition, until, count_max, deadline));
+}
+
+}  // namespace corolane::framework::detail

@@ -1,0 +1,118 @@
+#include "framework/telemetry/call_metrics.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "coroutine/base/error.h"
+#include "rpc/service.h"
+
+namespace corolane::framework {
+namespace {
+
+// From a reply out of memory to the longest wait that a caller has patience for.
+constexpr auto call_bounds_us = std::to_array<std::uint64_t>(
+    {50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000, 500'000,
+     1'000'000, 2'500'000, 5'000'000, 10'000'000, 30'000'000, 60'000'000});
+
+// From a free thread to the delay at which admission refuses.
+constexpr auto queue_bounds_us = std::to_array<std::uint64_t>(
+    {10, 50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000});
+
+constexpr MetricBuckets call_buckets = {.bounds = call_bounds_us, .units_per_base = 1e6};
+constexpr MetricBuckets queue_buckets = {.bounds = queue_bounds_us, .units_per_base = 1e6};
+
+using ErrorCounts = std::array<std::uint64_t, code_count>;
+
+// One series for each code that there was: most never come.
+template <typename Write>
+void for_each_code(const ErrorCounts& counts, Write write) {
+  for (std::uint32_t number = 1; number < counts.size(); ++number) {
+    if (counts[number] > 0) write(to_string(code_from_number(number)), counts[number]);
+  }
+}
+
+void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter& out) {
+  out.gauge("corolane_rpc_connections", "Clients that are connected.", {},
+            statistics.connection_count);
+  out.counter("corolane_rpc_connections_accepted_total", "Connections that were accepted.", {},
+              statistics.accepted_count);
+  out.counter("corolane_rpc_connections_refused_total",
+              "Connections that were refused: too many, or too many of their address.", {},
+              statistics.refused_connection_count);
+  out.counter("corolane_rpc_protocol_errors_total",
+              "Connections that were closed for what they sent.", {},
+              statistics.protocol_error_count);
+  out.counter("corolane_rpc_received_bytes_total", "Bytes of frames that clients have sent.", {},
+              statistics.received_bytes);
+  out.counter("corolane_rpc_sent_bytes_total", "Bytes of frames for clients.", {},
+              statistics.sent_bytes);
+}
+
+void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& out) {
+  out.gauge("corolane_rpc_calls_waiting", "Calls that wait for their turn.", {},
+            statistics.waiting_count);
+  out.counter("corolane_rpc_calls_above_share_total",
+              "Calls that were refused since their address holds its share of calls already.", {},
+              statistics.above_share_count);
+  for (std::size_t i = 0; i < priority_names.size(); ++i) {
+    out.counter("corolane_rpc_calls_shed_total", "Calls that were refused for overload.",
+                {{"priority", priority_names[i]}}, statistics.shed_counts[i]);
+    out.histogram("corolane_rpc_queue_seconds", "Time from a request to the start of its handler.",
+                  {{"priority", priority_names[i]}}, statistics.queue_delay_us[i], queue_buckets);
+  }
+}
+
+void collect_method(const rpc::Server::MethodStatistics& method, MetricWriter& out) {
+  const std::initializer_list<MetricLabel> labels = {{"method", method.full_name}};
+  out.counter("corolane_rpc_calls_total", "Calls that have ended, well or not.", labels,
+              method.call_count);
+  constexpr std::string_view errors_help = "Calls that have ended with an error.";
+  // One at zero, so that there is something to take a rate of before the first error.
+  if (method.error_count == 0) {
+    out.counter("corolane_rpc_call_errors_total", errors_help,
+                {{"code", "internal"}, {"method", method.full_name}}, 0);
+  }
+  for_each_code(method.error_counts, [&](std::string_view code, std::uint64_t count) {
+    out.counter("corolane_rpc_call_errors_total", errors_help,
+                {{"code", code}, {"method", method.full_name}}, count);
+  });
+  out.counter("corolane_rpc_calls_refused_total", "Calls that were refused before they began.",
+              labels, method.refused_count);
+  out.gauge("corolane_rpc_calls_running", "Calls whose handler runs.", labels,
+            method.running_count);
+  out.histogram("corolane_rpc_call_seconds", "Time from a request to its reply.", labels,
+                method.latency_us, call_buckets);
+}
+
+}  // namespace
+
+void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out) {
+  collect_connections(statistics, out);
+  collect_admission(statistics, out);
+  out.gauge("corolane_rpc_streams", "Streams that are open.", {}, statistics.stream_count);
+  out.counter("corolane_rpc_stray_exceptions_total", "Exceptions that escaped a handler.", {},
+              statistics.stray_exception_count);
+  for (const rpc::Server::MethodStatistics& method : statistics.methods) {
+    collect_method(method, out);
+  }
+}
+
+void collect_client(std::string_view peer, const rpc::Client::Statistics& statistics,
+                    MetricWriter& out) {
+  const std::initializer_list<MetricLabel> labels = {{"peer", peer}};
+  out.counter("corolane_rpc_client_calls_total", "Calls that were made, each once.", labels,
+              statistics.call_count);
+  for_each_code(statistics.error_counts, [&](std::string_view code, std::uint64_t count) {
+    out.counter("corolane_rpc_client_errors_total", "Calls that failed in the end.",
+                {{"code", code}, {"peer", peer}}, count);
+  });
+  out.counter("corolane_rpc_client_retries_total", "Attempts after the first one.", labels,
+              statistics.retry_count);
+  out.counter("corolane_rpc_client_connections_total", "Connections that were made.", labels,
+              statistics.connect_count);
+  out.gauge("corolane_rpc_client_calls_pending", "Calls that wait for their reply.", labels,
+            statistics.pending_count);
+}
+
+}  // namespace corolane::framework

@@ -1,0 +1,29 @@
+// The metrics of calls, those that a server serves and those that a client makes.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "framework/telemetry/metrics.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
+
+namespace corolane::framework {
+
+// As labels, by number.
+inline constexpr std::array<std::string_view, rpc::priority_count> priority_names = {
+    "control", "in_session", "login", "background"};
+
+// Of a whole server, by method, by code and by priority.
+void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out);
+
+// Of a client, whom `peer` tells from the others: what it calls, out of a small fixed set. For
+// services that have clients:
+//
+//   node.metrics().add([&](MetricWriter& out) {
+//     collect_client("store", store_client.statistics(), out);
+//   });
+void collect_client(std::string_view peer, const rpc::Client::Statistics& statistics,
+                    MetricWriter& out);
+
+}  // namespace corolane::framework

@@ -1,0 +1,7 @@
+#include "framework/telemetry/version.h"
+
+namespace corolane::framework {
+
+std::string_view version() { return COROLANE_VERSION; }
+
+}  // namespace corolane::framework

@@ -1,0 +1,62 @@
+// When something is to be done by the clock on the wall, as cron has said it since 1975.
+//
+//   auto nightly = CronExpression::parse("0 4 * * MON-FRI");
+//   auto berlin = TimeZone::load("Europe/Berlin");
+//   WallTime time = nightly->next(clock.now(), *berlin);
+//
+//   minute   0-59         * for any, 5, lists 1,15, ranges 9-17, steps */10 and 9-17/2
+//   hour     0-23
+//   day      1-31         of the month: the 31st only in months that have one
+//   month    1-12         or JAN to DEC
+//   weekday  0-7          or SUN to SAT; 0 and 7 are Sunday
+//
+// With both a day and a weekday, either of them suffices. @yearly, @annually, @monthly, @weekly,
+// @daily, @midnight and @hourly stand for five fields.
+//
+// When clocks are put forward, what was to be done at a time that does not exist is done at the
+// jump, once. When they are put back, a time that exists twice counts the first time only. What is
+// done in every hour follows real time instead: in the hours that there are, in both of those that
+// have the same name, and nothing is made up for one that there is not.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "coroutine/base/result.h"
+#include "framework/time/time_zone.h"
+#include "framework/time/wall_clock.h"
+
+namespace corolane::framework {
+
+// A value.
+class CronExpression {
+ public:
+  // Fails with invalid_argument that says which field is wrong and what it allows; so does a day
+  // that none of its months has, such as the 30th of February.
+  static Result<CronExpression> parse(std::string_view text);
+
+  // The first time after `time`, whole minutes of `zone`.
+  WallTime next(WallTime time, const TimeZone& zone) const;
+
+ private:
+  CronExpression() = default;
+
+  bool is_on(std::chrono::local_days day) const;
+  bool is_of_every_hour() const;
+  // The first day from `day` on. There is one within eight years: a 29th of February.
+  std::chrono::local_days first_day(std::chrono::local_days day) const;
+  WallTime next_by_local_time(WallTime time, const TimeZone& zone) const;
+  WallTime next_by_real_time(WallTime time, const TimeZone& zone) const;
+
+  // Bit i: the value i.
+  std::uint64_t minutes_ = 0;
+  std::uint64_t hours_ = 0;
+  std::uint64_t days_ = 0;
+  std::uint64_t months_ = 0;
+  std::uint64_t weekdays_ = 0;
+  bool any_day_ = false;
+  bool any_weekday_ = false;
+};
+
+}  // namespace corolane::framework

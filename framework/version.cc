@@ -1,7 +1,0 @@
-#include "framework/version.h"
-
-namespace corolane::framework {
-
-std::string_view version() { return COROLANE_VERSION; }
-
-}  // namespace corolane::framework

@@ -1,0 +1,114 @@
+#include "framework/wire/detail/call_chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coroutine/task_local.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+constinit coroutine::TaskLocal<CallChain, coroutine::Inheritance::copy> call_chain;
+
+bool is_of(const CallChain::Link& link, std::string_view type, std::string_view id) {
+  return link.id == id && link.method.size() > type.size() && link.method[type.size()] == '/' &&
+         link.method.starts_with(type);
+}
+
+void append(std::string& text, std::string_view method, std::string_view id) {
+  text.append(method).append("(\"").append(id).append("\")");
+}
+
+Error too_long() {
+  return Error(Code::failed_precondition, "more than " + std::to_string(CallChain::length_max) +
+                                              " calls of objects would wait for one another");
+}
+
+}  // namespace
+
+const CallChain* CallChain::current() { return call_chain.get(); }
+
+void CallChain::enter(CallChain chain) { call_chain.set(std::move(chain)); }
+
+CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
+                        const std::string& id, void* turn)
+    : parent_(std::move(parent)), method_(method), id_(id), turn_(turn) {
+  outer_ = std::exchange(call_chain.get_or_new().frame_, this);
+}
+
+CallChain::Frame::~Frame() {
+  call_chain.get()->frame_ = outer_;
+  if (own_ != nullptr) [[unlikely]]
+    own_->end();
+}
+
+std::size_t CallChain::Frame::write_name(std::span<char> room) const {
+  std::size_t size = 0;
+  const auto write = [&](std::string_view text) {
+    const std::size_t fits = std::min(text.size(), room.size() - size);
+    std::copy_n(text.begin(), fits, room.begin() + static_cast<std::ptrdiff_t>(size));
+    size += fits;
+  };
+  write(method_);
+  write("(\"");
+  write(id_);
+  write("\")");
+  return size;
+}
+
+std::shared_ptr<const CallChain::Link> CallChain::link() const {
+  if (frame_ == nullptr) return elsewhere_;
+  if (frame_->own_ == nullptr) {
+    frame_->own_ = std::make_shared<Link>(frame_->parent_, frame_->method_, frame_->id_);
+  }
+  return frame_->own_;
+}
+
+void CallChain::Link::end() {
+  has_ended = true;
+  let_go(std::move(parent));
+}
+
+void CallChain::Link::let_go(std::shared_ptr<const Link> link) {
+  // Of one that others have as well, the last of them goes on from there.
+  while (link != nullptr && link.use_count() == 1) link = std::exchange(link->parent, nullptr);
+}
+
+Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::ObjectCall> calls) {
+  if (calls.size() > CallChain::length_max) return too_long();
+  std::shared_ptr<const CallChain::Link> link;
+  for (const rpc::ObjectCall& call : calls) {
+    link = std::make_shared<CallChain::Link>(std::move(link), call.method, call.id);
+  }
+  return link;
+}
+
+std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
+  std::vector<rpc::ObjectCall> calls;
+  for (; link != nullptr && !link->has_ended; link = link->parent.get()) {
+    calls.push_back({.method = link->method, .id = link->id});
+  }
+  std::ranges::reverse(calls);
+  return calls;
+}
+
+Result<void> check_may_call(const CallChain::Link* link, std::string_view method,
+                            std::string_view type, std::string_view id) {
+  std::size_t depth = 0;
+  for (const CallChain::Link* at = link; at != nullptr && !at->has_ended; at = at->parent.get()) {
+    ++depth;
+    if (!is_of(*at, type, id)) continue;
+    std::string cycle;
+    const auto calls = calls_of(link);
+    for (const rpc::ObjectCall& call : std::span(calls).last(depth)) {
+      append(cycle, call.method, call.id);
+      cycle.append(" -> ");
+    }
+    append(cycle, method, id);
+    return Error(Code::failed_precondition, "a cycle of calls would wait for itself: " + cycle);
+  }
+  if (depth >= CallChain::length_max) return too_long();
+  return {};
+}
+
+}  // namespace corolane::framework::detail

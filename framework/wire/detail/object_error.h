@@ -1,0 +1,43 @@
+// Why an object is not called here: it is another node's (step 10 of the protocol in README.md), or
+// its id is none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "coroutine/base/error.h"
+#include "coroutine/base/result.h"
+#include "framework/routing/router.h"
+#include "framework/wire/partition.h"
+#include "rpc/object_target.h"
+#include "rpc/service.h"
+
+namespace corolane::framework::detail {
+
+struct Moved {
+  Partition partition = 0;
+  // The owner, as far as the node that says so knows it: 0 for none.
+  std::uint64_t node_epoch = 0;
+  std::uint64_t partition_epoch = 0;
+};
+
+// Aborted.
+Error moved_error(std::string_view type, std::string_view id, const Moved& moved);
+// Nothing when the error says something else.
+std::optional<Moved> moved_of(const Error& error);
+
+Error object_id_too_long(std::string_view type, std::string_view id);
+// Fails with invalid_argument when it is longer than object_id_bytes_max.
+inline Result<void> check_object_id(std::string_view type, std::string_view id) {
+  if (id.size() <= object_id_bytes_max) [[likely]]
+    return {};
+  return object_id_too_long(type, id);
+}
+
+// Whether a call may be made again although it may have been executed.
+inline bool is_repeatable(const rpc::Method& method, const rpc::RequestId& request_id) {
+  return method.idempotent || method.read_only || request_id;
+}
+
+}  // namespace corolane::framework::detail

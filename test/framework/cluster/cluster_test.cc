@@ -1,0 +1,367 @@
+#include "framework/cluster/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "framework/directory/local_directory.h"
+#include "test/framework/directory/faulty_directory.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::FaultyDirectory;
+
+// A node without objects.
+class TestNode final : private Cluster::Tenants {
+ public:
+  TestNode(Directory& table, std::string name, const Placement& placement = {})
+      : directory(table),
+        cluster_(std::make_unique<Cluster>(directory, fence, member(std::move(name), placement),
+                                           std::vector<detail::PartitionKeeper::Group>{
+                                               {.placement = placement, .ownership = &ownership}},
+                                           static_cast<Cluster::Tenants&>(*this), log_,
+                                           Cluster::Options{})) {}
+
+  Cluster& cluster() { return *cluster_; }
+  void start() {
+    const auto started = cluster_->start(Deadline::after(5s));
+    ASSERT_TRUE(started) << started;
+  }
+  // As kill -9 does: nobody hears of it.
+  void crash() {
+    directory.cut();
+    cluster_->stop(Deadline::passed());
+    cluster_.reset();
+  }
+
+  std::size_t owned_count() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      if (owns(static_cast<Partition>(i))) ++count;
+    }
+    return count;
+  }
+  bool owns(Partition partition) const {
+    return ownership.holds(partition, ownership.epoch(partition));
+  }
+
+  FaultyDirectory directory;
+  Fence fence{now};
+  Ownership ownership{fence};
+  std::set<Partition> released;
+  std::set<Partition> busy;  // Those that do not let go.
+  bool looks_again_as_it_releases = false;
+  int fence_count = 0;
+  TimePoint fenced_at{};
+
+ private:
+  static Member member(std::string name, const Placement& placement) {
+    return {.name = std::move(name),
+            .incarnation = "",
+            .shards = {{.host = "127.0.0.1", .port = 1}},
+            .zone = placement.zone,
+            .groups = {{.placement = placement, .types = {"game.Player"}}}};
+  }
+
+  std::vector<Partition> release(const Placement&, std::span<const Partition> partitions,
+                                 Deadline deadline) override {
+    released.insert(partitions.begin(), partitions.end());
+    std::vector<Partition> kept;
+    std::ranges::copy_if(partitions, std::back_inserter(kept),
+                         [this](Partition partition) { return busy.contains(partition); });
+    if (!kept.empty()) static_cast<void>(coroutine::sleep_until(deadline));
+    if (looks_again_as_it_releases) {
+      cluster_->look_again();
+      static_cast<void>(coroutine::sleep_for(10ms));
+    }
+    return kept;
+  }
+  void resume(const Placement&, std::span<const Partition> partitions) override {
+    for (const Partition partition : partitions) released.erase(partition);
+  }
+  void drop_all() override {}
+  void view_changed(const std::shared_ptr<const ClusterView>&) override {}
+
+  Log log_{LogLevel::error, [](std::string_view) {}};
+  std::unique_ptr<Cluster> cluster_;
+};
+
+class ClusterTest : public testing::Test {
+ protected:
+  std::unique_ptr<TestNode> make(std::string name) {
+    auto node = std::make_unique<TestNode>(table_, std::move(name));
+    node->start();
+    return node;
+  }
+
+  // Whether exactly one of the nodes owns each partition.
+  template <typename... Nodes>
+  static bool is_shared_out(const Nodes&... nodes) {
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      if ((static_cast<int>(nodes->owns(static_cast<Partition>(i))) + ...) != 1) return false;
+    }
+    return true;
+  }
+  template <typename... Nodes>
+  static void expect_shared_out_within(Duration time, const Nodes&... nodes) {
+    const Deadline deadline = Deadline::after(time);
+    while (!is_shared_out(nodes...) && !deadline.has_passed()) {
+      ASSERT_TRUE(coroutine::sleep_for(10ms));
+    }
+    EXPECT_TRUE(is_shared_out(nodes...));
+  }
+
+  LocalDirectory table_{1'000};
+};
+
+TEST_F(ClusterTest, TheFirstNodeOwnsEverything) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  EXPECT_EQ(a->owned_count(), partition_count);
+}
+
+TEST_F(ClusterTest, ANodeThatComesTakesItsShareFromTheOthers) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  auto b = make("b");
+  auto c = make("c");
+  expect_shared_out_within(10s, a, b, c);
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  EXPECT_TRUE(is_shared_out(a, b, c));
+  for (const auto* node : {a.get(), b.get(), c.get()}) {
+    EXPECT_NEAR(static_cast<double>(node->owned_count()), 341, 60);
+    EXPECT_TRUE(node->released.empty());
+  }
+}
+
+TEST_F(ClusterTest, WhatACrashedNodeOwnedIsTakenWhenItsLeaseEnds) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  b->crash();
+  expect_shared_out_within(8s, a);
+}
+
+TEST_F(ClusterTest, ANodeWithoutADirectoryFallsSilentBeforeAnotherOneOwns) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  ASSERT_TRUE(is_shared_out(a, b));
+  b->directory.cut();
+  const TimePoint cut_at = now();
+  while (b->owned_count() > 0) {
+    ASSERT_TRUE(coroutine::sleep_for(1ms));
+    for (std::size_t i = 0; i < partition_count; ++i) {
+      const auto partition = static_cast<Partition>(i);
+      ASSERT_FALSE(a->owns(partition) && b->owns(partition));
+    }
+  }
+  EXPECT_LE(now() - cut_at, 4600ms);
+  expect_shared_out_within(4s, a);
+  b->directory.mend();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_EQ(b->cluster().statistics().join_count, 2U);
+}
+
+TEST_F(ClusterTest, AShortOutageOfTheDirectoryIsInvisible) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->directory.cut();
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10ms));
+    ASSERT_EQ(a->owned_count(), partition_count);
+  }
+  a->directory.mend();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->cluster().statistics().fence_count, 0U);
+}
+
+TEST_F(ClusterTest, ADrainedNodeHasGivenAwayEverything) {
+  auto a = make("a");
+  auto b = make("b");
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  ASSERT_TRUE(is_shared_out(a, b, c));
+  std::size_t last = partition_count;
+  const auto drained = b->cluster().drain(Deadline::after(5s), [&](std::size_t left) {
+    EXPECT_LE(left, last);
+    last = left;
+  });
+  EXPECT_TRUE(drained) << drained;
+  EXPECT_EQ(b->owned_count(), 0U);
+  expect_shared_out_within(1s, a, c);
+}
+
+TEST_F(ClusterTest, TheLastNodeDrainsWithoutHeirs) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  EXPECT_TRUE(a->cluster().drain(Deadline::after(5s), [](std::size_t) {}));
+  EXPECT_EQ(a->owned_count(), partition_count);
+}
+
+TEST_F(ClusterTest, LostAnswersLeaveNoPartitionWithTwoOwnersOrNone) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  auto b = make("b");
+  a->directory.loses_answers = true;
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  a->directory.loses_answers = false;
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10ms));
+    for (std::size_t j = 0; j < partition_count; ++j) {
+      const auto partition = static_cast<Partition>(j);
+      ASSERT_FALSE(a->owns(partition) && b->owns(partition));
+    }
+  }
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_TRUE(a->released.empty());
+}
+
+TEST_F(ClusterTest, AGiftThatIsMadeAfterItWasGivenUpLeavesNoPartitionWithTwoOwners) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->directory.commits_late_by = 3s;
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  a->directory.commits_late_by = {};
+  a->directory.is_deaf = true;
+  // Nor does it try again.
+  for (std::size_t i = 0; i < partition_count; ++i) a->busy.insert(static_cast<Partition>(i));
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10ms));
+    for (std::size_t j = 0; j < partition_count; ++j) {
+      const auto partition = static_cast<Partition>(j);
+      ASSERT_FALSE(a->owns(partition) && b->owns(partition)) << "after " << i << " looks";
+    }
+  }
+  a->directory.is_deaf = false;
+  a->busy.clear();
+  ASSERT_TRUE(coroutine::sleep_for(40s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_GT(b->owned_count(), 400U);
+  EXPECT_TRUE(a->released.empty());
+}
+
+// Of what was known before nothing is left, where the sanitizer sees that nobody goes by it.
+TEST_F(ClusterTest, TheTableMayBeReadAgainInTheMiddleOfAHandOver) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->looks_again_as_it_releases = true;
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_GT(b->owned_count(), 400U);
+  EXPECT_GT(a->cluster().statistics().resync_count, 10U);
+}
+
+TEST_F(ClusterTest, WhatDoesNotLetGoStaysAndHoldsUpNobody) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  for (Partition partition = 0; partition < partition_count; partition += 50) {
+    a->busy.insert(partition);
+  }
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_NEAR(static_cast<double>(b->owned_count()), 502, 60);
+  for (const Partition partition : a->busy) EXPECT_TRUE(a->owns(partition));
+  // One of them at a time is asked, and served meanwhile as long as not.
+  EXPECT_LE(a->released.size(), 1U);
+  const std::size_t before = b->owned_count();
+  a->busy.clear();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_GT(b->owned_count(), before);
+  EXPECT_TRUE(a->released.empty());
+}
+
+TEST_F(ClusterTest, WhoseKeyIsRemovedServesNoMoreAndComesBack) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  const std::string key =
+      detail::ClusterTable::node_key(detail::ClusterTable::name_of(b->cluster().self()));
+  ASSERT_TRUE(table_.commit({.removals = {key}}, Deadline::never()));
+  for (int i = 0; i < 5'000; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(1ms));
+    for (std::size_t j = 0; j < partition_count; ++j) {
+      const auto partition = static_cast<Partition>(j);
+      ASSERT_FALSE(a->owns(partition) && b->owns(partition));
+    }
+  }
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_GT(b->owned_count(), 400U);
+  EXPECT_EQ(b->cluster().statistics().join_count, 2U);
+}
+
+TEST_F(ClusterTest, WhatNobodyElseMayHaveIsNotWaitedFor) {
+  TestNode eu(table_, "eu", {.zone = "eu"});
+  TestNode us(table_, "us", {.zone = "us"});
+  eu.start();
+  us.start();
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const TimePoint start = now();
+  EXPECT_TRUE(eu.cluster().drain(Deadline::after(5s), [](std::size_t) {}));
+  EXPECT_LT(now() - start, 100ms);
+  EXPECT_EQ(eu.owned_count(), partition_count);
+}
+
+TEST_F(ClusterTest, WhoIsFencedAsItLeavesDoesNotComeBack) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  for (std::size_t i = 0; i < partition_count; ++i) b->busy.insert(static_cast<Partition>(i));
+  auto drain = coroutine::spawn(
+      "drain", [&] { return b->cluster().drain(Deadline::after(1min), [](std::size_t) {}); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  b->directory.cut();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  b->directory.mend();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(drain.join());
+  EXPECT_EQ(b->owned_count(), 0U);
+  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(b->cluster().statistics().join_count, 1U);
+}
+
+TEST_F(ClusterTest, TheViewTellsWhoOwnsWhat) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  const auto view = a->cluster().view();
+  ASSERT_EQ(view->members().size(), 2U);
+  const ClusterView::Group* const group = view->find_group("game.Player");
+  ASSERT_NE(group, nullptr);
+  for (std::size_t i = 0; i < partition_count; ++i) {
+    const auto partition = static_cast<Partition>(i);
+    const ClusterView::Owner& owner = group->owners[i];
+    ASSERT_NE(owner.member, nullptr);
+    const TestNode& expected = owner.member->name == "a" ? *a : *b;
+    EXPECT_EQ(owner.epoch, expected.ownership.epoch(partition));
+  }
+  EXPECT_EQ(view->find_group("game.Guild"), nullptr);
+}
+
+TEST_F(ClusterTest, TheDoubtsOfManyAreAFewQuestions) {
+  auto node = make("a");
+  const auto before = node->cluster().statistics().resync_count;
+  for (int i = 0; i < 1'000; ++i) {
+    node->cluster().look_again();
+    ASSERT_TRUE(coroutine::sleep_for(1ms));
+  }
+  EXPECT_NEAR(static_cast<double>(node->cluster().statistics().resync_count - before), 20, 2);
+}
+
+}  // namespace
+}  // namespace corolane::framework

@@ -1,0 +1,148 @@
+// Loops that do not turn, on the real clock: a watchdog is another thread.
+#include "framework/diagnostics/detail/stall_watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "coroutine/inspect/symbols.h"
+#include "coroutine/task.h"
+#include "test/framework/counter.h"
+#include "test/support/real_loop.h"
+#include "test/support/sanitizers.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::RealLoop;
+using test::run_on_real_loop;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+// Of a watchdog, which logs from a thread of its own.
+class Lines {
+ public:
+  Log log() {
+    return Log(LogLevel::info, [this](std::string_view line) {
+      const std::scoped_lock lock(mutex_);
+      lines_.emplace_back(line);
+    });
+  }
+  std::vector<std::string> all() const {
+    const std::scoped_lock lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+std::chrono::steady_clock::time_point real_now() { return std::chrono::steady_clock::now(); }
+
+// Computes for 50 ms, and for as long as the watchdog has had no processor to look with.
+[[gnu::noinline]] void keep_the_loop(const StallWatchdog& watchdog) {
+  const std::uint64_t count = watchdog.statistics().count;
+  const auto start = real_now();
+  while (real_now() - start < 50ms ||
+         (watchdog.statistics().count == count && real_now() - start < 10s)) {
+  }
+}
+
+void wait_for_the_end(const StallWatchdog& watchdog) {
+  while (!watchdog.last_stalls().empty() && watchdog.last_stalls().front().is_going_on) {
+    ASSERT_TRUE(coroutine::sleep_for(1ms));
+  }
+}
+
+TEST(StallWatchdogTest, EachBusyHandlerIsNamed) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    const StallWatchdog watchdog({&real.scheduler}, {.kept_count = 64}, log);
+    for (int i = 0; i < 50; ++i) {
+      auto handler = coroutine::spawn("a busy handler", [&] { keep_the_loop(watchdog); });
+      ASSERT_TRUE(handler.join());
+      wait_for_the_end(watchdog);
+    }
+    const auto stalls = watchdog.last_stalls();
+    ASSERT_THAT(stalls, SizeIs(50));
+    EXPECT_GE(watchdog.statistics().time, 50 * 20ms);
+    coroutine::Symbols symbols;
+    for (const auto& stall : stalls) {
+      EXPECT_GE(stall.lasted, 20ms);
+      if (test::under_thread_sanitizer) continue;  // It puts signals off.
+      ASSERT_TRUE(stall.doing);
+      EXPECT_EQ(stall.doing->task_name, "a busy handler");
+      EXPECT_THAT(coroutine::to_text(symbols.frames(stall.doing->trace)),
+                  HasSubstr("keep_the_loop"));
+    }
+  });
+  // A few of them are told, and how many were not comes with the next one.
+  EXPECT_THAT(lines.all(), SizeIs(5));
+  EXPECT_THAT(lines.all().front(), HasSubstr("the loop does not turn"));
+  if (!test::under_thread_sanitizer) {
+    EXPECT_THAT(lines.all().front(), HasSubstr("task=\"a busy handler\""));
+  }
+  // Of a stack it has the innermost frames, and the sanitizers have some of their own.
+  if (!test::under_sanitizer) {
+    EXPECT_THAT(lines.all().front(), HasSubstr("keep_the_loop"));
+  }
+}
+
+TEST(StallWatchdogTest, WhoSleepsOrTurnsIsNoStall) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    // Far above what a busy machine takes from a thread.
+    const StallWatchdog watchdog({&real.scheduler}, {.stall_time_min = 2s}, log);
+    ASSERT_TRUE(coroutine::sleep_for(100ms));
+    for (const auto end = real_now() + 100ms; real_now() < end;) ASSERT_TRUE(coroutine::yield());
+    EXPECT_EQ(watchdog.statistics().count, 0u);
+  });
+  EXPECT_THAT(lines.all(), testing::IsEmpty());
+}
+
+TEST(StallWatchdogTest, ALoopThatStandsStillIsStuckUntilItTurns) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    const StallWatchdog watchdog({&real.scheduler}, {.stuck_time_min = 60ms}, log);
+    EXPECT_FALSE(watchdog.is_stuck());
+    auto handler = coroutine::spawn("stuck", [&] {
+      const auto start = real_now();
+      while (!watchdog.is_stuck() && real_now() - start < 10s) {
+      }
+      EXPECT_TRUE(watchdog.is_stuck());
+    });
+    ASSERT_TRUE(handler.join());
+    wait_for_the_end(watchdog);
+    EXPECT_FALSE(watchdog.is_stuck());
+  });
+}
+
+TEST(StallWatchdogTest, AThreadWithoutTasksIsInterruptedAsWell) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    const StallWatchdog watchdog({&real.scheduler}, {}, log);
+    real.scheduler.post([&] { keep_the_loop(watchdog); });
+    while (watchdog.statistics().count == 0) ASSERT_TRUE(coroutine::sleep_for(1ms));
+    wait_for_the_end(watchdog);
+    const auto stall = watchdog.last_stalls().front();
+    if (test::under_thread_sanitizer) return;
+    ASSERT_TRUE(stall.doing);
+    EXPECT_EQ(stall.doing->task, 0u);
+    EXPECT_THAT(coroutine::to_text(coroutine::Symbols().frames(stall.doing->trace)),
+                HasSubstr("keep_the_loop"));
+  });
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

@@ -1,0 +1,280 @@
+#include "framework/node/node.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "framework/telemetry/log.h"
+#include "rpc/wire/frame.h"
+#include "test/framework/pages/pages.h"
+#include "test/framework/slow_service.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fetch;
+using test::SlowClient;
+using test::SlowService;
+using test::wait_request;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class NodeTest : public testing::Test {
+ protected:
+  static NodeConfig config() { return test::node_config("test-1"); }
+
+  std::unique_ptr<Node> make(NodeConfig config) {
+    return std::make_unique<Node>(
+        std::move(config), network_,
+        Log(LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }));
+  }
+
+  // A node with the slow service that serves.
+  std::unique_ptr<Node> make_serving() {
+    auto node = make(config());
+    node->serve(SlowService());
+    const auto started = node->start();
+    EXPECT_TRUE(started) << started;
+    return node;
+  }
+
+  std::unique_ptr<rpc::Client> connect(const Node& node) { return test::connect(network_, node); }
+
+  sim::SimulatedNetwork network_;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(NodeTest, ServesTheCallsOfItsServices) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  EXPECT_TRUE(SlowClient(*client).wait(wait_request(1ms)));
+  EXPECT_EQ(node->rpc_server().statistics().accepted_count, 1U);
+}
+
+TEST_F(NodeTest, LogsWhereItServes) {
+  auto node = make_serving();
+  EXPECT_THAT(lines_, Contains(AllOf(HasSubstr("info    node serves name=test-1 version="),
+                                     HasSubstr("listen=" + to_string(node->endpoints().listen)),
+                                     HasSubstr("admin=" + to_string(node->endpoints().admin)))));
+}
+
+TEST_F(NodeTest, ACallThatRunsFinishesWhileTheNodeStops) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  auto call =
+      coroutine::spawn("call", [&] { return SlowClient(*client).wait(wait_request(300ms)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const auto stop_start = now();
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  EXPECT_GE(now() - stop_start, 200ms);
+  EXPECT_LT(now() - stop_start, 1s);
+  EXPECT_TRUE(call.join());
+  EXPECT_THAT(lines_, Contains(HasSubstr("node stops name=test-1 running_calls=1")));
+}
+
+TEST_F(NodeTest, ACallThatOutlastsTheDeadlineIsCancelled) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  auto call = coroutine::spawn("call", [&] {
+    return SlowClient(*client).wait(wait_request(1h), {.deadline = Deadline::never()});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const auto stop_start = now();
+  const auto stopped = node->stop(Deadline::after(5s));
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), Code::deadline_exceeded);
+  EXPECT_GE(now() - stop_start, 5s);
+  EXPECT_LT(now() - stop_start, 6s);
+  EXPECT_FALSE(call.join());
+  EXPECT_THAT(lines_, Contains(HasSubstr("warning running calls did not finish in time")));
+}
+
+TEST_F(NodeTest, NewCallsAreRefusedWhileItStopsAndHealthSaysWhy) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  EXPECT_EQ(fetch(network_, node->endpoints().admin, "/health").body, "ok\n");
+  auto running =
+      coroutine::spawn("running", [&] { return SlowClient(*client).wait(wait_request(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  auto stop = coroutine::spawn("stop", [&] { return node->stop(Deadline::after(5s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+
+  const auto late =
+      SlowClient(*client).wait(wait_request(1ms), {.deadline = Deadline::after(50ms)});
+  EXPECT_FALSE(late);
+  const auto health = fetch(network_, node->endpoints().admin, "/health");
+  EXPECT_EQ(health.status, 503U);
+  EXPECT_EQ(health.body, "stopping\n");
+
+  EXPECT_TRUE(running.join());
+  EXPECT_TRUE(stop.join());
+  EXPECT_EQ(fetch(network_, node->endpoints().admin, "/health").status, 0U);
+}
+
+TEST_F(NodeTest, AnAddressInUseNamesTheKeyToChange) {
+  auto first = make_serving();
+
+  NodeConfig same_listen = config();
+  same_listen.listen = to_string(first->endpoints().listen);
+  const auto second = make(same_listen)->start();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message(), "cannot listen on " + same_listen.listen +
+                                          ": address in use; another node? change node.listen");
+
+  NodeConfig same_admin = config();
+  same_admin.admin = to_string(first->endpoints().admin);
+  const auto third = make(same_admin)->start();
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().message(), "cannot listen on " + same_admin.admin +
+                                         ": address in use; another node? change node.admin");
+}
+
+TEST_F(NodeTest, ServesTheSameServicesByHttpWhenItIsToldWhere) {
+  EXPECT_FALSE(make_serving()->endpoints().http);
+
+  NodeConfig with_http = config();
+  with_http.http = "127.0.0.1:0";
+  auto node = make(with_http);
+  node->serve(SlowService());
+  ASSERT_TRUE(node->start());
+  ASSERT_TRUE(node->endpoints().http);
+  const net::Endpoint http = *node->endpoints().http;
+  EXPECT_THAT(lines_, Contains(HasSubstr("http=" + to_string(http))));
+  EXPECT_THAT(fetch(network_, http, "/").body, HasSubstr("POST /corolane.test.Slow/Wait"));
+
+  // A call that runs finishes while the node stops.
+  auto call = coroutine::spawn("call", [&] {
+    return net::fetch_http(network_, {http.address, http.port},
+                           {.method = "POST",
+                            .target = "/corolane.test.Slow/Wait",
+                            .body = R"({"milliseconds":1000})",
+                            .headers = {{"Content-Type", "application/json"}}},
+                           Deadline::after(10s));
+  });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const TimePoint stop_start = now();
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  EXPECT_GE(now() - stop_start, 850ms);
+  const auto response = call.join();
+  ASSERT_TRUE(response) << response;
+  EXPECT_EQ(response->status, 200U) << response->body;
+}
+
+TEST_F(NodeTest, AnHttpAddressInUseIsNamed) {
+  auto first = make_serving();
+  NodeConfig same = config();
+  same.http = to_string(first->endpoints().listen);
+  auto second = make(same);
+  const auto started = second->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().message(),
+            "cannot listen on " + same.http + ": address in use; another node? change node.http");
+}
+
+TEST_F(NodeTest, AConfigurationThatMakesNoSenseDoesNotStart) {
+  NodeConfig wrong = config();
+  wrong.admin = "0.0.0.0:0";
+  const auto started = make(wrong)->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::invalid_argument);
+  EXPECT_THAT(started.error().message(), HasSubstr("node.admin: 0.0.0.0:0 is no loopback"));
+}
+
+TEST_F(NodeTest, TheSameServiceTwiceDoesNotStart) {
+  auto node = make(config());
+  node->serve(SlowService());
+  node->serve(SlowService());
+  const auto started = node->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::already_exists);
+}
+
+// A service whose methods nobody has marked.
+class SecretService : public rpc::Service {
+ public:
+  const char* service_name() const override { return "test.Secret"; }
+  std::span<const rpc::Method> methods() const override { return {&method_, 1}; }
+
+ private:
+  rpc::Method method_ = [] {
+    rpc::Method method = SlowService().methods()[0];
+    method.full_name = "test.Secret/Tell";
+    method.id = rpc::method_id(method.full_name);
+    method.is_public = false;
+    method.invoke = [](rpc::Service&, const google::protobuf::Message&, rpc::Context&,
+                       rpc::ReplySink& sink) {
+      test::WaitReply reply;
+      return sink.reply(reply);
+    };
+    return method;
+  }();
+};
+
+TEST_F(NodeTest, ANodeWhoseClientsCouldCallNothingDoesNotStart) {
+  auto node = make(config());
+  node->serve(SecretService());
+  const auto started = node->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::failed_precondition);
+  EXPECT_THAT(started.error().message(),
+              AllOf(HasSubstr("test.Secret"), HasSubstr("(corolane.method).public = true"),
+                    HasSubstr("node.public_methods_only: false")));
+}
+
+TEST_F(NodeTest, ANodeThatServesNothingStarts) { EXPECT_TRUE(make(config())->start()); }
+
+TEST_F(NodeTest, ClientsReachPublicMethodsAloneUnlessTheConfigurationSaysOtherwise) {
+  for (const bool public_only : {true, false}) {
+    NodeConfig with_http = config();
+    with_http.http = "127.0.0.1:0";
+    with_http.public_methods_only = public_only;
+    auto node = make(with_http);
+    node->serve(SlowService());
+    node->serve(SecretService());
+    ASSERT_TRUE(node->start());
+    auto client = connect(*node);
+    const rpc::Method secret = SecretService().methods()[0];
+    test::WaitReply reply;
+    EXPECT_EQ(client->call(secret, wait_request(1ms), reply).has_value(), !public_only);
+    EXPECT_TRUE(SlowClient(*client).wait(wait_request(1ms)));
+    const std::string list = fetch(network_, *node->endpoints().http, "/").body;
+    EXPECT_EQ(list.contains("test.Secret"), !public_only);
+    EXPECT_THAT(list, HasSubstr("corolane.test.Slow"));
+    EXPECT_EQ(fetch(network_, *node->endpoints().http, "/test.Secret/Tell", "POST").status == 404,
+              public_only);
+  }
+}
+
+TEST_F(NodeTest, TwoNodesLiveSideBySide) {
+  auto one = make_serving();
+  auto two = make_serving();
+  auto client_one = connect(*one);
+  auto client_two = connect(*two);
+  EXPECT_TRUE(one->stop(Deadline::after(5s)));
+  EXPECT_FALSE(SlowClient(*client_one).wait(wait_request(1ms)));
+  EXPECT_TRUE(SlowClient(*client_two).wait(wait_request(1ms)));
+}
+
+TEST_F(NodeTest, ItsEndCancelsWhatRuns) {
+  auto node = make_serving();
+  auto client = connect(*node);
+  auto call = coroutine::spawn("call", [&] {
+    return SlowClient(*client).wait(wait_request(1h), {.deadline = Deadline::never()});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  node.reset();
+  EXPECT_FALSE(call.join());
+}
+
+}  // namespace
+}  // namespace corolane::framework

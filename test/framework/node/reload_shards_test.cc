@@ -1,0 +1,109 @@
+// A reload of a node of several threads, on the real loop: all of them, or none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/run/run_main.h"
+#include "test/framework/fort.h"
+#include "test/support/certificates.h"
+#include "test/support/real_loop.h"
+#include "test/support/temporary_folder.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::FortConfig;
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr std::size_t shard_count = 3;
+
+// What each shard sees of the number of guards.
+class ShardedFort {
+ public:
+  explicit ShardedFort(net::Network& network) : files_(authority_.issue({.dns_names = {"fort"}})) {
+    write(4);
+    const auto loaded = program_.load(
+        path(),
+        {.settings = {"node.listen=127.0.0.1:0", "node.admin=127.0.0.1:0", "node.store.kind=memory",
+                      "node.log_level=error", "node.shards=" + std::to_string(shard_count)}});
+    EXPECT_TRUE(loaded) << loaded;
+    node_.emplace(program_.node_config(), network, Log(LogLevel::error));
+    EXPECT_TRUE(program_.set_up(*node_));
+    const auto started = node_->start();
+    EXPECT_TRUE(started) << started;
+    EXPECT_TRUE(node_->on_each_shard([this](Shard& shard) -> Result<void> {
+      on_shards_[shard.index()] = live_->on(shard);
+      return {};
+    }));
+  }
+  ~ShardedFort() { EXPECT_TRUE(node_->stop(test::soon())); }
+  ShardedFort(const ShardedFort&) = delete;
+  ShardedFort& operator=(const ShardedFort&) = delete;
+
+  void write(int guards) {
+    std::ofstream(path()) << "node:\n  tls:\n    certificate_file: " << files_.certificate_file
+                          << "\n    key_file: " << files_.key_file << "\nfort: {guards: " << guards
+                          << "}\n";
+  }
+  std::string path() const { return folder_.path() / "fort.yaml"; }
+  const test::CertificateFiles& files() const { return files_; }
+
+  Result<std::vector<config::Change>> reload() { return program_.reload(*node_); }
+
+  std::vector<int> guards() {
+    std::vector<int> seen(shard_count);
+    EXPECT_TRUE(node_->on_each_shard([&](Shard& shard) -> Result<void> {
+      seen[shard.index()] = (*on_shards_[shard.index()])->guards;
+      return {};
+    }));
+    return seen;
+  }
+
+ private:
+  using Program = test::Fort::Program;
+
+  test::TemporaryFolder folder_;
+  test::CertificateAuthority authority_{"fort"};
+  test::CertificateFiles files_;
+  std::optional<Live<FortConfig>> live_;
+  std::vector<std::optional<Live<FortConfig>>> on_shards_{shard_count};
+  Program program_{Program::Setup([this](Node&, const auto& live) { live_ = live; })};
+  std::optional<Node> node_;
+};
+
+TEST(ReloadShardsTest, AllShardsSeeTheNewSnapshot) {
+  test::run_on_real_loop([](test::RealLoop& real) {
+    ShardedFort fort(real.network);
+    EXPECT_THAT(fort.guards(), Each(4));
+    for (int guards = 5; guards < 9; ++guards) {
+      fort.write(guards);
+      const auto changes = fort.reload();
+      ASSERT_TRUE(changes) << changes;
+      EXPECT_THAT(fort.guards(), Each(guards));
+    }
+  });
+}
+
+TEST(ReloadShardsTest, ACertificateThatCannotBeReadChangesNothingOnAnyShard) {
+  test::run_on_real_loop([](test::RealLoop& real) {
+    ShardedFort fort(real.network);
+    fort.write(7);
+    std::filesystem::remove(fort.files().key_file);
+    const auto changes = fort.reload();
+    ASSERT_FALSE(changes);
+    EXPECT_THAT(changes.error().message(), HasSubstr("fort.yaml:3: node.tls: "));
+    EXPECT_THAT(changes.error().message(), HasSubstr("No such file"));
+    EXPECT_THAT(fort.guards(), Each(4));
+  });
+}
+
+}  // namespace
+}  // namespace corolane::framework

@@ -1,0 +1,348 @@
+// A node with several threads, on the real loop.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/node/node.h"
+#include "framework/store/memory_store.h"
+#include "rpc/call_scope.h"
+#include "test/framework/counter.h"
+#include "test/framework/puppet.h"
+#include "test/framework/test_node.h"
+#include "test/support/matchers.h"
+#include "test/support/real_loop.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::add_request;
+using test::Counter;
+using test::CounterClient;
+using test::fails_with;
+using testing::HasSubstr;
+
+constexpr std::size_t thread_count = 3;
+
+NodeConfig config() {
+  NodeConfig config = test::node_config("several");
+  config.shards = thread_count;
+  return config;
+}
+
+// Runs `body` with a node of three shards that serves counters.
+template <typename F>
+void with_counters(F&& body) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    net::Network& network = real.network;
+    Node node(config(), network, Log(LogLevel::error));
+    node.host<Counter>();
+    const auto started = node.start();
+    ASSERT_TRUE(started) << started;
+    body(node, network);
+    const auto stopped = node.stop(Deadline::after(5s));
+    EXPECT_TRUE(stopped) << stopped;
+  });
+}
+
+// The same with puppets, which do what `strings` says.
+template <typename F>
+void with_puppets(const test::Puppet::Strings& strings, F&& body) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    Node node(config(), real.network, Log(LogLevel::error, [](std::string_view) {}));
+    node.host<test::Puppet>([&](Shard&) { return std::make_unique<test::Puppet>(strings); });
+    const auto started = node.start();
+    ASSERT_TRUE(started) << started;
+    body(node);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
+  with_counters([](Node& node, net::Network&) {
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_EQ(CounterClient(node.router(), std::to_string(i)).add(add_request(i))->value(), i);
+    }
+    std::vector<std::thread::id> threads(thread_count);
+    std::vector<std::size_t> counts(thread_count);
+    const auto looked = node.on_each_shard([&](Shard& shard) -> Result<void> {
+      threads[shard.index()] = std::this_thread::get_id();
+      counts[shard.index()] = shard.host()->statistics().active_count;
+      for (int i = 0; i < 300; ++i) {
+        auto reply = CounterClient(shard.router(), std::to_string(i)).get({});
+        if (!reply) return reply.error();
+        if (reply->value() != i) return Error(Code::internal, "another value");
+      }
+      return {};
+    });
+    EXPECT_TRUE(looked) << looked;
+    EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), thread_count);
+    for (const std::size_t count : counts) EXPECT_NEAR(static_cast<double>(count), 100, 50);
+  });
+}
+
+// Connections that the shards have accepted, and those of them that they have refused.
+struct ConnectionCounts {
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+};
+ConnectionCounts connection_counts(Node& node) {
+  std::array<ConnectionCounts, thread_count> counts;
+  EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+    const auto statistics = shard.rpc_server().statistics();
+    counts[shard.index()] = {.accepted = statistics.accepted_count,
+                             .refused = statistics.refused_connection_count};
+    return {};
+  }));
+  ConnectionCounts sum;
+  for (const ConnectionCounts& of_one : counts) {
+    sum.accepted += of_one.accepted;
+    sum.refused += of_one.refused;
+  }
+  return sum;
+}
+
+TEST(ShardsTest, ClientsOfAllShardsCountTogetherAndReloadingChangesHowMany) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig limited = config();
+    limited.rpc.connections_max = 20;
+    Node node(limited, real.network, Log(LogLevel::error));
+    node.host<Counter>();
+    ASSERT_TRUE(node.start());
+    std::vector<std::unique_ptr<net::Stream>> streams;
+    const auto connect = [&](std::size_t count) {
+      while (streams.size() < count) {
+        auto stream = real.network.connect(node.endpoints().listen, Deadline::after(5s));
+        ASSERT_TRUE(stream) << stream;
+        streams.push_back(*std::move(stream));
+      }
+      while (connection_counts(node).accepted < count) ASSERT_TRUE(coroutine::sleep_for(1ms));
+    };
+    connect(40);
+    EXPECT_EQ(connection_counts(node).refused, 30u);  // One address has half of them.
+    limited.rpc.address_share = 80;
+    ASSERT_TRUE(node.reload(limited));
+    connect(60);
+    EXPECT_EQ(connection_counts(node).refused, 44u);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+// Calls of thirty objects, wherever they live, that were refused for want of stacks.
+int count_refused_calls(Node& node) {
+  int count = 0;
+  for (int i = 0; i < 30; ++i) {
+    const auto reply = CounterClient(node.router(), std::to_string(i)).add(add_request(1));
+    if (reply) continue;
+    EXPECT_THAT(reply, fails_with(Code::resource_exhausted));
+    ++count;
+  }
+  return count;
+}
+
+TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig small = config();
+    small.stacks.count_max = 1'000 * thread_count;
+    Node node(small, real.network, Log(LogLevel::error));
+    node.host<Counter>();
+    ASSERT_TRUE(node.start());
+    std::array<std::unique_ptr<coroutine::TaskGroup>, thread_count> loads;
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      if (shard.index() == 0) return {};
+      auto& load = loads[shard.index()];
+      load = std::make_unique<coroutine::TaskGroup>();
+      // Ten more than it takes: this task gives its own stack back.
+      for (int more = 0; more < 10; more += shard.scheduler().stacks().is_scarce() ? 1 : 0) {
+        auto spawned = load->spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); });
+        if (!spawned) return spawned.error();
+      }
+      return {};
+    }));
+    EXPECT_EQ(count_refused_calls(node), 0);
+    rpc::CallScope::enter({.may_take_last_stacks = false});
+    const int refused_count = count_refused_calls(node);
+    EXPECT_GT(refused_count, 0);
+    EXPECT_LT(refused_count, 30);  // Those of the own shard are served.
+    rpc::CallScope::enter({});
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      if (auto& load = loads[shard.index()]; load != nullptr) load->cancel_and_join();
+      loads[shard.index()].reset();
+      return {};
+    }));
+    EXPECT_EQ(count_refused_calls(node), 0);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+TEST(ShardsTest, AllShardsCallOneObjectAtTheSameTime) {
+  with_counters([](Node& node, net::Network&) {
+    const auto called = node.on_each_shard([](Shard& shard) -> Result<void> {
+      for (int i = 0; i < 1'000; ++i) {
+        auto reply = CounterClient(shard.router(), "one").add(add_request(1));
+        if (!reply) return reply.error();
+      }
+      return {};
+    });
+    EXPECT_TRUE(called) << called;
+    EXPECT_EQ(CounterClient(node.router(), "one").get({})->value(), 3'000);
+  });
+}
+
+TEST(ShardsTest, ACycleOverThreadsIsRefusedAndNamed) {
+  with_counters([](Node& node, net::Network&) {
+    test::AddAlongRequest request;
+    for (int i = 1; i < 20; ++i) request.add_ids(std::to_string(i));
+    request.add_ids("0");
+    const auto refused = CounterClient(node.router(), "0").add_along(request);
+    ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+    EXPECT_THAT(refused.error().message(), HasSubstr("Counter/AddAlong(\"19\") -> "
+                                                     "corolane.test.Counter/AddAlong(\"0\")"));
+  });
+}
+
+TEST(ShardsTest, ACallerThatGivesUpReturnsAtOnceWhereverTheObjectIs) {
+  std::atomic<bool> has_begun = false;
+  const test::Puppet::Strings strings{.run = [&](test::Puppet&) -> Result<void> {
+    has_begun = true;
+    return coroutine::sleep_for(1h);
+  }};
+  with_puppets(strings, [&](Node& node) {
+    for (int i = 0; i < 20; ++i) {
+      test::PuppetClient puppet(node.router(), std::to_string(i));
+      const auto late = puppet.run({}, {.deadline = Deadline::after(5ms)});
+      ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
+      // The callee was cancelled: others have their turn.
+      EXPECT_TRUE(puppet.look({}));
+      // On a busy machine the time may be over before the object has a turn.
+      EXPECT_TRUE(late.error().maybe_executed() || !has_begun);
+      has_begun = false;
+    }
+  });
+}
+
+TEST(ShardsTest, AnObjectThatThrowsIsAnErrorOfItsCallerWhereverThatIs) {
+  const test::Puppet::Strings strings{
+      .run = [](test::Puppet&) -> Result<void> { throw std::runtime_error("as the test wants"); }};
+  with_puppets(strings, [](Node& node) {
+    for (int i = 0; i < 10; ++i) {
+      test::PuppetClient puppet(node.router(), std::to_string(i));
+      const auto threw = puppet.run({});
+      ASSERT_THAT(threw, fails_with(Code::internal));
+      EXPECT_EQ(threw.error().message(),
+                "corolane.test.Puppet/Run threw an exception: as the test wants");
+      EXPECT_TRUE(threw.error().maybe_executed());
+      EXPECT_TRUE(puppet.look({}));
+    }
+  });
+}
+
+TEST(ShardsTest, ClientsAreSpreadAndReachObjectsOfAllThreads) {
+  with_counters([](Node& node, net::Network& network) {
+    std::vector<std::unique_ptr<rpc::Client>> clients;
+    for (int i = 0; i < 30; ++i) clients.push_back(test::connect(network, node));
+    const auto methods = test::CounterObject::object_type().methods;
+    for (auto& client : clients) {
+      for (int i = 0; i < 10; ++i) {
+        const std::string id = std::to_string(i);
+        const rpc::ObjectTarget target{.id = id};
+        test::CounterReply reply;
+        const auto called = client->call(methods[0], add_request(1), reply, {.object = &target});
+        ASSERT_TRUE(called) << called;
+      }
+    }
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(CounterClient(node.router(), std::to_string(i)).get({})->value(), 30);
+    }
+    std::vector<std::uint64_t> accepted(thread_count);
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      accepted[shard.index()] = shard.rpc_server().statistics().accepted_count;
+      return {};
+    }));
+    // The odds that a shard of three gets none of thirty are one in two hundred thousand.
+    for (const std::uint64_t count : accepted) EXPECT_GT(count, 0U);
+  });
+}
+
+TEST(ShardsTest, AClientsRequestTakesEffectOnceOnWhicheverThread) {
+  with_counters([](Node& node, net::Network& network) {
+    const auto methods = test::CounterObject::object_type().methods;
+    const auto add = [&](rpc::Client& client, const std::string& id) {
+      const rpc::ObjectTarget target{.id = id, .request_id = {.caller = "ada", .sequence = 1}};
+      test::CounterReply reply;
+      const auto called = client.call(methods[0], add_request(1), reply, {.object = &target});
+      EXPECT_TRUE(called) << called;
+      return reply.value();
+    };
+    const auto ada = test::connect(network, node);
+    const auto mallory = test::connect(network, node);
+    for (int i = 0; i < 30; ++i) {
+      const std::string id = std::to_string(i);
+      EXPECT_EQ(add(*ada, id), 1);
+      EXPECT_EQ(add(*mallory, id), 2) << "whose request it is goes with the call";
+      EXPECT_EQ(add(*ada, id), 1);
+    }
+  });
+}
+
+TEST(ShardsTest, AChainThatIsTooLongIsRefusedOverAllThreads) {
+  with_counters([](Node& node, net::Network&) {
+    test::AddAlongRequest request;
+    for (int i = 1; i < 300; ++i) request.add_ids(std::to_string(i));
+    const auto refused = CounterClient(node.router(), "0").add_along(request);
+    ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+    EXPECT_THAT(refused.error().message(), HasSubstr("more than 256 calls"));
+  });
+}
+
+TEST(ShardsTest, ANodeWhoseThreadsCannotBeginSaysSo) {
+  test::run_on_real_loop([](test::RealLoop& real) {
+    NodeConfig without_stacks = config();
+    without_stacks.stacks.count_max = 2;
+    Node node(without_stacks, real.network, Log(LogLevel::error));
+    EXPECT_THAT(node.start(), fails_with(Code::resource_exhausted));
+  });
+}
+
+TEST(ShardsTest, WhatIsNotStoredYetIsStoredAtTheEnd) {
+  auto store = std::make_shared<MemoryStore>();
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    net::Network& network = real.network;
+    for (const std::int64_t expected : {1, 2}) {
+      Node node(config(), network, Log(LogLevel::error), {.store = store});
+      node.host<Counter>();
+      ASSERT_TRUE(node.start());
+      for (int i = 0; i < 100; ++i) {
+        const auto reply = CounterClient(node.router(), std::to_string(i)).add(add_request(1));
+        ASSERT_TRUE(reply) << reply;
+        ASSERT_EQ(reply->value(), expected);
+      }
+      ASSERT_TRUE(node.stop(Deadline::after(5s)));
+    }
+  });
+}
+
+TEST(ShardsTest, APortThatAnotherProcessHasIsNotSharedUnnoticed) {
+  with_counters([](Node& node, net::Network& network) {
+    NodeConfig same = config();
+    same.listen = to_string(node.endpoints().listen);
+    Node other(same, network, Log(LogLevel::error));
+    other.host<Counter>();
+    EXPECT_THAT(other.start(), fails_with(Code::already_exists));
+  });
+}
+
+}  // namespace
+}  // namespace corolane::framework

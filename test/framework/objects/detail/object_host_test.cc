@@ -1,0 +1,779 @@
+#include "framework/objects/detail/object_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/store/memory_store.h"
+#include "framework/wire/detail/call_chain.h"
+#include "framework/wire/detail/object_error.h"
+#include "framework/wire/objects.pb.h"
+#include "test/framework/counter_shard.h"
+#include "test/framework/puppet_stage.h"
+#include "test/sim/network.h"
+#include "test/support/matchers.h"
+#include "test/support/sanitizers.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::add_request;
+using test::AddRequest;
+using test::Counter;
+using test::fails_with;
+using Shard = test::CounterShard;
+using testing::HasSubstr;
+
+test::WaitUntilRequest value(std::int64_t value) {
+  test::WaitUntilRequest request;
+  request.set_value(value);
+  return request;
+}
+
+class NoReply final : public rpc::ReplySink {
+ public:
+  Result<void> reply(google::protobuf::Message&) override { return {}; }
+  Result<void> write(const google::protobuf::Message&) override { return {}; }
+};
+
+// One shard that owns all partitions, with a store that is slow and may fail.
+class SlowStore : public MemoryStore {
+ public:
+  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
+    ++seal_count;
+    if (auto reached = reach(); !reached) return reached.error();
+    auto sealed = MemoryStore::seal(key, epoch, deadline);
+    if (!sealed || !loses_answers_of_seals) return sealed;
+    return Error(Code::deadline_exceeded, "the answer is lost").with_maybe_executed();
+  }
+  Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                     const ObjectWrite& object, Deadline deadline) override {
+    ++write_count;
+    if (auto reached = reach(); !reached) return reached;
+    auto written = MemoryStore::write(key, epoch, version, object, deadline);
+    if (!loses_answers) return written;
+    return Error(Code::unavailable, "the answer is lost").with_maybe_executed();
+  }
+
+  Duration delay{};
+  bool is_away = false;
+  bool loses_answers = false;
+  bool loses_answers_of_seals = false;
+  int seal_count = 0;
+  int write_count = 0;
+
+ private:
+  Result<void> reach() const {
+    if (delay > 0ns) {
+      if (auto slept = coroutine::sleep_for(delay); !slept) return slept;
+    }
+    if (is_away) return Error(Code::unavailable, "the store is away");
+    return {};
+  }
+};
+
+class ObjectHostTest : public testing::Test {
+ protected:
+  SlowStore store_;
+};
+
+TEST_F(ObjectHostTest, KeepsAStateForEachId) {
+  Shard shard(store_, 1);
+  EXPECT_EQ(shard.counter("a").add(add_request(2))->value(), 2);
+  EXPECT_EQ(shard.counter("b").add(add_request(3))->value(), 3);
+  EXPECT_EQ(shard.counter("a").add(add_request(2))->value(), 4);
+  EXPECT_EQ(shard.host.statistics().active_count, 2U);
+}
+
+TEST_F(ObjectHostTest, OneCallAtATimeChangesAnObject) {
+  Shard shard(store_, 1);
+  std::vector<coroutine::Task<test::CounterReply>> calls;
+  for (int i = 0; i < 20; ++i) {
+    calls.push_back(
+        coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 3ms)); }));
+  }
+  std::int64_t expected = 0;
+  for (auto& call : calls) EXPECT_EQ(call.join()->value(), ++expected);
+}
+
+TEST_F(ObjectHostTest, ReadersOverlap) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  test::GetRequest request;
+  request.set_pause_milliseconds(100);
+  const TimePoint start = now();
+  std::vector<coroutine::Task<test::CounterReply>> calls;
+  for (int i = 0; i < 20; ++i) {
+    calls.push_back(coroutine::spawn("call", [&] { return shard.counter("a").get(request); }));
+  }
+  for (auto& call : calls) EXPECT_EQ(call.join()->value(), 1);
+  EXPECT_EQ(now() - start, 100ms);
+}
+
+TEST_F(ObjectHostTest, TheFirstCallsShareOneActivation) {
+  // To which each task is a thread, of which it has 8,128.
+  constexpr int count = test::under_thread_sanitizer ? 2'000 : 10'000;
+  store_.delay = 5ms;
+  Shard shard(store_, 1, {.mailbox_max = count});
+  std::vector<coroutine::Task<test::CounterReply>> calls;
+  for (int i = 0; i < count; ++i) {
+    calls.push_back(
+        coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); }));
+  }
+  std::int64_t sum = 0;
+  for (auto& call : calls) {
+    auto reply = call.join();
+    ASSERT_TRUE(reply) << reply;
+    sum = std::max(sum, reply->value());
+  }
+  EXPECT_EQ(sum, count);
+  EXPECT_EQ(store_.seal_count, 1);
+}
+
+TEST_F(ObjectHostTest, AFullMailboxRefuses) {
+  Shard shard(store_, 1, {.mailbox_max = 2});
+  auto first = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 1s)); });
+  auto second = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); });
+  auto third = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); });
+  const auto refused = third.join();
+  ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
+  EXPECT_GT(refused.error().retry_after(), 0ms);
+  EXPECT_TRUE(first.join());
+  EXPECT_EQ(second.join()->value(), 2);
+}
+
+TEST_F(ObjectHostTest, ACycleIsRefusedAtOnceAndNamed) {
+  Shard shard(store_, 1);
+  test::AddAlongRequest request;
+  for (const char* id : {"b", "c", "a"}) request.add_ids(id);
+  const TimePoint start = now();
+  const auto refused = shard.counter("a").add_along(request);
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_THAT(refused.error().message(), HasSubstr("corolane.test.Counter/AddAlong(\"a\") -> "
+                                                   "corolane.test.Counter/AddAlong(\"b\") -> "
+                                                   "corolane.test.Counter/AddAlong(\"c\") -> "
+                                                   "corolane.test.Counter/AddAlong(\"a\")"));
+  EXPECT_EQ(now() - start, 0ms);
+}
+
+TEST_F(ObjectHostTest, ReadersWhoWaitLeaveTheMailboxOfWritersAlone) {
+  Shard shard(store_, 1, {.mailbox_max = 2});
+  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  std::vector<coroutine::Task<test::CounterReply>> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.push_back(
+        coroutine::spawn("reader", [&] { return shard.counter("a").wait_until(value(2)); }));
+  }
+  ASSERT_TRUE(coroutine::yield());
+  EXPECT_THAT(shard.counter("a").get(test::GetRequest()), fails_with(Code::resource_exhausted))
+      << "one reader more";
+  EXPECT_EQ(shard.counter("a").add(add_request(1))->value(), 2);
+  for (auto& reader : readers) EXPECT_TRUE(reader.join());
+  EXPECT_TRUE(shard.counter("a").get(test::GetRequest()));
+}
+
+// Calls of puppets which wait for `event` without their turns.
+std::vector<coroutine::Task<test::RunReply>> wait_for_event(test::PuppetStage& stage, int count) {
+  std::vector<coroutine::Task<test::RunReply>> calls;
+  for (int i = 0; i < count; ++i) {
+    calls.push_back(coroutine::spawn("waits", [&] { return stage.puppet("a").run({}); }));
+  }
+  return calls;
+}
+
+TEST_F(ObjectHostTest, CallsThatWaitForAnEventLeaveTheMailboxToThoseThatActAtOnce) {
+  coroutine::Event event("a second seeker");
+  bool waits = true;
+  const test::Puppet::Strings strings{.run = [&](test::Puppet& puppet) -> Result<void> {
+    return waits ? puppet.wait_for(event, Deadline::after(1min)) : Result<void>();
+  }};
+  test::PuppetStage stage(store_, strings, 1, {.mailbox_max = 3});
+  auto calls = wait_for_event(stage, 3);
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+
+  const auto one_more = stage.puppet("a").run({});
+  ASSERT_THAT(one_more, fails_with(Code::resource_exhausted)) << "of those that wait";
+  EXPECT_GT(one_more.error().retry_after(), 0ms);
+  waits = false;
+  EXPECT_TRUE(stage.puppet("a").run({}));
+  event.pulse();
+  for (auto& call : calls) EXPECT_TRUE(call.join());
+  waits = true;
+  EXPECT_THAT(stage.puppet("a").run({}, {.deadline = Deadline::after(1ms)}),
+              fails_with(Code::deadline_exceeded))
+      << "there is room again";
+}
+
+TEST_F(ObjectHostTest, ALongIdIsRefusedBeforeAnythingIsMadeOrStored) {
+  Shard shard(store_, 1);
+  const std::string longest(object_id_bytes_max, 'x');
+  EXPECT_TRUE(shard.counter(longest).add(add_request(1)));
+  const std::string too_long = longest + "x";
+  EXPECT_THAT(shard.counter(too_long).add(add_request(1)), fails_with(Code::invalid_argument));
+  EXPECT_THAT(shard.counter(too_long).get({}), fails_with(Code::invalid_argument));
+  EXPECT_THAT(shard.counter(too_long).add_quietly(add_request(1)),
+              fails_with(Code::invalid_argument));
+  // One that came over a connection.
+  const rpc::ObjectTarget target{.id = too_long};
+  const rpc::Context::Facts facts{.object = &target};
+  rpc::Context context(*Counter::object_type().methods.begin(), AddRequest::default_instance(),
+                       facts);
+  NoReply sink;
+  HostedType& type = *shard.host.find_type("corolane.test.Counter");
+  EXPECT_THAT(shard.host.serve_or_send_on(type, type.method(0), AddRequest(), context, sink),
+              fails_with(Code::invalid_argument));
+  EXPECT_EQ(shard.host.statistics().active_count, 1U);
+  EXPECT_EQ(store_.seal_count, 1);
+}
+
+TEST_F(ObjectHostTest, AsManyCallsAsAChainMayHaveWaitForOneAnother) {
+  Shard shard(store_, 1);
+  test::AddAlongRequest request;
+  for (int i = 1; i < 300; ++i) request.add_ids(std::to_string(i));
+  const auto refused = shard.counter("0").add_along(request);
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_THAT(refused.error().message(), HasSubstr("more than 256 calls"));
+  EXPECT_EQ(shard.host.statistics().active_count, CallChain::length_max);
+}
+
+TEST_F(ObjectHostTest, ALongerChainThanThatIsRefusedAsItComes) {
+  Shard shard(store_, 1);
+  const std::vector<rpc::ObjectCall> chain(CallChain::length_max + 1);
+  const auto serve = [&](std::span<const rpc::ObjectCall> calls) {
+    const rpc::ObjectTarget target{.id = "a", .chain = calls};
+    const rpc::Context::Facts facts{.object = &target};
+    rpc::Context context(*Counter::object_type().methods.begin(), AddRequest::default_instance(),
+                         facts);
+    NoReply sink;
+    HostedType& type = *shard.host.find_type("corolane.test.Counter");
+    return shard.host.serve_or_send_on(type, type.method(0), AddRequest(), context, sink);
+  };
+  EXPECT_THAT(serve(chain), fails_with(Code::failed_precondition));
+  EXPECT_TRUE(coroutine::spawn("call", [&] { return serve(std::span(chain).first(256)); }).join());
+}
+
+TEST_F(ObjectHostTest, ANameThatIsOnlyReadLeavesNoRow) {
+  Shard shard(store_, 1, {.idle_time_max = 1s});
+  EXPECT_EQ(shard.counter("a").get({})->value(), 0);
+  ASSERT_TRUE(shard.counter("b").add_for_good(add_request(1)));
+  const auto row_count = [&] {
+    int count = 0;
+    store_.for_each([&](const ObjectKey&, const MemoryStore::Row&) { ++count; });
+    return count;
+  };
+  EXPECT_EQ(row_count(), 2);
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(shard.host.statistics().active_count, 0U);
+  EXPECT_EQ(row_count(), 1);
+  EXPECT_EQ(shard.counter("a").add_for_good(add_request(1))->value(), 1);
+  EXPECT_EQ(shard.counter("b").get({})->value(), 1);
+}
+
+// Keeps nothing, so that what comes to be resident is the host's.
+class EmptyStore final : public MemoryStore {
+ public:
+  Result<StoredObject> seal(const ObjectKey&, std::uint64_t, Deadline) override {
+    return StoredObject();
+  }
+  Result<void> release(const ObjectKey&, std::uint64_t, Deadline) override { return {}; }
+  Result<void> write(const ObjectKey&, std::uint64_t, std::uint64_t, const ObjectWrite&,
+                     Deadline) override {
+    return {};
+  }
+};
+
+double resident_bytes() {
+  malloc_trim(0);  // What is freed would be taken first.
+  std::ifstream statm("/proc/self/statm");
+  double all_pages = 0;
+  double resident_pages = 0;
+  statm >> all_pages >> resident_pages;
+  return resident_pages * static_cast<double>(getpagesize());
+}
+
+// What objects are said to take, in parts of the memory of this process that they take.
+double measured_share(std::size_t id_bytes) {
+  constexpr int count = 100'000;
+  EmptyStore store;
+  Shard shard(store, 1);
+  EXPECT_TRUE(shard.counter("first").get({}));
+  const std::size_t measured_before = shard.host.statistics().memory_bytes;
+  const double resident_before = resident_bytes();
+  for (int i = 0; i < count; ++i) {
+    std::string id = std::to_string(i);
+    id.append(id_bytes - id.size(), 'x');
+    EXPECT_TRUE(shard.counter(std::move(id)).get({}));
+  }
+  const double resident = resident_bytes() - resident_before;
+  const std::size_t measured = shard.host.statistics().memory_bytes - measured_before;
+  return static_cast<double>(measured) / resident;
+}
+
+TEST_F(ObjectHostTest, WhatAnObjectTakesIsMeasuredWithItsId) {
+  if (test::under_sanitizer || test::under_valgrind()) {
+    GTEST_SKIP() << "needs the allocator of the C library";
+  }
+  EXPECT_NEAR(measured_share(5), 1, 0.1);
+  EXPECT_NEAR(measured_share(250), 1, 0.1);
+}
+
+TEST_F(ObjectHostTest, ADurableChangeIsStoredBeforeItsReply) {
+  Shard first(store_, 1);
+  ASSERT_TRUE(first.counter("a").add_for_good(add_request(5)));
+  Shard second(store_, 2);
+  EXPECT_EQ(second.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectHostTest, AnyChangeIsStoredWithinASecond) {
+  Shard first(store_, 1);
+  ASSERT_TRUE(first.counter("a").add(add_request(5)));
+  ASSERT_TRUE(coroutine::sleep_for(900ms));
+  Shard second(store_, 2);
+  EXPECT_EQ(second.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectHostTest, APastOwnerIsToldSoAndChangesNothing) {
+  Shard first(store_, 1);
+  ASSERT_TRUE(first.counter("a").add_for_good(add_request(5)));
+  Shard second(store_, 2);
+  ASSERT_TRUE(second.counter("a").add_for_good(add_request(1)));
+  EXPECT_THAT(first.counter("a").add_for_good(add_request(7)), fails_with(Code::aborted));
+  EXPECT_THAT(first.counter("a").get({}), fails_with(Code::aborted));
+  EXPECT_EQ(second.counter("a").get({})->value(), 6);
+}
+
+TEST_F(ObjectHostTest, AFencedNodeSaysNothing) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add(add_request(5)));
+  shard.fence.set(now() + 10ms);
+  EXPECT_TRUE(shard.counter("a").get({}));
+  const auto late = shard.counter("a").add(add_request(5, 20ms));
+  ASSERT_THAT(late, fails_with(Code::aborted));
+  EXPECT_TRUE(late.error().maybe_executed());
+  const auto later = shard.counter("a").get({});
+  ASSERT_THAT(later, fails_with(Code::aborted));
+  EXPECT_FALSE(later.error().maybe_executed());
+}
+
+TEST_F(ObjectHostTest, WhatCouldNotBeStoredIsSeenByNobodyUntilItIs) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
+  store_.is_away = true;
+  const auto failed = shard.counter("a").add_for_good(add_request(1));
+  ASSERT_THAT(failed, fails_with(Code::unavailable));
+  EXPECT_TRUE(failed.error().maybe_executed());
+  const auto hidden = shard.counter("a").get({});
+  ASSERT_THAT(hidden, fails_with(Code::unavailable));
+  EXPECT_FALSE(hidden.error().maybe_executed());
+  ASSERT_TRUE(coroutine::sleep_for(30s));
+  store_.is_away = false;
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_EQ(shard.counter("a").get({})->value(), 2);
+  Shard next(store_, 2);
+  EXPECT_EQ(next.counter("a").get({})->value(), 2);
+}
+
+TEST_F(ObjectHostTest, AnAnswerThatIsLostIsFoundOut) {
+  Shard shard(store_, 1);
+  store_.loses_answers = true;
+  const auto failed = shard.counter("a").add_for_good(add_request(1));
+  ASSERT_THAT(failed, fails_with(Code::unavailable));
+  EXPECT_TRUE(failed.error().maybe_executed());
+  store_.loses_answers = false;
+  EXPECT_EQ(shard.counter("a").add_for_good(add_request(1))->value(), 2);
+  Shard next(store_, 2);
+  EXPECT_EQ(next.counter("a").get({})->value(), 2);
+}
+
+TEST_F(ObjectHostTest, IdleObjectsGoAndComeBack) {
+  Shard shard(store_, 1, {.idle_time_max = 1min});
+  ASSERT_TRUE(shard.counter("a").add(add_request(5)));
+  ASSERT_TRUE(coroutine::sleep_for(2min));
+  EXPECT_EQ(shard.host.statistics().active_count, 0U);
+  EXPECT_EQ(shard.host.statistics().memory_bytes, 0U);
+  EXPECT_EQ(shard.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectHostTest, MemoryAboveTheBudgetLetsTheIdleGo) {
+  Shard shard(store_, 1, {.memory_bytes_max = 20'000});
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(shard.counter(std::to_string(i)).add(add_request(i)));
+  }
+  EXPECT_GT(shard.host.statistics().memory_bytes, 20'000U);
+  ASSERT_TRUE(coroutine::sleep_for(3s));
+  EXPECT_LE(shard.host.statistics().memory_bytes, 20'000U);
+  EXPECT_EQ(shard.counter("1").get({})->value(), 1);
+}
+
+TEST_F(ObjectHostTest, CountsWhatHappensToTheObjectsOfAType) {
+  Shard shard(store_, 1, {.mailbox_max = 1, .idle_time_max = 1min});
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
+  ASSERT_TRUE(shard.counter("b").add(add_request(1)));
+  auto slow =
+      coroutine::spawn("slow", [&] { return shard.counter("a").add(add_request(1, 10ms)); });
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_FALSE(shard.counter("a").add(add_request(1)));
+  ASSERT_TRUE(slow.join());
+  ObjectStatistics counted = shard.host.types()[0]->statistics();
+  EXPECT_EQ(counted.active_count, 2U);
+  EXPECT_EQ(counted.unsaved_count, 2U);
+  EXPECT_EQ(counted.call_count, 4U);
+  EXPECT_EQ(counted.refused_count, 1U);
+  EXPECT_EQ(counted.activation_count, 2U);
+  EXPECT_EQ(counted.save_count, 1U);
+  EXPECT_GT(counted.memory_bytes, 0U);
+
+  store_.is_away = true;
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_GT(shard.host.statistics().failed_save_count, 0U);
+  EXPECT_EQ(shard.host.statistics().save_count, 1U);
+  store_.is_away = false;
+  ASSERT_TRUE(coroutine::sleep_for(2min));
+  counted = shard.host.statistics();
+  EXPECT_EQ(counted.active_count, 0U);
+  EXPECT_EQ(counted.unsaved_count, 0U);
+  EXPECT_EQ(counted.memory_bytes, 0U);
+  EXPECT_EQ(counted.save_count, 3U);
+  EXPECT_EQ(counted.deactivation_count, 2U);
+
+  ASSERT_TRUE(shard.counter("a").get({}));
+  shard.fence.set(now());
+  EXPECT_FALSE(shard.counter("a").get({}, {.deadline = Deadline::after(10ms)}));
+  EXPECT_GT(shard.host.statistics().moved_count, 0U);
+}
+
+TEST_F(ObjectHostTest, WhatIsStoredAsAnObjectGoesIsCounted) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  ASSERT_TRUE(shard.host.stop(Deadline::after(1s)));
+  EXPECT_EQ(shard.host.statistics().save_count, 1U);
+  EXPECT_EQ(shard.host.statistics().deactivation_count, 1U);
+}
+
+TEST_F(ObjectHostTest, StoppingStoresWhatIsLeft) {
+  {
+    Shard shard(store_, 1);
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_TRUE(shard.counter(std::to_string(i)).add(add_request(i)));
+    }
+    ASSERT_TRUE(shard.host.stop(Deadline::after(1s)));
+    EXPECT_EQ(shard.host.statistics().active_count, 0U);
+  }
+  Shard next(store_, 2);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(next.counter(std::to_string(i)).get({})->value(), i);
+}
+
+TEST_F(ObjectHostTest, AFailedActivationIsSharedByThoseThatWait) {
+  store_.is_away = true;
+  store_.delay = 1s;
+  Shard shard(store_, 1);
+  std::vector<coroutine::Task<test::CounterReply>> calls;
+  for (int i = 0; i < 100; ++i) {
+    calls.push_back(
+        coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); }));
+  }
+  const TimePoint start = now();
+  for (auto& call : calls) EXPECT_THAT(call.join(), fails_with(Code::unavailable));
+  EXPECT_EQ(now() - start, 1s);
+  EXPECT_EQ(store_.seal_count, 1);
+  EXPECT_EQ(shard.host.statistics().active_count, 0U);
+}
+
+TEST_F(ObjectHostTest, ACallerThatGivesUpSpoilsNothingForTheOthers) {
+  store_.delay = 100ms;
+  Shard shard(store_, 1);
+  auto hasty = coroutine::spawn("hasty", [&] {
+    return shard.counter("a").add(add_request(1), {.deadline = Deadline::after(50ms)});
+  });
+  auto patient =
+      coroutine::spawn("patient", [&] { return shard.counter("a").add(add_request(1)); });
+  EXPECT_THAT(hasty.join(), fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(patient.join()->value(), 1);
+}
+
+// A client would fill the store with names, one for each call that it gives up at once.
+TEST_F(ObjectHostTest, ASealWhoseAnswerIsLostIsReleased) {
+  const ObjectKey key = {.type = "corolane.test.Counter", .id = "a"};
+  Shard shard(store_);
+  store_.loses_answers_of_seals = true;
+  const auto lost = shard.counter("a").get({});
+  ASSERT_THAT(lost, fails_with(Code::deadline_exceeded));
+  EXPECT_TRUE(lost.error().not_executed()) << "the handler has not begun";
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(store_.look(key).epoch, 0U);
+}
+
+TEST_F(ObjectHostTest, ASealIsNotReleasedUnderACallThatCameNext) {
+  Shard shard(store_);
+  store_.delay = 10ms;
+  store_.loses_answers_of_seals = true;
+  auto lost = coroutine::spawn("lost", [&] { return shard.counter("a").get({}); });
+  ASSERT_TRUE(coroutine::sleep_for(5ms));
+  auto next =
+      coroutine::spawn("next", [&] { return shard.counter("a").add_for_good(add_request(2)); });
+  EXPECT_THAT(lost.join(), fails_with(Code::deadline_exceeded));
+  store_.loses_answers_of_seals = false;
+  ASSERT_TRUE(next.join());
+  EXPECT_EQ(shard.counter("a").add_for_good(add_request(3))->value(), 5);
+}
+
+test::WaitUntilRequest wait_request(std::int64_t value) {
+  test::WaitUntilRequest request;
+  request.set_value(value);
+  return request;
+}
+
+TEST_F(ObjectHostTest, WhoWaitsForAnEventHoldsUpNobody) {
+  Shard shard(store_, 1);
+  std::vector<coroutine::Task<test::CounterReply>> calls;
+  for (int i = 1; i <= 20; ++i) {
+    calls.push_back(coroutine::spawn(
+        "call", [&, i] { return shard.counter("a").wait_until(wait_request(i)); }));
+  }
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  for (int i = 1; i <= 20; ++i) {
+    const auto reply = calls[static_cast<std::size_t>(i - 1)].join();
+    ASSERT_TRUE(reply) << reply;
+    EXPECT_GE(reply->value(), i);
+  }
+}
+
+TEST_F(ObjectHostTest, WhoWaitsForAnEventIsToldWhenTheObjectGoes) {
+  Shard shard(store_, 1);
+  auto call =
+      coroutine::spawn("call", [&] { return shard.counter("a").wait_until(wait_request(1)); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const Partition partition = partition_of("corolane.test.Counter", "a");
+  EXPECT_TRUE(
+      shard.host.release(shard.ownership, std::array{partition}, Deadline::after(50ms)).empty());
+  EXPECT_EQ(shard.host.statistics().active_count, 0U);
+  shard.ownership.set_epoch(partition, 0);
+  shard.host.resume(shard.ownership, std::array{partition});
+  // By its router, which looks for the next owner until the deadline.
+  EXPECT_THAT(call.join(), fails_with(Code::unavailable));
+}
+
+TEST_F(ObjectHostTest, WhoWaitsForAnEventGivesUpAtTheDeadline) {
+  Shard shard(store_, 1);
+  const auto reply =
+      shard.counter("a").wait_until(wait_request(1), {.deadline = Deadline::after(1s)});
+  EXPECT_THAT(reply, fails_with(Code::deadline_exceeded));
+  EXPECT_TRUE(shard.counter("a").add(add_request(1)));
+}
+
+TEST_F(ObjectHostTest, WhoHasChangedAnObjectBeforeItMovedMayHaveBeenExecuted) {
+  coroutine::Event never("never");
+  int run_count = 0;
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    ++run_count;
+    puppet.state().set_value(1);
+    if (auto waited = puppet.wait_for(never, Deadline::never()); !waited) return waited;
+    return {};
+  };
+  test::PuppetStage stage(store_, strings);
+  auto call = coroutine::spawn("call", [&] { return stage.puppet("a").run({}); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const Partition partition = partition_of("corolane.test.Puppet", "a");
+  stage.host.release(stage.ownership, std::array{partition}, Deadline::after(50ms));
+  stage.host.resume(stage.ownership, std::array{partition});
+  const auto reply = call.join();
+  ASSERT_THAT(reply, fails_with(Code::aborted));
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(run_count, 1);
+}
+
+TEST_F(ObjectHostTest, ThatAnotherObjectHasMovedIsNoReasonToCallThisOneAgain) {
+  int run_count = 0;
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet&) -> Result<void> {
+    ++run_count;
+    return moved_error("corolane.test.Other", "b",
+                       {.partition = 3, .node_epoch = 2, .partition_epoch = 2});
+  };
+  test::PuppetStage stage(store_, strings);
+  EXPECT_THAT(stage.puppet("a").run({}), fails_with(Code::aborted));
+  EXPECT_EQ(run_count, 1);
+}
+
+TEST_F(ObjectHostTest, AHandlerOfALostObjectIsCancelled) {
+  Shard shard(store_, 1);
+  auto call = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 1h)); });
+  auto waiting = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const TimePoint lost_at = now();
+  shard.fence.set(TimePoint::min());
+  shard.host.drop_all();
+  EXPECT_EQ(now(), lost_at);
+  // Its router looks for the next owner of what was not executed, until the deadline.
+  const auto reply = call.join();
+  ASSERT_FALSE(reply);
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_FALSE(waiting.join());
+}
+
+TEST_F(ObjectHostTest, AHandlerThatIsLateIsCancelledAndItsCallerGoesOn) {
+  Shard shard(store_, 1);
+  const TimePoint start = now();
+  const auto reply =
+      shard.counter("a").add(add_request(1, 1h), {.deadline = Deadline::after(100ms)});
+  EXPECT_THAT(reply, fails_with(Code::deadline_exceeded));
+  EXPECT_TRUE(reply.error().maybe_executed());
+  EXPECT_EQ(now() - start, 100ms);
+  EXPECT_TRUE(coroutine::yield());
+  EXPECT_TRUE(shard.counter("a").add(add_request(1)));
+}
+
+TEST_F(ObjectHostTest, AOneWayCallRunsByItself) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add_quietly(add_request(5)));
+  EXPECT_EQ(shard.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectHostTest, WhatIsBusyIsNotReleased) {
+  Shard shard(store_, 1);
+  auto call =
+      coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 200ms)); });
+  ASSERT_TRUE(shard.counter("b").add(add_request(1)));
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  const std::array partitions{partition_of("corolane.test.Counter", "a"),
+                              partition_of("corolane.test.Counter", "b")};
+  const auto kept = shard.host.release(shard.ownership, partitions, Deadline::after(50ms));
+  EXPECT_THAT(kept, testing::ElementsAre(partitions[0]));
+  shard.host.resume(shard.ownership, partitions);
+  EXPECT_EQ(call.join()->value(), 1);
+  EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
+  shard.host.resume(shard.ownership, partitions);
+  EXPECT_EQ(shard.counter("a").get({})->value(), 1);
+}
+
+TEST_F(ObjectHostTest, WhatIsNotStoredIsNotReleased) {
+  Shard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  const std::array partitions{partition_of("corolane.test.Counter", "a")};
+  store_.is_away = true;
+  EXPECT_EQ(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).size(), 1U);
+  shard.host.resume(shard.ownership, partitions);
+  store_.is_away = false;
+  // A write may take longer than calls may.
+  store_.delay = 200ms;
+  EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
+  Shard next(store_, 2);
+  EXPECT_EQ(next.counter("a").get({})->value(), 1);
+}
+
+TEST_F(ObjectHostTest, ReadersStoreNothing) {
+  Shard shard(store_, 1, {.unsaved_count_max = 1});
+  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
+  store_.delay = 10ms;
+  auto read = [&] { return shard.counter("a").get({}); };
+  auto one = coroutine::spawn("call", read);
+  auto other = coroutine::spawn("call", read);
+  for (auto* call : {&one, &other}) {
+    const auto got = call->join();
+    ASSERT_TRUE(got) << got;
+    EXPECT_EQ(got->value(), 1);
+  }
+  EXPECT_EQ(store_.write_count, 0);
+}
+
+TEST_F(ObjectHostTest, WhatIsCalledAsAnObjectWakesMayNotCallItBack) {
+  test::Puppet::Strings strings;
+  strings.on_activate = [](test::Puppet& puppet) -> Result<void> {
+    if (puppet.id() != "a") return {};
+    const auto ran = test::PuppetClient(puppet.router(), "b").run({});
+    return ran ? Result<void>() : ran.error();
+  };
+  strings.run = [](test::Puppet& puppet) -> Result<void> {
+    const auto ran = test::PuppetClient(puppet.router(), "a").run({});
+    return ran ? Result<void>() : ran.error();
+  };
+  test::PuppetStage stage(store_, strings);
+  const auto refused = stage.puppet("a").run({});
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_THAT(refused.error().message(), HasSubstr("corolane.test.Puppet/on_activate(\"a\") -> "
+                                                   "corolane.test.Puppet/Run(\"b\") -> "
+                                                   "corolane.test.Puppet/Run(\"a\")"));
+}
+
+TEST_F(ObjectHostTest, AnObjectThatDoesNotWakeLeavesNoSeal) {
+  test::Puppet::Strings strings;
+  strings.on_activate = [](test::Puppet&) -> Result<void> {
+    return Error(Code::not_found, "no such puppet");
+  };
+  test::PuppetStage stage(store_, strings);
+  EXPECT_THAT(stage.puppet("a").run({}), fails_with(Code::not_found));
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(store_.look({.type = "corolane.test.Puppet", .id = "a"}).epoch, 0U);
+}
+
+TEST_F(ObjectHostTest, WhoWasSentForMayCallBack) {
+  coroutine::Event is_back("whoever was sent for");
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    if (auto sent = test::PuppetClient(puppet.router(), "b").run_alone({}); !sent) return sent;
+    return puppet.wait_for(is_back, Deadline::after(1s));
+  };
+  strings.run_alone = [&](test::Puppet& puppet) -> Result<void> {
+    const auto looked = test::PuppetClient(puppet.router(), "a").look({});
+    if (!looked) return looked.error();
+    is_back.set();
+    return {};
+  };
+  test::PuppetStage stage(store_, strings);
+  const auto ran = stage.puppet("a").run({});
+  EXPECT_TRUE(ran) << ran;
+}
+
+TEST_F(ObjectHostTest, WhatIsThrownAsAnObjectWakesOrGoesIsAnError) {
+  int failing_count = 1;
+  test::Puppet::Strings strings;
+  strings.on_activate = [&](test::Puppet&) -> Result<void> {
+    if (failing_count-- > 0) throw std::runtime_error("as the test wants");
+    return {};
+  };
+  test::PuppetStage stage(store_, strings);
+  const auto threw = stage.puppet("a").run({});
+  ASSERT_THAT(threw, fails_with(Code::internal));
+  EXPECT_EQ(threw.error().message(),
+            "corolane.test.Puppet/on_activate threw an exception: as the test wants");
+  EXPECT_TRUE(stage.puppet("a").run({}));
+  EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
+}
+
+TEST_F(ObjectHostTest, ACallerThatGivesUpTakesNoObjectFromUnderAHandler) {
+  coroutine::Event never("never");
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    auto waited = puppet.wait_for(never, Deadline::never());
+    // Something else is to be brought to an end.
+    static_cast<void>(coroutine::sleep_for(1s));
+    puppet.state().set_value(puppet.state().value() + 1);
+    return waited;
+  };
+  test::PuppetStage stage(store_, strings);
+  auto inside = coroutine::spawn("call", [&] { return stage.puppet("a").run({}); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  stage.own_all(2);
+  auto next = coroutine::spawn("call", [&] { return stage.puppet("a").look({}); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  next.cancel();
+  static_cast<void>(next.join());
+  EXPECT_FALSE(inside.join());
+  EXPECT_EQ(stage.puppet("a").look({})->value(), 0);
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

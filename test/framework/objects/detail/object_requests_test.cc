@@ -1,0 +1,135 @@
+// Calls with request ids take effect once: on the next owner, beside many other callers, and when
+// what is stored is not a reply.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "coroutine/sync/event.h"
+#include "coroutine/task.h"
+#include "framework/store/memory_store.h"
+#include "framework/wire/objects.pb.h"
+#include "test/framework/counter_shard.h"
+#include "test/framework/puppet_stage.h"
+#include "test/support/matchers.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::add_request;
+using test::CounterShard;
+using test::fails_with;
+
+class CountingStore : public MemoryStore {
+ public:
+  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
+    ++seal_count;
+    return MemoryStore::seal(key, epoch, deadline);
+  }
+
+  int seal_count = 0;
+};
+
+class ObjectRequestsTest : public testing::Test {
+ protected:
+  CountingStore store_;
+};
+
+TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceEvenOnTheNextOwner) {
+  CounterShard first(store_, 1);
+  const rpc::CallOptions once{.request_id = {.caller = "match-7", .sequence = 1}};
+  EXPECT_EQ(first.counter("a").add_for_good(add_request(5), once)->value(), 5);
+  EXPECT_EQ(first.counter("a").add_for_good(add_request(5), once)->value(), 5);
+  CounterShard second(store_, 2);
+  EXPECT_EQ(second.counter("a").add_for_good(add_request(5), once)->value(), 5);
+  EXPECT_EQ(second.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
+  CounterShard first(store_, 1);
+  const auto call = [](CounterShard& shard, int caller) {
+    const std::string name = "donor-" + std::to_string(caller);
+    return shard.counter("guild").add_for_good(add_request(1),
+                                               {.request_id = {.caller = name, .sequence = 1}});
+  };
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(first, i)->value(), i + 1);
+  CounterShard second(store_, 2);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(call(second, i)->value(), i + 1);
+  EXPECT_EQ(second.counter("guild").get({})->value(), 200);
+}
+
+TEST_F(ObjectRequestsTest, ARequestIdIsThatOfOneMethod) {
+  CounterShard shard(store_, 1);
+  const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(5), options));
+  EXPECT_THAT(shard.counter("a").add(add_request(5), options), fails_with(Code::invalid_argument));
+  EXPECT_EQ(shard.counter("a").get({})->value(), 5);
+}
+
+TEST_F(ObjectRequestsTest, AStoredReplyThatIsNoneIsAnError) {
+  const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
+  ObjectRecord record;
+  AppliedCaller& caller = *record.add_callers();
+  caller.set_caller("ada");
+  caller.set_last(1);
+  AppliedReply& reply = *caller.add_replies();
+  reply.set_sequence(1);
+  reply.set_reply("\x0a\xff");
+  const ObjectKey key{.type = "corolane.test.Counter", .id = "a"};
+  ASSERT_TRUE(store_.seal(key, 1, Deadline::never()));
+  const std::string bytes = record.SerializeAsString();
+  ASSERT_TRUE(store_.write(key, 1, 0, {.bytes = bytes}, Deadline::never()));
+  CounterShard shard(store_, 2);
+  const auto called = shard.counter("a").add_for_good(add_request(5), options);
+  ASSERT_THAT(called, fails_with(Code::data_loss));
+  EXPECT_TRUE(called.error().maybe_executed());
+  EXPECT_EQ(shard.counter("a").get({})->value(), 0);
+}
+
+TEST_F(ObjectRequestsTest, ACallerWithALongNameIsRefusedBeforeTheStoreIsAsked) {
+  CounterShard shard(store_, 1);
+  const std::string name(65, 'x');
+  const rpc::CallOptions options{.request_id = {.caller = name, .sequence = 1}};
+  EXPECT_THAT(shard.counter("a").add(add_request(1), options), fails_with(Code::invalid_argument));
+  EXPECT_EQ(store_.seal_count, 0);
+}
+
+TEST_F(ObjectRequestsTest, TheMemoryOfAnObjectIncludesTheRequestsThatItRemembers) {
+  CounterShard shard(store_, 1);
+  ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
+  const std::size_t before = shard.host.statistics().memory_bytes;
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = std::string(60, 'x') + std::to_string(i);
+    ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1),
+                                                {.request_id = {.caller = name, .sequence = 1}}));
+  }
+  EXPECT_GT(shard.host.statistics().memory_bytes, before + 10'000U);
+}
+
+TEST_F(ObjectRequestsTest, TheSameRequestWaitsForTheFirst) {
+  int run_count = 0;
+  coroutine::Event go_on("the test");
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    ++run_count;
+    return puppet.wait_for(go_on, Deadline::after(1s));
+  };
+  test::PuppetStage stage(store_, strings);
+  const rpc::CallOptions options{.request_id = {.caller = "client", .sequence = 1}};
+  auto run = [&] { return stage.puppet("a").run({}, options); };
+  auto first = coroutine::spawn("call", run);
+  auto again = coroutine::spawn("call", run);
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(run_count, 1);
+  go_on.set();
+  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(again.join());
+  EXPECT_EQ(run_count, 1);
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

@@ -1,0 +1,339 @@
+// Objects of several nodes, in one thread and virtual time: they share a directory and a store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task.h"
+#include "framework/directory/local_directory.h"
+#include "framework/node/node.h"
+#include "framework/store/memory_store.h"
+#include "rpc/client/client.h"
+#include "test/framework/counter.h"
+#include "test/framework/directory/faulty_directory.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+#include "test/support/matchers.h"
+#include "test/support/temporary_folder.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::add_request;
+using test::Counter;
+using test::CounterClient;
+using test::fails_with;
+using test::FaultyDirectory;
+using testing::HasSubstr;
+
+class NodeObjectsTest : public testing::Test {
+ protected:
+  struct Member {
+    std::shared_ptr<FaultyDirectory> directory;
+    std::unique_ptr<Node> node;
+
+    CounterClient counter(const std::string& id) const { return {node->router(), id}; }
+    std::size_t active_count() const { return node->shard().host()->statistics().active_count; }
+  };
+
+  Member make(const std::string& name, bool is_deaf = false) {
+    Member member{.directory = std::make_shared<FaultyDirectory>(table_), .node = nullptr};
+    member.directory->is_deaf = is_deaf;
+    NodeConfig config = test::node_config(name);
+    config.cluster.shared_key_file = shared_key_file_;
+    member.node = std::make_unique<Node>(
+        config, network_, Log(LogLevel::error, [](std::string_view) {}),
+        Node::Parts{.store = store_, .directory = member.directory, .clock = now});
+    member.node->host<Counter>();
+    const auto started = member.node->start();
+    EXPECT_TRUE(started) << started;
+    return member;
+  }
+
+  sim::SimulatedNetwork network_;
+  LocalDirectory table_{1'000};
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  std::string shared_key_file_;  // Of the nodes that are made from then on.
+};
+
+TEST_F(NodeObjectsTest, AnObjectIsOneWhereverItIsCalled) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = std::to_string(i);
+    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
+    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+  }
+  EXPECT_NEAR(static_cast<double>(a.active_count()), 50, 20);
+  EXPECT_EQ(a.active_count() + b.active_count(), 100U);
+}
+
+TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
+  const test::TemporaryFolder folder;
+  shared_key_file_ = folder.path() / "shared.key";
+  std::ofstream(shared_key_file_) << "sixteen bytes or more\n";
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
+    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+  }
+}
+
+TEST_F(NodeObjectsTest, WhoHearsFromACallerThatItOwnsAnObjectAsksTheDirectory) {
+  auto a = make("a");
+  auto b = make("b", /*is_deaf=*/true);
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 20; ++i) {
+    const auto added =
+        a.counter(std::to_string(i)).add(add_request(1), {.deadline = Deadline::after(400ms)});
+    EXPECT_TRUE(added) << added;
+  }
+  EXPECT_GT(b.active_count(), 0U);
+}
+
+TEST_F(NodeObjectsTest, ACycleOverNodesIsRefusedAndNamed) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  test::AddAlongRequest request;
+  for (int i = 1; i < 3; ++i) request.add_ids(std::to_string(i));
+  request.add_ids("0");
+  const TimePoint start = now();
+  const auto refused = a.counter("0").add_along(request);
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_THAT(refused.error().message(), HasSubstr("Counter/AddAlong(\"2\") -> "
+                                                   "corolane.test.Counter/AddAlong(\"0\")"));
+  EXPECT_LT(now() - start, 10ms);
+}
+
+TEST_F(NodeObjectsTest, WhoOwnsAnObjectNoLongerSaysSoAtOnce) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const net::Endpoint& cluster = a.node->endpoints().cluster.front();
+  const auto connected =
+      rpc::Client::connect(network_, {cluster.address, cluster.port}, Deadline::after(1s),
+                           {.security = {.cluster = "corolane"}});
+  ASSERT_TRUE(connected) << connected;
+  const auto& client = *connected;
+  const rpc::Method& get = a.node->shard().host()->types()[0]->method(2);
+  ASSERT_STREQ(get.full_name, "corolane.test.Counter/Get");
+  int moved_count = 0;
+  for (int i = 0; i < 100; ++i) {
+    // As those call who have not heard that it is another node's since.
+    const std::string id = std::to_string(i);
+    const rpc::ObjectTarget target{.id = id, .node_epoch = 1, .partition_epoch = 1};
+    const TimePoint start = now();
+    test::CounterReply reply;
+    if (!client->call(get, test::GetRequest(), reply, {.object = &target})) ++moved_count;
+    EXPECT_LT(now() - start, 100ms);
+  }
+  EXPECT_NEAR(moved_count, 50, 20);
+}
+
+TEST_F(NodeObjectsTest, CallsGoOnWhileAThirdNodeTakesItsShare) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  std::map<std::string, std::int64_t> expected;
+  int failed_count = 0;
+  bool is_done = false;
+  auto caller = coroutine::spawn("caller", [&] {
+    for (int i = 0; !is_done; ++i) {
+      const std::string id = std::to_string(i % 500);
+      const auto& from = i % 2 == 0 ? a : b;
+      const auto reply = from.counter(id).add(add_request(1));
+      if (!reply || reply->value() != ++expected[id]) ++failed_count;
+      if (!coroutine::sleep_for(100us)) return;
+    }
+  });
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  is_done = true;
+  EXPECT_TRUE(caller.join());
+  EXPECT_EQ(failed_count, 0);
+  EXPECT_GT(c.active_count(), 50U);
+}
+
+TEST_F(NodeObjectsTest, ClientsOfObjectsDoNotNoticeThatTheyMove) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const auto client = test::connect(network_, *a.node);
+  const rpc::Method& wait_until = a.node->shard().host()->types()[0]->method(3);
+  ASSERT_STREQ(wait_until.full_name, "corolane.test.Counter/WaitUntil");
+  // Who waits in an object is there whenever it goes.
+  std::vector<std::string> failures;
+  coroutine::TaskGroup callers;
+  for (int i = 0; i < 100; ++i) {
+    const auto spawned = callers.spawn("caller", [&, id = std::to_string(i)] {
+      const rpc::ObjectTarget target{.id = id};
+      test::WaitUntilRequest request;
+      request.set_value(1);
+      test::CounterReply reply;
+      const auto waited = client->call(wait_until, request, reply,
+                                       {.deadline = Deadline::after(60s), .object = &target});
+      if (!waited) failures.push_back(waited.error().to_string());
+    });
+    ASSERT_TRUE(spawned);
+  }
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(b.counter(std::to_string(i)).add(add_request(1)));
+  EXPECT_TRUE(callers.join());
+  EXPECT_THAT(failures, testing::IsEmpty());
+}
+
+TEST_F(NodeObjectsTest, ARollingStopLosesNoCall) {
+  auto a = make("a");
+  auto b = make("b");
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  std::map<std::string, std::int64_t> expected;
+  std::vector<std::string> failures;
+  Duration longest{};
+  bool is_done = false;
+  auto caller = coroutine::spawn("caller", [&] {
+    for (int i = 0; !is_done; ++i) {
+      const std::string id = std::to_string(i % 500);
+      const TimePoint start = now();
+      const auto reply = a.counter(id).add(add_request(1));
+      longest = std::max(longest, now() - start);
+      if (!reply) {
+        failures.push_back(reply.error().to_string());
+      } else if (reply->value() != ++expected[id]) {
+        failures.push_back(id + " is " + std::to_string(reply->value()) + ", not " +
+                           std::to_string(expected[id]));
+      }
+      if (!coroutine::sleep_for(100us)) return;
+    }
+  });
+  for (auto* member : {&b, &c}) {
+    EXPECT_TRUE(member->node->stop(Deadline::after(5s)));
+    member->node.reset();
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    *member = make(member == &b ? "b" : "c");
+    ASSERT_TRUE(coroutine::sleep_for(3s));
+  }
+  is_done = true;
+  EXPECT_TRUE(caller.join());
+  EXPECT_THAT(failures, testing::IsEmpty());
+  EXPECT_GT(expected["0"], 10);
+  EXPECT_LT(longest, 50ms);
+}
+
+TEST_F(NodeObjectsTest, WhatACrashedNodeHadStoredGoesOnElsewhere) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(a.counter(std::to_string(i)).add_for_good(add_request(i)));
+  }
+  b.directory->cut();
+  for (int i = 0; i < 100; ++i) {
+    const auto reply = a.counter(std::to_string(i)).get({}, {.deadline = Deadline::after(20s)});
+    ASSERT_TRUE(reply) << reply;
+    EXPECT_EQ(reply->value(), i);
+  }
+  b.directory->mend();
+}
+
+const rpc::Method& add_for_good() {
+  const auto methods = Counter::object_type().methods;
+  return *std::ranges::find_if(methods, [](const rpc::Method& row) {
+    return std::string_view(row.full_name).ends_with("/AddForGood");
+  });
+}
+
+// Clients whose calls have request ids of the same caller.
+class NodeRequestsTest : public NodeObjectsTest {
+ protected:
+  NodeRequestsTest() { check(coroutine::sleep_for(5s).has_value(), "both nodes own objects"); }
+
+  // By a new connection of a client with that requester.
+  Result<std::int64_t> add(const std::string& requester, std::size_t node, const std::string& id,
+                           std::uint64_t sequence = 1) {
+    const net::Endpoint& endpoint = members_[node].node->endpoints().listen;
+    auto client = rpc::Client::connect(network_, {endpoint.address, endpoint.port},
+                                       Deadline::after(1s), {.requester = requester});
+    if (!client) return client.error();
+    const rpc::ObjectTarget target{.id = id, .request_id = {.caller = "ada", .sequence = sequence}};
+    test::CounterReply reply;
+    auto added = (*client)->call(add_for_good(), add_request(1), reply, {.object = &target});
+    if (!added) return added.error();
+    return reply.value();
+  }
+
+  const std::string ada_ = "a secret of ada's own";
+  std::array<Member, 2> members_{make("a"), make("b")};
+};
+
+TEST_F(NodeRequestsTest, AClientGetsItsFirstReplyAgainByAnyNode) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    for (const std::size_t node : {0, 1, 0}) EXPECT_EQ(*add(ada_, node, id), 1) << id;
+  }
+}
+
+TEST_F(NodeRequestsTest, AClientCannotNameTheRequestOfAnother) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    ASSERT_EQ(*add(ada_, 0, id), 1);
+    EXPECT_EQ(*add("a secret of mallory's", 0, id), 2) << id;
+    EXPECT_EQ(*add("", 1, id), 3) << id;
+    EXPECT_EQ(*add(ada_, 1, id), 1) << id;
+  }
+}
+
+TEST_F(NodeRequestsTest, AClientCannotNameTheRequestOfAService) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
+    const auto call = [&] { return members_[0].counter(id).add_for_good(add_request(1), options); };
+    ASSERT_EQ(call()->value(), 1);
+    EXPECT_EQ(*add(ada_, 0, id), 2) << id;
+    EXPECT_EQ(call()->value(), 1);
+  }
+}
+
+TEST_F(NodeRequestsTest, AClientLocksNobodyOutByALargeSequence) {
+  ASSERT_TRUE(add("a secret of mallory's", 0, "game", std::uint64_t{1} << 63));
+  EXPECT_EQ(*add(ada_, 0, "game"), 2);
+  EXPECT_EQ(*add(ada_, 1, "game"), 2);
+}
+
+TEST_F(NodeRequestsTest, ACallerWithALongNameIsRefusedByEveryNode) {
+  const std::string name(65, 'x');
+  const rpc::CallOptions options{.request_id = {.caller = name, .sequence = 1}};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(members_[0].counter(std::to_string(i)).add(add_request(1), options),
+                fails_with(Code::invalid_argument));
+  }
+  EXPECT_EQ(members_[0].active_count() + members_[1].active_count(), 0U);
+}
+
+TEST_F(NodeObjectsTest, AStoreOfOneNodeIsNoneOfACluster) {
+  NodeConfig config = test::node_config("a");
+  config.cluster.directory = DirectoryKind::etcd;
+  config.store.kind = StoreKind::sqlite;
+  Node node(config, network_);
+  const auto started = node.start();
+  ASSERT_THAT(started, fails_with(Code::invalid_argument));
+  EXPECT_THAT(started.error().message(), HasSubstr("node.store.kind"));
+}
+
+}  // namespace
+}  // namespace corolane::framework

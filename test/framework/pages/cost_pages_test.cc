@@ -1,0 +1,171 @@
+// The pages that tell what a node's time and memory go into.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/cycle_clock.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/node/node.h"
+#include "test/framework/counter.h"
+#include "test/framework/pages/pages.h"
+#include "test/framework/slow_service.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+#include "test/support/sanitizers.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+[[gnu::noinline]] void compute_for_a_page(Duration time) {
+  const double cycles = static_cast<double>(time.count()) * cycles_per_ns();
+  const std::uint64_t begin = cycle_count();
+  while (static_cast<double>(cycle_count() - begin) < cycles) asm volatile("" : : : "memory");
+}
+
+class CostPagesTest : public testing::Test {
+ protected:
+  CostPagesTest() {
+    node_.serve(test::SlowService());
+    node_.host<test::Counter>();
+    const auto started = node_.start();
+    EXPECT_TRUE(started) << started;
+  }
+
+  net::HttpResponse page(const std::string& target) {
+    return test::fetch(network_, node_.endpoints().admin, target);
+  }
+  Json json_page(const std::string& target) {
+    const auto response = page(target);
+    EXPECT_EQ(response.status, 200U) << response.body;
+    EXPECT_EQ(response.content_type, "application/json");
+    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  }
+  Json method(std::string_view name) {
+    const Json page = json_page("/methods?format=json");
+    for (const Json& row : page["methods"]) {
+      if (row["method"] == name) return row;
+    }
+    ADD_FAILURE() << "no method " << name;
+    return {};
+  }
+
+  sim::SimulatedNetwork network_;
+  Node node_{test::node_config("pages"), network_};
+};
+
+TEST_F(CostPagesTest, AMethodHasWhatItsHandlersTook) {
+  const auto client = test::connect(network_, node_);
+  ASSERT_TRUE(client);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(test::SlowClient(*client).wait(test::wait_request(100ms)));
+  }
+  const Json row = method("corolane.test.Slow/Wait");
+  EXPECT_EQ(row["kind"], "service");
+  EXPECT_EQ(row["calls"], 4);
+  EXPECT_EQ(row["running"], 0);
+  EXPECT_EQ(row["errors"], 0);
+  EXPECT_GE(row["p50_seconds"].get<double>(), 0.1);
+  EXPECT_EQ(row["timed_calls"], 2);
+  // The stack of the first one may be measured for its spawn site already.
+  EXPECT_GE(row["measured_stacks"], 1);
+  EXPECT_LE(row["measured_stacks"], 2);
+  // Of simulated time it waits, of the processor's it takes little.
+  EXPECT_NEAR(row["run_seconds"].get<double>(), 0.1, 0.001);
+  EXPECT_LT(row["cpu_seconds"].get<double>(), row["wait_seconds"].get<double>());
+  EXPECT_GE(row["suspensions"].get<double>(), 1);
+  EXPECT_GT(row["stack_used_bytes"].get<int>(), 0);
+  EXPECT_LT(row["stack_used_bytes"].get<int>(), row["stack_size_bytes"].get<int>());
+  EXPECT_GE(row["suggested_stack_bytes"].get<int>(), row["stack_used_bytes"].get<int>());
+}
+
+TEST_F(CostPagesTest, AMethodOfObjectsHasARowForThem) {
+  test::CounterClient counter(node_.router(), "visits");
+  test::AddRequest request;
+  request.set_amount(1);
+  for (int i = 0; i < 5; ++i) {
+    auto call = coroutine::spawn("call", [&] { EXPECT_TRUE(counter.add(request)); });
+    ASSERT_TRUE(call.join());
+  }
+  const auto rows = json_page("/methods?format=json")["methods"];
+  const auto objects = std::ranges::count_if(rows, [](const Json& row) {
+    return row["method"] == "corolane.test.Counter/Add" && row["kind"] == "object" &&
+           row["calls"] == 5 && row["timed_calls"] == 2 && row["measured_stacks"] == 2;
+  });
+  EXPECT_EQ(objects, 1) << rows.dump(2);
+  EXPECT_THAT(page("/methods").body, ContainsRegex("corolane.test.Counter/Add +object +5 +0 +0"));
+}
+
+TEST_F(CostPagesTest, ATraceHasWhoRan) {
+  coroutine::TaskGroup group;
+  ASSERT_TRUE(group.spawn("drummer", [] {
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(coroutine::sleep_for(20ms));
+  }));
+  const auto text = page("/trace?seconds=0.1").body;
+  EXPECT_THAT(text, ContainsRegex("drummer +[45] "));
+  EXPECT_THAT(text, HasSubstr("ui.perfetto.dev"));
+  const Json trace = json_page("/trace?format=json&seconds=0.1");
+  int count = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["name"] == "drummer") ++count;
+  }
+  EXPECT_GE(count, 4);
+  EXPECT_TRUE(group.join());
+}
+
+TEST_F(CostPagesTest, SecondsAreChecked) {
+  for (const char* query : {"seconds=0", "seconds=-1", "seconds=soon", "seconds=1000"}) {
+    EXPECT_EQ(page(std::string("/trace?") + query).status, 400U) << query;
+    EXPECT_EQ(page(std::string("/profile?") + query).status, 400U) << query;
+  }
+  EXPECT_THAT(page("/trace?seconds=11").body, HasSubstr("at most 10"));
+}
+
+TEST_F(CostPagesTest, AProfileHasWhoComputed) {
+  if (!coroutine::Scheduler::current().statistics().measures_cpu) GTEST_SKIP();
+  coroutine::TaskGroup group;
+  ASSERT_TRUE(group.spawn("prime numbers", [] {
+    while (coroutine::sleep_for(1ms)) compute_for_a_page(500us);
+  }));
+  const auto folded = page("/profile?seconds=1").body;
+  EXPECT_THAT(folded, ContainsRegex("prime numbers;.*compute_for_a_page.* [0-9]+\n"));
+  const auto svg = page("/profile?seconds=0.5&format=svg");
+  EXPECT_EQ(svg.content_type, "image/svg+xml");
+  EXPECT_THAT(svg.body, HasSubstr("<title>prime numbers: "));
+  const Json json = json_page("/profile?seconds=0.5&format=json");
+  EXPECT_GT(json["samples"].get<int>(), 0);
+  EXPECT_EQ(page("/profile?format=bitmap").status, 400U);
+  group.cancel_and_join();
+}
+
+TEST_F(CostPagesTest, TheHeapIsThatOfTheAllocator) {
+  if (test::under_sanitizer) GTEST_SKIP() << "its allocator tells nothing";
+  const Json heap = json_page("/heap?format=json");
+  EXPECT_GT(heap["allocated_bytes"].get<std::uint64_t>(), 0u);
+  EXPECT_THAT(page("/heap").body, HasSubstr("allocated_bytes"));
+  const auto profile = page("/heap?format=profile");
+  EXPECT_EQ(profile.status, 503U);
+  EXPECT_THAT(profile.body, HasSubstr("MALLOC_CONF=prof:true"));
+}
+
+TEST_F(CostPagesTest, ATaskThatWaitsSaysHowMuchStackItHolds) {
+  auto sleeper = coroutine::spawn("sleeper", [] { return coroutine::sleep_for(1h); });
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  const Json row = json_page("/tasks?format=json&name=sleeper")["tasks"][0];
+  EXPECT_GT(row["stack_used_bytes"].get<int>(), 100);
+  EXPECT_LT(row["stack_used_bytes"].get<int>(), row["stack_size_bytes"].get<int>());
+  sleeper.cancel();
+}
+
+}  // namespace
+}  // namespace corolane::framework

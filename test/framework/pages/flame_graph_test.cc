@@ -1,0 +1,67 @@
+// How time by stacks is written down and drawn.
+#include "framework/pages/flame_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace corolane::framework::detail {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(FlameGraphTest, FoldedHasALineForEachStackWithItsOwnTime) {
+  FlameGraph graph;
+  graph.add({"main", "b"}, 2);
+  graph.add({"main", "a", "x"}, 3);
+  graph.add({"main", "a"}, 1);
+  graph.add({"main", "a", "x"}, 4);
+  EXPECT_EQ(graph.total(), 10u);
+  EXPECT_EQ(graph.folded(), "main;a 1\nmain;a;x 7\nmain;b 2\n");
+}
+
+TEST(FlameGraphTest, NamesKeepToTheirPlace) {
+  FlameGraph graph;
+  graph.add({"a;b", "two\nlines"}, 1);
+  EXPECT_EQ(graph.folded(), "a:b;two\\nlines 1\n");
+}
+
+TEST(FlameGraphTest, NobodyComputedIsAnEmptyOne) {
+  const FlameGraph graph;
+  EXPECT_EQ(graph.folded(), "");
+  EXPECT_THAT(graph.svg("nothing", "us"), HasSubstr("</svg>"));
+}
+
+TEST(FlameGraphTest, TheDrawingHasABoxForEachFunctionAsWideAsItsTime) {
+  FlameGraph graph;
+  graph.add({"main", "left"}, 1);
+  graph.add({"main", "right"}, 3);
+  const std::string svg = graph.svg("a title", "us");
+  EXPECT_THAT(svg, HasSubstr(">a title</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>main: 4 us, 100.0%</title><rect x=\"0.0\""));
+  EXPECT_THAT(svg, HasSubstr("<title>left: 1 us, 25.0%</title><rect x=\"0.0\""));
+  EXPECT_THAT(svg, HasSubstr("<title>right: 3 us, 75.0%</title><rect x=\"300.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"900.0\""));
+}
+
+TEST(FlameGraphTest, NamesAreNoMarkup) {
+  FlameGraph graph;
+  graph.add({"std::vector<int>::push_back & \"more\""}, 1);
+  const std::string svg = graph.svg("<b>", "us");
+  EXPECT_THAT(svg, HasSubstr("std::vector&lt;int&gt;::push_back &amp; &quot;more&quot;"));
+  EXPECT_THAT(svg, HasSubstr("&lt;b&gt;"));
+  EXPECT_THAT(svg, Not(HasSubstr("<int>")));
+}
+
+TEST(FlameGraphTest, WhatIsTooThinToSeeIsLeftOut) {
+  FlameGraph graph;
+  graph.add({"main"}, 1'000'000);
+  graph.add({"main", "speck"}, 1);
+  EXPECT_THAT(graph.svg("", "us"), Not(HasSubstr("speck")));
+  EXPECT_THAT(graph.folded(), HasSubstr("main;speck 1\n"));
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

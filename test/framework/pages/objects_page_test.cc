@@ -1,0 +1,188 @@
+#include "framework/pages/objects_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "coroutine/task.h"
+#include "framework/directory/local_directory.h"
+#include "framework/store/memory_store.h"
+#include "test/framework/counter.h"
+#include "test/framework/directory/faulty_directory.h"
+#include "test/framework/pages/pages.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::add_request;
+using test::Counter;
+using test::CounterClient;
+using test::FaultyDirectory;
+using testing::ContainsRegex;
+using testing::EndsWith;
+using Json = nlohmann::json;
+
+class ObjectsPageTest : public testing::Test {
+ protected:
+  std::string text_page(const Node& node) {
+    return test::fetch(network_, node.endpoints().admin, "/objects").body;
+  }
+  Json json_page(const Node& node) {
+    const auto response = test::fetch(network_, node.endpoints().admin, "/objects?format=json");
+    EXPECT_EQ(response.content_type, "application/json") << response.body;
+    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  }
+
+  sim::SimulatedNetwork network_;
+};
+
+TEST_F(ObjectsPageTest, ANodeWithoutObjectsSaysSo) {
+  Node node(test::node_config("plain"), network_);
+  ASSERT_TRUE(node.start());
+  EXPECT_EQ(text_page(node), "no objects\n\nno cluster\n");
+  EXPECT_EQ(json_page(node), Json::parse(R"({"types": [], "cluster": null})"));
+  EXPECT_EQ(test::fetch(network_, node.endpoints().admin, "/objects?format=xml").status, 400U);
+}
+
+TEST_F(ObjectsPageTest, TellsWhatWasDoneToTheObjectsOfEachType) {
+  Node node(test::node_config("alone"), network_);
+  node.host<Counter>();
+  ASSERT_TRUE(node.start());
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(CounterClient(node.router(), id).add_for_good(add_request(1)));
+  }
+  ASSERT_TRUE(CounterClient(node.router(), "a").add(add_request(1)));
+
+  const Json page = json_page(node);
+  ASSERT_EQ(page["types"].size(), 1U);
+  const Json& type = page["types"][0];
+  EXPECT_EQ(type["type"], "corolane.test.Counter");
+  EXPECT_EQ(type["active"], 3);
+  EXPECT_GT(type["memory_bytes"], 0);
+  EXPECT_EQ(type["unsaved"], 1);
+  EXPECT_EQ(type["calls"], 4);
+  EXPECT_EQ(type["activations"], 3);
+  EXPECT_EQ(type["saves"], 3);
+  for (const char* key : {"refused", "moved", "deactivations", "failed_saves"}) {
+    EXPECT_EQ(type[key], 0) << key;
+  }
+  EXPECT_EQ(type["partitions"], 1024);
+  EXPECT_THAT(text_page(node),
+              ContainsRegex("^TYPE +ACTIVE +BYTES +UNSAVED +CALLS +REFUSED +MOVED +ACTIVATED "
+                            "+DEACTIVATED +SAVED +SAVES FAILED +PARTITIONS\n"
+                            "corolane.test.Counter +3 +[0-9]+ +1 +4 +0 +0 +3 +0 +3 +0 +1024\n"));
+}
+
+TEST_F(ObjectsPageTest, ANodeThatIsAloneOwnsAllAndHasNoFence) {
+  Node node(test::node_config("alone"), network_);
+  node.host<Counter>();
+  ASSERT_TRUE(node.start());
+  const Json cluster = json_page(node)["cluster"];
+  EXPECT_EQ(cluster["name"], "alone");
+  EXPECT_GT(cluster["epoch"], 0);
+  EXPECT_EQ(cluster["incarnation"].get<std::string>().size(), 12U);
+  EXPECT_EQ(cluster["fence_seconds"], nullptr);
+  ASSERT_EQ(cluster["members"].size(), 1U);
+  EXPECT_EQ(cluster["members"][0]["incarnation"], cluster["incarnation"]);
+  EXPECT_EQ(cluster["members"][0]["owns"],
+            Json::parse(R"([{"zone": "", "role": "", "partitions": 1024}])"));
+  EXPECT_EQ(cluster["nobody_owns"], Json::array());
+  EXPECT_THAT(text_page(node),
+              ContainsRegex("\n\nnode alone, epoch [0-9]+, incarnation [0-9a-f]+, fence never\n\n"
+                            "MEMBER +EPOCH +INCARNATION +VERSION +SHARDS +WEIGHT +STATE "
+                            "+PARTITIONS\n"
+                            "alone +[0-9]+ +[0-9a-f]+ +[0-9.]+ +1 +100 +serving +1024\n$"));
+}
+
+class ClusterPageTest : public ObjectsPageTest {
+ protected:
+  struct Member {
+    std::shared_ptr<FaultyDirectory> directory;
+    std::unique_ptr<Node> node;
+  };
+
+  Member make(const std::string& name, const Placement& placement = {}) {
+    NodeConfig config = test::node_config(name);
+    config.cluster.zone = placement.zone;
+    Member member{.directory = std::make_shared<FaultyDirectory>(table_), .node = nullptr};
+    member.node = std::make_unique<Node>(
+        config, network_, Log(LogLevel::error, [](std::string_view) {}),
+        Node::Parts{.store = store_, .directory = member.directory, .clock = now});
+    member.node->host<Counter>(placement);
+    const auto started = member.node->start();
+    EXPECT_TRUE(started) << started;
+    return member;
+  }
+
+  LocalDirectory table_{1'000};
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+};
+
+TEST_F(ClusterPageTest, MembersAreShownWithTheirShares) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const Json cluster = json_page(*a.node)["cluster"];
+  EXPECT_GT(cluster["fence_seconds"], 0.0);
+  EXPECT_LT(cluster["fence_seconds"], 5.0);
+  ASSERT_EQ(cluster["members"].size(), 2U);
+  int partitions = 0;
+  for (const Json& member : cluster["members"]) {
+    EXPECT_EQ(member["draining"], false);
+    ASSERT_EQ(member["owns"].size(), 1U);
+    EXPECT_NEAR(member["owns"][0]["partitions"].get<int>(), 512, 100);
+    partitions += member["owns"][0]["partitions"].get<int>();
+  }
+  EXPECT_EQ(partitions, 1024);
+  EXPECT_THAT(text_page(*b.node), ContainsRegex("\nnode b, .*, fence in [0-4]\\.[0-9]+s\n"));
+}
+
+TEST_F(ClusterPageTest, AMemberThatGivesAwayWhatItHasIsDraining) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  auto stop = coroutine::spawn("stop", [&] { return b.node->stop(Deadline::after(5s)); });
+  bool was_draining = false;
+  while (json_page(*a.node)["cluster"]["members"].size() == 2U) {
+    was_draining = was_draining || json_page(*a.node)["cluster"]["members"][1]["draining"] == true;
+    ASSERT_TRUE(coroutine::sleep_for(1ms));
+  }
+  EXPECT_TRUE(was_draining);
+  EXPECT_TRUE(stop.join());
+  EXPECT_EQ(json_page(*a.node)["types"][0]["partitions"], 1024);
+}
+
+TEST_F(ClusterPageTest, ANodeThatIsNotHeardOwnsNothing) {
+  auto a = make("a");
+  a.directory->cut();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  const Json page = json_page(*a.node);
+  EXPECT_EQ(page["types"][0]["partitions"], 0);
+  EXPECT_EQ(page["cluster"]["fence_seconds"], 0.0);
+  EXPECT_THAT(text_page(*a.node), ContainsRegex(", fence in 0\\.000s\n"));
+  a.directory->mend();
+}
+
+TEST_F(ClusterPageTest, SharesOfEachPlacementAreToldApart) {
+  auto anywhere = make("a");
+  auto east = make("b", {.zone = "east"});
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  EXPECT_THAT(text_page(*anywhere.node), ContainsRegex(" serving +1024\n"
+                                                       "b .* serving +1024 of zone east\n$"));
+  east.directory->cut();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_THAT(text_page(*anywhere.node), EndsWith("\nowned by nobody: 1024 of zone east\n"));
+  EXPECT_EQ(json_page(*anywhere.node)["cluster"]["nobody_owns"],
+            Json::parse(R"([{"zone": "east", "role": "", "partitions": 1024}])"));
+  east.directory->mend();
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

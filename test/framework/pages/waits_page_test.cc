@@ -1,0 +1,136 @@
+// Who waits for whom among the objects of two nodes, as the page of either tells it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/directory/local_directory.h"
+#include "framework/node/node.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/store/memory_store.h"
+#include "test/framework/counter.h"
+#include "test/framework/directory/faulty_directory.h"
+#include "test/framework/pages/pages.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Counter;
+using test::CounterClient;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+class WaitsPageTest : public testing::Test {
+ protected:
+  std::unique_ptr<Node> make(const std::string& name,
+                             std::shared_ptr<test::FaultyDirectory> directory = nullptr) {
+    if (directory == nullptr) directory = std::make_shared<test::FaultyDirectory>(table_);
+    auto node = std::make_unique<Node>(
+        test::node_config(name), network_, Log(LogLevel::error, [](std::string_view) {}),
+        Node::Parts{.store = store_, .directory = std::move(directory), .clock = now});
+    node->host<Counter>();
+    const auto started = node->start();
+    EXPECT_TRUE(started) << started;
+    return node;
+  }
+
+  // Of a counter that is alive there.
+  std::string id_on(Node& node) {
+    test::AddRequest request;
+    for (int i = 0; i < 1'000; ++i) {
+      const std::string id = node.config().name + std::to_string(i);
+      EXPECT_TRUE(CounterClient(node.router(), id).add(request));
+      const auto* const type = node.shard().host()->find_type("corolane.test.Counter");
+      if (type->find(id) != nullptr) return id;
+    }
+    ADD_FAILURE() << "every counter lives elsewhere";
+    return {};
+  }
+
+  net::HttpResponse page(const Node& node, const std::string& target) {
+    return test::fetch(network_, node.endpoints().admin, target);
+  }
+
+  sim::SimulatedNetwork network_;
+  LocalDirectory table_{1'000};
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+};
+
+TEST_F(WaitsPageTest, NobodyWaits) {
+  const auto node = make("a");
+  EXPECT_THAT(page(*node, "/waits").body, HasSubstr("0 calls of objects wait; 0 cycles\n"));
+}
+
+TEST_F(WaitsPageTest, WhoWaitsForATurnAndWhoHasIt) {
+  const auto node = make("a");
+  test::WaitUntilRequest request;
+  request.set_value(1);
+  coroutine::TaskGroup calls;
+  ASSERT_TRUE(calls.spawn(
+      "first", [&] { static_cast<void>(CounterClient(node->router(), "x").wait_until(request)); }));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const auto text = page(*node, "/waits").body;
+  EXPECT_THAT(text, ContainsRegex("outside +corolane.test.Counter\\(\"x\"\\) "
+                                  "+corolane.test.Counter/WaitUntil +runs +1\\.0"));
+  calls.cancel_and_join();
+}
+
+// Each of two objects is in a call of its own that calls the other one.
+TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
+  const auto a = make("a");
+  const auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const std::string of_a = id_on(*a);
+  const std::string of_b = id_on(*b);
+  network_.set_latency(20ms);
+  coroutine::TaskGroup calls;
+  const auto begin = [&](Node& node, const std::string& first, const std::string& next) {
+    ASSERT_TRUE(calls.spawn("caller", [&node, first, next] {
+      test::AddAlongRequest request;
+      request.add_ids(next);
+      const auto reply = CounterClient(node.router(), first).add_along(request);
+      EXPECT_EQ(reply.error().code(), Code::deadline_exceeded) << reply.error();
+    }));
+  };
+  begin(*a, of_a, of_b);
+  begin(*b, of_b, of_a);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+
+  const std::string cycle = "cycle: corolane.test.Counter(\"" + of_a +
+                            "\") -> corolane.test.Counter(\"" + of_b +
+                            "\") -> corolane.test.Counter(\"" + of_a + "\")\n";
+  EXPECT_THAT(page(*a, "/waits").body, HasSubstr(cycle));
+  EXPECT_THAT(page(*b, "/waits").body, HasSubstr(cycle));
+  const Json json = Json::parse(page(*a, "/waits?format=json").body);
+  EXPECT_EQ(json["cycles"].size(), 1u);
+  EXPECT_EQ(json["count"], 4);
+  EXPECT_EQ(json["nodes_without_answer"].size(), 0u);
+  const auto svg = page(*b, "/waits?format=svg");
+  EXPECT_EQ(svg.content_type, "image/svg+xml");
+  EXPECT_THAT(svg.body, HasSubstr("<path class=\"cycle\""));
+  EXPECT_TRUE(calls.join());
+  EXPECT_THAT(page(*a, "/waits").body, HasSubstr("0 calls of objects wait; 0 cycles\n"));
+}
+
+TEST_F(WaitsPageTest, ANodeThatDoesNotAnswerIsSaidSo) {
+  const auto deaf = std::make_shared<test::FaultyDirectory>(table_);
+  const auto a = make("a", deaf);
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  deaf->is_deaf = true;
+  b.reset();
+  EXPECT_THAT(page(*a, "/waits").body, HasSubstr("no answer of node b: "));
+}
+
+}  // namespace
+}  // namespace corolane::framework

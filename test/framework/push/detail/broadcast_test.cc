@@ -1,0 +1,188 @@
+#include "framework/push/detail/broadcast.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/wrappers.pb.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "test/support/matchers.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using google::protobuf::StringValue;
+using test::fails_with;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::shared_ptr<Broadcast> make(const Broadcast::Bounds& bounds = {}) {
+  auto broadcast = std::make_shared<Broadcast>(bounds);
+  broadcast->begin({.epoch = 1, .sequence = 10}, Gap::begin);
+  return broadcast;
+}
+
+Broadcast::Message message(const std::string& text) {
+  auto message = std::make_shared<StringValue>();
+  message->set_value(text);
+  return message;
+}
+
+std::string text_of(const Broadcast::Message& message) {
+  return static_cast<const StringValue&>(*message).value();
+}
+
+// What there is to read: "11 a", or "10 begin" of a gap.
+std::vector<std::string> read_all(Broadcast::Reader& reader) {
+  std::vector<std::string> all;
+  while (const auto next = reader.next(Deadline::passed())) {
+    std::string what;
+    switch (next->gap) {
+      case Gap::none:
+        what = text_of(next->message);
+        break;
+      case Gap::begin:
+        what = "begin";
+        break;
+      case Gap::moved:
+        what = "moved";
+        break;
+      case Gap::behind:
+        what = "behind";
+        break;
+    }
+    all.push_back(std::to_string(next->position.sequence) + " " + what);
+  }
+  return all;
+}
+
+TEST(BroadcastTest, EachReaderGetsAllFromWhereItBegan) {
+  auto broadcast = make();
+  Broadcast::Reader first(broadcast);
+  EXPECT_THAT(read_all(first), ElementsAre("10 begin"));
+  broadcast->append(message("a"));
+  Broadcast::Reader second(broadcast);
+  EXPECT_THAT(read_all(second), ElementsAre("11 begin"));
+  broadcast->append(message("b"));
+  EXPECT_THAT(read_all(first), ElementsAre("11 a", "12 b"));
+  EXPECT_THAT(read_all(second), ElementsAre("12 b"));
+}
+
+TEST(BroadcastTest, ReadersOfOneThatHasNotBegunWait) {
+  auto broadcast = std::make_shared<Broadcast>(Broadcast::Bounds());
+  Broadcast::Reader reader(broadcast);
+  auto reading = coroutine::spawn("reading", [&] { return reader.next(Deadline::after(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(500ms));
+  broadcast->begin({.epoch = 3, .sequence = 4}, Gap::moved);
+  const auto begun = reading.join();
+  ASSERT_TRUE(begun) << begun;
+  EXPECT_EQ(begun->gap, Gap::begin);
+  EXPECT_EQ(begun->position, (Position{.epoch = 3, .sequence = 4}));
+}
+
+TEST(BroadcastTest, WhoeverFallsBehindIsToldAndGoesOnWithWhatComesNext) {
+  auto broadcast = make({.count_max = 3});
+  Broadcast::Reader slow(broadcast);
+  Broadcast::Reader fast(broadcast);
+  read_all(slow);
+  std::vector<std::string> fast_read = read_all(fast);
+  for (const char* text : {"a", "b", "c", "d"}) {
+    broadcast->append(message(text));
+    std::ranges::copy(read_all(fast), std::back_inserter(fast_read));
+  }
+  EXPECT_THAT(fast_read, ElementsAre("10 begin", "11 a", "12 b", "13 c", "14 d"));
+  EXPECT_THAT(read_all(slow), ElementsAre("14 behind"));
+  broadcast->append(message("e"));
+  EXPECT_THAT(read_all(slow), ElementsAre("15 e"));
+  EXPECT_EQ(broadcast->behind_count(), 1U);
+}
+
+TEST(BroadcastTest, BytesAreBoundedAndOneMessageAlwaysFits) {
+  auto broadcast = make({.bytes_max = 1'000});
+  Broadcast::Reader reader(broadcast);
+  read_all(reader);
+  broadcast->append(message(std::string(2'000, 'x')));
+  EXPECT_EQ(read_all(reader).size(), 1U);
+  broadcast->append(message(std::string(600, 'x')));
+  broadcast->append(message(std::string(600, 'x')));
+  EXPECT_THAT(read_all(reader), ElementsAre("13 behind"));
+}
+
+TEST(BroadcastTest, WhatAllHaveReadIsNotKept) {
+  auto broadcast = make();
+  Broadcast::Reader first(broadcast);
+  read_all(first);
+  std::weak_ptr<const google::protobuf::Message> kept;
+  {
+    auto second = std::make_unique<Broadcast::Reader>(broadcast);
+    read_all(*second);
+    auto one = message("a");
+    kept = one;
+    broadcast->append(std::move(one));
+    read_all(first);
+    EXPECT_FALSE(kept.expired());
+  }
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST(BroadcastTest, AGapIsReadInItsPlace) {
+  auto broadcast = make();
+  Broadcast::Reader reader(broadcast);
+  read_all(reader);
+  broadcast->append(message("a"));
+  broadcast->begin({.epoch = 2, .sequence = 0}, Gap::moved);
+  broadcast->append(message("b"));
+  EXPECT_THAT(read_all(reader), ElementsAre("11 a", "0 moved", "1 b"));
+}
+
+TEST(BroadcastTest, TheEndComesBehindWhatIsThere) {
+  auto broadcast = make();
+  Broadcast::Reader reader(broadcast);
+  read_all(reader);
+  broadcast->append(message("a"));
+  broadcast->end(Error(Code::not_found, "no such room"));
+  EXPECT_EQ(reader.next(Deadline::passed())->position.sequence, 11U);
+  EXPECT_THAT(reader.next(Deadline::never()), fails_with(Code::not_found));
+  EXPECT_THAT(reader.next(Deadline::never()), fails_with(Code::not_found));
+}
+
+TEST(BroadcastTest, BatchesHaveWhatFollowsOneAnother) {
+  auto broadcast = make();
+  Broadcast::Reader reader(broadcast);
+  const auto begin = reader.next_batch(Deadline::passed());
+  EXPECT_EQ(begin->after.sequence, 10U);
+  EXPECT_THAT(begin->messages, IsEmpty());
+  for (const char* text : {"a", "b"}) broadcast->append(message(text));
+  broadcast->begin({.epoch = 1, .sequence = 20}, Gap::behind);
+  for (int i = 0; i < 3; ++i) broadcast->append(message(std::string(15'000, 'x')));
+
+  const auto batch = reader.next_batch(Deadline::passed());
+  EXPECT_EQ(batch->after.sequence, 10U);
+  EXPECT_EQ(batch->messages.size(), 2U);
+  EXPECT_EQ(reader.next_batch(Deadline::passed())->after.sequence, 20U);
+  EXPECT_EQ(reader.next_batch(Deadline::passed())->messages.size(), 2U);
+  const auto last = reader.next_batch(Deadline::passed());
+  EXPECT_EQ(last->after.sequence, 22U);
+  EXPECT_EQ(last->messages.size(), 1U);
+}
+
+TEST(BroadcastTest, ItIsToldWhenTheLastReaderHasGone) {
+  auto broadcast = make();
+  int told_count = 0;
+  broadcast->set_on_abandoned([&] { ++told_count; });
+  {
+    Broadcast::Reader first(broadcast);
+    Broadcast::Reader second(broadcast);
+    Broadcast::Reader third(std::move(first));
+    EXPECT_EQ(broadcast->reader_count(), 2U);
+  }
+  EXPECT_EQ(told_count, 1);
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

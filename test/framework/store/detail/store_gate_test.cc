@@ -1,0 +1,120 @@
+#include "framework/store/detail/store_gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "coroutine/task.h"
+#include "framework/store/memory_store.h"
+#include "test/support/matchers.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr ObjectKey alice = {.type = "chess.Player", .id = "alice"};
+
+// Says where it is in each of its errors.
+class TalkativeStore final : public MemoryStore {
+ public:
+  Result<std::uint64_t> next_epoch(Deadline deadline) override {
+    if (code) return failure();
+    return MemoryStore::next_epoch(deadline);
+  }
+  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
+    if (code) return failure();
+    return MemoryStore::seal(key, epoch, deadline);
+  }
+  Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
+                     const ObjectWrite& object, Deadline deadline) override {
+    if (code) return failure().with_maybe_executed();
+    return MemoryStore::write(key, epoch, version, object, deadline);
+  }
+
+  std::optional<Code> code;
+  std::chrono::milliseconds retry_after{0};
+
+ private:
+  Error failure() const {
+    return Error(*code, "redis 10.0.0.7:6379/0: script: d992e92a").with_retry_after(retry_after);
+  }
+};
+
+class StoreGateTest : public testing::Test {
+ protected:
+  std::shared_ptr<TalkativeStore> store_ = std::make_shared<TalkativeStore>();
+  StoreHealth health_;
+  std::string lines_;
+  Log log_{LogLevel::info, [this](std::string_view line) { lines_.append(line).append(1, '\n'); }};
+  StoreGate gate_{store_, health_, log_};
+};
+
+TEST_F(StoreGateTest, CallersAreNotToldWhereTheStoreIs) {
+  for (const auto& [code, text] : {std::pair(Code::resource_exhausted, "the store is full"),
+                                   std::pair(Code::unavailable, "the store is not available"),
+                                   std::pair(Code::deadline_exceeded, "in time")}) {
+    store_->code = code;
+    const auto sealed = gate_.seal(alice, 1, Deadline::never());
+    ASSERT_THAT(sealed, fails_with(code));
+    EXPECT_THAT(sealed.error().message(), HasSubstr(text));
+    EXPECT_THAT(sealed.error().message(), Not(HasSubstr("10.0.0.7")));
+  }
+  store_->code = Code::permission_denied;
+  EXPECT_THAT(gate_.seal(alice, 1, Deadline::never()), fails_with(Code::unavailable));
+  const auto unknown = gate_.write(alice, 1, 0, {.bytes = ""}, Deadline::never());
+  ASSERT_THAT(unknown, fails_with(Code::unavailable));
+  EXPECT_TRUE(unknown.error().maybe_executed());
+  EXPECT_THAT(lines_, HasSubstr("10.0.0.7")) << "the operator is";
+}
+
+TEST_F(StoreGateTest, ARefusalOfAPastOwnerStaysWhatItIs) {
+  ASSERT_TRUE(gate_.seal(alice, 9, Deadline::never()));
+  EXPECT_THAT(gate_.seal(alice, 8, Deadline::never()), fails_with(Code::aborted));
+  EXPECT_EQ(lines_, "");
+}
+
+TEST_F(StoreGateTest, TheLogHasALineNowAndThen) {
+  store_->code = Code::unavailable;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_FALSE(gate_.seal(alice, 1, Deadline::never()));
+    ASSERT_TRUE(coroutine::sleep_for(20ms));
+  }
+  EXPECT_EQ(std::ranges::count(lines_, '\n'), 2);
+}
+
+TEST_F(StoreGateTest, AStoreThatIsFullIsNotReadyUntilThereIsRoom) {
+  store_->code = Code::resource_exhausted;
+  EXPECT_FALSE(gate_.seal(alice, 1, Deadline::never()));
+  EXPECT_TRUE(health_.is_full());
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(health_.is_full());
+  store_->code.reset();
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  EXPECT_FALSE(health_.is_full());
+  EXPECT_THAT(lines_, HasSubstr("room again"));
+}
+
+// A client that asks for much would have the load balancer take the node away.
+TEST_F(StoreGateTest, AStoreWithMuchToDoIsNotFull) {
+  store_->code = Code::resource_exhausted;
+  store_->retry_after = 100ms;
+  const auto sealed = gate_.seal(alice, 1, Deadline::never());
+  ASSERT_THAT(sealed, fails_with(Code::resource_exhausted));
+  EXPECT_EQ(sealed.error().message(), "the store has too much to do");
+  EXPECT_EQ(sealed.error().retry_after(), 100ms);
+  EXPECT_FALSE(health_.is_full());
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

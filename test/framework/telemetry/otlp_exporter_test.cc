@@ -1,0 +1,314 @@
+#include "framework/telemetry/otlp_exporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task.h"
+#include "test/framework/telemetry/fake_collector.h"
+#include "test/sim/network.h"
+#include "test/support/child_process.h"
+#include "test/support/real_loop.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::FakeCollector;
+
+rpc::SpanRecord make_span(std::string name = "chess.Chess/Move") {
+  rpc::SpanRecord span;
+  span.context = *rpc::parse_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+  span.parent_span_id = 0xabc;
+  span.kind = rpc::SpanKind::server;
+  span.name = std::move(name);
+  span.start = now();
+  span.end = span.start + 3ms;
+  return span;
+}
+
+class OtlpExporterTest : public testing::Test {
+ protected:
+  // 2026-01-01T00:00:00Z is when a test begins.
+  static constexpr std::chrono::nanoseconds unix_start = 1'767'225'600s;
+
+  void export_with(OtlpExporter::Options options = {}) {
+    options.collector = {"collector", 4318};
+    options.unix_time = [start = now()] { return unix_start + (now() - start); };
+    options.on_change = [this](const Result<void>& outcome) {
+      changes_.push_back(outcome ? "ok" : outcome.error().message());
+    };
+    exporter_ = std::make_unique<OtlpExporter>(
+        network_, options,
+        OtlpResource{
+            .service_name = "chess", .service_version = "1.2.3", .service_instance_id = "chess-1"});
+  }
+  void take(int count) {
+    for (int i = 0; i < count; ++i) exporter_->take(make_span());
+  }
+  void pass(Duration time) { check(coroutine::sleep_for(time).has_value(), "time passes"); }
+
+  sim::SimulatedNetwork network_;
+  FakeCollector collector_{network_, {"collector", 4318}};
+  std::vector<std::string> changes_;
+  std::unique_ptr<OtlpExporter> exporter_;
+};
+
+TEST_F(OtlpExporterTest, SpanArrivesAsTheSpecificationSays) {
+  export_with();
+  auto span = make_span();
+  span.attributes = {{"rpc.system", "corolane"},
+                     {"server.port", std::int64_t{8460}},
+                     {"cached", true},
+                     {"share", 0.25}};
+  span.events = {
+      {.name = "loaded", .time = now() + 1ms, .attributes = {{"bytes", std::int64_t{9}}}}};
+  span.dropped_attribute_count = 2;
+  span.has_failed = true;
+  span.failure = "no \"room\"\n";
+  exporter_->take(span);
+  exporter_->stop(Deadline::after(1s));
+
+  ASSERT_EQ(collector_.requests.size(), 1u);
+  EXPECT_EQ(collector_.requests[0].method, "POST");
+  EXPECT_EQ(collector_.requests[0].path(), "/v1/traces");
+  EXPECT_EQ(collector_.requests[0].header("content-type"), "application/json");
+  const json expected = json::parse(R"({"resourceSpans": [{
+    "resource": {"attributes": [
+      {"key": "service.name", "value": {"stringValue": "chess"}},
+      {"key": "service.version", "value": {"stringValue": "1.2.3"}},
+      {"key": "service.instance.id", "value": {"stringValue": "chess-1"}}]},
+    "scopeSpans": [{"scope": {"name": "corolane"}, "spans": [{
+      "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
+      "spanId": "00f067aa0ba902b7",
+      "parentSpanId": "0000000000000abc",
+      "name": "chess.Chess/Move",
+      "kind": 2,
+      "startTimeUnixNano": "1767225600000000000",
+      "endTimeUnixNano": "1767225600003000000",
+      "attributes": [
+        {"key": "rpc.system", "value": {"stringValue": "corolane"}},
+        {"key": "server.port", "value": {"intValue": "8460"}},
+        {"key": "cached", "value": {"boolValue": true}},
+        {"key": "share", "value": {"doubleValue": 0.25}}],
+      "droppedAttributesCount": 2,
+      "events": [{"timeUnixNano": "1767225600001000000", "name": "loaded",
+                  "attributes": [{"key": "bytes", "value": {"intValue": "9"}}]}],
+      "status": {"code": 2, "message": "no \"room\"\n"}}]}]}]})");
+  EXPECT_EQ(json::parse(collector_.requests[0].body), expected);
+}
+
+TEST_F(OtlpExporterTest, RootHasNoParentAndSuccessNoStatus) {
+  export_with();
+  auto span = make_span();
+  span.parent_span_id = 0;
+  exporter_->take(span);
+  exporter_->stop(Deadline::after(1s));
+  ASSERT_EQ(collector_.spans().size(), 1u);
+  EXPECT_FALSE(json::parse(collector_.spans()[0]).contains("parentSpanId"));
+  EXPECT_FALSE(json::parse(collector_.spans()[0]).contains("status"));
+}
+
+TEST_F(OtlpExporterTest, WhateverTextsHoldTheBodyIsJson) {
+  export_with();
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+  auto span = make_span(all + "\xe2\x82\xac\xe2\x82");
+  span.attributes = {{all, all}, {"nan", std::nan("")}, {"inf", -INFINITY}};
+  exporter_->take(span);
+  exporter_->stop(Deadline::after(1s));
+  ASSERT_EQ(collector_.spans().size(), 1u);
+  const auto name = json::parse(collector_.spans()[0])["name"].get<std::string>();
+  EXPECT_EQ(name.substr(0, 128), all.substr(0, 128));
+  EXPECT_THAT(name, testing::EndsWith("\xef\xbf\xbd\xe2\x82\xac\xef\xbf\xbd\xef\xbf\xbd"));
+  EXPECT_EQ(json::parse(collector_.spans()[0])["attributes"][1]["value"]["doubleValue"], "NaN");
+  EXPECT_EQ(json::parse(collector_.spans()[0])["attributes"][2]["value"]["doubleValue"],
+            "-Infinity");
+}
+
+TEST_F(OtlpExporterTest, SendsWhatIsThereAfterAnInterval) {
+  export_with({.interval = 2s});
+  const TimePoint start = now();
+  take(1);
+  pass(1s);
+  take(2);
+  EXPECT_TRUE(collector_.wait_for(1));
+  EXPECT_EQ(now() - start, 2s + 3ms);  // Name, connection and request.
+  EXPECT_EQ(collector_.spans().size(), 3u);
+  pass(10s);
+  EXPECT_EQ(collector_.requests.size(), 1u);
+  EXPECT_EQ(exporter_->statistics().sent_count, 3u);
+}
+
+TEST_F(OtlpExporterTest, SendsAFullBatchAtOnceAndNoLargerOne) {
+  export_with({.batch_count_max = 10, .interval = 1h});
+  take(25);
+  pass(1s);
+  ASSERT_EQ(collector_.requests.size(), 2u);
+  EXPECT_EQ(collector_.spans().size(), 20u);
+  EXPECT_EQ(exporter_->statistics().queued_count, 5u);
+  pass(1h);
+  EXPECT_EQ(collector_.spans().size(), 25u);
+}
+
+TEST_F(OtlpExporterTest, NobodyWaitsForASlowCollectorAndWhatDoesNotFitIsCounted) {
+  collector_.delay = 5s;
+  export_with({.queue_count_max = 30, .batch_count_max = 10, .interval = 1s});
+  const TimePoint start = now();
+  take(100);
+  EXPECT_EQ(now(), start);
+  EXPECT_EQ(exporter_->statistics().overflow_count, 70u);
+  exporter_->stop(Deadline::after(1min));
+  EXPECT_EQ(exporter_->statistics().sent_count, 30u);
+  EXPECT_EQ(collector_.spans().size(), 30u);
+}
+
+TEST_F(OtlpExporterTest, BytesOfTheQueueAreBounded) {
+  export_with({.queue_bytes_max = 1000});
+  take(10);
+  const auto statistics = exporter_->statistics();
+  EXPECT_LT(statistics.queued_bytes, 1500u);
+  EXPECT_GE(statistics.overflow_count, 5u);
+  EXPECT_EQ(statistics.overflow_count + statistics.queued_count, 10u);
+}
+
+TEST_F(OtlpExporterTest, TriesAgainAfterAMomentOfWeakness) {
+  collector_.answers = {{.status = 503}, {.status = 502}, {.status = 504}, {.status = 429}};
+  export_with({.interval = 1s, .retry_delay_min = 1s});
+  take(1);
+  ASSERT_TRUE(collector_.wait_for(5));
+  pass(10ms);
+  // Half to whole of 1, 2, 4 and 8 seconds.
+  EXPECT_GE(collector_.times[4] - collector_.times[0], 7500ms);
+  EXPECT_LE(collector_.times[4] - collector_.times[0], 15s + 20ms);
+  const auto statistics = exporter_->statistics();
+  EXPECT_EQ(statistics.retry_count, 4u);
+  EXPECT_EQ(statistics.sent_count, 1u);
+  EXPECT_EQ(changes_, (std::vector<std::string>{"the collector answers with status 503", "ok"}));
+}
+
+TEST_F(OtlpExporterTest, CollectorSaysWhenToComeBack) {
+  collector_.answers = {{.status = 429, .headers = {{"Retry-After", "17"}}},
+                        {.status = 503, .headers = {{"retry-after", "soon"}}}};
+  export_with({.interval = 1s});
+  take(1);
+  ASSERT_TRUE(collector_.wait_for(3));
+  EXPECT_GE(collector_.times[1] - collector_.times[0], 17s);
+  EXPECT_LE(collector_.times[1] - collector_.times[0], 17s + 10ms);
+  EXPECT_LE(collector_.times[2] - collector_.times[1], 1s + 10ms);
+  pass(10ms);
+}
+
+TEST_F(OtlpExporterTest, WhatACollectorDoesNotWantIsNotSentAgain) {
+  collector_.answers = {{.status = 400}, {.body = R"({"partialSuccess":{"rejectedSpans":"2"}})"}};
+  export_with({.batch_count_max = 5, .interval = 1s});
+  take(10);
+  ASSERT_TRUE(collector_.wait_for(2));
+  pass(1min);
+  EXPECT_EQ(collector_.requests.size(), 2u);
+  EXPECT_EQ(exporter_->statistics().refused_count, 7u);
+  EXPECT_EQ(exporter_->statistics().sent_count, 3u);
+}
+
+TEST_F(OtlpExporterTest, GivesABatchUpWhenNobodyIsThereForTooLong) {
+  network_.set_host("collector", {.refuses = true});
+  export_with({.interval = 1s, .batch_time_max = 20s});
+  take(3);
+  pass(1min);
+  EXPECT_EQ(exporter_->statistics().unreachable_count, 3u);
+  EXPECT_EQ(changes_.size(), 1u);
+  network_.set_host("collector", {});
+  take(2);
+  pass(5s);
+  EXPECT_EQ(exporter_->statistics().sent_count, 2u);
+  EXPECT_EQ(changes_.back(), "ok");
+}
+
+TEST_F(OtlpExporterTest, StopEndsAtItsDeadlineWhateverTheCollectorDoes) {
+  collector_.delay = 1h;
+  export_with();
+  take(3);
+  const TimePoint start = now();
+  exporter_->stop(Deadline::after(300ms));
+  EXPECT_EQ(now() - start, 300ms);
+  EXPECT_EQ(exporter_->statistics().unreachable_count, 3u);
+  EXPECT_EQ(exporter_->statistics().queued_count, 0u);
+  EXPECT_TRUE(changes_.empty());
+  exporter_->take(make_span());
+  EXPECT_EQ(exporter_->statistics().overflow_count, 1u);
+}
+
+TEST_F(OtlpExporterTest, StopDoesNotWaitForBetterTimes) {
+  collector_.answers = {{.status = 503}, {.status = 503}, {.status = 503}};
+  export_with({.interval = 1s, .retry_delay_min = 10s});
+  take(1);
+  ASSERT_TRUE(collector_.wait_for(1));
+  pass(10ms);
+  const TimePoint start = now();
+  exporter_->stop(Deadline::after(1min));
+  EXPECT_LT(now() - start, 10ms);
+  EXPECT_EQ(collector_.requests.size(), 2u);  // The last try.
+}
+
+TEST_F(OtlpExporterTest, ItsEndDropsWhatIsLeft) {
+  collector_.delay = 1h;
+  export_with({.interval = 1s});
+  take(3);
+  pass(2s);
+  exporter_.reset();
+}
+
+// Serves one request, and says what came, by Python's own HTTP and JSON.
+constexpr const char* python_collector = R"(
+import http.server, json
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])).decode("utf-8"))
+        resource = body["resourceSpans"][0]
+        names = {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]}
+        spans = resource["scopeSpans"][0]["spans"]
+        int(spans[0]["traceId"], 16), int(spans[0]["startTimeUnixNano"])
+        print(self.path, len(spans), "spans of", names["service.name"], flush=True)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *arguments):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+print(server.server_port, flush=True)
+server.handle_request()
+)";
+
+TEST(OtlpExporterRealTest, PythonReadsWhatItSends) {
+  if (std::system("command -v python3 >/dev/null") != 0) GTEST_SKIP() << "no python3";
+  test::run_on_real_loop([](test::RealLoop& real) {
+    test::ChildProcess collector("/usr/bin/env", {"python3", "-c", python_collector});
+    const std::string port = collector.read_line();
+    ASSERT_FALSE(port.empty()) << collector.error_output();
+    OtlpExporter exporter(real.network,
+                          {.collector = {"127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))}},
+                          {.service_name = "chess"});
+    exporter.take(make_span("a \"name\" \x01 \xff"));
+    exporter.take(make_span("another"));
+    exporter.stop(test::soon());
+    EXPECT_EQ(exporter.statistics().sent_count, 2u);
+    EXPECT_EQ(collector.read_line(), "/v1/traces 2 spans of chess");
+  });
+}
+
+}  // namespace
+}  // namespace corolane::framework

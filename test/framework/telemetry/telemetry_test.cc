@@ -1,0 +1,171 @@
+// What a node tells of its calls: spans that reach a collector, lines, and metrics.
+#include "framework/telemetry/telemetry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/node/node.h"
+#include "framework/telemetry/call_metrics.h"
+#include "rpc/call_scope.h"
+#include "test/framework/slow_service.h"
+#include "test/framework/telemetry/fake_collector.h"
+#include "test/framework/test_node.h"
+#include "test/sim/network.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::SlowClient;
+using test::wait_request;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+class TelemetryTest : public testing::Test {
+ protected:
+  std::unique_ptr<Node> serve(NodeConfig config) {
+    config.log_level = LogLevel::info;
+    auto node = std::make_unique<Node>(
+        std::move(config), network_,
+        Log(LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }));
+    node->serve(test::SlowService());
+    const auto started = node->start();
+    EXPECT_TRUE(started) << started;
+    client_ = test::connect(network_, *node);
+    return node;
+  }
+  static NodeConfig traced() {
+    NodeConfig config = test::node_config("lobby");
+    config.tracing = {.collector = "collector:4318", .sample_ratio = 1};
+    return config;
+  }
+
+  sim::SimulatedNetwork network_;
+  test::FakeCollector collector_{network_, {"collector", 4318}};
+  std::vector<std::string> lines_;
+  std::unique_ptr<rpc::Client> client_;
+};
+
+TEST_F(TelemetryTest, SpansOfCallsReachTheCollector) {
+  auto node = serve(traced());
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+  ASSERT_TRUE(collector_.wait_for(1));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  ASSERT_EQ(collector_.spans().size(), 1u);
+  EXPECT_EQ(json::parse(collector_.spans()[0])["name"], "corolane.test.Slow/Wait");
+  EXPECT_THAT(collector_.requests[0].body,
+              HasSubstr(R"("key":"service.name","value":{"stringValue":"lobby"})"));
+  EXPECT_THAT(node->metrics().text(), HasSubstr("\ncorolane_node_spans_sent_total 1\n"));
+}
+
+TEST_F(TelemetryTest, SpansOfTheLastCallsAreSentBeforeTheNodeStops) {
+  auto node = serve(traced());
+  auto last = coroutine::spawn("last", [&] { return SlowClient(*client_).wait(wait_request(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  EXPECT_TRUE(last.join());
+  EXPECT_EQ(collector_.spans().size(), 1u);
+}
+
+TEST_F(TelemetryTest, SpansAreSentAlsoWhenCallsTakeAllOfTheTimeToStop) {
+  auto node = serve(traced());
+  auto last = coroutine::spawn("last", [&] { return SlowClient(*client_).wait(wait_request(9s)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_FALSE(node->stop(Deadline::after(5s)));
+  EXPECT_FALSE(last.join());
+  EXPECT_EQ(collector_.spans().size(), 1u);
+}
+
+TEST_F(TelemetryTest, CollectorThatDoesNotAnswerDoesNotKeepANodeFromStopping) {
+  collector_.delay = 1h;
+  auto node = serve(traced());
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+  const TimePoint start = now();
+  EXPECT_TRUE(node->stop(Deadline::after(2s)));
+  EXPECT_LT(now() - start, 3s);
+}
+
+TEST_F(TelemetryTest, LostCollectorIsLoggedOnce) {
+  network_.set_host("collector", {.refuses = true});
+  auto node = serve(traced());
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+    ASSERT_TRUE(coroutine::sleep_for(30s));
+  }
+  EXPECT_THAT(lines_, Contains(HasSubstr("collector takes no spans")).Times(1));
+  network_.set_host("collector", {});
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+  ASSERT_TRUE(coroutine::sleep_for(2min));
+  EXPECT_THAT(lines_, Contains(HasSubstr("collector takes spans again collector=collector:4318")));
+}
+
+TEST_F(TelemetryTest, TracingIsOffByDefault) {
+  auto node = serve(test::node_config("lobby"));
+  auto caller = coroutine::spawn("caller", [&] {
+    rpc::CallScope::enter(
+        {.trace = {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true}});
+    EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+  });
+  EXPECT_TRUE(caller.join());
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_TRUE(collector_.requests.empty());
+  EXPECT_FALSE(node->tracer().span("nothing").is_recorded());
+}
+
+TEST_F(TelemetryTest, CollectorThatIsNoAddressIsAWrongConfiguration) {
+  NodeConfig config = test::node_config("lobby");
+  config.tracing.collector = "http://collector/";
+  Node node(config, network_);
+  const auto started = node.start();
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message(), HasSubstr("node.tracing.collector: "));
+}
+
+TEST_F(TelemetryTest, SlowCallsAreLogged) {
+  auto node = serve(test::node_config("lobby"));
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+  EXPECT_THAT(lines_, Not(Contains(HasSubstr("call was slow"))));
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(2s)));
+  EXPECT_THAT(lines_,
+              Contains(AllOf(HasSubstr("warning call was slow method=corolane.test.Slow/Wait"),
+                             HasSubstr(" code=ok took=2s trace=none "), HasSubstr(" left_out=0"))));
+}
+
+TEST_F(TelemetryTest, MetricsCountErrorsByCodeAndTheQueueByPriority) {
+  auto node = serve(test::node_config("lobby"));
+  EXPECT_FALSE(SlowClient(*client_).wait(wait_request(1h), {.deadline = Deadline::after(100ms)}));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  const std::string text = node->metrics().text();
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_call_errors_total{code=\"deadline_exceeded\","
+                              "method=\"corolane.test.Slow/Wait\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_queue_seconds_count{priority=\"in_session\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_calls_shed_total{priority=\"login\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\ncorolane_rpc_sent_bytes_total 0\n")));
+  EXPECT_THAT(text, Not(HasSubstr("\ncorolane_rpc_received_bytes_total 0\n")));
+}
+
+TEST_F(TelemetryTest, MetricsOfAClientCountWhatBecameOfItsCalls) {
+  auto node = serve(test::node_config("lobby"));
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(1ms)));
+  EXPECT_FALSE(SlowClient(*client_).wait(wait_request(1h), {.deadline = Deadline::after(10ms)}));
+  MetricWriter out;
+  collect_client("lobby", client_->statistics(), out);
+  const std::string text = out.text();
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_client_calls_total{peer=\"lobby\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_client_errors_total{code=\"deadline_exceeded\","
+                              "peer=\"lobby\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_client_connections_total{peer=\"lobby\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace corolane::framework
