@@ -1,5 +1,5 @@
 // Mistakes that the protocol of ownership excludes, each to be made on purpose by a test: the
-// checkers of the simulation have to catch it (test/sim). Nothing else sets one.
+// checkers of the simulation have to catch it (framework/testing). Nothing else sets one.
 //
 // They are looked at where something has been refused already, or seldom happens, so they cost
 // nothing. Those that a store or a clock makes are made by the simulation's.

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "config/detail/source_node.h"
+#include "coroutine/testing/sanitizers.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "test/config/sample_config.h"
-#include "test/support/sanitizers.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::config {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "config/loader.h"
+#include "coroutine/testing/random.h"
 #include "test/config/sample_config.h"
-#include "test/support/mutate_text.h"
-#include "test/support/random.h"
+#include "test/fixtures/mutate_text.h"
 
 namespace corolane::config {
 namespace {

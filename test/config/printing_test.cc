@@ -4,8 +4,8 @@
 #include <string>
 
 #include "config/loader.h"
+#include "coroutine/testing/random.h"
 #include "test/config/sample_config.h"
-#include "test/support/random.h"
 
 namespace corolane::config {
 namespace {

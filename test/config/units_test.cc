@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "test/support/random.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane::config {
 namespace {

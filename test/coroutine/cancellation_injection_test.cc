@@ -25,7 +25,7 @@
 #include "coroutine/sync/wait_all.h"
 #include "coroutine/sync/wait_any.h"
 #include "coroutine/task_group.h"
-#include "test/support/sanitizers.h"
+#include "coroutine/testing/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -22,7 +22,7 @@
 #include "coroutine/sync/wait_any.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -13,9 +13,9 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/virtual_time.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/matchers.h"
-#include "test/support/virtual_time.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -16,8 +16,8 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/sanitizers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {

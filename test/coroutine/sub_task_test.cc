@@ -12,7 +12,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_local.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

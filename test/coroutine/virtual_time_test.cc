@@ -8,7 +8,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
-#include "test/support/virtual_time.h"
+#include "coroutine/testing/virtual_time.h"
 
 namespace corolane::coroutine {
 namespace {

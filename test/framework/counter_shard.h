@@ -14,8 +14,8 @@
 #include "framework/routing/detail/object_router.h"
 #include "framework/store/store.h"
 #include "framework/telemetry/log.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
-#include "test/sim/network.h"
 
 namespace corolane::test {
 

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/pages/config_page.h"
 #include "framework/run/run_main.h"
+#include "net/testing/network.h"
 #include "test/framework/pages/pages.h"
-#include "test/sim/network.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::test {
 

@@ -14,8 +14,8 @@
 #include "framework/store/store.h"
 #include "framework/telemetry/log.h"
 #include "framework/time/wall_clock.h"
+#include "net/testing/network.h"
 #include "test/framework/puppet.h"
-#include "test/sim/network.h"
 
 namespace corolane::test {
 

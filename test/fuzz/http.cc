@@ -15,9 +15,9 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
 #include "net/http/http_server.h"
+#include "net/testing/network.h"
 #include "test/fuzz/scripted_network.h"
 #include "test/fuzz/target.h"
-#include "test/sim/network.h"
 
 namespace corolane::fuzz {
 namespace {

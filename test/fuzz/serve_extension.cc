@@ -14,12 +14,12 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/virtual_time.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/frame.h"
 #include "test/framework/counter_shard.h"
 #include "test/fuzz/target.h"
-#include "test/sim/network.h"
 
 namespace corolane::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::net {
 namespace {

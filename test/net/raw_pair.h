@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "net/network.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 

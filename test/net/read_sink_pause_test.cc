@@ -7,13 +7,13 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/stream.h"
+#include "net/testing/network.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
 #include "test/net/test_sink.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/stream.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
 #include "test/net/system_calls.h"
 #include "test/net/test_sink.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

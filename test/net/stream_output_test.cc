@@ -8,10 +8,10 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_pair.h"
 #include "test/net/stream_pair.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

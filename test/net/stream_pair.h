@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "net/network.h"
-#include "test/support/real_loop.h"
+#include "test/fixtures/real_loop.h"
 
 namespace corolane::net {
 

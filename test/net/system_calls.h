@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "test/support/sanitizers.h"
+#include "coroutine/testing/sanitizers.h"
 
 namespace corolane::net {
 

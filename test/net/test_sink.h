@@ -11,7 +11,7 @@
 
 #include "coroutine/sync/event.h"
 #include "net/stream.h"
-#include "test/support/real_loop.h"
+#include "test/fixtures/real_loop.h"
 
 namespace corolane::net {
 

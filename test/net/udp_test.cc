@@ -4,7 +4,7 @@
 
 #include <unordered_set>
 
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::net {
 namespace {

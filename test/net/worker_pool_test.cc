@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "test/sim/worker_pool.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/worker_pool.h"
 
 namespace corolane::net {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "rpc/wire/frame.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(COROLANE_TSAN)
 // gcc 12 ships it without its header, <sanitizer/allocator_interface.h>.

@@ -11,12 +11,12 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
 #include "net/http/http.h"
 #include "rpc/http/http_face.h"
 #include "test/rpc/public_echo.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
+#include "net/testing/chaos_proxy.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/chaos_proxy.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::test {
 namespace {

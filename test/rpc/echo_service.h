@@ -13,10 +13,10 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "rpc/server/server.h"
 #include "test/rpc/echo.corolane.h"
-#include "test/sim/network.h"
 
 namespace corolane::test {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

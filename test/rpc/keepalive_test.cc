@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

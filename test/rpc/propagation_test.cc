@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "rpc/call_scope.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <google/protobuf/message.h>
 
-#include "test/support/random.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane::test {
 

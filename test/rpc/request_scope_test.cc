@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
 #include "net/crypto.h"
 #include "rpc/wire/detail/handshake.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

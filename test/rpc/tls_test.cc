@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "test/net/tls/tls_world.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "test/support/random.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane::test {
 namespace {

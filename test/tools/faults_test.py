@@ -14,8 +14,8 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 # pylint: disable=wrong-import-position
-from faults import checker, records, schedule, timing
-from faults.records import Call, Kept, Reply, Write
+from chaos_lib import checker, records, schedule, timing
+from chaos_lib.records import Call, Kept, Reply, Write
 
 GAME = "Game g"
 SECOND = 1_000_000_000

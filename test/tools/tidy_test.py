@@ -80,8 +80,8 @@ class LayersTest(TidyTest):
         self.assert_finds("config/loader.cc:2: config may not include coroutine,")
 
     def test_nothing_but_tools_and_tests_includes_them(self):
-        include = '#include "test/support/clock.h"\n'
-        self.write("tools/cli/main.cc", SOURCE + include)
+        include = '#include "coroutine/testing/clock.h"\n'
+        self.write("tools/corolane/main.cc", SOURCE + include)
         self.assert_content()
         self.write("services/chess/main.cc", SOURCE + include)
         self.assert_finds("services/chess/main.cc:2: services may not include test")
@@ -99,10 +99,10 @@ class LayersTest(TidyTest):
         self.assert_finds('net/tcp.cc:2: "tcp.h" is in no module')
 
     def test_a_project_that_is_handed_out_includes_its_own_files(self):
-        self.write("tools/cli/templates/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
+        self.write("tools/corolane/templates/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
         self.assert_content()
-        self.write("tools/cli/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
-        self.assert_finds('tools/cli/guild.cc:2: "guild.corolane.h" is in no module')
+        self.write("tools/corolane/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
+        self.assert_finds('tools/corolane/guild.cc:2: "guild.corolane.h" is in no module')
 
     def test_own_headers_in_angle_brackets_are_found(self):
         self.write("net/tcp.h", HEADER)
@@ -131,7 +131,7 @@ class LibrariesTest(TidyTest):
         ("boost/context/detail/fcontext.hpp", "coroutine/detail/switch.h", "coroutine/task.cc"),
         ("boost/beast/http.hpp", "framework/admin/admin.cc", "framework/admin/admin.h"),
         ("boost/asio/ssl.hpp", "net/tls/tls.cc", "net/detail/tls.h"),
-        ("nlohmann/json.hpp", "tools/cli/main.cc", "tools/cli/json.h"),
+        ("nlohmann/json.hpp", "tools/corolane/main.cc", "tools/corolane/json.h"),
         ("uv.h", "net/detail/handle.h", "net/tcp.h"),
         ("uv.h", "net/tcp.cc", "rpc/server/server.cc"),
         ("google/protobuf/message.h", "rpc/client/client.h", "net/tcp.cc"),
@@ -140,7 +140,7 @@ class LibrariesTest(TidyTest):
         ("yaml-cpp/yaml.h", "config/loader.cc", "config/loader.h"),
         ("spdlog/spdlog.h", "framework/telemetry/log.cc", "framework/telemetry/log.h"),
         ("absl/time/time.h", "framework/time/time_zone.cc", "framework/time/cron.cc"),
-        ("gtest/gtest.h", "test/support/leaks.h", "tools/cli/main.cc"),
+        ("gtest/gtest.h", "coroutine/testing/leaks.h", "tools/corolane/main.cc"),
     )
 
     def test_each_library_is_seen_only_where_it_belongs(self):
@@ -263,8 +263,8 @@ class HeadersTest(TidyTest):
         for folder in ("tools/bots", "test/net", "net/detail"):
             self.write(f"{folder}/answer.h", header)
             self.assert_content()
-        self.write("test/sim/answer.h", header)
-        self.assert_finds("test/sim/answer.h:1: does not compile alone")
+        self.write("framework/testing/answer.h", header)
+        self.assert_finds("framework/testing/answer.h:1: does not compile alone")
 
     def test_a_header_that_the_build_has_compiled_alone_is_not_compiled_again(self):
         self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")

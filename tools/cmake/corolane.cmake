@@ -90,8 +90,8 @@ endfunction()
 # corolane_test(NAME SOURCES file... [SINGLE_THREADED file...] USES module...)
 #
 # An executable NAME_test from test files, run by ctest under the name NAME. Its main runs all
-# tests inside a coroutine in virtual time (test/support). Those that have a single thread need not
-# be searched for races: the thread sanitizer does without them.
+# tests inside a coroutine in virtual time (coroutine/testing). The thread sanitizer build leaves out
+# the files whose tests have a single thread.
 function(corolane_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;SINGLE_THREADED;USES")
   if(COROLANE_SANITIZE STREQUAL "thread")
@@ -101,7 +101,8 @@ function(corolane_test name)
   corolane_compile_united(${name}_test)
   list(TRANSFORM arg_USES PREPEND corolane::)
   target_link_libraries(${name}_test PRIVATE
-    ${arg_USES} corolane_compile_options corolane_test_support corolane_test_options)
+    ${arg_USES} corolane_compile_options corolane_fixtures corolane_test_support
+    corolane_test_options)
   # Of hundreds of tests only those are told of that fail: so that these are found.
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -71,8 +71,8 @@ install(FILES
 # The manual and the completion are made of what the command says of itself.
 add_custom_command(OUTPUT ${manual} ${completion}
   COMMAND ${CMAKE_COMMAND} -DCOROLANE=$<TARGET_FILE:corolane> -DMANUAL=${manual}
-    -DCOMPLETION=${completion} -P ${PROJECT_SOURCE_DIR}/tools/cli/manual.cmake
-  DEPENDS corolane ${PROJECT_SOURCE_DIR}/tools/cli/manual.cmake
+    -DCOMPLETION=${completion} -P ${PROJECT_SOURCE_DIR}/tools/corolane/manual.cmake
+  DEPENDS corolane ${PROJECT_SOURCE_DIR}/tools/corolane/manual.cmake
   COMMENT "Writing the manual of corolane"
   VERBATIM)
 add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completion})

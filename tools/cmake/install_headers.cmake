@@ -5,12 +5,14 @@ cmake_policy(VERSION 3.25)
 set(folders
   coroutine coroutine/base coroutine/stack coroutine/sync coroutine/async coroutine/inspect
   coroutine/crash config net net/uv net/tls net/http net/websocket rpc rpc/wire rpc/observe
-  rpc/auth rpc/client rpc/server rpc/reflection rpc/http framework/time framework/wire framework/telemetry framework/directory framework/store
+  rpc/auth rpc/client rpc/server rpc/reflection rpc/http framework/time framework/wire
+  framework/telemetry framework/directory framework/store
   framework/cluster framework/push framework/alarms framework/objects framework/routing
   framework/diagnostics framework/admin framework/node framework/run)
 set(waiting
-  rpc/options.pb.h test/sim/cluster.h test/sim/network.h test/support/leak_checks.h
-  test/support/matchers.h test/support/random.h test/support/virtual_time.h)
+  rpc/options.pb.h framework/testing/cluster.h net/testing/network.h
+  coroutine/testing/leak_checks.h coroutine/testing/matchers.h coroutine/testing/random.h
+  coroutine/testing/virtual_time.h)
 foreach(folder IN LISTS folders)
   file(GLOB headers RELATIVE ${SOURCE} ${SOURCE}/${folder}/*.h)
   list(APPEND waiting ${headers})

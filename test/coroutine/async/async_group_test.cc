@@ -17,10 +17,10 @@
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {

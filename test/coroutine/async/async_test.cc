@@ -18,8 +18,8 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

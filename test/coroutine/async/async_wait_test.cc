@@ -13,8 +13,8 @@
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

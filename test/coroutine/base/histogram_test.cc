@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "test/support/random.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane {
 namespace {

@@ -23,8 +23,8 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/sanitizers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine::detail {
 namespace {

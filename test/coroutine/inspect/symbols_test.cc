@@ -14,7 +14,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"
-#include "test/support/sanitizers.h"
+#include "coroutine/testing/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {

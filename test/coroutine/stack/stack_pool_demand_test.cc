@@ -15,9 +15,9 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "coroutine/virtual_time.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {

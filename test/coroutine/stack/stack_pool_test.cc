@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "test/support/matchers.h"
-#include "test/support/sanitizers.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/sanitizers.h"
 
 namespace corolane::coroutine {
 namespace {

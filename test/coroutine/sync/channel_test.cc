@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "coroutine/task.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

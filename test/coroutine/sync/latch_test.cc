@@ -6,7 +6,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

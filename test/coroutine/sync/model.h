@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "coroutine/wait_queue.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::coroutine {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "test/support/random.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane::coroutine {
 namespace {

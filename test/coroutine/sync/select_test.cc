@@ -11,7 +11,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/semaphore.h"
 #include "coroutine/task_group.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

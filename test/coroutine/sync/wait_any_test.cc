@@ -8,7 +8,7 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/latch.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -15,9 +15,9 @@
 #include "coroutine/task_group.h"
 #include "coroutine/virtual_time.h"
 #include "framework/telemetry/log.h"
+#include "net/testing/network.h"
 #include "test/framework/pages/pages.h"
 #include "test/net/stream_pair.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework {
 namespace {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/objects.pb.h"
 #include "test/framework/puppet_stage.h"
 #include "test/framework/store/faulty_store.h"
 #include "test/framework/time/wall_times.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "framework/store/memory_store.h"
 #include "test/framework/puppet_stage.h"
 #include "test/framework/time/wall_times.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::framework {
 namespace {

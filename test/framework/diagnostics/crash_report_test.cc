@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "coroutine/scheduler.h"
+#include "coroutine/testing/sanitizers.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
 #include "rpc/client/client.h"
 #include "test/framework/crash.corolane.h"
-#include "test/support/child_process.h"
-#include "test/support/sanitizers.h"
-#include "test/support/temporary_folder.h"
+#include "tools/processes/child_process.h"
 
 namespace corolane::framework {
 namespace {

@@ -10,18 +10,18 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/directory/directory.h"
 #include "framework/directory/etcd_directory.h"
 #include "framework/directory/local_directory.h"
+#include "framework/testing/directory_server.h"
+#include "framework/testing/fabric.h"
+#include "framework/testing/host.h"
+#include "framework/testing/simulation.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/directory/directory_world.h"
 #include "test/framework/directory/watcher.h"
-#include "test/sim/directory_server.h"
-#include "test/sim/fabric.h"
-#include "test/sim/host.h"
-#include "test/sim/simulation.h"
-#include "test/support/etcd_server.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
+#include "tools/processes/etcd_server.h"
 
 namespace corolane::framework {
 namespace {

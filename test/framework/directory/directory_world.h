@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "framework/directory/directory.h"
-#include "test/support/real_loop.h"
+#include "test/fixtures/real_loop.h"
 
 namespace corolane::test {
 

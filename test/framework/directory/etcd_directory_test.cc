@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/crypto.h"
 #include "net/http/http.h"
+#include "net/testing/certificates.h"
 #include "net/tls/tls.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/directory/directory_world.h"
 #include "test/framework/directory/watcher.h"
-#include "test/support/certificates.h"
-#include "test/support/etcd_server.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
+#include "tools/processes/etcd_server.h"
 
 namespace corolane::framework {
 namespace {

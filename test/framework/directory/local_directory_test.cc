@@ -7,8 +7,8 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "test/framework/directory/watcher.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework {
 namespace {

@@ -13,7 +13,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "framework/directory/directory.h"
-#include "test/support/real_loop.h"
+#include "test/fixtures/real_loop.h"
 
 namespace corolane::test {
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/node/node_metrics.h"
 #include "framework/telemetry/log.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/crowd.h"
 #include "test/framework/test_node.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::framework {
 namespace {

@@ -12,10 +12,10 @@
 #include <string>
 
 #include "framework/node/node.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework {
 namespace {

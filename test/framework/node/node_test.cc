@@ -11,11 +11,11 @@
 
 #include "coroutine/task.h"
 #include "framework/telemetry/log.h"
+#include "net/testing/network.h"
 #include "rpc/wire/frame.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "config/keys.h"
 #include "config/loader.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
+#include "test/fixtures/mutate_text.h"
 #include "test/framework/fort.h"
-#include "test/support/mutate_text.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::framework {
 namespace {

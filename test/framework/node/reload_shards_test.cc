@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/run/run_main.h"
+#include "net/testing/certificates.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/fort.h"
-#include "test/support/certificates.h"
-#include "test/support/real_loop.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::framework {
 namespace {

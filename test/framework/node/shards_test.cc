@@ -15,14 +15,14 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "rpc/call_scope.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
 #include "test/framework/puppet.h"
 #include "test/framework/test_node.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::framework {
 namespace {

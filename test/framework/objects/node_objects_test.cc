@@ -13,16 +13,16 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "test/framework/counter.h"
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::framework {
 namespace {

@@ -13,10 +13,10 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/node/node.h"
+#include "net/testing/network.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework {
 namespace {

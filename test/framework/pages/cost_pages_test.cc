@@ -11,13 +11,13 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/sanitizers.h"
 #include "framework/node/node.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::framework {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "net/testing/network.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -13,12 +13,12 @@
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/store/faulty_store.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework::detail {
 namespace {

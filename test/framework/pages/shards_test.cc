@@ -16,12 +16,12 @@
 #include "coroutine/task_group.h"
 #include "framework/node/node.h"
 #include "framework/telemetry/log.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
 #include "test/framework/crowd.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::framework {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "coroutine/task.h"
 #include "framework/telemetry/slow_calls.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework::detail {
 namespace {

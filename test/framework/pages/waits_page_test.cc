@@ -14,11 +14,11 @@
 #include "framework/node/node.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework {
 namespace {

@@ -13,17 +13,17 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/inspection.corolane.h"
 #include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/push.corolane.h"
+#include "net/testing/network.h"
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/room.h"
 #include "test/framework/room_mirror.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework {
 namespace {

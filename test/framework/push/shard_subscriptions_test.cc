@@ -11,12 +11,12 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/node/node.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/room.h"
 #include "test/framework/room_mirror.h"
 #include "test/framework/test_node.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::framework {
 namespace {

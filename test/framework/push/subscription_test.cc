@@ -13,12 +13,12 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/routing/detail/object_router.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "test/framework/room.h"
 #include "test/framework/room_mirror.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework {
 namespace {

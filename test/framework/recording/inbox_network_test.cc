@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/crypto.h"
 #include "test/framework/recording/two_lives.h"
 #include "test/net/stream_pair.h"
 #include "test/net/test_sink.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework::recording {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "test/support/matchers.h"
-#include "test/support/temporary_folder.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/temporary_folder.h"
 
 namespace corolane::framework::recording {
 namespace {

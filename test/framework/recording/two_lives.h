@@ -19,6 +19,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/recording/file_feed.h"
 #include "framework/recording/inbox.h"
 #include "framework/recording/inbox_network.h"
@@ -27,7 +28,6 @@
 #include "framework/recording/recording_file.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::framework::recording {
 

@@ -26,7 +26,7 @@
 #include "rpc/client/client.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"
-#include "test/support/child_process.h"
+#include "tools/processes/child_process.h"
 
 namespace corolane::framework {
 namespace {

@@ -8,18 +8,18 @@
 #include <optional>
 
 #include "coroutine/base/check.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/recording/inbox_store.h"
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"
+#include "framework/testing/fabric.h"
+#include "framework/testing/host.h"
+#include "framework/testing/simulation.h"
+#include "framework/testing/store_server.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/recording/two_lives.h"
-#include "test/sim/fabric.h"
-#include "test/sim/host.h"
-#include "test/sim/simulation.h"
-#include "test/sim/store_server.h"
-#include "test/support/real_loop.h"
-#include "test/support/redis_server.h"
-#include "test/support/temporary_folder.h"
+#include "tools/processes/redis_server.h"
 
 namespace corolane::test {
 namespace {

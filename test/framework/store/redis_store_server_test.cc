@@ -12,12 +12,12 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/store/detail/redis_client.h"
 #include "framework/store/redis_store.h"
-#include "test/support/chaos_proxy.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
-#include "test/support/redis_server.h"
+#include "net/testing/chaos_proxy.h"
+#include "test/fixtures/real_loop.h"
+#include "tools/processes/redis_server.h"
 
 namespace corolane::framework {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/network.h"
 #include "test/framework/store/fake_redis.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework {
 namespace {

@@ -17,11 +17,11 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/temporary_folder.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/store/faulty_disk.h"
-#include "test/support/child_process.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
-#include "test/support/temporary_folder.h"
+#include "tools/processes/child_process.h"
 
 namespace corolane::framework {
 namespace {

@@ -15,11 +15,11 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 #include "framework/store/memory_store.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/store/backends.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::framework {
 namespace {

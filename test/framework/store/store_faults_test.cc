@@ -13,13 +13,13 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/random.h"
 #include "framework/node/node.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "test/framework/counter.h"
 #include "test/framework/store/faulty_store.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
-#include "test/support/random.h"
 
 namespace corolane::framework {
 namespace {

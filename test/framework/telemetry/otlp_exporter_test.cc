@@ -14,10 +14,10 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
+#include "net/testing/network.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/telemetry/fake_collector.h"
-#include "test/sim/network.h"
-#include "test/support/child_process.h"
-#include "test/support/real_loop.h"
+#include "tools/processes/child_process.h"
 
 namespace corolane::framework {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "framework/node/node.h"
 #include "framework/telemetry/call_metrics.h"
+#include "net/testing/network.h"
 #include "rpc/call_scope.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/telemetry/fake_collector.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::framework {
 namespace {

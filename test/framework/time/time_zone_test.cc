@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coroutine/testing/matchers.h"
 #include "test/framework/time/wall_times.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework {
 namespace {

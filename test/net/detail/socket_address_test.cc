@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::net::detail {
 namespace {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/http/http_client.h"
 #include "net/http/http_server.h"
+#include "net/testing/network.h"
 #include "test/net/http/scripted_server.h"
 #include "test/net/tls/tls_world.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::net {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/network.h"
 #include "test/net/http/scripted_server.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::net {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "coroutine/task.h"
 #include "net/http/http_server.h"
+#include "net/testing/network.h"
 #include "test/net/stream_pair.h"
-#include "test/sim/network.h"
 
 namespace corolane::net {
 namespace {

@@ -17,11 +17,11 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
+#include "net/testing/network.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/stream_pair.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

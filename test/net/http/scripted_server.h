@@ -19,8 +19,8 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "net/network.h"
+#include "net/testing/network.h"
 #include "test/net/stream_pair.h"
-#include "test/sim/network.h"
 
 namespace corolane::net {
 

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/tls/tls.h"
 #include "net/uv/uv_worker_pool.h"
 #include "test/net/tls/tls_world.h"
-#include "test/support/matchers.h"
 
 namespace corolane::net {
 namespace {

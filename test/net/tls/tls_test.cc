@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "test/net/tls/tls_world.h"
-#include "test/support/matchers.h"
 
 namespace corolane::net {
 namespace {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "coroutine/task.h"
+#include "net/testing/certificates.h"
+#include "net/testing/network.h"
 #include "net/tls/tls.h"
 #include "test/net/stream_pair.h"
-#include "test/sim/network.h"
-#include "test/support/certificates.h"
 
 namespace corolane::net {
 

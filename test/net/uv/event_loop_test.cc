@@ -11,8 +11,8 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/stream_pair.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
+#include "coroutine/testing/matchers.h"
+#include "test/fixtures/real_loop.h"
 
 namespace corolane::net {
 namespace {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/parting_streams.h"
+#include "net/testing/network.h"
 #include "net/websocket/websocket_upgrade.h"
 #include "test/net/stream_pair.h"
 #include "test/net/websocket/websocket_frames.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::net {
 namespace {

@@ -14,11 +14,11 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/network.h"
 #include "net/uv/uv_worker_pool.h"
 #include "test/net/stream_pair.h"
 #include "test/net/websocket/websocket_frames.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::net {
 namespace {

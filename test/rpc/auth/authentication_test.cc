@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 #include "rpc/auth/signed_token.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
 
 namespace corolane::test {
 namespace {

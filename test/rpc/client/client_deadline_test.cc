@@ -5,10 +5,10 @@
 #include <chrono>
 #include <string>
 
+#include "coroutine/testing/matchers.h"
 #include "net/http/http.h"
 #include "rpc/http/http_face.h"
 #include "test/rpc/public_echo.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

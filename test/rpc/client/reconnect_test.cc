@@ -6,8 +6,8 @@
 #include <string>
 
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/codegen/diary.corolane.h"
-#include "test/support/matchers.h"
 
 namespace corolane::codegen_test {
 namespace {

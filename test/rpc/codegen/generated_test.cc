@@ -16,13 +16,13 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/frame.h"
 #include "test/rpc/codegen/notebook.corolane.h"
 #include "test/rpc/codegen/unscoped.corolane.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::codegen_test {
 namespace {

@@ -107,7 +107,8 @@ class TextTest(unittest.TestCase):
         )
 
     def test_objects_include_the_framework_and_no_client(self):
-        own = ["span", "string", "utility", "framework/objects/object.h", "framework/routing/router.h"]
+        ours = ["framework/objects/object.h", "framework/routing/router.h"]
+        own = ["span", "string", "utility", *ours]
         objects = (
             'import "rpc/options.proto"; message M {} service Twins {'
             'option (corolane.object).state = "M"; %s} %s'

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "coroutine/base/deadline.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "rpc/server/server.h"
 #include "test/rpc/codegen/stationery/shop.corolane.h"
 #include "test/rpc/codegen/unscoped.corolane.h"
-#include "test/sim/network.h"
 
 namespace corolane::codegen_test {
 namespace {

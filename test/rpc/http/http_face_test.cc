@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/http/http.h"
 #include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/mirror_service.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

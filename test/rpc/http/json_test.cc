@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 #include "test/rpc/mirror.pb.h"
 #include "test/rpc/random_message.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
 
 namespace corolane::test {
 namespace {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/network.h"
 #include "rpc/wire/frame.h"
 #include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/codegen/notebook.pb.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::rpc {
 namespace {

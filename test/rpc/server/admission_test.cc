@@ -10,9 +10,9 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/virtual_time.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/matchers.h"
-#include "test/support/virtual_time.h"
 
 namespace corolane::test {
 namespace {

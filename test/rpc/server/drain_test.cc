@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

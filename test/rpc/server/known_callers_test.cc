@@ -7,9 +7,9 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
-#include "test/support/matchers.h"
 
 namespace corolane::rpc::detail {
 namespace {

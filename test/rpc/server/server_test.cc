@@ -12,11 +12,11 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
 #include "rpc/service.h"
 #include "rpc/wire/frame.h"
 #include "test/rpc/echo_service.h"
-#include "test/support/matchers.h"
 
 namespace corolane::test {
 namespace {

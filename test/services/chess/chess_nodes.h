@@ -17,6 +17,7 @@
 #include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "framework/telemetry/log.h"
+#include "net/testing/network.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
 #include "services/chess/lobby.h"
@@ -24,7 +25,6 @@
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/store/faulty_store.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
 
 namespace corolane::services::chess {
 

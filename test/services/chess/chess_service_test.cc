@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "rpc/client/client.h"
 #include "test/services/chess/chess_nodes.h"
-#include "test/support/matchers.h"
 
 namespace corolane::services::chess {
 namespace {

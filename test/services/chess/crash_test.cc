@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "framework/testing/cluster.h"
 #include "services/chess/game.h"
 #include "services/chess/player.h"
-#include "test/sim/cluster.h"
 
 namespace corolane::services::chess {
 namespace {

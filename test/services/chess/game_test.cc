@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 #include "framework/wire/objects.pb.h"
 #include "test/services/chess/chess_nodes.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
 
 namespace corolane::services::chess {
 namespace {

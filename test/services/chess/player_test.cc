@@ -7,10 +7,10 @@
 #include <limits>
 #include <string>
 
+#include "coroutine/testing/matchers.h"
 #include "framework/wire/objects.pb.h"
 #include "services/chess/elo.h"
 #include "test/services/chess/chess_nodes.h"
-#include "test/support/matchers.h"
 
 namespace corolane::services::chess {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "coroutine/task.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::services::chess {
 namespace {

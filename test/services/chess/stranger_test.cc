@@ -19,12 +19,15 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/inspection.pb.h"
 #include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/push.pb.h"
 #include "net/http/http.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "rpc/options.pb.h"
 #include "rpc/reflection/reflection.corolane.h"
@@ -33,12 +36,9 @@
 #include "services/chess/game.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/test_node.h"
-#include "test/sim/network.h"
-#include "test/support/child_process.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
-#include "test/support/temporary_folder.h"
+#include "tools/processes/child_process.h"
 
 namespace corolane::services::chess {
 namespace {

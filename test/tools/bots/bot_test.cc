@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/matchers.h"
 #include "test/services/chess/chess_nodes.h"
-#include "test/support/matchers.h"
 
 namespace corolane::tools::bots {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/routing/remote_router.h"
 #include "test/services/chess/chess_nodes.h"
-#include "test/support/matchers.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::tools::bots {
 namespace {

@@ -16,8 +16,8 @@
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "test/support/random.h"
-#include "test/support/sanitizers.h"
+#include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 
 namespace corolane::coroutine::detail {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coroutine/stack/detail/sanitizer.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::coroutine::detail {
 namespace {

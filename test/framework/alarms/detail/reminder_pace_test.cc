@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 #include "test/framework/time/wall_times.h"
-#include "test/support/matchers.h"
-#include "test/support/random.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/sanitizers.h"
+#include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
-#include "test/support/real_loop.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::framework::detail {
 namespace {

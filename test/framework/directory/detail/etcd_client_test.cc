@@ -13,10 +13,10 @@
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/matchers.h"
 #include "net/http/http_server.h"
+#include "net/testing/network.h"
 #include "test/net/http/scripted_server.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "test/support/matchers.h"
-#include "test/support/random.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/random.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -26,13 +26,13 @@
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "net/endpoint.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
 #include "rpc/client/client.h"
 #include "test/framework/slow_service.h"
-#include "test/support/child_process.h"
-#include "test/support/temporary_folder.h"
+#include "tools/processes/child_process.h"
 
 namespace corolane::framework::detail {
 namespace {

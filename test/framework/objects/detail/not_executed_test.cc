@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "rpc/server/server.h"
 #include "test/framework/puppet_stage.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework::detail {
 namespace {

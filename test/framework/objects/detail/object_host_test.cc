@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/sanitizers.h"
 #include "framework/routing/detail/object_router.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/object_error.h"
 #include "framework/wire/objects.pb.h"
+#include "net/testing/network.h"
 #include "test/framework/counter_shard.h"
 #include "test/framework/puppet_stage.h"
-#include "test/sim/network.h"
-#include "test/support/matchers.h"
-#include "test/support/sanitizers.h"
 
 namespace corolane::framework::detail {
 namespace {

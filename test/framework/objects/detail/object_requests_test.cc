@@ -9,11 +9,11 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/objects.pb.h"
 #include "test/framework/counter_shard.h"
 #include "test/framework/puppet_stage.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "test/support/matchers.h"
+#include "coroutine/testing/matchers.h"
 
 namespace corolane::framework::detail {
 namespace {

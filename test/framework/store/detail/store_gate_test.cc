@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/store/memory_store.h"
-#include "test/support/matchers.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -14,11 +14,11 @@
 #include <string_view>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "coroutine/testing/temporary_folder.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
-#include "test/support/temporary_folder.h"
 
 namespace corolane::net {
 namespace {

@@ -5,10 +5,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include "coroutine/testing/matchers.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

@@ -12,11 +12,11 @@
 #include "coroutine/base/allocations.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "net/uv/uv_network.h"
+#include "test/fixtures/real_loop.h"
 #include "test/net/stream_pair.h"
 #include "test/net/system_calls.h"
-#include "test/support/matchers.h"
-#include "test/support/real_loop.h"
 
 namespace corolane::net {
 namespace {

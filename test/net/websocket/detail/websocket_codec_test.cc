@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/random.h"
 #include "net/stream.h"
 #include "test/net/websocket/websocket_frames.h"
-#include "test/support/random.h"
 
 namespace corolane::net::detail {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "coroutine/testing/random.h"
 #include "services/chess/rules/fen.h"
 #include "services/chess/rules/pgn.h"
 #include "services/chess/rules/san.h"
 #include "services/chess/rules/uci.h"
 #include "test/services/chess/rules/support.h"
-#include "test/support/random.h"
 
 namespace corolane::services::chess::rules {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/testing/random.h"
 #include "services/chess/rules/game.h"
 #include "services/chess/rules/legal_moves.h"
 #include "services/chess/rules/san.h"
 #include "services/chess/rules/uci.h"
 #include "test/services/chess/rules/support.h"
-#include "test/support/random.h"
 
 namespace corolane::services::chess::rules {
 namespace {

@@ -1,0 +1,132 @@
+// What goes wrong in a simulation by itself, as a seed and a list of faults have it.
+//
+// A fault is a small file, so that it can be read, changed and left out:
+//
+//   # One node does not hear of the others.
+//   fault: cut_off
+//   every: 12s
+//   lasts_min: 100ms
+//   lasts_max: 6s
+//
+// Folders of them are framework/testing/faults/network and framework/testing/faults/machines.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/choice.h"
+#include "config/section.h"
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "coroutine/testing/random.h"
+#include "framework/testing/cluster.h"
+
+namespace corolane::sim {
+
+enum class FaultKind : std::uint8_t {
+  crash,           // A process dies, and is started again afterwards.
+  power_off,       // So does its machine, and nobody is told.
+  drain,           // A node is told to stop, and started again.
+  pause,           // A process stands still, or is busy with something that does not suspend.
+  skew_clock,      // Its clock goes wrong by up to `amount` millionths, its time of day by seconds.
+  few_stacks,      // A node is started again with memory for `amount` tasks.
+  reset,           // A connection breaks.
+  delay,           // Between two hosts everything takes up to `amount` milliseconds longer.
+  cut_one_way,     // What one host sends does not reach another one.
+  cut_off,         // One node hears of nobody, directory and store included.
+  part,            // Two groups of nodes do not hear of each other.
+  no_leader,       // The directory has none.
+  slow_directory,  // All that it does takes up to `amount` milliseconds longer.
+  mute_directory,  // One of `amount` answers of it is lost.
+  late_commits,    // Of `amount` transactions one is made late, and what is told of it later still.
+  late_lease,      // Keepalives are done, or answered, up to `amount` milliseconds late.
+  late_watch,      // What it tells of changes comes up to `amount` milliseconds late.
+  watch_gap,       // Of `amount` changes it does not tell of one.
+  slow_store,      // The store takes up to `amount` milliseconds longer.
+  no_store,        // It refuses everything.
+  full_store,      // It refuses writes.
+  mute_store,      // One of `amount` writes is made and not answered.
+  late_writes,     // One of `amount` writes is made long after it was given up.
+};
+
+constexpr auto choices(FaultKind) {
+  return std::to_array<config::Choice<FaultKind>>({
+      {"crash", FaultKind::crash},
+      {"power_off", FaultKind::power_off},
+      {"drain", FaultKind::drain},
+      {"pause", FaultKind::pause},
+      {"skew_clock", FaultKind::skew_clock},
+      {"few_stacks", FaultKind::few_stacks},
+      {"reset", FaultKind::reset},
+      {"delay", FaultKind::delay},
+      {"cut_one_way", FaultKind::cut_one_way},
+      {"cut_off", FaultKind::cut_off},
+      {"part", FaultKind::part},
+      {"no_leader", FaultKind::no_leader},
+      {"slow_directory", FaultKind::slow_directory},
+      {"mute_directory", FaultKind::mute_directory},
+      {"late_commits", FaultKind::late_commits},
+      {"late_lease", FaultKind::late_lease},
+      {"late_watch", FaultKind::late_watch},
+      {"watch_gap", FaultKind::watch_gap},
+      {"slow_store", FaultKind::slow_store},
+      {"no_store", FaultKind::no_store},
+      {"full_store", FaultKind::full_store},
+      {"mute_store", FaultKind::mute_store},
+      {"late_writes", FaultKind::late_writes},
+  });
+}
+
+struct Fault {
+  std::string name = {};  // Of its file, without .yaml.
+  FaultKind fault = FaultKind::crash;
+  Duration every = std::chrono::seconds(15);  // On average.
+  Duration lasts_min = std::chrono::milliseconds(100);
+  Duration lasts_max = std::chrono::seconds(3);
+  std::uint32_t amount = 0;
+};
+
+void describe(config::Section& section, Fault& value);
+
+// Fails as config::load_file(), and with invalid_argument.
+Result<Fault> read_fault(const std::string& path);
+// Every file NAME.yaml of that folder, by name. Fails with not_found, or as config::load_file().
+Result<std::vector<Fault>> read_faults(const std::string& folder);
+
+// Makes them happen to a cluster, which outlives it.
+class Nemesis {
+ public:
+  Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults);
+  Nemesis(const Nemesis&) = delete;
+  Nemesis& operator=(const Nemesis&) = delete;
+
+  // From now on; what begins ends by `until` at the latest, and then everything is whole again.
+  void run_until(TimePoint until);
+  std::uint64_t count() const { return count_; }
+
+ private:
+  void plan(std::size_t index);
+  void strike(std::size_t index);
+  // Begins it, and has it end after so long.
+  void begin(const Fault& fault, Duration duration, test::Random& dice);
+  void strike_node(const Fault& fault, Duration duration, test::Random& dice);
+  void strike_network(const Fault& fault, Duration duration, test::Random& dice);
+  void strike_directory(const Fault& fault, Duration duration);
+  void strike_store(const Fault& fault, Duration duration);
+  template <typename Server, typename Change, typename Undo>
+  void change_for(Server& server, Duration duration, Change change, Undo undo);
+  void later(Duration duration, std::move_only_function<void()> work);
+  void note(std::string_view what, std::string detail);
+  Host& any_host(test::Random& dice);
+
+  SimulatedCluster& cluster_;
+  const std::vector<Fault> faults_;
+  std::vector<test::Random> dice_;  // Of each fault its own: one that is left out changes no other.
+  TimePoint until_{};
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace corolane::sim

@@ -1,0 +1,197 @@
+// A scheduler that is stepped, and clocks that run as they please.
+#include "framework/testing/host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/inspect/stack_group.h"
+#include "coroutine/inspect/symbols.h"
+#include "framework/testing/simulation.h"
+
+namespace corolane::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t million = 1'000'000;
+// Since its machine was switched on, when the simulation begins.
+constexpr Duration uptime_max = 1h;
+// A dead one whose tasks have not ended after so many steps has one that cannot be cancelled.
+constexpr int last_steps_max = 1'000'000;
+// 2026-01-01.
+constexpr std::chrono::sys_time<Duration> first_day{
+    std::chrono::sys_days{std::chrono::year_month_day{std::chrono::year(2026), std::chrono::January,
+                                                      std::chrono::day(1)}}};
+
+}  // namespace
+
+Host::Host(Simulation& simulation, std::string name, std::size_t index)
+    : simulation_(simulation),
+      name_(std::move(name)),
+      index_(index),
+      chance_(simulation.dice(1'000 + index)),
+      shown_(TimePoint(chance_.up_to(uptime_max))),
+      shown_at_(simulation.now()) {}
+
+Host::~Host() { kill(); }
+
+void Host::start(std::function<void()> main) {
+  check(!is_alive_ && scheduler_ == nullptr, "a host lives one life at a time");
+  is_alive_ = true;
+  ++life_;
+  paused_until_ = {};
+  stale_time_.reset();
+  coroutine::StackPool::Options stacks;
+  if (stack_count_max_ != 0) stacks.stack_count_max = stack_count_max_;
+  scheduler_ = std::make_unique<coroutine::Scheduler>(
+      *this, coroutine::Scheduler::Options{
+                 .stacks = stacks,
+                 // What is timed or sampled is none of the simulation's.
+                 .switch_sample_interval = 0,
+                 .create_sample_interval = 0,
+                 .stack_sample_interval = 0,
+                 .cpu_sample_interval = Duration::zero(),
+                 .shuffle_seed = simulation_.shuffles() ? chance_.any() | 1 : 0});
+  auto begun = scheduler_->begin(name_, [this, main = std::move(main)] {
+    coroutine::TaskGroup tasks;
+    tasks_ = &tasks;
+    for (auto& [name, work] : std::exchange(to_spawn_, {})) spawn(name, std::move(work));
+    main();
+    tasks_ = nullptr;
+    tasks.cancel_and_join();
+  });
+  check(begun.has_value(), "there is memory for the main task of a host");
+}
+
+void Host::kill() {
+  if (!is_alive_) return;
+  end_life();
+  // From here on nobody hears of it, and its time is its own.
+  afterlife_ = local(simulation_.now());
+  scheduler_->cancel();
+  for (int steps = 0; scheduler_->step(); ++steps) {
+    check(steps < last_steps_max, "the tasks of a host that is killed end when they are cancelled");
+    const Deadline next = scheduler_->next_step();
+    check(!next.is_never(), "the tasks of a host that is killed wait for nothing");
+    if (next > Deadline::at(afterlife_)) afterlife_ = next.time();
+  }
+  static_cast<void>(scheduler_->finish());
+  bury();
+}
+
+// Whatever it had is given back.
+void Host::bury() {
+  after_step_.clear();
+  to_spawn_.clear();
+  check(scheduler_->timers().armed_count() == 0, "no timer is left when a host has ended");
+  check(scheduler_->stacks().statistics().in_use_count == 0,
+        "no stack is in use when a host has ended");
+  scheduler_.reset();
+  for (const auto& on_burial : on_burial_) on_burial();
+}
+
+void Host::end_life() {
+  is_alive_ = false;
+  for (const auto& on_death : on_death_) on_death();
+}
+
+void Host::pause_until(TimePoint time) {
+  if (!stale_time_) stale_time_ = local(simulation_.now());
+  paused_until_ = std::max(paused_until_, time);
+}
+
+void Host::set_drift(std::int64_t parts_per_million) {
+  shown_ = local(simulation_.now());
+  shown_at_ = simulation_.now();
+  drift_ = parts_per_million;
+}
+
+void Host::spawn(std::string_view name, std::function<void()> work) {
+  if (tasks_ == nullptr) {
+    // It begins just now, or ends.
+    to_spawn_.emplace_back(name, std::move(work));
+    return;
+  }
+  auto spawned = tasks_->spawn(name, std::move(work));
+  check(spawned.has_value(), "there is memory for a task of a host");
+}
+
+std::string Host::tasks_text() const {
+  if (!is_alive_) return "";
+  coroutine::Symbols symbols;
+  return to_text(group_by_stack(scheduler_->tasks({.traces = true}), symbols));
+}
+
+TimePoint Host::next_step() const {
+  if (!is_alive_) return TimePoint::max();
+  const Deadline next = scheduler_->next_step();
+  if (next.is_never()) return TimePoint::max();
+  return std::max(global(next.time()), paused_until_);
+}
+
+void Host::step() {
+  const bool goes_on = scheduler_->step();
+  simulation_.trace().mix(index_ << 56 | scheduler_->switch_count());
+  run_after_step();
+  if (goes_on) return;
+  end_life();
+  auto result = scheduler_->finish();
+  check(result.has_value(), "the main function of a host throws nothing");
+  bury();
+}
+
+void Host::run_after_step() {
+  // One may ask for another one.
+  for (auto works = std::exchange(after_step_, {}); !works.empty();
+       works = std::exchange(after_step_, {})) {
+    for (auto& work : works) work();
+  }
+}
+
+TimePoint Host::now() const {
+  if (!is_alive_) return afterlife_;
+  // The scheduler asks first, for the time of its turn.
+  if (stale_time_) return *std::exchange(stale_time_, std::nullopt);
+  return local(simulation_.now());
+}
+
+std::chrono::sys_time<Duration> Host::time_of_day() const {
+  return first_day + simulation_.elapsed() + wall_offset_;
+}
+
+bool Host::draw(std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const std::uint64_t word = chance_.any();
+    const std::size_t size = std::min(bytes.size(), sizeof(word));
+    std::memcpy(bytes.data(), &word, size);
+    bytes = bytes.subspan(size);
+  }
+  return true;
+}
+
+bool Host::wait(Deadline) {
+  check(false, "the simulation steps a host, which never waits by itself");
+  return false;
+}
+
+TimePoint Host::local(TimePoint time) const {
+  const Duration elapsed = time - shown_at_;
+  return shown_ + elapsed + elapsed * drift_ / million;
+}
+
+// The first at which it shows that, or more.
+TimePoint Host::global(TimePoint local_time) const {
+  if (local_time <= shown_) return shown_at_;
+  // Far off, and no number for the calculation.
+  if (local_time > shown_ + std::chrono::hours(24 * 365)) return TimePoint::max();
+  const Duration shown = local_time - shown_;
+  TimePoint time = shown_at_ + shown / (million + drift_) * million +
+                   shown % (million + drift_) * million / (million + drift_);
+  while (local(time) < local_time) ++time;
+  return time;
+}
+
+}  // namespace corolane::sim

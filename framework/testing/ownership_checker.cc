@@ -1,0 +1,177 @@
+// Keeps of each object what was replied, stored and told, and compares.
+#include "framework/testing/ownership_checker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+namespace corolane::sim {
+namespace {
+
+std::string name_of(std::string_view type, std::string_view id) {
+  return std::string(type) + " \"" + std::string(id) + "\"";
+}
+
+std::string request(const std::pair<std::string, std::uint64_t>& id) {
+  return "request " + std::to_string(id.second) + " of " + id.first;
+}
+
+}  // namespace
+
+void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerReply& reply) {
+  ++statistics_.reply_count;
+  const std::string name = name_of(reply.type, reply.id);
+  Object& object = objects_[name];
+  const std::uint64_t epoch = reply.epoch;
+  if (epoch < object.replied_epoch) {
+    violated("I1", name,
+             "replied under epoch " + std::to_string(epoch) + " after " +
+                 std::to_string(object.replied_epoch));
+  } else if (epoch == object.replied_epoch && process != object.replied_by) {
+    violated("I1", name, "two processes replied under epoch " + std::to_string(epoch));
+  }
+  const std::uint64_t owner = owner_of_(reply.partition);
+  if (owner != epoch) {
+    violated("I1", name,
+             "replied under epoch " + std::to_string(epoch) + " while the directory has " +
+                 (owner == 0 ? "no owner" : std::to_string(owner)));
+  }
+  if (reply.version < object.version && object.version_epoch != epoch) {
+    violated("I8", name,
+             "version " + std::to_string(reply.version) + " is replied under epoch " +
+                 std::to_string(epoch) + ", and " + std::to_string(object.version) +
+                 " is stored by epoch " + std::to_string(object.version_epoch));
+  }
+  if (epoch >= object.replied_epoch) {
+    object.replied_epoch = epoch;
+    object.replied_by = process;
+  }
+  if (const rpc::RequestId& id = reply.request_id) {
+    Seen& seen = object.replies[{std::string(id.caller), id.sequence}];
+    seen = {.epoch = std::max(seen.epoch, epoch), .version = std::max(seen.version, reply.version)};
+  }
+}
+
+void OwnershipChecker::on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) {
+  ++statistics_.seal_count;
+  const std::string name = name_of(key.type, key.id);
+  Object& object = objects_[name];
+  reach(name, object, epoch, "sealed");
+}
+
+// The store has let that epoch do it: no later one has been there.
+void OwnershipChecker::reach(const std::string& name, Object& object, std::uint64_t epoch,
+                             std::string_view what) {
+  if (epoch < object.written_epoch) {
+    violated("I2", name,
+             std::string(what) + " by epoch " + std::to_string(epoch) + " after " +
+                 std::to_string(object.written_epoch));
+  }
+  object.written_epoch = std::max(object.written_epoch, epoch);
+}
+
+void OwnershipChecker::on_written(const framework::ObjectKey& key, std::uint64_t epoch,
+                                  std::uint64_t version, std::string_view bytes) {
+  ++statistics_.write_count;
+  const std::string name = name_of(key.type, key.id);
+  Object& object = objects_[name];
+  reach(name, object, epoch, "written");
+  if (version != object.version + 1) {
+    violated("I2", name,
+             "version " + std::to_string(version) + " follows " + std::to_string(object.version));
+  }
+  object.version = version;
+  object.version_epoch = epoch;
+  learn_requests(name, object, bytes);
+}
+
+// I4, and what I3 needs.
+void OwnershipChecker::learn_requests(const std::string& name, Object& object,
+                                      std::string_view bytes) {
+  framework::ObjectRecord record;
+  if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return violated("I2", name, "what is stored is no record");
+  }
+  for (const framework::AppliedCaller& caller : record.callers()) {
+    Applied& before = object.callers[caller.caller()];
+    const Applied applied{.last = caller.last(), .time_milliseconds = caller.time_milliseconds()};
+    if (applied.last == before.last && applied.time_milliseconds == before.time_milliseconds) {
+      continue;
+    }
+    const RequestId id{caller.caller(), applied.last};
+    const auto [place, is_new] = object.known.emplace(id, object.version);
+    if (!is_new) {
+      violated("I4", name,
+               request(id) + " took effect in version " + std::to_string(place->second) +
+                   " and again in " + std::to_string(object.version));
+    } else if (applied.last < before.last) {
+      violated("I4", name, request({caller.caller(), before.last}) + " is forgotten");
+    }
+    before = applied;
+  }
+  find_forgotten(name, object, record);
+}
+
+// What is older than an object remembers it forgets when another request takes effect.
+void OwnershipChecker::find_forgotten(const std::string& name, Object& object,
+                                      const framework::ObjectRecord& record) {
+  if (object.callers.size() == static_cast<std::size_t>(record.callers_size())) return;
+  std::set<std::string_view> present;
+  std::int64_t newest = 0;
+  for (const framework::AppliedCaller& caller : record.callers()) {
+    present.insert(caller.caller());
+    newest = std::max(newest, caller.time_milliseconds());
+  }
+  const auto horizon = std::chrono::milliseconds(rpc::RequestId::memory_time).count();
+  std::erase_if(object.callers, [&](const auto& entry) {
+    const auto& [caller, applied] = entry;
+    if (present.contains(caller)) return false;
+    if (newest - applied.time_milliseconds < horizon) {
+      violated("I4", name, request({caller, applied.last}) + " is forgotten");
+    }
+    return true;
+  });
+}
+
+void OwnershipChecker::on_call(const framework::CallRecord& record) {
+  if (record.failure || record.sequence == 0) return;
+  ++statistics_.call_count;
+  const std::string_view method = record.method->full_name;
+  const std::string name = name_of(method.substr(0, method.find('/')), record.object);
+  Object& object = objects_[name];
+  const RequestId id{std::string(record.caller), record.sequence};
+  if (record.method->durable && !object.known.contains(id)) {
+    violated("I3", name,
+             std::string(method) + ", " + request(id) + ", was answered and is not stored");
+  }
+  const auto reply = object.replies.find(id);
+  if (reply == object.replies.end()) {
+    return violated("I7", name, request(id) + " was answered by nobody");
+  }
+  const Seen seen = reply->second;
+  object.replies.erase(reply);
+  // What others had been told when this one was asked.
+  const auto after = std::ranges::lower_bound(object.heard, record.begin, {}, &Heard::end);
+  if (after != object.heard.begin()) {
+    const Seen& past = std::prev(after)->highest;
+    if (seen.epoch < past.epoch) {
+      violated("I7", name,
+               request(id) + " was answered under epoch " + std::to_string(seen.epoch) + " after " +
+                   std::to_string(past.epoch));
+    }
+    if (seen.version < past.version) {
+      violated("I8", name,
+               request(id) + " saw version " + std::to_string(seen.version) + " after " +
+                   std::to_string(past.version));
+    }
+  }
+  Seen highest = seen;
+  if (!object.heard.empty()) {
+    const Seen& before = object.heard.back().highest;
+    highest = {.epoch = std::max(seen.epoch, before.epoch),
+               .version = std::max(seen.version, before.version)};
+  }
+  object.heard.push_back({.end = record.end, .highest = highest});
+}
+
+}  // namespace corolane::sim

@@ -1,0 +1,374 @@
+// Streams and listeners that hand bytes to one another after a delay, in virtual time.
+#include "net/testing/network.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/task.h"
+#include "coroutine/timer_wheel.h"
+#include "net/testing/udp_socket.h"
+
+namespace corolane::sim {
+namespace {
+
+Error closed_here() { return Error(Code::unavailable, "the stream was closed"); }
+
+}  // namespace
+
+// One end of a connection. What it sends lies in its peer's `arriving_` until its time has come.
+class SimulatedStream final : public net::Stream, private coroutine::Timer {
+ public:
+  SimulatedStream(SimulatedNetwork& network, Duration latency, net::Endpoint local,
+                  net::Endpoint peer, net::StreamOptions options)
+      : Timer([](Timer& timer) { static_cast<SimulatedStream&>(timer).deliver_due(); }),
+        network_(network),
+        latency_(latency),
+        local_(std::move(local)),
+        peer_endpoint_(std::move(peer)),
+        options_(options) {
+    network_.streams_.push_back(this);
+  }
+  ~SimulatedStream() override {
+    close();
+    std::erase(network_.streams_, this);
+  }
+
+  static void join(SimulatedStream& a, SimulatedStream& b) {
+    a.peer_ = &b;
+    b.peer_ = &a;
+  }
+
+  Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override {
+    check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
+    while (received_.empty() && !end_) {
+      if (closed_) return closed_here();
+      if (auto waited = readable_.wait(deadline); !waited) return waited.error();
+    }
+    if (received_.empty()) {
+      if (finished_by_peer_) return std::size_t{0};
+      return *end_;
+    }
+    const std::size_t count = std::min(buffer.size(), received_.size());
+    std::copy_n(received_.begin(), count, buffer.begin());
+    received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(count));
+    if (peer_ != nullptr) peer_->taken(count);
+    return count;
+  }
+
+  void set_read_sink(net::ReadSink& sink) override {
+    sink_ = &sink;
+    if (!received_.empty() || end_) arm(Deadline::passed());
+  }
+  void pause_reading() override { paused_ = true; }
+  void resume_reading() override {
+    if (std::exchange(paused_, false)) reading_since_ = now();
+    if (sink_ != nullptr && (!received_.empty() || end_)) arm(Deadline::passed());
+  }
+
+  Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override {
+    if (auto sent = send(bytes); !sent) return sent;
+    while (under_way_bytes_ > options_.output_bytes_max) {
+      if (auto waited = writable_.wait(deadline); !waited) return waited.error();
+      if (is_closed()) return closed_here();
+    }
+    return {};
+  }
+
+  Result<void> try_write(std::span<const std::byte> bytes) override {
+    if (!is_closed() && under_way_bytes_ > options_.output_bytes_max) {
+      return Error(Code::resource_exhausted, "the peer does not read");
+    }
+    return send(bytes);
+  }
+
+  Result<void> flush(Deadline) override {
+    if (is_closed()) return closed_here();
+    return {};
+  }
+
+  void finish_writing() override {
+    if (!is_closed() && !finished_) {
+      finished_ = true;
+      if (peer_ != nullptr) peer_->arrive({.bytes = {}, .is_end = true});
+    }
+  }
+
+  void close() override {
+    if (closed_) return;
+    closed_ = true;
+    Timer::cancel();
+    sink_ = nullptr;
+    leave_peer({.bytes = {}, .is_end = true});
+    readable_.pulse();
+    writable_.pulse();
+  }
+
+  // The connection breaks, seen from this end.
+  void reset() {
+    if (is_closed()) return;
+    broken_ = true;
+    peer_ = nullptr;
+    arriving_.clear();
+    end_ = Error(Code::unavailable, "connection reset by peer");
+    finished_by_peer_ = false;
+    writable_.pulse();
+    arm(Deadline::passed());
+  }
+
+  // This end breaks the connection.
+  void break_off() {
+    if (!is_closed()) leave_peer({.bytes = {}, .is_reset = true});
+    reset();
+  }
+
+  bool is_closed() const override { return closed_ || broken_; }
+  const net::Endpoint& peer_endpoint() const override { return peer_endpoint_; }
+  const net::Endpoint& local_endpoint() const override { return local_; }
+  net::StreamStatistics statistics() const override {
+    net::StreamStatistics statistics = statistics_;
+    statistics.unsent_bytes = under_way_bytes_;
+    statistics.acknowledged_bytes = statistics.written_bytes - under_way_bytes_;
+    statistics.reading_since = sink_is_open() ? reading_since_ : TimePoint::max();
+    statistics.output_bytes_max = options_.output_bytes_max;
+    return statistics;
+  }
+  net::PartingStreams* parting_streams() override { return &*network_.parting_streams_; }
+
+ private:
+  struct Piece {
+    std::vector<std::byte> bytes;
+    bool is_end = false;
+    bool is_reset = false;
+    TimePoint due{};
+  };
+
+  Result<void> send(std::span<const std::byte> bytes) {
+    if (is_closed()) return closed_here();
+    if (finished_) return Error(Code::failed_precondition, "nothing is written after the end");
+    statistics_.written_bytes += bytes.size();
+    while (!bytes.empty() && peer_ != nullptr) {
+      const auto piece = bytes.first(std::min(bytes.size(), network_.options_.piece_bytes_max));
+      under_way_bytes_ += piece.size();
+      peer_->arrive({.bytes = {piece.begin(), piece.end()}});
+      bytes = bytes.subspan(piece.size());
+    }
+    return {};
+  }
+
+  // `last` is how the peer learns of it.
+  void leave_peer(Piece last) {
+    SimulatedStream* const peer = std::exchange(peer_, nullptr);
+    if (peer == nullptr) return;
+    peer->peer_ = nullptr;
+    // Nobody takes it any more.
+    peer->under_way_bytes_ = 0;
+    peer->writable_.pulse();
+    peer->arrive(std::move(last));
+  }
+
+  void arrive(Piece piece) {
+    if (network_.silent_ || closed_) return;
+    piece.due = now() + latency_;
+    arriving_.push_back(std::move(piece));
+    if (!is_armed()) arm(Deadline::at(arriving_.front().due));
+  }
+
+  void arm(Deadline deadline) { coroutine::Scheduler::current().timers().arm(*this, deadline); }
+
+  void deliver_due() {
+    const TimePoint time = now();
+    while (!arriving_.empty() && arriving_.front().due <= time) {
+      Piece piece = std::move(arriving_.front());
+      arriving_.pop_front();
+      if (piece.is_reset) return reset();
+      statistics_.received_bytes += piece.bytes.size();
+      statistics_.heard_at = time;
+      received_.insert(received_.end(), piece.bytes.begin(), piece.bytes.end());
+      if (piece.is_end) {
+        end_ = Error(Code::unavailable, "closed by peer");
+        finished_by_peer_ = true;
+      }
+      hand_over();
+      if (closed_) return;
+    }
+    hand_over();
+    if (!closed_ && !arriving_.empty()) arm(Deadline::at(arriving_.front().due));
+  }
+
+  void taken(std::size_t count) {
+    const bool was_open = sink_is_open();
+    under_way_bytes_ -= count;
+    if (!was_open && sink_is_open()) reading_since_ = now();
+    writable_.pulse();
+    if (sink_ != nullptr && !received_.empty() && sink_is_open()) arm(Deadline::passed());
+  }
+
+  bool sink_is_open() const {
+    return !paused_ && under_way_bytes_ <= options_.output_while_reading_max;
+  }
+
+  void hand_over() {
+    if (sink_ == nullptr) {
+      if (!received_.empty() || end_) readable_.pulse();
+      return;
+    }
+    if (!received_.empty()) {
+      if (!sink_is_open()) return;
+      const std::vector<std::byte> bytes(received_.begin(), received_.end());
+      received_.clear();
+      if (peer_ != nullptr) peer_->taken(bytes.size());
+      sink_->on_bytes(bytes);
+    }
+    if (!closed_ && end_ && sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*end_);
+  }
+
+  SimulatedNetwork& network_;
+  const Duration latency_;
+  net::Endpoint local_;
+  net::Endpoint peer_endpoint_;
+  net::StreamOptions options_;
+  SimulatedStream* peer_ = nullptr;
+  net::ReadSink* sink_ = nullptr;
+  std::deque<Piece> arriving_;
+  std::deque<std::byte> received_;
+  std::optional<Error> end_;
+  bool paused_ = false;
+  bool finished_by_peer_ = false;
+  bool finished_ = false;
+  bool broken_ = false;
+  bool closed_ = false;
+  std::size_t under_way_bytes_ = 0;
+  TimePoint reading_since_ = now();
+  net::StreamStatistics statistics_{.opened_at = now(), .heard_at = now()};
+  coroutine::Event readable_{"stream read"};
+  coroutine::Event writable_{"stream write"};
+};
+
+class SimulatedListener final : public net::Listener {
+ public:
+  SimulatedListener(SimulatedNetwork& network, net::Endpoint local, net::ListenOptions options)
+      : network_(network), local_(std::move(local)), options_(options) {
+    network_.listeners_[local_.port] = this;
+  }
+  ~SimulatedListener() override { close(); }
+
+  Result<std::unique_ptr<net::Stream>> accept(Deadline deadline) override {
+    while (waiting_.empty()) {
+      if (closed_) return closed_here();
+      if (auto waited = some_wait_.wait(deadline); !waited) return waited.error();
+    }
+    std::unique_ptr<net::Stream> stream = std::move(waiting_.front());
+    waiting_.pop_front();
+    return stream;
+  }
+
+  void close() override {
+    if (std::exchange(closed_, true)) return;
+    network_.listeners_.erase(local_.port);
+    waiting_.clear();
+    some_wait_.pulse();
+  }
+
+  net::Endpoint local_endpoint() const override { return local_; }
+
+  void offer(std::unique_ptr<net::Stream> stream) {
+    waiting_.push_back(std::move(stream));
+    some_wait_.pulse();
+  }
+  const net::ListenOptions& options() const { return options_; }
+
+ private:
+  SimulatedNetwork& network_;
+  net::Endpoint local_;
+  net::ListenOptions options_;
+  bool closed_ = false;
+  std::deque<std::unique_ptr<net::Stream>> waiting_;
+  coroutine::Event some_wait_{"accept"};
+};
+
+SimulatedNetwork::~SimulatedNetwork() {
+  parting_streams_.reset();
+  check(listeners_.empty() && streams_.empty() && udp_sockets_.empty(),
+        "nothing outlives its network");
+}
+
+Result<std::unique_ptr<net::Listener>> SimulatedNetwork::listen(const net::Endpoint& endpoint,
+                                                                net::ListenOptions options) {
+  net::Endpoint local = endpoint;
+  if (local.port == 0) local.port = ++last_port_;
+  if (listeners_.contains(local.port)) {
+    return Error(Code::already_exists, to_string(local) + " is in use");
+  }
+  return std::make_unique<SimulatedListener>(*this, local, options);
+}
+
+Result<std::unique_ptr<net::Stream>> SimulatedNetwork::connect(const net::Endpoint& endpoint,
+                                                               Deadline deadline,
+                                                               net::StreamOptions options) {
+  ++connect_count_;
+  const Host host = host_at(endpoint.address);
+  const Duration latency = host.latency.value_or(options_.latency);
+  const bool is_silent = silent_ || host.is_silent;
+  const Deadline arrival = is_silent ? deadline : Deadline::after(latency * 2);
+  if (auto slept = coroutine::sleep_until(earlier(deadline, arrival)); !slept) return slept.error();
+  if (silent_ || is_silent || arrival > deadline) {
+    return Error(Code::deadline_exceeded, "connect to " + to_string(endpoint) + ": no answer");
+  }
+  const auto found = listeners_.find(endpoint.port);
+  if (host.refuses || found == listeners_.end()) {
+    return Error(Code::unavailable, "connect to " + to_string(endpoint) + ": connection refused");
+  }
+  const net::Endpoint local{.address = client_address_, .port = ++last_port_};
+  auto near = std::make_unique<SimulatedStream>(*this, latency, local, endpoint, options);
+  auto far = std::make_unique<SimulatedStream>(*this, latency, endpoint, local,
+                                               found->second->options().stream);
+  SimulatedStream::join(*near, *far);
+  found->second->offer(std::move(far));
+  return near;
+}
+
+Result<std::unique_ptr<net::UdpSocket>> SimulatedNetwork::bind_udp(const net::Endpoint& endpoint,
+                                                                   net::UdpOptions options) {
+  return SimulatedUdpSocket::bind(*this, endpoint, options);
+}
+
+void SimulatedNetwork::deliver(const net::Endpoint& from, const net::Endpoint& to,
+                               std::span<const std::byte> bytes) {
+  const Host host = host_at(to.address);
+  const auto found = udp_sockets_.find(to);
+  if (silent_ || host.is_silent || found == udp_sockets_.end()) return;
+  found->second->arrive(from, bytes, host.latency.value_or(options_.latency));
+}
+
+Result<std::vector<net::Endpoint>> SimulatedNetwork::resolve(const net::HostPort& host, Deadline) {
+  const auto known = addresses_.find(host.host);
+  if (known == addresses_.end()) {
+    return std::vector<net::Endpoint>{{.address = host.host, .port = host.port}};
+  }
+  std::vector<net::Endpoint> found;
+  for (const std::string& address : known->second) {
+    found.push_back({.address = address, .port = host.port});
+  }
+  return found;
+}
+
+SimulatedNetwork::Host SimulatedNetwork::host_at(const std::string& address) const {
+  const auto known = hosts_.find(address);
+  return known == hosts_.end() ? Host{} : known->second;
+}
+
+void SimulatedNetwork::reset_all() {
+  for (SimulatedStream* const stream : std::vector(streams_)) stream->reset();
+}
+
+void SimulatedNetwork::reset(net::Stream& stream) {
+  static_cast<SimulatedStream&>(stream).break_off();
+}
+
+}  // namespace corolane::sim

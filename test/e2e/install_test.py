@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""What a build installs, as its user meets it: a project that `corolane new` has written finds it,
+builds, passes its test and serves; and what the Debian package has.
+
+Called with the folder of the build.
+"""
+
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from installed import environment, install, run
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path()
+
+# Of those whose packages need not be named: every Debian with C++ programs has them.
+EVERYWHERE = {"libc6", "libgcc-s1", "libstdc++6"}
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.prefix = cls.folder / "prefix"
+        cls.headers = cls.prefix / "include/corolane"
+        cls.corolane = cls.prefix / "bin/corolane"
+        install(BUILD, cls.prefix)
+
+
+class PrefixTest(Installed):
+    def test_what_a_header_includes_is_installed_too(self):
+        for header in self.headers.rglob("*.h"):
+            for included in re.findall(r'^#include "(.+)"', header.read_text(), re.MULTILINE):
+                self.assertTrue((self.headers / included).is_file(), f"{included} of {header}")
+
+    def test_headers_compile_alone(self):
+        sample = (
+            "config/loader.h",
+            "coroutine/sync/channel.h",
+            "framework/run/run_main.h",
+            "net/http/http_server.h",
+            "rpc/reflection/reflection.corolane.h",
+            "coroutine/testing/matchers.h",
+        )
+        flags = ("-std=c++23", "-fsyntax-only", "-x", "c++", "-isystem", self.headers)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda name: run("g++", *flags, self.headers / name), sample))
+
+    def test_private_headers_stay_behind(self):
+        self.assertFalse((self.headers / "framework/store/detail").exists())
+        self.assertFalse((self.headers / "rpc/codegen").exists())
+
+    def test_nothing_of_the_tree_is_named(self):
+        for file in (self.prefix / "lib/cmake").rglob("*.cmake"):
+            self.assertNotIn(str(ROOT), file.read_text(), file)
+
+    def test_the_manual_has_the_help_of_each_command(self):
+        manual = (self.prefix / "share/man/man1/corolane.1").read_text().replace("\\-", "-")
+        for command in ("new", "call", "stats", "completion"):
+            first_line = run(self.corolane, "help", command).splitlines()[0]
+            self.assertIn(f".SH {command.upper()}\n.nf\n{first_line}\n", manual)
+
+    def test_the_completion_is_that_of_the_command(self):
+        completion = self.prefix / "share/bash-completion/completions/corolane"
+        self.assertEqual(completion.read_text(), run(self.corolane, "completion", "bash"))
+
+
+class CompilerTest(Installed):
+    def test_a_compiler_that_does_not_serve_is_told_which_do(self):
+        project = self.folder / "project"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(game LANGUAGES CXX)\n"
+            "find_package(corolane REQUIRED)\n"
+        )
+        # The flag makes <expected> empty, which it is for clang++ before 19.
+        configured = subprocess.run(
+            [
+                *("cmake", "-S", project, "-B", project / "build"),
+                *("-DCMAKE_CXX_FLAGS=-D_GLIBCXX_EXPECTED", f"-DCMAKE_PREFIX_PATH={self.prefix}"),
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertNotEqual(configured.returncode, 0)
+        self.assertEqual(configured.stderr.count("CMake Error"), 1, configured.stderr)
+        said = " ".join(configured.stderr.split())
+        self.assertIn("g++ 12 and clang++ 19 have it", said)
+
+
+class PartlyBuiltTest(unittest.TestCase):
+    """A tree with the same rule as ours, of which a part has been built."""
+
+    PROJECT = f"""
+cmake_minimum_required(VERSION 3.25)
+project(partly LANGUAGES CXX)
+add_executable(server server.cc)
+add_library(library STATIC library.cc)
+add_custom_target(installable DEPENDS library server)
+install(CODE "
+  set(BUILD \\"${{PROJECT_BINARY_DIR}}\\")
+  set(NEEDED \\"$<TARGET_FILE:server>;$<TARGET_FILE:library>\\")
+  include(\\"{ROOT}/tools/cmake/install_needed.cmake\\")")
+install(TARGETS server library)
+"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "CMakeLists.txt").write_text(self.PROJECT)
+        (self.folder / "server.cc").write_text("int main() {}\n")
+        (self.folder / "library.cc").write_text("int one() { return 1; }\n")
+        self.build = self.folder / "build"
+        run("cmake", "-S", self.folder, "-B", self.build)
+        run("cmake", "--build", self.build, "--target", "server")
+
+    def test_what_is_missing_is_built_before_it_is_installed(self):
+        self.assertFalse((self.build / "liblibrary.a").exists())
+        install(self.build, self.folder / "prefix")
+        self.assertTrue((self.folder / "prefix/bin/server").is_file())
+        self.assertTrue((self.folder / "prefix/lib/liblibrary.a").is_file())
+
+    def test_nothing_is_built_where_all_is_there(self):
+        prefix = self.folder / "prefix"
+        install(self.build, prefix)
+        self.assertNotIn("Building", run("cmake", "--install", self.build, "--prefix", prefix))
+
+    def test_nothing_is_installed_when_the_rest_does_not_compile(self):
+        (self.folder / "library.cc").write_text("no C++\n")
+        with self.assertRaises(AssertionError):
+            install(self.build, self.folder / "prefix")
+        self.assertFalse((self.folder / "prefix").exists())
+
+    def test_the_rule_of_this_tree_has_all_that_is_installed(self):
+        rules = (BUILD / "cmake_install.cmake").read_text()
+        needed = re.search(r'set\(NEEDED "(.+)"\)', rules)[1].split(";")
+        copied = re.findall(r'file\(INSTALL .* FILES "(.+?)"\)', rules)
+        built = {file for file in copied if file.endswith((".a", "/corolane.1", "/corolane.bash"))}
+        self.assertGreater(len(built), 15)
+        self.assertEqual(built - set(needed), set())
+        self.assertIn(str(BUILD.resolve() / "tools/corolane/corolane"), needed)
+
+
+class NewProjectTest(Installed):
+    """Builds the project once."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        run(cls.corolane, "new", "demo", cwd=cls.folder)
+        cls.project = cls.folder / "demo"
+        cls.built = run(
+            *("cmake", "--workflow", "--preset", "debug"),
+            cwd=cls.project,
+            env=environment(cls.prefix, cls.folder),
+        )
+
+    def test_it_builds_without_a_warning_and_passes_its_test(self):
+        self.assertNotIn("warning", self.built.lower())
+        self.assertIn("100% tests passed", self.built)
+
+    def test_its_node_serves_and_its_bots_play(self):
+        node = subprocess.Popen(
+            [
+                *("build/debug/demo_node", "--config", "demo.yaml"),
+                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+            ],
+            cwd=self.project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        self.addCleanup(node.stdout.close)
+        self.addCleanup(node.kill)
+        address = re.search(r"serves on (\S+),", node.stdout.readline())[1]
+        donate = ("call", address, "Guild/Donate", '{"gold": 5}', "--object", "lions")
+        self.assertEqual(json.loads(run(self.corolane, *donate)), {"gold": "5"})
+        played = run("build/debug/demo_bot", address, "3", cwd=self.project)
+        self.assertTrue(played.startswith("3 bots, 300 calls in "), played)
+        node.send_signal(signal.SIGTERM)
+        self.assertEqual(node.wait(timeout=60), 0)
+
+    def test_the_image_has_the_libraries_of_the_node(self):
+        node = self.project / "build/debug/demo_node"
+        needed = re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "--dynamic", node))
+        # A folder of its architecture: libraries for 32 bits have the same names elsewhere.
+        folder = run("g++", "-print-multiarch").strip()
+        owners = run("dpkg", "--search", *(f"*/{folder}/{library}" for library in needed))
+        packages = {line.split(":")[0] for line in owners.splitlines()} - EVERYWHERE
+        image = (self.project / "Dockerfile").read_text().rpartition("FROM ")[2].split()
+        self.assertEqual(packages - set(image), set())
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        run("cpack", "-G", "DEB", "-B", folder.name, cwd=BUILD)
+        (cls.package,) = Path(folder.name).glob("corolane_*.deb")
+
+    def test_it_has_what_a_prefix_has(self):
+        listed = run("dpkg-deb", "--contents", self.package).splitlines()
+        paths = [line.split()[5].removeprefix("./") for line in listed]
+        for path in (
+            *("usr/bin/corolane", "usr/bin/protoc-gen-corolane", "usr/share/man/man1/corolane.1"),
+            *("usr/lib/corolane/libcorolane_framework.a", "usr/include/corolane/rpc/options.proto"),
+            *("usr/lib/cmake/corolane/corolane-config.cmake",),
+        ):
+            self.assertIn(path, paths)
+        self.assertEqual([path for path in paths if not path.startswith("usr/")], [])
+
+    def test_it_brings_what_programs_are_built_with(self):
+        depends = run("dpkg-deb", "--field", self.package, "Depends")
+        packages = [word.split()[0] for word in depends.split(", ")]
+        known = (ROOT / "tools/setup").read_text()
+        for package in packages:
+            if package.endswith("-dev"):
+                self.assertIn(f"\n{package} ", known)
+        for package in ("g++", "cmake", "protobuf-compiler", "libprotobuf-dev", "libprotobuf32"):
+            self.assertIn(package, packages)
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv[1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

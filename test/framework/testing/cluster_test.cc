@@ -1,0 +1,136 @@
+// Clusters that are simulated whole: they serve, they survive, and a seed replays them.
+#include "framework/testing/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "coroutine/task.h"
+#include "test/framework/counter.h"
+
+namespace corolane::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+
+void host_counters(framework::Node& node) { node.host<test::Counter>(); }
+
+test::AddRequest one() {
+  test::AddRequest request;
+  request.set_amount(1);
+  return request;
+}
+
+TEST(SimulatedClusterTest, ServesItsClients) {
+  SimulatedCluster cluster({.seed = 1, .nodes = 3}, host_counters);
+  EXPECT_TRUE(cluster.run("client", [&] {
+    for (int i = 0; i < 100; ++i) {
+      test::CounterClient counter(cluster.router("client"), std::to_string(i));
+      const auto added = counter.add_for_good(one());
+      EXPECT_TRUE(added) << added;
+    }
+  }));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+  EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 1);
+}
+
+TEST(SimulatedClusterTest, LosesNothingByACrash) {
+  SimulatedCluster cluster({.seed = 2, .nodes = 3}, host_counters);
+  cluster.spawn("client", [&] {
+    for (int i = 0; i < 300; ++i) {
+      test::CounterClient counter(cluster.router("client"), std::to_string(i % 10));
+      EXPECT_TRUE(counter.add_for_good(one()));
+      EXPECT_TRUE(coroutine::sleep_for(20ms));
+    }
+  });
+  cluster.run_for(6s);
+  cluster.crash(1);
+  cluster.run_for(1s);
+  cluster.restart(1);
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.are_clients_done(); }, 1min));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(
+        cluster.stored<test::CounterState>("corolane.test.Counter", std::to_string(i)).value(), 30);
+  }
+}
+
+TEST(SimulatedClusterTest, NodesThatArePartedServeAgainWhenTheyAreWhole) {
+  SimulatedCluster cluster({.seed = 3, .nodes = 3}, host_counters);
+  cluster.run_for(3s);
+  cluster.partition({0}, {1, 2});
+  cluster.run_for(5s);
+  cluster.heal();
+  EXPECT_TRUE(cluster.run(
+      "client",
+      [&] {
+        for (int i = 0; i < 30; ++i) {
+          test::CounterClient counter(cluster.router("client"), std::to_string(i));
+          EXPECT_TRUE(counter.add_for_good(one()));
+        }
+      },
+      1min));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(SimulatedClusterTest, AMachineThatIsSwitchedOffIsMissedWhenItsLeaseEnds) {
+  SimulatedCluster cluster({.seed = 4, .nodes = 3}, host_counters);
+  cluster.run_for(3s);
+  const std::size_t owner = cluster.owner_of("corolane.test.Counter", "7").value();
+  cluster.switch_off(owner);
+  TimePoint answered_at{};
+  const TimePoint start = cluster.simulation().now();
+  EXPECT_TRUE(cluster.run("client", [&] {
+    EXPECT_TRUE(test::CounterClient(cluster.router("client"), "7").add_for_good(one()));
+    answered_at = cluster.simulation().now();
+  }));
+  EXPECT_GT(answered_at - start, 4s);
+  EXPECT_LT(answered_at - start, 10s);
+  EXPECT_NE(cluster.owner_of("corolane.test.Counter", "7"), owner);
+}
+
+TEST(SimulatedClusterTest, ANodeThatIsStoppedHandsOverWhatItHas) {
+  SimulatedCluster cluster({.seed = 5, .nodes = 2}, host_counters);
+  cluster.run_for(5s);
+  cluster.stop(0);
+  EXPECT_TRUE(cluster.run_until([&] { return !cluster.is_running(0); }, 20s));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(cluster.owner_of("corolane.test.Counter", std::to_string(i)), 1u);
+  }
+}
+
+TEST(SimulatedClusterTest, AnInvariantThatIsViolatedEndsTheRun) {
+  SimulatedCluster cluster({.seed = 6, .nodes = 1}, host_counters);
+  cluster.invariant("time stands still",
+                    [&] { return cluster.simulation().elapsed() > 2s ? "it does not" : ""; });
+  cluster.run_for(1min);
+  EXPECT_THAT(cluster.violations(), testing::ElementsAre("time stands still: it does not"));
+  EXPECT_LT(cluster.simulation().elapsed(), 3s);
+}
+
+TEST(SimulatedClusterTest, WhatIsSometimesTrueIsMarked) {
+  SimulatedCluster cluster({.seed = 7, .nodes = 1}, host_counters);
+  cluster.sometimes("it rains", false);
+  cluster.sometimes("it snows", false);
+  cluster.sometimes("it rains");
+  EXPECT_TRUE(cluster.marks().at("it rains"));
+  EXPECT_FALSE(cluster.marks().at("it snows"));
+}
+
+// The checkers see what the nodes are made to do wrong.
+TEST(SimulatedClusterTest, AnOwnerThatForgetsRequestsIsCaught) {
+  SimulatedCluster cluster({.seed = 8, .nodes = 2, .bugs = {.request_ids_outside_state = true}},
+                           host_counters);
+  cluster.spawn("client", [&] {
+    static_cast<void>(test::CounterClient(cluster.router("client"), "1").add_for_good(one()));
+  });
+  cluster.run_for(10s);
+  ASSERT_FALSE(cluster.violations().empty());
+  EXPECT_THAT(cluster.violations().front(), testing::StartsWith("I3 "));
+}
+
+}  // namespace
+}  // namespace corolane::sim

@@ -1,0 +1,81 @@
+// What the checker finds in the callers that an object remembers, from write to write (I4).
+#include "framework/testing/ownership_checker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace corolane::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Stored {
+  const char* caller;
+  std::uint64_t last;
+  std::int64_t time_milliseconds;
+};
+
+class OwnershipCheckerTest : public testing::Test {
+ protected:
+  void write(std::initializer_list<Stored> callers) {
+    framework::ObjectRecord record;
+    for (const Stored& stored : callers) {
+      framework::AppliedCaller& caller = *record.add_callers();
+      caller.set_caller(stored.caller);
+      caller.set_last(stored.last);
+      caller.set_time_milliseconds(stored.time_milliseconds);
+    }
+    checker_.on_written({.type = "Guild", .id = "lions"}, 1, ++version_,
+                        record.SerializeAsString());
+  }
+
+  std::uint64_t version_ = 0;
+  std::vector<std::string> violations_;
+  OwnershipChecker checker_{[](framework::Partition) { return 1; },
+                            [this](std::string what) { violations_.push_back(std::move(what)); }};
+};
+
+TEST_F(OwnershipCheckerTest, SeesNothingWrongInRequestsThatTakeEffectOnce) {
+  write({{"ada", 1, 100}});
+  write({{"ada", 1, 100}, {"bob", 4, 120}});
+  write({{"bob", 4, 120}, {"ada", 2, 130}});
+  EXPECT_THAT(violations_, IsEmpty());
+}
+
+TEST_F(OwnershipCheckerTest, SeesARequestThatTakesEffectAgain) {
+  write({{"ada", 1, 100}});
+  write({{"ada", 1, 105}});
+  EXPECT_THAT(violations_,
+              ElementsAre(HasSubstr("request 1 of ada took effect in version 1 and again in 2")));
+}
+
+TEST_F(OwnershipCheckerTest, SeesARequestThatTakesEffectAgainAfterItWasForgotten) {
+  write({{"ada", 1, 100}});
+  write({{"bob", 1, 101}});
+  write({{"bob", 1, 101}, {"ada", 1, 102}});
+  EXPECT_THAT(violations_,
+              ElementsAre(HasSubstr("request 1 of ada is forgotten"),
+                          HasSubstr("request 1 of ada took effect in version 1 and again in 3")));
+}
+
+TEST_F(OwnershipCheckerTest, SeesALaterRequestThatIsForgottenForAnEarlierOne) {
+  write({{"ada", 7, 100}});
+  write({{"ada", 6, 105}});
+  EXPECT_THAT(violations_, ElementsAre(HasSubstr("request 7 of ada is forgotten")));
+}
+
+TEST_F(OwnershipCheckerTest, LetsAnObjectForgetWhatIsOld) {
+  write({{"ada", 1, 100}});
+  write({{"bob", 1, 600'100}});
+  EXPECT_THAT(violations_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace corolane::sim

@@ -1,0 +1,140 @@
+// What keys do.
+#include "tools/corolane/top/view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test/tools/corolane/top/samples.h"
+
+namespace corolane::tools::cli::top {
+namespace {
+
+using testing::ElementsAre;
+
+class ViewTest : public testing::Test {
+ protected:
+  void press(std::string_view bytes) {
+    for (const Key key : read_keys(bytes)) view_.press(key, frame_);
+  }
+  std::vector<std::string> ids() const {
+    std::vector<std::string> ids;
+    for (const Row* row : view_.rows(frame_)) ids.push_back(row->id);
+    return ids;
+  }
+
+  Snapshot before_ = early_snapshot();
+  Frame frame_ = make_frame(&before_, later_snapshot());
+  View view_;
+};
+
+TEST_F(ViewTest, MethodsComeFirstTheMostCalledAbove) {
+  EXPECT_EQ(view_.table(), TableKind::methods);
+  EXPECT_THAT(ids(), ElementsAre("Chess/Move", "Chess/Join"));
+}
+
+TEST_F(ViewTest, ALetterSortsByItsColumnAndRReverses) {
+  press("t");
+  EXPECT_THAT(ids(), ElementsAre("1", "7", "9"));  // By age.
+  press("c");
+  EXPECT_THAT(ids(), ElementsAre("7", "1", "9"));
+  press("n");
+  EXPECT_THAT(ids(), ElementsAre("9", "7", "1"));
+  press("r");
+  EXPECT_THAT(ids(), ElementsAre("1", "7", "9"));
+}
+
+TEST_F(ViewTest, EachTableKeepsItsOrder) {
+  press("tnm");
+  EXPECT_THAT(ids(), ElementsAre("Chess/Move", "Chess/Join"));
+  press("t");
+  EXPECT_THAT(ids(), ElementsAre("9", "7", "1"));
+}
+
+TEST_F(ViewTest, TheChosenRowStaysWithinTheTable) {
+  press("tjjjjj");
+  EXPECT_EQ(view_.selected_id(), "9");
+  press("\x1b[A");
+  EXPECT_EQ(view_.selected_id(), "7");
+  press("kkk");
+  EXPECT_EQ(view_.selected_id(), "1");
+  press("\x1b[F");
+  EXPECT_EQ(view_.selected_id(), "9");
+}
+
+TEST_F(ViewTest, TheChosenRowIsFollowedWhereverItGoes) {
+  press("tcj");
+  ASSERT_EQ(view_.selected_id(), "1");
+  Snapshot next = later_snapshot();
+  next.tasks->tasks[2].cpu_seconds = 5;
+
+  view_.follow(make_frame(&before_, next));
+
+  EXPECT_EQ(view_.selected_id(), "1");
+  EXPECT_EQ(view_.selected(), 2u);
+}
+
+TEST_F(ViewTest, WhoHasNotMovedSeesWhateverComesFirst) {
+  press("tc");
+  view_.follow(frame_);
+  ASSERT_EQ(view_.selected_id(), "7");
+  Snapshot next = later_snapshot();
+  next.tasks->tasks[0].cpu_seconds = 5;
+
+  view_.follow(make_frame(&before_, next));
+
+  EXPECT_EQ(view_.selected_id(), "1");
+}
+
+TEST_F(ViewTest, WhereTheChosenRowWasAnotherOneIsChosen) {
+  press("tjj");
+  Snapshot next = later_snapshot();
+  next.tasks->tasks.pop_back();
+
+  view_.follow(make_frame(&before_, next));
+
+  EXPECT_EQ(view_.selected_id(), "7");
+}
+
+TEST_F(ViewTest, WhatIsOpenStaysOpenWhenItEnds) {
+  press("tjj\r");
+  Snapshot next = later_snapshot();
+  next.tasks->tasks.pop_back();
+
+  view_.follow(make_frame(&before_, next));
+
+  EXPECT_TRUE(view_.is_open());
+  EXPECT_EQ(view_.selected_id(), "9");
+}
+
+TEST_F(ViewTest, QLeavesWhatIsOpenFirst) {
+  press("tj\r");
+  ASSERT_TRUE(view_.is_open());
+  press("q");
+  EXPECT_FALSE(view_.is_open());
+  EXPECT_FALSE(view_.quits());
+  press("q");
+  EXPECT_TRUE(view_.quits());
+}
+
+TEST_F(ViewTest, ControlCAlwaysQuits) {
+  press("tj\r\x03");
+  EXPECT_TRUE(view_.quits());
+}
+
+TEST_F(ViewTest, AnyKeyClosesTheHelpAndDoesNothingElse) {
+  press("h");
+  ASSERT_TRUE(view_.shows_help());
+  press("q");
+  EXPECT_FALSE(view_.shows_help());
+  EXPECT_FALSE(view_.quits());
+}
+
+TEST_F(ViewTest, KeysDoNothingToAnEmptyTable) {
+  frame_ = make_frame(nullptr, Snapshot());
+  press("tsjjkcr\r\x1b[5~");
+  EXPECT_FALSE(view_.is_open());
+  EXPECT_EQ(view_.selected(), 0u);
+}
+
+}  // namespace
+}  // namespace corolane::tools::cli::top

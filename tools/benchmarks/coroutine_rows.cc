@@ -1,0 +1,185 @@
+// One function for each group of rows. Each says in one sentence what one operation is; the bars
+// are those that the project has set itself.
+#include "tools/benchmarks/coroutine_rows.h"
+
+#include <utility>
+
+#include "tools/benchmarks/child_process.h"
+#include "tools/benchmarks/ours/ours.h"
+#include "tools/benchmarks/peers/peer.h"
+
+namespace corolane::bench {
+namespace {
+
+constexpr const char* round_trip_name = "fcontext_tuned round trip";
+// What a million suspended tasks may hold: 4.5 GB together.
+constexpr double bytes_per_task_max = 4'500;
+
+Bar at_most(double ratio) { return {.bound = Bound::at_most, .ratio = ratio}; }
+Bar at_least(double ratio) { return {.bound = Bound::at_least, .ratio = ratio}; }
+
+Measure constant(double value) {
+  return [value]() -> Result<Measurement> { return Measurement{.value = value}; };
+}
+
+// The function of that peer, with these arguments.
+template <typename Function, typename... Arguments>
+Measure measure_of(const Peer& peer, Function Peer::* function, Arguments... arguments) {
+  return [=, function = peer.*function] { return function(arguments...); };
+}
+
+// The same for every peer that has it, but the one that is the limit.
+template <typename Function, typename... Arguments>
+std::vector<Contestant> peers_with(const std::string& limit_name, Function Peer::* function,
+                                   Arguments... arguments) {
+  std::vector<Contestant> peers;
+  for (const Peer* const peer : cpp_peers()) {
+    if (peer->*function == nullptr || peer->name == limit_name) continue;
+    peers.push_back({.name = peer->name, .measure = measure_of(*peer, function, arguments...)});
+  }
+  return peers;
+}
+
+// Two jumps, in the loop and out of it: what yield/1 is measured by.
+Measure round_trip() { return measure_of(fcontext_tuned_peer, &Peer::yield, Ring{.count = 1}); }
+
+Row yield_row(std::string name, Ring ring) {
+  const std::string limit_name = fcontext_tuned_peer.name;
+  return {.info = {.name = std::move(name),
+                   .unit = "ns",
+                   .operation = "a coroutine is entered, counts, and suspends again",
+                   .limit_name = limit_name,
+                   .bar = at_most(0.8)},
+          .ours = measure_of(our_peer, &Peer::yield, ring),
+          .limit = measure_of(fcontext_tuned_peer, &Peer::yield, ring),
+          .peers = peers_with(limit_name, &Peer::yield, ring)};
+}
+
+Row create_row(std::string name, std::size_t count, Warmth warmth) {
+  const std::string limit_name = fcontext_peer.name;
+  return {.info = {.name = std::move(name),
+                   .unit = "ns",
+                   .operation = "one of so many at once is created, entered, ends, is recycled",
+                   .limit_name = limit_name,
+                   .bar = at_most(warmth == Warmth::cold ? 0.5 : 1.5)},
+          .ours = measure_of(our_peer, &Peer::create, count, warmth),
+          .limit = measure_of(fcontext_peer, &Peer::create, count, warmth),
+          .peers = peers_with(limit_name, &Peer::create, count, warmth)};
+}
+
+Row memory_row(std::string name, std::size_t count) {
+  return {.info = {.name = std::move(name),
+                   .unit = "bytes",
+                   .operation = "resident memory of one suspended coroutine of so many",
+                   .limit_name = "4.5 GB for a million",
+                   .bar = at_most(1)},
+          .ours = measure_of(our_peer, &Peer::memory, count),
+          .limit = constant(bytes_per_task_max),
+          .peers = peers_with("", &Peer::memory, count),
+          .costly = count >= 1'000'000};
+}
+
+template <typename Function, typename... Arguments>
+Row row_against_round_trip(std::string name, std::string operation, Bar bar,
+                           Function Peer::* function, Arguments... arguments) {
+  return {.info = {.name = std::move(name),
+                   .unit = "ns",
+                   .operation = std::move(operation),
+                   .limit_name = round_trip_name,
+                   .bar = bar},
+          .ours = measure_of(our_peer, function, arguments...),
+          .limit = round_trip(),
+          .peers = peers_with("", function, arguments...)};
+}
+
+Row timer_row(std::string name, std::string operation, Bar bar, TimerStep step) {
+  bar.no_allocations = true;
+  return row_against_round_trip(std::move(name), std::move(operation), bar, &Peer::timer, step);
+}
+
+Row pool_row(std::string name, std::string operation, Measure ours, double percentage) {
+  return {.info = {.name = std::move(name),
+                   .unit = "%",
+                   .operation = std::move(operation),
+                   .limit_name = "required",
+                   .bar = at_least(1)},
+          .ours = std::move(ours),
+          .limit = constant(percentage)};
+}
+
+Row swing_row(std::string name, std::size_t low, std::size_t high) {
+  return pool_row(
+      std::move(name),
+      "stacks from the pool, worst swing after the first; a second up, a second down",
+      [=] { return our_pool_swing(low, high); }, 99);
+}
+
+Row after_burst_row() {
+  return {.info = {.name = "pool/after_burst",
+                   .unit = "MB",
+                   .operation = "resident after 10,000 tasks at once and 15 s of quiet",
+                   .limit_name = "before the burst",
+                   .bar = at_most(1.1)},
+          .ours = our_memory_after_burst,
+          .limit = our_memory_at_floor};
+}
+
+Row sampling_row() {
+  return {.info = {.name = "sampling",
+                   .unit = "ns",
+                   .operation = "a yield, two tasks, with the sampling of production",
+                   .limit_name = "sampling off",
+                   .bar = at_most(1.02)},
+          .ours = our_yield_sampled,
+          .limit = our_yield_unsampled,
+          .round_factor = 5};
+}
+
+std::vector<Row> our_rows() {
+  std::vector<Row> rows;
+  rows.push_back(yield_row("yield/1", {.count = 1}));
+  rows.push_back(yield_row("yield/1000x2MiB", {.count = 1'000, .stack_size_bytes = 2 << 20}));
+  rows.push_back(yield_row("yield/30000x64KiB", {.count = 30'000}));
+  rows.push_back(yield_row("yield/30000x64KiB/random", {.count = 30'000, .random = true}));
+  rows.push_back(create_row("create/1000/cold", 1'000, Warmth::cold));
+  rows.push_back(create_row("create/1000/warm", 1'000, Warmth::warm));
+  rows.push_back(create_row("create/30000/cold", 30'000, Warmth::cold));
+  rows.push_back(create_row("create/30000/warm", 30'000, Warmth::warm));
+  rows.push_back(memory_row("memory/30000", 30'000));
+  rows.push_back(memory_row("memory/1000000", 1'000'000));
+  rows.push_back(row_against_round_trip("spawn_join", "a child is spawned, runs and is joined",
+                                        at_most(8), &Peer::spawn_join));
+  rows.push_back(row_against_round_trip(
+      "pingpong", "a value goes to another task over a channel and comes back over a second one",
+      at_most(6), &Peer::pingpong));
+  rows.push_back(row_against_round_trip("await", "a stackless child is made, awaited and gone",
+                                        at_most(1.5), &Peer::await));
+  rows.push_back(
+      timer_row("timer/arm", "one more timer is armed, a million are", at_most(3), TimerStep::arm));
+  rows.push_back(timer_row("timer/cancel_random", "one of a million timers is cancelled",
+                           at_most(3), TimerStep::cancel_random));
+  rows.push_back(timer_row("timer/fire", "one of a million timers fires", {}, TimerStep::fire));
+  rows.push_back(swing_row("pool/swing_0_1000", 0, 1'000));
+  rows.push_back(swing_row("pool/swing_100_1000", 100, 1'000));
+  rows.push_back(swing_row("pool/swing_400_1000", 400, 1'000));
+  rows.push_back(
+      pool_row("pool/serial", "stacks from the pool, tasks one at a time", our_pool_serial, 100));
+  rows.push_back(after_burst_row());
+  rows.push_back(sampling_row());
+  return rows;
+}
+
+}  // namespace
+
+Result<std::vector<Row>> coroutine_rows(const std::vector<ProgramPeer>& programs) {
+  std::vector<Row> rows = our_rows();
+  for (const ProgramPeer& peer : programs) {
+    const auto measure_of = [&](const std::string& row) {
+      return program_measure(peer.program, {row, std::to_string(effort().count())});
+    };
+    if (auto added = add_program(peer, rows, measure_of); !added) return added.error();
+  }
+  return rows;
+}
+
+}  // namespace corolane::bench

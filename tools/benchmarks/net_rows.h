@@ -1,0 +1,15 @@
+// The rows of `tools/bench net`: messages, limits and bars.
+#pragma once
+
+#include <vector>
+
+#include "coroutine/base/result.h"
+#include "tools/benchmarks/command.h"
+
+namespace corolane::bench {
+
+// A peer that is a program is called as `program serve ROW`; it prints its port and serves. Fails
+// when a program does not tell its rows.
+Result<std::vector<Row>> net_rows(const std::vector<ProgramPeer>& programs);
+
+}  // namespace corolane::bench

@@ -1,0 +1,80 @@
+// The generator of open loops: calls leave on schedule, whether or not those before them were
+// answered, as those of very many clients do. What a server cannot keep up with piles up.
+//
+// A call is as old as its place in the schedule says: a generator that falls behind does not make
+// the server look better.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/histogram.h"
+#include "tools/benchmarks/network/flow.h"
+#include "tools/benchmarks/network/protocol.h"
+
+namespace corolane::bench {
+
+// What became of the calls of one stretch of time.
+struct OpenLoopOutcome {
+  std::uint64_t sent_count = 0;
+  std::uint64_t good_count = 0;     // Answered with success, within the deadline.
+  std::uint64_t late_count = 0;     // Answered with success, behind it.
+  std::uint64_t refused_count = 0;  // Answered with an error.
+  Histogram latency_ns;             // Of those with success.
+
+  std::uint64_t answered_count() const { return good_count + late_count; }
+};
+
+class OpenLoop {
+ public:
+  struct Options {
+    std::string method;
+    std::size_t connection_count;
+    std::chrono::milliseconds deadline;  // Of each call.
+  };
+
+  static Result<std::unique_ptr<OpenLoop>> connect(std::uint16_t port, Options options);
+
+  // Sends so many calls per second for that long, then waits for what is still under way, at most
+  // as long as the deadline. Answers to calls of an earlier run are left out. A connection that
+  // ends is made anew.
+  Result<OpenLoopOutcome> run(double calls_per_second, std::chrono::milliseconds time);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Connection {
+    std::unique_ptr<Flow> flow;
+    Bytes output;
+  };
+
+  OpenLoop(Epoll epoll, std::uint16_t port, Options options);
+
+  Result<void> open(std::size_t index);
+  void append_call(Bytes& output);
+  Result<void> send_due(Clock::time_point now);
+  Result<void> handle(std::size_t index, std::uint32_t events);
+  Result<void> take_replies(Flow& flow);
+  void count(std::uint64_t call_id, std::uint8_t code, Clock::time_point now);
+  bool is_done(Clock::time_point now) const;
+  Clock::time_point due_at(std::uint64_t call_id) const;
+
+  Epoll epoll_;
+  std::uint16_t port_;
+  Options options_;
+  Bytes request_;
+  std::deque<Connection> connections_;
+  std::uint64_t next_call_id_ = 1;
+  // Of the run.
+  std::uint64_t first_call_id_ = 1;
+  std::chrono::duration<double> interval_{0};
+  Clock::time_point start_;
+  Clock::time_point end_;
+  OpenLoopOutcome outcome_;
+};
+
+}  // namespace corolane::bench

@@ -1,0 +1,82 @@
+// A closed loop finds the capacity, an open loop asks for more.
+#include "tools/benchmarks/network/overload.h"
+
+#include <memory>
+#include <utility>
+
+#include "tools/benchmarks/network/closed_loop.h"
+#include "tools/benchmarks/network/open_loop.h"
+#include "tools/benchmarks/network/server_cost.h"
+
+namespace corolane::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Enough to keep the server busy all the time, in a queue that is far below any deadline.
+constexpr Load capacity_load = {.connection_count = 16, .in_flight = 2};
+constexpr std::size_t client_count = 64;
+// How many times the usual effort an overload lasts: queues need time to grow.
+constexpr int overload_efforts = 3;
+constexpr double good_share = 0.9;
+
+double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
+
+}  // namespace
+
+std::chrono::milliseconds overload_time() { return effort() * overload_efforts; }
+
+Result<Overloaded> Overloaded::prepare(const Serve& serve) {
+  pin_to(Core::generator);
+  auto server = ServerProcess::start(serve);
+  if (!server) return server.error();
+  const auto closed = closed_loop(rpc_burn_protocol, capacity_load)(server->port());
+  if (!closed) return closed.error();
+  if (auto warm = (*closed)->run(warm_up_time); !warm) return warm.error();
+  const auto peak = (*closed)->run(effort());
+  if (!peak) return peak.error();
+  auto clients = OpenLoop::connect(server->port(), {.method = "corolane.bench.Echo/Burn",
+                                                    .connection_count = client_count,
+                                                    .deadline = overload_deadline});
+  if (!clients) return clients.error();
+  const double capacity =
+      static_cast<double>(peak->op_count) / std::chrono::duration<double>(peak->elapsed).count();
+  return Overloaded{
+      .server = std::move(*server), .clients = std::move(*clients), .capacity = capacity};
+}
+
+Measure goodput_under_overload(Serve serve, double factor) {
+  return [serve = std::move(serve), factor]() -> Result<Measurement> {
+    const auto overloaded = Overloaded::prepare(serve);
+    if (!overloaded) return overloaded.error();
+    const auto time = overload_time();
+    const auto outcome = overloaded->clients->run(overloaded->capacity * factor, time);
+    if (!outcome) return outcome.error();
+    const double goodput =
+        static_cast<double>(outcome->good_count) / std::chrono::duration<double>(time).count();
+    return Measurement{
+        .value = 100 * goodput / overloaded->capacity,
+        .traffic = Traffic{.ops_per_second = goodput,
+                           .p50_us = microseconds(outcome->latency_ns.quantile(0.5)),
+                           .p99_us = microseconds(outcome->latency_ns.quantile(0.99))}};
+  };
+}
+
+Measure recovery_from_overload(Serve serve) {
+  return [serve = std::move(serve)]() -> Result<Measurement> {
+    const auto overloaded = Overloaded::prepare(serve);
+    if (!overloaded) return overloaded.error();
+    const auto heavy = overloaded->clients->run(overloaded->capacity * 10, overload_time());
+    if (!heavy) return heavy.error();
+    const double offered = overloaded->capacity / 2;
+    std::chrono::seconds elapsed{0};
+    for (; elapsed <= recovery_max; ++elapsed) {
+      const auto light = overloaded->clients->run(offered, 1s);
+      if (!light) return light.error();
+      if (static_cast<double>(light->good_count) >= good_share * offered) break;
+    }
+    return Measurement{.value = static_cast<double>(elapsed.count())};
+  };
+}
+
+}  // namespace corolane::bench

@@ -1,0 +1,86 @@
+// Each says in one sentence what one operation is; the bars are those that the project has set
+// itself.
+#include "tools/benchmarks/object_rows.h"
+
+#include <string>
+#include <utility>
+
+#include "tools/benchmarks/ours/functions.h"
+#include "tools/benchmarks/ours/objects.h"
+#include "tools/benchmarks/ours/shards.h"
+
+namespace corolane::bench {
+namespace {
+
+// What a million objects that nobody calls may hold: 1.5 GB together.
+constexpr double bytes_per_object_max = 1'500;
+
+Bar at_most(double ratio) { return {.bound = Bound::at_most, .ratio = ratio}; }
+
+Row call_row(std::string name, std::string operation, Distance distance) {
+  return {.info = {.name = std::move(name),
+                   .unit = "ns",
+                   .operation = std::move(operation),
+                   .limit_name = "a call of a service that is no object, of the same kind",
+                   .bar = at_most(1.3)},
+          .ours = [distance] { return our_object_call(distance); },
+          .limit = [distance] { return our_plain_call(distance); }};
+}
+
+Row activation_row(std::string name, StoreUsed store) {
+  return {.info = {.name = std::move(name),
+                   .unit = "us",
+                   .operation = "first call of an object, 64 at a time, as the clock has it",
+                   .limit_name = "what the store does for it",
+                   .bar = {.bound = Bound::at_most}},
+          .ours = [store] { return our_activation(store); },
+          .limit = [store] { return our_seal(store); }};
+}
+
+}  // namespace
+
+Result<std::vector<Row>> object_rows(const std::vector<ProgramPeer>&) {
+  std::vector<Row> rows;
+  rows.push_back({.info = {.name = "call/same_shard",
+                           .unit = "ns",
+                           .operation = "call of an object of the caller's shard",
+                           .limit_name = "round trip over two channels",
+                           .bar = at_most(4)},
+                  .ours = [] { return our_object_call(Distance::same_shard); },
+                  .limit = our_pingpong});
+  rows.push_back(call_row("call/other_shard",
+                          "CPU of both threads for a call from one to the other, 64 at a time",
+                          Distance::other_shard));
+  rows.push_back(call_row("call/other_node",
+                          "CPU of both ends for a call over loopback, 64 at a time",
+                          Distance::other_node));
+  rows.push_back(activation_row("activate/sqlite", StoreUsed::sqlite));
+  rows.push_back(activation_row("activate/redis", StoreUsed::redis));
+  rows.push_back(
+      {.info = {.name = "memory/1000000",
+                .unit = "bytes",
+                .operation = "resident memory of one idle object of a million",
+                .limit_name = "1.5 GB for a million",
+                .bar = at_most(1)},
+       .ours = [] { return our_object_memory(1'000'000); },
+       .limit = []() -> Result<Measurement> { return Measurement{.value = bytes_per_object_max}; },
+       .costly = true});
+  rows.push_back({.info = {.name = "throughput/2_shards",
+                           .unit = "moves/s",
+                           .operation = "moves in chess games of all shards, from all shards",
+                           .limit_name = "those of one shard",
+                           .bar = {.bound = Bound::at_least, .ratio = 1.7}},
+                  .ours = [] { return our_chess_moves(2); },
+                  .limit = [] { return our_chess_moves(1); }});
+  // What it comes to when the work is nothing but the way there.
+  rows.push_back({.info = {.name = "throughput/2_shards_idle",
+                           .unit = "calls/s",
+                           .operation = "calls, that do nothing, of objects of all shards",
+                           .limit_name = "those of one shard",
+                           .bar = {.bound = Bound::at_least}},
+                  .ours = [] { return our_object_calls(2); },
+                  .limit = [] { return our_object_calls(1); }});
+  return rows;
+}
+
+}  // namespace corolane::bench

@@ -1,0 +1,55 @@
+// Nodes within the process of the benchmark.
+#pragma once
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "framework/node/node_config.h"
+#include "net/uv/uv_network.h"
+#include "tools/benchmarks/measurement.h"
+#include "tools/benchmarks/ours/run_in_task.h"
+
+namespace corolane::bench {
+
+// Calls under way at a time where both ends are on threads of their own, or a store is slow.
+inline constexpr std::size_t in_flight = 64;
+
+// Measurements begin on one core.
+inline void use_all_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (unsigned core = 0; core < std::thread::hardware_concurrency(); ++core) CPU_SET(core, &cores);
+  check(::sched_setaffinity(0, sizeof(cores), &cores) == 0, "there are these cores");
+}
+
+inline framework::NodeConfig node_config(std::string name, std::uint32_t shards) {
+  framework::NodeConfig config;
+  config.name = std::move(name);
+  config.listen = config.admin = "127.0.0.1:0";
+  config.public_methods_only = false;  // What is measured is marked as any protoc can read it.
+  config.log_level = framework::LogLevel::error;
+  config.shards = shards;
+  config.store.kind = framework::StoreKind::memory;
+  config.objects.idle_time_max = std::chrono::hours(1);
+  config.objects.memory_max = 64 * 1024 * config::mebibyte;
+  return config;
+}
+
+// Runs `body` with a loop, as production does.
+template <typename F>
+Result<Measurement> with_network(F body) {
+  net::EventLoop loop;
+  return run_in_task_on(loop, {}, [&]() -> Result<Measurement> {
+    net::UvNetwork network(loop);
+    return body(network);
+  });
+}
+
+}  // namespace corolane::bench

@@ -1,0 +1,36 @@
+// rpc::Server on the real network, with the limits that a server has when nobody sets any, and with
+// the filters that a node puts around calls when it traces.
+#include "coroutine/task.h"
+#include "net/uv/event_loop.h"
+#include "net/uv/uv_network.h"
+#include "rpc/observe/call_log.h"
+#include "rpc/observe/tracing.h"
+#include "rpc/server/server.h"
+#include "tools/benchmarks/ours/echo_service.h"
+#include "tools/benchmarks/ours/serve_in_task.h"
+#include "tools/benchmarks/ours/servers.h"
+
+namespace corolane::bench {
+namespace {
+
+Result<void> serve(net::EventLoop& loop) {
+  net::UvNetwork network(loop);
+  EchoService service;
+  // No trace begins here, as at nearly all calls of production; those of callers would be recorded.
+  rpc::Tracer tracer({.sample_ratio = 0}, [](const rpc::SpanRecord&) {});
+  rpc::CallLog call_log({}, [](const rpc::LoggedCall&) {});
+  rpc::Server server(network);
+  server.add_filter(tracer.server_filter());
+  server.add_observer(call_log.server_observer());
+  if (auto added = server.add(service); !added) return added;
+  const auto endpoint = server.listen({"127.0.0.1", 0});
+  if (!endpoint) return endpoint.error();
+  Seat::announce(endpoint->port);
+  return coroutine::sleep_until(Deadline::never());
+}
+
+}  // namespace
+
+Error serve_our_rpc(const Seat& seat) { return serve_in_task(seat, serve); }
+
+}  // namespace corolane::bench

@@ -1,0 +1,236 @@
+"""An etcd, a redis and chess nodes of this machine, as processes that can be killed, stopped and
+started again.
+"""
+
+import base64
+import http.client
+import json
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from chaos_lib.relay import Relay
+
+ROOT = Path(__file__).resolve().parents[2]
+CLUSTER_NAME = "chess"
+START_TIME_MAX = 30.0
+
+
+def boot_ns():
+    """The clock of the bots' history and of the nodes' logs."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+class Broken(Exception):
+    """The cluster is not as it has to be."""
+
+
+def free_ports(count):
+    """Below those that the kernel gives to whoever does not ask for one."""
+    ports = []
+    candidate = 20000 + secrets.randbelow(10000)
+    while len(ports) < count:
+        candidate += 1
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", candidate))
+            except OSError:
+                continue
+        ports.append(candidate)
+    return ports
+
+
+class Process:
+    """A program that may be started several times; each time it has a log of its own."""
+
+    def __init__(self, name, command, folder):
+        self.name = name
+        self.command = command
+        self.folder = folder
+        self.start_count = 0
+        self.process = None
+
+    @property
+    def log(self):
+        return self.folder / f"{self.name}.{self.start_count}.log"
+
+    @property
+    def announcement(self):
+        return self.folder / f"{self.name}.{self.start_count}.out"
+
+    def start(self):
+        self.start_count += 1
+        with open(self.log, "wb") as log, open(self.announcement, "wb") as out:
+            self.process = subprocess.Popen(
+                self.command, stdout=out, stderr=log, cwd=ROOT, start_new_session=True
+            )
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        """Returns when it is reaped."""
+        self.process.kill()
+        self.process.wait()
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def wait_for(self, is_ready):
+        end = time.monotonic() + START_TIME_MAX
+        while not is_ready():
+            if not self.is_running() or time.monotonic() > end:
+                raise Broken(f"{self.name} did not start; its log is {self.log}")
+            time.sleep(0.02)
+
+
+class Node(Process):
+    def __init__(self, name, command, folder, port, admin_port, relay):
+        """It reaches etcd by the relay."""
+        command = [
+            *command,
+            *("--set", f"node.cluster.servers=[127.0.0.1:{relay.port}]"),
+            *("--set", f"node.name={name}"),
+            *("--set", f"node.listen=127.0.0.1:{port}"),
+            *("--set", f"node.admin=127.0.0.1:{admin_port}"),
+        ]
+        super().__init__(name, command, folder)
+        self.listen = f"127.0.0.1:{port}"
+        self.admin_port = admin_port
+        self.relay = relay
+
+    @property
+    def incarnation(self):
+        """This process of it, as its log and the records call it."""
+        return f"{self.name}.{self.start_count}"
+
+    def has_announced(self):
+        return b" serves on " in self.announcement.read_bytes()
+
+    def memberships(self):
+        """What this process was called in the directory: NAME.INCARNATION, one after the other."""
+        return re.findall(r"joined the cluster .* as=(\S+)", self.log.read_text(errors="replace"))
+
+    def shares(self):
+        """How many partitions each member of the cluster has, as this one sees it. Empty while it
+        says nothing.
+        """
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=1)
+            connection.request("GET", "/objects")
+            page = connection.getresponse().read().decode()
+        except OSError:
+            return []
+        rows = page.partition("\nMEMBER ")[2].splitlines()[1:]
+        cells = [row.split() for row in rows]
+        return [int(row[7]) for row in cells if len(row) > 7 and row[6] == "serving"]
+
+
+class Cluster:
+    def __init__(self, build, folder, node_count):
+        self.folder = folder
+        client, peer, *ports = free_ports(2 + 3 * node_count)
+        self.etcd_port = client
+        peers = f"http://127.0.0.1:{peer}"
+        clients = f"http://127.0.0.1:{client}"
+        self.etcd = Process(
+            "etcd",
+            [
+                *("etcd", "--name=etcd", f"--data-dir={folder}/etcd", "--log-level=warn"),
+                *(f"--listen-client-urls={clients}", f"--advertise-client-urls={clients}"),
+                *(f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"),
+                f"--initial-cluster=etcd={peers}",
+            ],
+            folder,
+        )
+        # Its append-only file is the record of all writes: so it is never written anew.
+        self.redis = Process(
+            "redis",
+            [
+                *("redis-server", "--port", "0", "--unixsocket", f"{folder}/redis.sock"),
+                *("--dir", str(folder), "--save", "", "--appendonly", "yes"),
+                *("--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"),
+            ],
+            folder,
+        )
+        key = folder / "shared.key"
+        key.write_text(secrets.token_hex(32))
+        command = [
+            f"{build}/services/chess/chess_node",
+            *("--config", "config/samples/chess-cluster.yaml"),
+            *("--set", "node.shards=1", "--set", "node.log_level=debug"),
+            *("--set", f"node.store.server=unix:{folder}/redis.sock"),
+            *("--set", f"node.cluster.name={CLUSTER_NAME}"),
+            *("--set", "node.cluster.listen=127.0.0.1:0"),
+            *("--set", f"node.cluster.shared_key_file={key}"),
+            # The bots call games and players themselves, so that each call has a request id.
+            *("--set", "node.public_methods_only=false"),
+        ]
+        self.nodes = [
+            Node(f"node-{i + 1}", command, folder, port, admin_port, Relay(relay_port, client))
+            for i, (port, admin_port, relay_port) in enumerate(zip(*[iter(ports)] * 3))
+        ]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in (*self.nodes, self.etcd, self.redis):
+            if process.is_running():
+                process.signal(signal.SIGCONT)
+                process.kill()
+        for node in self.nodes:
+            node.relay.close()
+
+    def start(self):
+        self.etcd.start()
+        self.redis.start()
+        self.etcd.wait_for(self.etcd_is_healthy)
+        self.redis.wait_for((self.folder / "redis.sock").exists)
+        for node in self.nodes:
+            node.relay.start()
+            node.start()
+        self.wait_until_whole()
+
+    def wait_until_whole(self):
+        """All nodes serve, each has heard of all others, and each has a fair share."""
+        for node in self.nodes:
+            node.wait_for(node.has_announced)
+        self.nodes[0].wait_for(self.is_whole)
+
+    def is_whole(self):
+        for node in self.nodes:
+            shares = node.shares()
+            fair = sum(shares) / len(self.nodes)
+            if len(shares) != len(self.nodes) or fair == 0:
+                return False
+            if any(abs(share - fair) > 0.2 * fair for share in shares):
+                return False
+        return True
+
+    def ask_etcd(self, path, request, time_max=0.5):
+        connection = http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=time_max)
+        connection.request("POST" if request is not None else "GET", path,
+                           None if request is None else json.dumps(request))
+        return json.load(connection.getresponse())
+
+    def etcd_is_healthy(self):
+        try:
+            return self.ask_etcd("/health", None).get("health") == "true"
+        except (OSError, ValueError, http.client.HTTPException):
+            return False
+
+    def revoke_leases(self, members):
+        """Of members of the cluster that are dead. False when etcd does not answer."""
+        try:
+            for member in members:
+                key = base64.b64encode(f"/{CLUSTER_NAME}/nodes/{member}".encode()).decode()
+                for entry in self.ask_etcd("/v3/kv/range", {"key": key}).get("kvs", []):
+                    self.ask_etcd("/v3/lease/revoke", {"ID": entry["lease"]})
+        except (OSError, ValueError, http.client.HTTPException):
+            return False
+        return True

@@ -1,0 +1,115 @@
+#include "tools/corolane/call.h"
+
+#include <array>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include "config/units.h"
+#include "net/endpoint.h"
+#include "tools/corolane/dynamic_call.h"
+#include "tools/corolane/on_network.h"
+#include "tools/tls_option.h"
+
+namespace corolane::tools::cli {
+namespace {
+
+constexpr std::string_view help =
+    R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--object ID]
+                     [--timeout DURATION] [--describe | --names] [--tls FILE]
+
+Calls a method of a running node and prints its reply as JSON, a stream as one
+line of JSON for each message. Without JSON it prints what the method expects,
+without a method what there is to call.
+
+  SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo: what is enough to tell
+                       it from others
+  JSON                 the request; - reads it from standard input
+  --object ID          which object to call, where a service has objects
+  --timeout DURATION   how long to wait for the reply, such as 5s; otherwise as
+                       long as the method allows
+  --describe           print what the method expects, and call nothing
+  --names              print the short and the full names of all methods
+  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM
+  --certificate FILE   what to show a node that asks who calls, PEM
+  --key FILE           its key, PEM
+  --help               print this, and exit
+
+  corolane call 127.0.0.1:8460
+  corolane call 127.0.0.1:8460 Chess/Look
+  corolane call 127.0.0.1:8460 Chess/Look '{"game": "one"}'
+  corolane call 127.0.0.1:8460 Counter/Add '{"amount": 1}' --object visits
+
+The node tells what it serves and of what type: it needs no .proto files here.
+
+Exit status: 0 answered, 1 no connection or the call failed, 2 wrong usage, an
+unknown method or a request or an --object that does not fit it.
+)";
+
+constexpr auto options = std::to_array<OptionRule>({{.name = "--object", .has_value = true},
+                                                    {.name = "--timeout", .has_value = true},
+                                                    {.name = "--describe"},
+                                                    {.name = "--names"},
+                                                    tls_option_rules[0],
+                                                    tls_option_rules[1],
+                                                    tls_option_rules[2]});
+
+std::string read_standard_input() {
+  return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+}
+
+// A stream may be read by another program, which does not wait for its end.
+void print_at_once(const std::string& line) { std::cout << line << std::flush; }
+
+Outcome call(const Arguments& arguments, const net::HostPort& peer) {
+  const auto& words = arguments.words;
+  DynamicCall call = {.peer = peer,
+                      .method = words[1],
+                      .request = words[2],
+                      .object = {},
+                      .timeout = {},
+                      .print = print_at_once};
+  if (call.request == "-") call.request = read_standard_input();
+  if (const auto option = arguments.options.find("--object"); option != arguments.options.end()) {
+    call.object = option->second;
+  }
+  if (const auto option = arguments.options.find("--timeout"); option != arguments.options.end()) {
+    const auto timeout = config::parse_duration(option->second);
+    if (!timeout) return wrong_usage("call", "--timeout: " + timeout.error().message());
+    call.timeout = *timeout;
+  }
+  return run_on_network(arguments,
+                        [&](net::Network& network) { return run_dynamic_call(network, call); });
+}
+
+Outcome run(const Arguments& arguments) {
+  const auto& words = arguments.words;
+  if (words.empty()) return wrong_usage("call", "needs HOST:PORT");
+  if (words.size() > 3) return wrong_usage("call", "stray argument \"" + words[3] + "\"");
+  const auto peer = net::parse_host_port(words[0]);
+  if (!peer) return wrong_usage("call", peer.error().message());
+  if (arguments.has("--describe") && words.size() == 1) {
+    return wrong_usage("call", "--describe needs SERVICE/METHOD");
+  }
+
+  const bool is_call = words.size() == 3 && !arguments.has("--describe");
+  if (is_call && !arguments.has("--names")) return call(arguments, *peer);
+  return run_on_network(arguments, [&](net::Network& network) {
+    if (arguments.has("--names")) return list_method_names(network, *peer);
+    return words.size() == 1 ? list_remote_methods(network, *peer)
+                             : describe_remote_method(network, *peer, words[1]);
+  });
+}
+
+}  // namespace
+
+constexpr Command call_command = {
+    .name = "call",
+    .summary = "calls a method with JSON",
+    .help = help,
+    .options = options,
+    .run = run,
+    .word = WordKind::method,
+};
+
+}  // namespace corolane::tools::cli

@@ -1,0 +1,10 @@
+// corolane drain: has a node begin its graceful stop, and waits for its end.
+#pragma once
+
+#include "tools/corolane/command.h"
+
+namespace corolane::tools::cli {
+
+extern const Command drain_command;
+
+}  // namespace corolane::tools::cli

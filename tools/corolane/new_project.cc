@@ -1,0 +1,127 @@
+#include "tools/corolane/new_project.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "tools/corolane/project_name.h"
+#include "tools/corolane/project_template.h"
+
+namespace corolane::tools::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view help =
+    R"(Usage: corolane new NAME
+
+Begins a project: writes the folder NAME with a game server that builds, passes
+its test and serves. It has guilds that keep gold: a .proto, an object, a typed
+configuration, a main, a test in which a node crashes, a bot and a Dockerfile.
+
+  NAME     at most 40 lower-case letters, digits and single '_', a letter first:
+           it is a namespace, too
+  --help   print this, and exit
+
+  corolane new demo
+  cd demo && cmake --workflow --preset debug
+
+What is there already is left alone.
+
+Exit status: 0 written, 1 it could not be written, 2 wrong usage, or a NAME that
+cannot be one or is there already.
+)";
+
+std::string with_name(std::string_view text, std::string_view name) {
+  std::string result;
+  for (auto at = text.find(template_name); at != text.npos; at = text.find(template_name)) {
+    result.append(text.substr(0, at)).append(name);
+    text.remove_prefix(at + template_name.size());
+  }
+  return result.append(text);
+}
+
+Error cannot_write(const fs::path& path, const std::error_code& why) {
+  return Error(Code::unavailable, path.string() + ": " + why.message());
+}
+
+Result<void> write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return cannot_write(path, std::error_code(errno, std::generic_category()));
+  return {};
+}
+
+Result<void> write_files(const fs::path& folder, std::string_view name) {
+  std::error_code error;
+  if (!fs::create_directory(folder, error)) return cannot_write(folder, error);
+  for (const TemplateFile& file : project_template()) {
+    const fs::path path = folder / with_name(file.name, name);
+    if (auto written = write_file(path, with_name(file.text, name)); !written) return written;
+  }
+  return {};
+}
+
+std::string what_next(const std::string& name) {
+  return with_name(R"(Wrote my_game/, a server of guilds that keep gold. Next:
+
+  cd my_game
+  cmake --workflow --preset debug
+  build/debug/my_game_node --config my_game.yaml
+
+and while it serves, from another terminal:
+
+  corolane call 127.0.0.1:8460 Guild/Donate '{"gold": 5}' --object lions
+  build/debug/my_game_bot
+
+my_game/README.md says what each file is.
+)",
+                   name);
+}
+
+Outcome run(const Arguments& arguments) {
+  const auto& words = arguments.words;
+  if (words.empty()) return wrong_usage("new", "needs the NAME of a project");
+  if (words.size() > 1) return wrong_usage("new", "stray argument \"" + words[1] + "\"");
+  const auto written = write_project(".", words[0]);
+  if (written) return what_next(words[0]);
+  const std::string message = "corolane new: " + written.error().message();
+  return written.error().code() == Code::unavailable ? failed(message) : misused(message);
+}
+
+}  // namespace
+
+constexpr Command new_command = {
+    .name = "new",
+    .summary = "begins a project: a game server with its test",
+    .help = help,
+    .options = {},
+    .run = run,
+};
+
+Result<void> write_project(const fs::path& parent, std::string_view name) {
+  if (auto checked = check_project_name(name); !checked) return checked;
+  const fs::path folder = parent / name;
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(folder, error))) {
+    return Error(Code::already_exists, '"' + std::string(name) +
+                                           "\" is there already; choose another name, or begin "
+                                           "it in another folder");
+  }
+  // Under another name until all of it is there.
+  const fs::path unfinished = parent / ("." + std::string(name) + "." + std::to_string(getpid()));
+  auto written = write_files(unfinished, name);
+  if (written) {
+    fs::rename(unfinished, folder, error);
+    if (!error) return {};
+    written = cannot_write(folder, error);
+  }
+  fs::remove_all(unfinished, error);
+  return written;
+}
+
+}  // namespace corolane::tools::cli

@@ -1,0 +1,49 @@
+#include "tools/corolane/page.h"
+
+#include <string>
+#include <vector>
+
+#include "tools/corolane/admin_door.h"
+#include "tools/corolane/on_network.h"
+
+namespace corolane::tools::cli {
+namespace {
+
+constexpr std::string_view help =
+    R"(Usage: corolane page [HOST:PORT] PATH
+
+Prints an admin page of a running node, by its PATH. The page "/" lists all.
+Where there is no curl, or as a probe of a container: it fails when the answer
+is no success.
+
+  corolane page 127.0.0.1:8461 /health
+  corolane page 127.0.0.1:8461 "/objects?format=json"
+)";
+
+Outcome run(const Arguments& arguments) {
+  std::vector<std::string> words;
+  const auto door = find_admin_door("page", arguments, words);
+  if (!door) return std::unexpected(door.error());
+  if (words.empty()) return wrong_usage("page", "needs PATH");
+  if (words.size() > 1) return wrong_usage("page", "stray argument \"" + words[1] + "\"");
+  if (!words[0].starts_with('/')) {
+    return wrong_usage("page", "\"" + words[0] + "\" is no path: it begins with a slash");
+  }
+  return run_on_network(arguments, [&](net::Network& network) {
+    return ask_page(network, *door, {.method = "GET", .target = words[0]},
+                    Deadline::after(admin_patience));
+  });
+}
+
+}  // namespace
+
+constexpr Command page_command = {
+    .name = "page",
+    .summary = "prints an admin page of a node",
+    .help = help,
+    .options = {},
+    .run = run,
+    .asks_pages = true,
+};
+
+}  // namespace corolane::tools::cli

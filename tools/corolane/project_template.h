@@ -1,0 +1,19 @@
+// The files of tools/corolane/templates, as they were when the command was built.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace corolane::tools::cli {
+
+// What the project is called there: wherever this stands, the name of a new one is put.
+inline constexpr std::string_view template_name = "my_game";
+
+struct TemplateFile {
+  std::string_view name;
+  std::string_view text;
+};
+
+std::span<const TemplateFile> project_template();
+
+}  // namespace corolane::tools::cli

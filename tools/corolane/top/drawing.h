@@ -1,0 +1,29 @@
+// A frame as lines of text: what stands on the screen of `corolane top`.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/corolane/top/frame.h"
+#include "tools/corolane/top/view.h"
+
+namespace corolane::tools::cli::top {
+
+struct Size {
+  std::size_t width = 80;
+  std::size_t height = 24;
+};
+
+enum class Style : bool { plain, colored };
+
+// `size.height` lines at most, each at most `size.width` wide without its escape sequences, of
+// which there are none in plain style. `trouble` is why the frame is an old one; empty: it is not.
+std::vector<std::string> draw(const Frame& frame, const View& view, Size size, Style style,
+                              std::string_view trouble = {});
+
+// The summary and the beginning of the table, for who has no terminal.
+std::string frame_text(const Frame& frame, const View& view);
+
+}  // namespace corolane::tools::cli::top

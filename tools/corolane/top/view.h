@@ -1,0 +1,59 @@
+// What somebody has chosen to see of a node: a table, its order, a row, and what is open.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tools/corolane/top/frame.h"
+#include "tools/corolane/top/keys.h"
+
+namespace corolane::tools::cli::top {
+
+class View {
+ public:
+  // What a key does; `frame` is what the person saw.
+  void press(Key key, const Frame& frame);
+  // Another frame is there: keeps the row that was chosen, wherever it is now; the first row of the
+  // table stays the first one.
+  void follow(const Frame& frame);
+
+  TableKind table() const { return table_; }
+  // Those of the table, in the order that was chosen.
+  std::vector<const Row*> rows(const Frame& frame) const;
+  std::size_t sort_column() const { return order().column; }
+  std::size_t selected() const { return selected_; }
+  std::size_t scroll() const { return scroll_; }
+  bool is_open() const { return is_open_; }
+  // The row that is chosen or open; empty before there was any.
+  const std::string& selected_id() const { return selected_id_; }
+  bool shows_help() const { return shows_help_; }
+  bool quits() const { return quits_; }
+
+ private:
+  struct Order {
+    std::size_t column = 0;
+    bool is_reversed = false;
+  };
+
+  const Order& order() const { return orders_[static_cast<std::size_t>(table_)]; }
+  Order& order() { return orders_[static_cast<std::size_t>(table_)]; }
+  void choose(TableKind table, const Frame& frame);
+  void sort_by(char key, const Frame& frame);
+  void press_character(char key, const Frame& frame);
+  void move(std::ptrdiff_t rows, const Frame& frame);
+  void select(std::size_t row, const Frame& frame);
+
+  TableKind table_ = TableKind::methods;
+  // Calls per second, age, count.
+  std::array<Order, 3> orders_ = {{{.column = 0}, {.column = 1}, {.column = 0}}};
+  std::size_t selected_ = 0;
+  std::string selected_id_;
+  std::size_t scroll_ = 0;  // Of what is open.
+  bool is_open_ = false;
+  bool shows_help_ = false;
+  bool quits_ = false;
+};
+
+}  // namespace corolane::tools::cli::top

@@ -1,0 +1,56 @@
+// Runs the redis-server of the system, by its path.
+#include "tools/processes/redis_server.h"
+
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "coroutine/base/check.h"
+#include "tools/processes/child_process.h"
+
+namespace corolane::test {
+namespace {
+
+constexpr const char* program = "/usr/bin/redis-server";
+
+}  // namespace
+
+std::string RedisServer::missing() {
+  if (std::filesystem::exists(program)) return {};
+  return std::string("there is no ") + program + "; tools/setup --tests installs it";
+}
+
+RedisServer::RedisServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
+  start();
+}
+
+RedisServer::~RedisServer() = default;
+
+net::HostPort RedisServer::endpoint() const {
+  return {.host = "unix:" + (folder_.path() / "redis.sock").string()};
+}
+
+void RedisServer::kill() {
+  process_->send_signal(SIGKILL);
+  process_->wait();
+  process_.reset();
+}
+
+void RedisServer::start() {
+  check(process_ == nullptr, "a server is started when it is down");
+  std::vector<std::string> arguments = {"--port",        "0",
+                                        "--unixsocket",  folder_.path() / "redis.sock",
+                                        "--dir",         folder_.path(),
+                                        "--save",        "",
+                                        "--appendonly",  "yes",
+                                        "--appendfsync", "always"};
+  arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+  process_ = std::make_unique<ChildProcess>(program, std::move(arguments));
+  std::string line;
+  do {
+    line = process_->read_line();
+    check(!line.empty(), "a server says when it is ready to serve");
+  } while (!line.contains("ready to accept connections at"));
+}
+
+}  // namespace corolane::test

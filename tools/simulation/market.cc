@@ -1,0 +1,453 @@
+// Traders, players and senders of letters, and what must come of it.
+#include "tools/simulation/market.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "coroutine/base/check.h"
+#include "coroutine/task.h"
+#include "coroutine/task_group.h"
+#include "framework/wire/objects.pb.h"
+#include "services/chess/game.h"
+#include "services/chess/lobby.h"
+#include "services/chess/player.h"
+#include "services/chess/rules/game.h"
+#include "services/chess/rules/legal_moves.h"
+#include "services/chess/rules/san.h"
+#include "services/chess/rules/uci.h"
+#include "tools/simulation/trade/account.h"
+#include "tools/simulation/trade/guild.h"
+
+namespace corolane::sim {
+namespace {
+
+using namespace std::chrono_literals;
+namespace chess = services::chess;
+namespace rules = services::chess::rules;
+
+constexpr std::uint64_t concern = 5'000;
+constexpr const char* account_type = "corolane.sim.Account";
+constexpr const char* guild_type = "corolane.sim.Guild";
+constexpr const char* guild_name = "lions";
+constexpr const char* player_type = "corolane.services.chess.Player";
+constexpr const char* game_type = "corolane.services.chess.Game";
+constexpr Duration think_time_min = 100ms;
+constexpr Duration think_time_max = 700ms;
+constexpr std::size_t game_length_max = 40;
+constexpr std::uint64_t payment_max = 50;
+constexpr Duration collection_interval_max = 40s;
+constexpr Duration nap_time_max = 1s;
+// A game that was not scored at once is scored when its reminder comes, after a minute.
+constexpr Duration settle_time_max = 90s;
+
+chess::ChessConfig& chess_config() {
+  static chess::ChessConfig config;
+  return config;
+}
+
+std::string account_name(std::size_t index) { return "account-" + std::to_string(index); }
+
+template <typename State>
+State state_of(const framework::MemoryStore::Row& row) {
+  framework::ObjectRecord record;
+  record.ParseFromString(row.object.bytes);
+  State state;
+  state.ParseFromString(record.state());
+  return state;
+}
+
+// Says of each letter whether it came in its turn.
+class PostService final : public PostBase {
+ public:
+  PostService(PostOffice& office, std::string node) : office_(office), node_(std::move(node)) {}
+
+  Result<google::protobuf::Empty> send(const Letter& letter, rpc::Context&) override {
+    std::uint64_t& last = office_.last[{letter.sender(), node_}];
+    if (letter.number() <= last && office_.disorder.empty()) {
+      office_.disorder = "letter " + std::to_string(letter.number()) + " of " + letter.sender() +
+                         " came to " + node_ + " behind letter " + std::to_string(last);
+    }
+    last = std::max(last, letter.number());
+    return google::protobuf::Empty();
+  }
+
+ private:
+  PostOffice& office_;
+  const std::string node_;
+};
+
+}  // namespace
+
+void Market::set_up(framework::Node& node, PostOffice& post) {
+  node.serve([&post, name = node.config().name](framework::Shard&) {
+    return std::make_unique<PostService>(post, name);
+  });
+  node.host<Account>();
+  node.host<Guild>();
+  node.host<chess::Game>(
+      [](framework::Shard&) { return std::make_unique<chess::Game>(chess_config()); });
+  node.host<chess::Player>();
+  node.host<chess::Lobby>();
+}
+
+Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options)
+    : cluster_(cluster), options_(options) {
+  // Handlers begin in the order in which their calls came, where ready tasks run in theirs.
+  if (!cluster_.simulation().shuffles()) {
+    cluster_.invariant("letters come in order", [&post] { return post.disorder; });
+  }
+  cluster_.sometimes("nobody knows what became of a call", false);
+  cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
+  cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
+  cluster_.invariant("donations are counted once", [this] { return what_donations_are_wrong(); });
+}
+
+// Clients that are still at it refer to this.
+Market::~Market() { cluster_.client_host().kill(); }
+
+void Market::open() {
+  for (std::size_t i = 0; i < options_.trader_count; ++i) {
+    cluster_.spawn("trader " + std::to_string(i), [this, i] { trade(i); });
+  }
+  for (std::size_t i = 0; i < options_.sender_count; ++i) {
+    cluster_.spawn("sender " + std::to_string(i), [this, i] { send_letters(i); });
+  }
+  cluster_.spawn("collection", [this] { collect(); });
+  for (std::size_t i = 0; i < options_.player_count / 2; ++i) {
+    cluster_.spawn("table " + std::to_string(i), [this, i] { play(i); });
+  }
+}
+
+std::string Market::any_account(test::Random& dice) const {
+  return account_name(dice.below(options_.account_count));
+}
+
+void Market::note(const std::string& account, const AccountReply& reply) {
+  if (reply.gold() < 0) cluster_.violated(account + " has less than no gold");
+  const auto [seen, is_new] = tips_seen_.emplace(std::pair(account, reply.count()), reply.tips());
+  if (!is_new && seen->second != reply.tips()) {
+    cluster_.violated("I8 " + account + ": count " + std::to_string(reply.count()) + " has " +
+                      std::to_string(seen->second) + " tips and " + std::to_string(reply.tips()));
+  }
+}
+
+void Market::trade(std::size_t index) {
+  test::Random dice = cluster_.simulation().dice(concern + index);
+  const std::string name = "trader " + std::to_string(index);
+  framework::Router& router = cluster_.router(name);
+  framework::Router& once = cluster_.router_without_ids(name);
+  while (!is_closed_) {
+    if (!coroutine::sleep_for(think_time_min + dice.up_to(think_time_max - think_time_min))) return;
+    const std::string account = any_account(dice);
+    AccountClient client(router, account);
+    rpc::CallOptions options;
+    // Some do not wait for long.
+    const bool is_in_a_hurry = dice.one_in(10);
+    if (is_in_a_hurry) options.deadline = Deadline::after(dice.up_to(20ms));
+    const std::uint64_t choice = dice.below(10);
+    if (choice < 6) {
+      PayRequest request;
+      request.set_to(any_account(dice));
+      request.set_amount(1 + dice.below(payment_max));
+      const auto paid = client.pay(request, options);
+      if (paid) note(account, *paid);
+      const bool is_refused = !paid && paid.error().code() == Code::failed_precondition;
+      cluster_.sometimes("an account has not enough gold", is_refused);
+      if (!paid && !is_refused && !is_in_a_hurry && paid.error().code() != Code::invalid_argument) {
+        cluster_.violated("I6 " + account + ": " + paid.error().to_string());
+      }
+    } else if (choice < 8) {
+      const auto seen = client.look({}, options);
+      if (seen) note(account, *seen);
+    } else {
+      tip(once, dice);
+    }
+  }
+}
+
+// Without a request id: what may have been executed is not tried again.
+void Market::tip(framework::Router& once, test::Random& dice) {
+  const std::string account = any_account(dice);
+  Tips& tips = tips_[account];
+  ++tips.maybe;
+  const auto tipped = AccountClient(once, account)
+                          .tip(google::protobuf::Empty(), {.deadline = Deadline::after(5s)});
+  if (tipped) {
+    --tips.maybe;
+    ++tips.sure;
+    note(account, *tipped);
+  } else if (!tipped.error().maybe_executed()) {
+    --tips.maybe;
+  } else {
+    cluster_.sometimes("nobody knows what became of a call");
+  }
+}
+
+// A few at a time, without waiting for one before the next is sent.
+void Market::send_letters(std::size_t index) {
+  test::Random dice = cluster_.simulation().dice(concern + 500 + index);
+  const net::HostPort& server = cluster_.servers()[index % cluster_.servers().size()];
+  rpc::Client client(cluster_.network(), server, {});
+  std::uint64_t number = 0;
+  while (!is_closed_) {
+    coroutine::TaskGroup letters;
+    for (std::uint64_t count = 1 + dice.below(5); count > 0; --count) {
+      auto spawned = letters.spawn("letter", [&] {
+        Letter letter;
+        letter.set_sender("sender " + std::to_string(index));
+        letter.set_number(++number);  // Whichever of them calls first.
+        static_cast<void>(
+            PostClient(client).send(letter, {.deadline = Deadline::after(2s), .order_key = 1}));
+      });
+      check(spawned.has_value(), "there is memory for a letter");
+    }
+    static_cast<void>(letters.join(Deadline::never()));
+    if (!coroutine::sleep_for(dice.up_to(500ms))) return;
+  }
+}
+
+void Market::collect() {
+  test::Random dice = cluster_.simulation().dice(concern + 900);
+  for (;;) {
+    // In naps: the market may close meanwhile.
+    const TimePoint next = now() + dice.up_to(collection_interval_max);
+    while (now() < next && !is_closed_) {
+      if (!coroutine::sleep_for(nap_time_max)) return;
+    }
+    if (is_closed_) return;
+    coroutine::TaskGroup donors;
+    for (std::size_t i = 0; i < options_.donor_count; ++i) {
+      auto spawned = donors.spawn("donor", [this, i] { donate(i); });
+      check(spawned.has_value(), "there is memory for a donor");
+    }
+    static_cast<void>(donors.join(Deadline::never()));
+  }
+}
+
+void Market::donate(std::size_t donor) {
+  ++donations_.maybe;
+  GuildClient guild(cluster_.router("donor " + std::to_string(donor)), guild_name);
+  const auto donated = guild.donate({});
+  if (!donated) return cluster_.violated("I6 the guild: " + donated.error().to_string());
+  --donations_.maybe;
+  ++donations_.sure;
+}
+
+void Market::play(std::size_t table) {
+  for (std::size_t round = 0; !is_closed_; ++round) {
+    play_game(table, "table " + std::to_string(table) + " game " + std::to_string(round));
+  }
+}
+
+void Market::play_game(std::size_t table, const std::string& name) {
+  games_[name];
+  test::Random dice = cluster_.simulation().dice(concern + 2'000 + table * 1'000 + games_.size());
+  const std::size_t length = 2 + dice.below(game_length_max);
+  const std::string first = "player-" + std::to_string(2 * table);
+  const std::string second = "player-" + std::to_string(2 * table + 1);
+  coroutine::TaskGroup players;
+  for (const chess::Seat seat : {chess::WHITE, chess::BLACK}) {
+    auto own = std::make_shared<test::Random>(dice.any());
+    const std::string& player = seat == chess::WHITE ? first : second;
+    auto spawned = players.spawn(name, [this, name, seat, player, length, own] {
+      if (auto played = sit_and_play(name, seat, player, length, *own); !played) {
+        cluster_.violated("I6 " + name + ": " + played.error().to_string());
+      }
+    });
+    check(spawned.has_value(), "there is memory for a player");
+  }
+  static_cast<void>(players.join(Deadline::never()));
+}
+
+// Both play any legal move until so many are made, or the market closes; then white resigns.
+Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
+                                  const std::string& player, std::size_t length,
+                                  test::Random& dice) {
+  chess::GameClient client(cluster_.router(name + (seat == chess::WHITE ? " white" : " black")),
+                           name);
+  chess::JoinRequest joining;
+  joining.set_game(name);
+  joining.set_seat(seat);
+  joining.set_player(player);
+  const auto joined = client.join(joining);
+  if (!joined) return joined.error();
+  // The opponent may have gone because the market has closed.
+  const auto is_left = [this](const Error& error) {
+    return is_closed_ && error.code() == Code::failed_precondition;
+  };
+  if (auto begun = client.wait_opponent({}); !begun) {
+    return is_left(begun.error()) ? Result<void>() : begun.error();
+  }
+  rules::Game game;
+  auto& answered = games_[name];
+  for (std::uint32_t ply = 1; ply <= length && !game.is_over(); ++ply) {
+    const bool is_mine = (ply % 2 == 1) == (seat == chess::WHITE);
+    std::string uci;
+    if (is_mine) {
+      if (auto slept = coroutine::sleep_for(think_time_min + dice.up_to(think_time_max)); !slept) {
+        return slept;
+      }
+      if (is_closed_) break;
+      const auto moves = rules::legal_moves(game.position());
+      const rules::Move move = moves[dice.below(moves.size())];
+      uci = rules::to_uci(move);
+      chess::MoveRequest request;
+      request.set_game(name);
+      request.set_token(joined->token());
+      request.set_san(to_san(game.position(), move));
+      const auto moved = client.move(request);
+      if (!moved) return moved.error();
+      if (moved->ply() != ply) {
+        return Error(Code::data_loss, uci + " is ply " + std::to_string(moved->ply()) +
+                                          ", and should be " + std::to_string(ply));
+      }
+      answered[ply] = uci;
+    } else {
+      chess::WaitMoveRequest request;
+      request.set_game(name);
+      request.set_ply(ply);
+      auto seen = client.wait_move(request);
+      if (!seen) return is_left(seen.error()) ? Result<void>() : seen.error();
+      uci = seen->uci();
+      if (const auto told = answered.find(ply); told != answered.end() && told->second != uci) {
+        return Error(Code::data_loss,
+                     "ply " + std::to_string(ply) + " was " + told->second + " and is " + uci);
+      }
+    }
+    const auto move = rules::parse_uci(game.position(), uci);
+    if (!move) return Error(Code::data_loss, "ply " + std::to_string(ply) + ": " + move.error());
+    if (auto played = game.play(*move); !played) return Error(Code::data_loss, played.error());
+  }
+  // Who is to move goes.
+  const bool white_moves = game.side_to_move() == rules::Color::white;
+  if (game.is_over() || white_moves != (seat == chess::WHITE)) return {};
+  chess::ResignRequest request;
+  request.set_game(name);
+  request.set_token(joined->token());
+  if (auto resigned = client.resign(request); !resigned) return resigned.error();
+  return {};
+}
+
+// At any moment: what is on its way counts until it has arrived.
+std::string Market::what_gold_is_missing() const {
+  std::int64_t sum = 0;
+  std::map<std::string, AccountState> accounts;
+  const auto& table = cluster_.store().table();
+  for (std::size_t i = 0; i < options_.account_count; ++i) {
+    const std::string name = account_name(i);
+    accounts[name] = state_of<AccountState>(table.look({.type = account_type, .id = name}));
+  }
+  for (const auto& [name, account] : accounts) {
+    sum += account.change();
+    for (const Transfer& transfer : account.on_the_way()) {
+      if (!has_arrived(accounts[transfer.to()], transfer))
+        sum += static_cast<std::int64_t>(transfer.amount());
+    }
+  }
+  return sum == 0 ? "" : "I5 there is " + std::to_string(sum) + " gold more than at the beginning";
+}
+
+std::string Market::what_tips_are_wrong() const {
+  const auto& table = cluster_.store().table();
+  for (const auto& [name, tips] : tips_) {
+    const auto state = state_of<AccountState>(table.look({.type = account_type, .id = name}));
+    if (state.tips() < tips.sure || state.tips() > tips.sure + tips.maybe) {
+      return "I4 " + name + " has " + std::to_string(state.tips()) + " tips, of " +
+             std::to_string(tips.sure) + " that were answered and " + std::to_string(tips.maybe) +
+             " of which nobody knows";
+    }
+  }
+  return "";
+}
+
+std::string Market::what_donations_are_wrong() const {
+  const auto guild =
+      state_of<GuildState>(cluster_.store().table().look({.type = guild_type, .id = guild_name}));
+  if (guild.gold() >= donations_.sure && guild.gold() <= donations_.sure + donations_.maybe) {
+    return "";
+  }
+  return "I4 the guild has " + std::to_string(guild.gold()) + " gold, of " +
+         std::to_string(donations_.sure) + " donations that were answered and " +
+         std::to_string(donations_.maybe) + " that are under way";
+}
+
+// When every game is scored.
+std::string Market::what_ratings_are_wrong() const {
+  std::int64_t sum = 0;
+  std::uint64_t results = 0;
+  std::uint64_t unscored = 0;
+  const auto& table = cluster_.store().table();
+  for (std::size_t i = 0; i < options_.player_count; ++i) {
+    const auto player = state_of<chess::PlayerRecord>(
+        table.look({.type = player_type, .id = "player-" + std::to_string(i)}));
+    sum += player.rating_change();
+    results += player.wins() + player.draws() + player.losses();
+    unscored += static_cast<std::uint64_t>(player.unscored_games_size());
+  }
+  if (sum != 0) return "I5 all ratings together have changed by " + std::to_string(sum);
+  if (unscored != 0) return "I5 " + std::to_string(unscored) + " results are to come";
+  if (results != 2 * games_.size()) {
+    return "I5 " + std::to_string(games_.size()) + " games have " + std::to_string(results) +
+           " results";
+  }
+  return "";
+}
+
+void Market::settle(Duration answer_time_max) {
+  const bool is_in_time = cluster_.run(
+      "roll call",
+      [this] {
+        framework::Router& router = cluster_.router("roll call");
+        bool has_answered = true;
+        for (std::size_t i = 0; i < options_.account_count; ++i) {
+          has_answered =
+              AccountClient(router, account_name(i)).look({}).has_value() && has_answered;
+        }
+        for (std::size_t i = 0; i < options_.player_count; ++i) {
+          const std::string name = "player-" + std::to_string(i);
+          has_answered = chess::PlayerClient(router, name).look({}).has_value() && has_answered;
+        }
+        for (const auto& [name, moves] : games_) {
+          has_answered = chess::GameClient(router, name).look({}).has_value() && has_answered;
+        }
+        has_everybody_answered_ = has_answered;
+      },
+      answer_time_max);
+  if (!cluster_.violations().empty()) return;
+  if (!is_in_time || !has_everybody_answered_) {
+    return cluster_.violated("I6 not everybody has answered when the faults were over");
+  }
+  // What is on its way arrives, and every game is scored.
+  const auto is_settled = [this] {
+    for (std::size_t i = 0; i < options_.account_count; ++i) {
+      const auto state = state_of<AccountState>(
+          cluster_.store().table().look({.type = account_type, .id = account_name(i)}));
+      if (!state.on_the_way().empty()) return false;
+    }
+    return what_ratings_are_wrong().empty();
+  };
+  Simulation& simulation = cluster_.simulation();
+  const TimePoint last = simulation.now() + settle_time_max;
+  while (!is_settled() && simulation.now() < last && cluster_.violations().empty()) {
+    cluster_.run_for(200ms);
+  }
+  if (!is_settled()) {
+    std::string what = what_ratings_are_wrong();
+    cluster_.violated(what.empty() ? "I5 what was paid has not arrived" : what);
+  }
+  for (const auto& [name, moves] : games_) {
+    const auto stored = cluster_.stored<chess::GameRecord>(game_type, name);
+    for (const auto& [ply, uci] : moves) {
+      if (static_cast<int>(ply) <= stored.moves_size() &&
+          stored.moves(static_cast<int>(ply) - 1) == uci) {
+        continue;
+      }
+      cluster_.violated("I3 " + name + ": ply " + std::to_string(ply) + ", " + uci +
+                        ", was answered and is not stored");
+    }
+  }
+}
+
+}  // namespace corolane::sim

@@ -1,0 +1,91 @@
+// Clients of a simulated cluster that play chess and trade, and know what must come of it: what
+// tools/simulate runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coroutine/base/result.h"
+#include "coroutine/testing/random.h"
+#include "framework/node/node.h"
+#include "framework/testing/cluster.h"
+#include "services/chess/chess_config.h"
+#include "services/chess/game.corolane.h"
+#include "tools/simulation/trade/trade.corolane.h"
+
+namespace corolane::sim {
+
+// What the post services of all nodes have received: FIFO for each pair of a sender and a node.
+struct PostOffice {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> last;  // By sender and node.
+  std::string disorder;  // The first letter that came behind a later one; empty: none.
+};
+
+class Market {
+ public:
+  struct Options {
+    std::size_t player_count = 22;  // Two at each table.
+    std::size_t trader_count = 24;
+    std::size_t sender_count = 4;  // Of letters, a few at a time.
+    std::size_t account_count = 20;
+    // They give to one guild, all at the same time, now and then.
+    std::size_t donor_count = 200;
+  };
+
+  // What nodes serve and host for it; `post` lives as long as they.
+  static void set_up(framework::Node& node, PostOffice& post);
+
+  // Adds its invariants to the cluster, which outlives it.
+  Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options);
+  ~Market();
+  Market(const Market&) = delete;
+  Market& operator=(const Market&) = delete;
+
+  // Everybody begins.
+  void open();
+  // Nobody begins anything new; what was begun ends.
+  void close() { is_closed_ = true; }
+  // When nobody is at it any more: asks everybody once more, and compares. Nobody may need longer
+  // than that, which is I6. Reports to the cluster what is wrong.
+  void settle(Duration answer_time_max);
+
+  std::uint64_t game_count() const { return games_.size(); }
+
+ private:
+  struct Tips {
+    std::uint64_t sure = 0;   // Answered.
+    std::uint64_t maybe = 0;  // May have been executed, or is under way.
+  };
+
+  void trade(std::size_t index);
+  void tip(framework::Router& once, test::Random& dice);
+  void note(const std::string& account, const AccountReply& reply);
+  void send_letters(std::size_t index);
+  void collect();
+  void donate(std::size_t donor);
+  void play(std::size_t table);
+  void play_game(std::size_t table, const std::string& name);
+  Result<void> sit_and_play(const std::string& name, services::chess::Seat seat,
+                            const std::string& player, std::size_t length, test::Random& dice);
+  std::string what_gold_is_missing() const;
+  std::string what_tips_are_wrong() const;
+  std::string what_donations_are_wrong() const;
+  std::string what_ratings_are_wrong() const;
+  std::string any_account(test::Random& dice) const;
+
+  SimulatedCluster& cluster_;
+  const Options options_;
+  bool is_closed_ = false;
+  bool has_everybody_answered_ = false;
+  std::map<std::string, Tips> tips_;
+  Tips donations_;
+  // By account and count: whoever sees the same count sees the same account.
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;
+  // Moves that were answered, by game and ply.
+  std::map<std::string, std::map<std::uint32_t, std::string>> games_;
+};
+
+}  // namespace corolane::sim

@@ -1,0 +1,38 @@
+// A trace as files.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "framework/testing/trace.h"
+
+namespace corolane::sim {
+
+// Readable, at `path`, and, at `path`.json, as the trace event format that Perfetto reads: each
+// host a thread.
+class TraceFiles {
+ public:
+  explicit TraceFiles(const std::string& path);
+  ~TraceFiles();
+  TraceFiles(const TraceFiles&) = delete;
+  TraceFiles& operator=(const TraceFiles&) = delete;
+
+  // False, with errno, when they cannot be written.
+  bool is_open() const { return text_ != nullptr && events_ != nullptr; }
+
+  // `at` is since the beginning.
+  void add(const Trace::Event& event, Duration at);
+
+ private:
+  void write(const std::string& event);
+
+  std::FILE* const text_;
+  std::FILE* const events_;
+  bool is_first_ = true;
+  std::map<std::string, std::size_t, std::less<>> threads_;
+};
+
+}  // namespace corolane::sim
