@@ -80,7 +80,7 @@ class LayersTest(TidyTest):
         self.assert_finds("config/loader.cc:2: config may not include coroutine,")
 
     def test_nothing_but_tools_and_tests_includes_them(self):
-        include = '#include "coroutine/testing/clock.h"\n'
+        include = '#include "test/fixtures/clock.h"\n'
         self.write("tools/corolane/main.cc", SOURCE + include)
         self.assert_content()
         self.write("services/chess/main.cc", SOURCE + include)
@@ -124,16 +124,54 @@ class LayersTest(TidyTest):
         self.assert_finds("test/net/tcp_test.cc:2: coroutine/stack/detail/context.h is private")
 
 
+class RoomsTest(TidyTest):
+    """Folders inside a module, and the arrows between them."""
+
+    def test_a_room_includes_itself_and_rooms_below_it(self):
+        below = ("coroutine/task.h", "framework/objects/object.h", "framework/store/store.h")
+        includes = "".join(f'#include "{path}"\n' for path in below)
+        self.write("framework/objects/detail/object_host.cc", SOURCE + includes)
+        self.assert_content()
+
+    def test_an_arrow_from_a_room_to_one_above_it_is_named(self):
+        include = '#include "framework/routing/router.h"\n'
+        self.write("framework/objects/detail/object_host.cc", SOURCE + include)
+        self.assert_finds(
+            "framework/objects/detail/object_host.cc:2: "
+            "framework/objects may not include framework/routing, a room above it"
+        )
+
+    def test_the_folder_of_the_module_itself_is_a_room(self):
+        self.write("coroutine/sync/mutex.h", HEADER + '#include "coroutine/task.h"\n')
+        self.assert_content()
+        self.write("coroutine/scheduler.cc", SOURCE + '#include "coroutine/sync/mutex.h"\n')
+        self.assert_finds(
+            "coroutine/scheduler.cc:2: coroutine/. may not include coroutine/sync, a room above it"
+        )
+
+    def test_a_new_folder_needs_a_place_among_the_rooms(self):
+        self.write("rpc/quic/stream.cc", SOURCE)
+        self.assert_finds("rpc/quic/stream.cc:1: rpc/quic is no room of rpc yet")
+
+    def test_headers_for_tests_are_for_tests_and_tools(self):
+        include = '#include "coroutine/testing/random.h"\n'
+        for path in ("net/testing/network.cc", "test/net/tcp_test.cc", "tools/simulation/run.cc"):
+            self.write(path, SOURCE + include)
+            self.assert_content()
+        self.write("net/tcp.cc", SOURCE + include)
+        self.assert_finds("net/tcp.cc:2: coroutine/testing/random.h is for tests")
+
+
 class LibrariesTest(TidyTest):
     """Each library, where it belongs and where it does not."""
 
     CASES = (
-        ("boost/context/detail/fcontext.hpp", "coroutine/detail/switch.h", "coroutine/task.cc"),
+        ("boost/context/detail/fcontext.hpp", "coroutine/stack/detail/jump.h", "coroutine/task.cc"),
         ("boost/beast/http.hpp", "framework/admin/admin.cc", "framework/admin/admin.h"),
         ("boost/asio/ssl.hpp", "net/tls/tls.cc", "net/detail/tls.h"),
         ("nlohmann/json.hpp", "tools/corolane/main.cc", "tools/corolane/json.h"),
-        ("uv.h", "net/detail/handle.h", "net/tcp.h"),
-        ("uv.h", "net/tcp.cc", "rpc/server/server.cc"),
+        ("uv.h", "net/uv/detail/handle.h", "net/tcp.h"),
+        ("uv.h", "net/uv/tcp.cc", "rpc/server/server.cc"),
         ("google/protobuf/message.h", "rpc/client/client.h", "net/tcp.cc"),
         ("google/protobuf/message.h", "services/chess/room.h", "config/loader.cc"),
         ("google/protobuf/message.h", "framework/objects/object.h", "framework/node/node.h"),

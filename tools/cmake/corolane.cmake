@@ -90,8 +90,8 @@ endfunction()
 # corolane_test(NAME SOURCES file... [SINGLE_THREADED file...] USES module...)
 #
 # An executable NAME_test from test files, run by ctest under the name NAME. Its main runs all
-# tests inside a coroutine in virtual time (coroutine/testing). The thread sanitizer build leaves out
-# the files whose tests have a single thread.
+# tests inside a coroutine in virtual time (coroutine/testing). The thread sanitizer build leaves
+# out the files whose tests have a single thread.
 function(corolane_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;SINGLE_THREADED;USES")
   if(COROLANE_SANITIZE STREQUAL "thread")
