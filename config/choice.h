@@ -1,6 +1,6 @@
-// How the enumerators of an enum are called in a configuration.
+// Names the enumerators of an enum in a configuration.
 //
-// Declare next to the enum, in its namespace, where it is found by its argument:
+// Declare it next to the enum, in its namespace, so that argument-dependent lookup finds it:
 //
 //   enum class LogLevel { debug, info, error };
 //   constexpr auto choices(LogLevel) {

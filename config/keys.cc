@@ -1,4 +1,4 @@
-// The Section that goes through all keys, and what is done with each of them.
+// The Section that visits all keys, and the operations on them.
 #include "config/keys.h"
 
 #include <functional>
@@ -10,7 +10,8 @@ namespace corolane::config {
 namespace detail {
 namespace {
 
-// Calls `look` with the path, the marks and the field of each key, sections' keys in their place.
+// Calls `look` with the path, the marks and the field of each key; the keys of a section take its
+// place.
 class KeyWalker final : public Section {
  public:
   using Look = std::function<void(const std::string& path, Marks marks, const Field& field)>;

@@ -1,8 +1,8 @@
-// All keys of a configuration as a list: what an operator may set, what is set, what has changed
-// from one to the next.
+// All keys of a configuration as a list: what an operator may set, the values in effect, and the
+// changes from one configuration to the next.
 //
 //   const auto changes = config::changes(config::keys(now), config::keys(next));
-//   const Config merged = config::with_live(now, next);  // What a reload may change.
+//   const Config merged = config::with_live(now, next);  // Applies what a reload may change.
 #pragma once
 
 #include <any>
@@ -18,18 +18,18 @@
 
 namespace corolane::config {
 
-// One value that can be set by itself: a list is one, a section is none.
+// One value that can be set by itself: a list is one, a section is not.
 struct Key {
   std::string path;     // "chess.clock".
-  std::string help;     // One sentence, or some.
+  std::string help;     // One or more sentences.
   std::string type;     // "duration", "list of text".
   std::string allowed;  // "at least 1"; may be empty.
   Marks marks;          // Those of its sections included.
   std::string value;    // YAML, on one line.
-  std::string shown;    // The same for everybody's eyes.
+  std::string shown;    // The same with secrets hidden.
 };
 
-// A secret that has changed has the same text before and after.
+// A changed secret has the same text before and after.
 struct Change {
   std::string path;
   std::string before;
@@ -49,7 +49,7 @@ void assign_live(Value& root, const LiveValues& values);
 
 }  // namespace detail
 
-// In the order of describe().
+// In the order in which describe() names them.
 template <detail::Described T>
 std::vector<Key> keys(const T& value) {
   T copy = value;
@@ -57,11 +57,11 @@ std::vector<Key> keys(const T& value) {
   return detail::keys_of(root);
 }
 
-// What differs between the keys of two values of the same type.
+// The keys whose values differ between two values of the same type.
 std::vector<Change> changes(const std::vector<Key>& before, const std::vector<Key>& after);
 
-// `current` with the values of `wanted` where those are live. That both obey their rules does not
-// say that this does: see obeys_rules().
+// `current` with the live values of `wanted`. The result may break rules that both arguments obey:
+// see obeys_rules().
 template <detail::Described T>
 T with_live(const T& current, const T& wanted) {
   T result = current;
@@ -72,7 +72,7 @@ T with_live(const T& current, const T& wanted) {
   return result;
 }
 
-// Fails as a load does, with a line for each rule of `value` that is broken.
+// Fails as a load does, with a line for each broken rule of `value`.
 template <detail::Described T>
 Result<void> obeys_rules(const T& value, const Origins& origins = {}) {
   T copy = value;

@@ -1,8 +1,8 @@
-// Which values of a field's type are allowed: between(1s, 24h), at_least(1), at_most(64 *
-// kibibyte), where(is_name).
+// The allowed values of a field: between(1s, 24h), at_least(1), at_most(64 * kibibyte),
+// where(is_name).
 //
-// An end has the type in which it is written; it is compared with the field's value by value,
-// never converted, and printed with its unit.
+// A bound keeps the type in which it is written: it is compared with the field's value without
+// conversion, and printed with its unit.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace corolane::config {
 
 struct Unlimited {};
 
-// Both ends belong to it; either may be Unlimited.
+// Both bounds are allowed values; either may be Unlimited.
 template <typename Low = Unlimited, typename High = Unlimited>
 struct Limits {
   [[no_unique_address]] Low low;
@@ -39,8 +39,8 @@ constexpr Limits<Low, High> between(Low low, High high) {
   return {low, high};
 }
 
-// What `check` has nothing against: Result<void> check(const T&), whose error says what is wrong.
-// `allowed` says that beforehand: "address:port".
+// Allows every value that `check` accepts: Result<void> check(const T&), whose error says what is
+// wrong. `allowed` describes these values in advance: "address:port".
 template <typename Check>
 struct Where {
   Check check;
@@ -92,7 +92,7 @@ std::string describe_limits(const Where<Check>& where) {
   return std::string(where.allowed);
 }
 
-// Fails with what to tell the operator who wrote `text`, which was read as `value`.
+// Fails with a message to the operator who wrote `text`, which was parsed as `value`.
 template <typename T, typename Low, typename High>
 Result<void> check_limits(std::string_view text, const T& value, const Limits<Low, High>& limits) {
   if (is_within(value, limits)) return {};

@@ -1,4 +1,4 @@
-// From bytes to problems and back: the steps of a load.
+// The steps of a load: from bytes to a value or a list of problems.
 #include "config/loader.h"
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 namespace corolane::config::detail {
 namespace {
 
-// All problems, the file's own in the order of its lines.
+// Joins all problems; those of the file are in the order of its lines.
 Error to_error(const std::vector<Problem>& problems) {
   std::multimap<int, std::string> messages;
   for (const Problem& problem : problems) {
@@ -43,7 +43,7 @@ Result<std::string> read_file(const std::string& path) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rbe"), close);
   if (!file) return unreadable(path, errno);
-  // One byte more than allowed tells that there is too much.
+  // Reads one byte more than allowed to detect a file that is too large.
   std::string text(document_size_bytes_max + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) return unreadable(path, errno);

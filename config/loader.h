@@ -4,13 +4,13 @@
 //   if (!loaded) return loaded.error();
 //   serve(loaded->value);
 //
-// A load is strict: what it does not understand, it refuses. It fails with one invalid_argument
-// whose message has a line for every error, each starting with where it is:
+// A load is strict: it refuses all that it does not understand. It fails with one invalid_argument
+// whose message has a line for every error, each starting with its place:
 //
 //   node.yaml:3: unknown key "rooms_mx" in section "chess"; did you mean "rooms_max"?
 //   --set chess.clock: read "10" without a unit; expected a duration, such as 250ms or 1.5h ...
 //
-// What keys there are, and what has changed between two configurations: config/keys.h.
+// See config/keys.h for the list of keys and the changes between two configurations.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@
 
 namespace corolane::config {
 
-// A configuration, and for print() where its values came from.
+// A configuration, with the origins of its values for print().
 template <typename T>
 struct Loaded {
   T value;
@@ -40,8 +40,8 @@ std::string print_root(Value& root, const Origins& origins, Secrets secrets);
 
 }  // namespace detail
 
-// Loads a T, a struct with describe(), from `text`; errors call it `name`. Uses no more than 48 KiB
-// of stack, whatever the text.
+// Loads a T, a struct with describe(), from `text`; errors call it `name`. Uses at most 48 KiB of
+// stack, whatever the text.
 template <detail::Described T>
 Result<Loaded<T>> load_text(std::string_view text, std::string_view name,
                             const Overrides& overrides = {}) {
@@ -62,10 +62,10 @@ Result<Loaded<T>> load_file(const std::string& path, const Overrides& overrides 
 }
 
 // All of `value` as YAML that loads into an equal value, with help, limits and origins as comments.
-// Secrets that are hidden are a comment, too, and load as their default.
+// Hidden secrets become comments, too, and load as their default.
 template <detail::Described T>
 std::string print(const T& value, const Origins& origins = {}, Secrets secrets = Secrets::hidden) {
-  T copy = value;  // describe() wants something that it could change.
+  T copy = value;  // describe() needs a mutable value.
   detail::TypedValue<T, Limits<>> root(copy, {});
   return detail::print_root(root, origins, secrets);
 }

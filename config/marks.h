@@ -1,17 +1,17 @@
-// What an operator has to know of a key beside its value.
+// The properties of a key that matter to an operator beside its value.
 //
 //   section.field("clock", value.clock, "Thinking time.", config::at_least(1s), config::live);
 //   section.field("password", value.password, "Ours.", config::secret);
 //
-// What a section is marked with holds for all that is in it.
+// The marks of a section apply to all that is in it.
 #pragma once
 
 namespace corolane::config {
 
 struct Marks {
-  // A reload changes it; what is not live takes effect at the next start.
+  // A reload changes it; a key that is not live takes effect at the next start.
   bool is_live = false;
-  // It is not live, whatever else marks it: nobody in this program would notice.
+  // It is not live, whatever else marks it: this program would not notice a change.
   bool is_fixed = false;
   // Never printed, logged or shown.
   bool is_secret = false;

@@ -1,4 +1,4 @@
-// Where each value that is not a default came from.
+// The origin of each value that is not a default.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace corolane::config {
 
-// From the path of a value, "chess.clock" or "rooms[0].name", to "node.yaml:3", "environment
-// COROLANE_CHESS__CLOCK" or "--set chess.clock".
+// Maps the path of a value, "chess.clock" or "rooms[0].name", to its origin: "node.yaml:3",
+// "environment COROLANE_CHESS__CLOCK" or "--set chess.clock".
 using Origins = std::map<std::string, std::string>;
 
 namespace detail {

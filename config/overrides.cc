@@ -1,4 +1,4 @@
-// An override is a path, a value and a label; the path is walked from the root of the tree.
+// An override is a path, a value and a label; its path is followed from the root of the tree.
 #include "config/overrides.h"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ using Path = std::vector<std::string>;
 struct Setting {
   Place place;
   Path path;
-  std::optional<std::string_view> text;  // Nothing if there was no '='.
+  std::optional<std::string_view> text;  // Empty without a '='.
   std::string_view expected;
 };
 
@@ -36,7 +36,7 @@ Path split(std::string_view text, std::string_view separator) {
   return parts;
 }
 
-// "name=text"; the text is missing without the sign.
+// Splits "name=text"; without the sign there is no text.
 std::pair<std::string_view, std::optional<std::string_view>> split_at_equals(
     std::string_view assignment) {
   const std::size_t end = assignment.find('=');
@@ -50,8 +50,8 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-// The section that `path` leads to from `root`, made where there is none; null, with a report,
-// where something else is in the way.
+// Follows `path` from `root` and creates missing sections. Returns null, and reports it, where
+// another kind of value is in the way.
 SourceNode* open_section(SourceNode& root, const Path& path, const Place& place,
                          std::vector<Problem>& problems) {
   SourceNode* section = &root;
@@ -88,7 +88,7 @@ Setting from_command_line(std::string_view setting) {
           .expected = "a key and its value, such as chess.rooms_max=5"};
 }
 
-// What is wrong with a setting before it is looked at in the tree; empty when nothing is.
+// The problem of a setting before it is looked up in the tree; empty when there is none.
 std::string problem_in(const Setting& setting) {
   if (!setting.text || std::ranges::find(setting.path, "") != setting.path.end()) {
     return "expected " + std::string(setting.expected);
@@ -130,7 +130,7 @@ void apply(const Overrides& overrides, SourceNode& root, std::vector<Problem>& p
 
 }  // namespace detail
 
-// Of the command `corolane`, and of a supervisor: they are no keys.
+// Used by the command `corolane` and by a supervisor; not keys.
 constexpr std::array<std::string_view, 2> other_variables = {"COROLANE_ADMIN=",
                                                              "COROLANE_LEASE_FILE="};
 

@@ -1,4 +1,4 @@
-// The Section that writes a table of its keys, and then those of the sections in it.
+// The Section that writes a table of its keys, followed by those of its inner sections.
 #include "config/reference.h"
 
 #include <string_view>
@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::string_view legend =
     "Units are part of a value. duration: `ns`, `us`, `ms`, `s`, `min`, `h`, `d`, as in `1.5h`. "
-    "bytes: `B`, `KiB`, `MiB`, `GiB`, `KB`, `MB`, `GB`, as in `64KiB`. Only `0` goes without.\n\n"
-    "Live keys change with a reload, all others at the next start. Secrets are shown nowhere.\n";
+    "bytes: `B`, `KiB`, `MiB`, `GiB`, `KB`, `MB`, `GB`, as in `64KiB`. Only `0` needs no unit.\n\n"
+    "Live keys change with a reload, all others at the next start. Secrets are never shown.\n";
 
 constexpr std::string_view table_head =
     "| key | type | default | allowed | live | what |\n"
     "|---|---|---|---|---|---|\n";
 
-// A bar would end the column.
+// Escapes bars, which would end the column.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -29,7 +29,7 @@ class ReferenceWriter final : public Section {
  public:
   ReferenceWriter(const std::string& path, Marks marks) : path_(path), marks_(marks) {}
 
-  // The table of the section, `help` above it, and the sections in it.
+  // The table of the section with `help` above it, followed by its inner sections.
   std::string text(std::string_view help) const {
     std::string text;
     if (!rows_.empty()) {

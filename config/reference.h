@@ -1,5 +1,5 @@
-// All keys that there are as Markdown, for whoever writes a configuration: a table for each
-// section, with types, defaults, limits, whether a reload changes it, and what it is for.
+// All keys as Markdown, for operators who write a configuration: a table for each section, with
+// types, defaults, limits, whether a reload changes the key, and its purpose.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string reference_of(Value& root);
 
 }  // namespace detail
 
-// Of a T as it is by default.
+// For a T with its default values.
 template <detail::Described T>
 std::string reference() {
   T defaults{};

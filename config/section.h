@@ -13,7 +13,7 @@
 //   }
 //
 // describe() is found by its arguments: declare it in the namespace of the struct, and before the
-// describe() of a struct that contains it. What a struct holds by default is the default.
+// describe() of a struct that contains it. A struct's initial values are the defaults.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ namespace corolane::config {
 
 namespace detail {
 
-// One key, as describe() names it. Refers to what it was called with.
+// One key, as describe() names it. Refers to the arguments of field().
 struct Field {
   std::string_view key;
   std::string_view help;
@@ -48,10 +48,10 @@ class Section {
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
-  // One key. `value` is a bool, an integer, a double, a std::string, a chrono duration, Bytes, an
-  // enum with choices() (config/choice.h), a struct with describe(), or a std::vector or
-  // std::optional of these; limits are for each value in it. The key is lower_case words, `help`
-  // one line for the operator, and the default has to be within the limits.
+  // Describes one key. `value` is a bool, an integer, a double, a std::string, a chrono duration,
+  // Bytes, an enum with choices() (config/choice.h), a struct with describe(), or a std::vector or
+  // std::optional of these; the limits apply to each value in it. The key is lower_case words,
+  // `help` one line for the operator, and the default must be within the limits.
   template <typename T, typename Limit = Limits<>>
   void field(std::string_view key, T& value, std::string_view help, const Limit& limits = {},
              Marks marks = {}) {
@@ -63,9 +63,9 @@ class Section {
     field(key, value, help, Limits<>(), marks);
   }
 
-  // What values have to be to one another. `holds` is asked when each of them is allowed by itself,
-  // and says what is wrong. That is reported at the first of `keys`, "clock" or "store.kind", which
-  // is not a default.
+  // A constraint between values. `holds` is called once each value is allowed by itself, and
+  // returns the violation as an error. It is reported at the first of `keys`, "clock" or
+  // "store.kind", that is not a default.
   void rule(Keys keys, const Rule& holds) { visit_rule(keys, holds); }
 
  protected:

@@ -1,4 +1,4 @@
-// One reader and one writer for both families of units; a family is a table.
+// One parser and one formatter for both families of units; a family is a table.
 #include "config/units.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ struct Unit {
 
 struct Family {
   std::span<const Unit> units;  // Largest first, the unit of size one last.
-  std::string_view zero;        // How nothing is written.
+  std::string_view zero;        // The spelling of zero.
   std::uint64_t amount_max;
-  std::string_view beyond;  // Says that a value is more than amount_max.
+  std::string_view beyond;  // The message for a value above amount_max.
   std::string_view whole;   // The unit of size one, in words.
   std::string_view expected;
 };
@@ -72,7 +72,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// `digits` units; nothing when that does not fit.
+// `digits` units; nothing when the product does not fit.
 std::optional<std::uint64_t> whole_part(std::string_view digits, std::uint64_t unit) {
   std::uint64_t number = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -81,10 +81,10 @@ std::optional<std::uint64_t> whole_part(std::string_view digits, std::uint64_t u
   return amount;
 }
 
-// 0.`digits` units; nothing when that is not whole.
+// 0.`digits` units; nothing when the result is not whole.
 std::optional<std::uint64_t> fraction_part(std::string_view digits, std::uint64_t unit) {
-  // From the last digit to the first, each step divides what the digits so far are worth by ten.
-  // The sum is whole only if every step is, and no step exceeds ten units.
+  // From the last digit to the first, each step divides the value of the digits so far by ten. The
+  // sum is whole only if every step is, and no step exceeds ten units.
   std::uint64_t amount = 0;
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
     amount += static_cast<std::uint64_t>(*digit - '0') * unit;

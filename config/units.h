@@ -1,7 +1,7 @@
 // Durations and byte counts as people write them: 250ms, 1.5h, 64KiB.
 //
-// A number without a unit is how a timeout of ten seconds becomes one of ten milliseconds. So a
-// unit is part of the value: it may be left out of "0" alone. Fractions are exact or refused.
+// Without units, a timeout of ten seconds becomes one of ten milliseconds. So a unit is part of the
+// value; only "0" needs none. Fractions are exact or refused.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@
 
 namespace corolane::config {
 
-// How many bytes. A type of its own, so that whoever sets it has to name the unit.
+// A number of bytes. A type of its own, so that setting it requires a unit.
 struct Bytes {
   std::uint64_t count = 0;
 
@@ -37,7 +37,7 @@ constexpr Bytes operator*(std::uint64_t count, Bytes unit) {
 }
 
 // Reads "250ms", "1.5h" or "0"; units are ns, us, ms, s, min, h and d. Never negative. Fails with
-// invalid_argument and a message that says what was read, what is expected and an example.
+// invalid_argument and a message that contains the text, the expected form and an example.
 Result<Duration> parse_duration(std::string_view text);
 
 // Reads "64KiB", "1.5MB" or "0"; units are B, KiB, MiB, GiB, KB, MB and GB. Fails as above.

@@ -1,13 +1,12 @@
-// What a scheduler's thread spends its CPU time on: samples of its stacks, by coroutine.
+// Profiles the CPU time of a scheduler's thread: samples of its stacks, by coroutine.
 //
 //   CpuProfile profile(sample_count_max);
-//   scheduler.begin(profile);     // By a task of the scheduler, as the next.
+//   scheduler.begin(profile);     // Both calls by a task of the scheduler.
 //   sleep_for(5s);
 //   scheduler.end(profile);
 //
-// A sample is taken in the signal handler of the CPU meter, at the kernel's tick (cpu_meter.h): 1
-// to 10 ms of CPU time each. So an idle thread costs nothing, and a busy one some microseconds in
-// each tick.
+// The signal handler of the CPU meter takes a sample at each kernel tick (cpu_meter.h): every 1 to
+// 10 ms of CPU time. So an idle thread costs nothing, and a busy one some microseconds per tick.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@ class CpuProfile {
  public:
   class Sample {
    public:
-    // Of the task that ran; empty while the loop itself did.
+    // The task that ran; empty while the loop itself ran.
     std::string_view task_name() const { return {name_.data(), name_size_}; }
     // Innermost first, as in a StackTrace. Empty when the stack could not be walked.
     std::span<const std::uintptr_t> addresses() const {
@@ -48,7 +47,7 @@ class CpuProfile {
     std::array<std::uintptr_t, 64> addresses_;
   };
 
-  // Room for so many samples; those that come when it is full are counted.
+  // Has room for `sample_count_max` samples; further ones are only counted.
   explicit CpuProfile(std::size_t sample_count_max)
       : room_(std::make_unique_for_overwrite<Sample[]>(sample_count_max)),
         count_max_(sample_count_max) {}
@@ -56,8 +55,8 @@ class CpuProfile {
   std::span<const Sample> samples() const { return {room_.get(), count_}; }
   std::size_t lost_count() const { return lost_count_; }
 
-  // In the signal handler, whose third argument is `context`. Async-signal-safe. `running` may be
-  // null.
+  // Called in the signal handler, whose third argument is `context`. Async-signal-safe. `running`
+  // may be null.
   void add(Duration cpu, const void* context, const detail::TaskControl* running);
 
  private:

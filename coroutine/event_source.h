@@ -1,4 +1,4 @@
-// What a scheduler waits on: the world outside its thread, and time.
+// A scheduler's view of the world outside its thread, and of time.
 //
 // The scheduler knows nothing of sockets or epoll. Production gives it net::EventLoop (libuv),
 // tests give it VirtualTime.
@@ -13,18 +13,18 @@ class EventSource : public corolane::detail::TimeSource {
  public:
   virtual ~EventSource() = default;
 
-  // Waits until `deadline`, until wake() is called, or until something happened outside, and
-  // handles what happened on the caller's stack: handlers may make tasks ready, and must not
-  // suspend. With Deadline::passed() it only looks. Called by the scheduler's thread alone.
+  // Waits until `deadline`, until wake() is called, or until something happens outside, and handles
+  // outside events on the caller's stack: handlers may make tasks ready, and must not suspend. With
+  // Deadline::passed() it only polls. Called by the scheduler's thread alone.
   //
-  // Returns false when nothing can ever happen: no deadline, nothing outside to wait for. Then
-  // every suspended task waits for another one, and the scheduler reports a deadlock.
+  // Returns false when nothing can ever happen: no deadline, and nothing outside to wait for. Then
+  // every suspended task waits for another task, and the scheduler reports a deadlock.
   virtual bool wait(Deadline deadline) = 0;
 
-  // The scheduler's main task has ended: nothing of the source may wait for its timers any more.
+  // The scheduler's main task has ended: the source must no longer wait for its timers.
   virtual void run_ended() {}
 
-  // Ends the present or the next wait(). Any thread; cheap when called repeatedly.
+  // Ends the present or the next wait(). Callable from any thread; cheap when called repeatedly.
   virtual void wake() = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a thread was doing when another one interrupted it: for those who watch loops that should
-// turn and do not (Scheduler::interrupt).
+// The activity of a thread at the moment when another one interrupted it: for watchdogs of loops
+// that stop turning (Scheduler::interrupt).
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct Interruption {
   StackTrace trace = {};           // The innermost frame is where it was interrupted.
 };
 
-// Adds what the task works on: writes a text to `room` and returns its size. Runs in a signal
-// handler of the interrupted thread: may read what belongs to the running task, and neither
+// Describes the work of the task: writes a text to `room` and returns its size. Runs in a signal
+// handler of the interrupted thread: may read what belongs to the running task, and must neither
 // allocate nor lock.
 using InterruptionNote = std::size_t (*)(std::span<char> room);
 

@@ -9,8 +9,8 @@
 namespace corolane::coroutine {
 namespace {
 
-// Of the running task, and then of those around it when a scheduler runs inside a task: as long as
-// a task has one, no other task of its scheduler runs.
+// The innermost scope of the running task; outer scopes of tasks around it follow when a scheduler
+// runs inside a task. While a task is inside one, no other task of its scheduler runs.
 constinit thread_local const NoSuspend* innermost = nullptr;
 
 }  // namespace
@@ -25,7 +25,7 @@ NoSuspend::NoSuspend(const std::source_location& place)
 NoSuspend::~NoSuspend() {
   check(task_ == detail::TaskAccess::running_or_null(), "a NoSuspend ends in the task it began in");
   if (task_ == nullptr) return;
-  check(innermost == this, "NoSuspend scopes end in the opposite order");
+  check(innermost == this, "NoSuspend scopes end in reverse order");
   innermost = outer_;
   if (outer_ == nullptr || outer_->task_ != task_) {
     task_->clear_flag(detail::TaskHead::no_suspend_flag);

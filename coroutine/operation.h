@@ -1,5 +1,5 @@
-// What can be waited for, written once: a task performs it, a stackless coroutine awaits it, and
-// select() takes several of them.
+// Anything that can be waited for, written once: a task performs it, a stackless coroutine awaits
+// it, and select() takes several of them.
 //
 //   auto move = perform(moves.receiving(), deadline);  // As moves.receive(deadline) does.
 //   auto first = select(deadline, moves.receiving(), stop.waiting());
@@ -20,13 +20,13 @@ namespace corolane::coroutine {
 template <typename O>
 concept Operation = requires(O operation) {
   typename O::Value;
-  // Completes it without waiting if that is possible. Never suspends.
+  // Completes it without waiting if possible. Never suspends.
   { operation.try_complete() } -> std::same_as<bool>;
-  // Otherwise: where to wait, and what the notifier gets to see meanwhile. Whoever notifies has
-  // completed it.
+  // Otherwise: the queue to wait in, and the slot that the notifier sees meanwhile. The notifier
+  // has completed the operation.
   { operation.queue() } -> std::same_as<WaitQueue&>;
   { operation.slot() } -> std::convertible_to<void*>;
-  // What came of it, once it is complete.
+  // The outcome, once it is complete.
   { operation.finish() } -> std::same_as<Result<typename O::Value>>;
 };
 

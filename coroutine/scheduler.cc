@@ -21,24 +21,24 @@
 namespace corolane::coroutine {
 namespace {
 
-// A turn should be long against the system call that ends it, and short against what people
-// notice: the number of switches in it follows their cost to stay between these.
+// A turn should be long compared with the system call that ends it, and too short for people to
+// notice: the number of switches per turn adapts to their cost to stay between these.
 constexpr Duration turn_min = std::chrono::microseconds(50);
 constexpr Duration turn_max = std::chrono::microseconds(200);
 constexpr std::uint32_t turn_budget_max = 4096;
-// Long ones are fewer, but not below this: a poll, and what it sends to as many peers as have been
-// answered or refused meanwhile, would cost a tenth of a busy thread.
+// Turns with expensive switches have fewer of them, but not below this: a poll, and the packets it
+// sends to all peers answered or refused meanwhile, would cost a tenth of a busy thread.
 constexpr std::uint32_t turn_budget_few = 32;
-// Only where so few take so long are they fewer still.
+// Only turns that take this long go below that number.
 constexpr Duration turn_long = std::chrono::milliseconds(8);
 constexpr std::uint32_t turn_budget_min = 4;
 
-// Ten thousand connections that came together may run into their timeout together. Their timers and
-// what these wake leave the turn to others after so long, and go on in the next one;
+// Ten thousand connections that arrived together may time out together. Their timers and the tasks
+// that these wake yield the turn after this time, and continue in the next one;
 constexpr Duration firing_max = std::chrono::microseconds(25);
-// but behind a long turn they take this part of what it took.
+// but after a long turn they may take this fraction of its length.
 constexpr int firing_part = 4;
-// As many as fire before what they wake runs, at first.
+// The number of timers that fire at first before the woken tasks run.
 constexpr std::size_t firing_count = 8;
 
 constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
@@ -50,8 +50,8 @@ std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_
   return static_cast<std::uint64_t>(static_cast<double>(cycles) / cycles_per_ns());
 }
 
-// What lies between the top of its stack and where it was left; zero where that is not known: it
-// runs, or waits for its turn.
+// The distance from the top of its stack to its suspended frame; zero when that is unknown, because
+// the task runs or waits for its turn.
 std::size_t stack_use_of(const detail::TaskControl& task) {
   if (task.state != TaskState::suspended || &task == detail::Strand::task_of_stack()) return 0;
   return static_cast<std::size_t>(task.stack_top - static_cast<const std::byte*>(task.frame));
@@ -65,7 +65,7 @@ struct Scheduler::Posted {
   Posted* next;
 };
 
-// Makes the scheduler the current one of this thread for the length of run().
+// Makes the scheduler the current one of this thread for the duration of run().
 struct Scheduler::ThreadBinding {
   explicit ThreadBinding(Scheduler& scheduler)
       : previous_scheduler(std::exchange(Scheduler::current_, &scheduler)),
@@ -79,7 +79,7 @@ struct Scheduler::ThreadBinding {
     Scheduler::current_ = previous_scheduler;
   }
 
-  // Before they become null.
+  // Initialised first: reads these before they become null.
   detail::OverflowWatch overflow_watch{detail::Strand::task_of_stack()};
   detail::LockWatch lock_watch;
   Scheduler* previous_scheduler;
@@ -88,7 +88,7 @@ struct Scheduler::ThreadBinding {
   const corolane::detail::TimeSource* previous_source;
 };
 
-// While it lives the loop runs tasks.
+// While it lives, the loop runs tasks.
 class Scheduler::Activity {
  public:
   explicit Activity(std::atomic<std::uint32_t>& number) : number_(number) { next(); }
@@ -109,7 +109,7 @@ class Scheduler::Main {
  public:
   using Frame = detail::TaskFrame<std::move_only_function<void()>, void>;
 
-  // In the scheduler's binding.
+  // Called inside the scheduler's binding.
   static Result<Main> spawn(std::string_view name, std::move_only_function<void()> main,
                             std::size_t stack_size_bytes, const std::source_location& site) {
     auto spawned = detail::spawn_frame<void>(name, std::move(main),
@@ -154,7 +154,7 @@ Scheduler::~Scheduler() {
   }
 }
 
-// For the length of run(), where there is a handler to answer.
+// Lives during run(); interruptions need a running meter to answer them.
 struct Scheduler::Interruptible {
   explicit Interruptible(detail::Interrupter& it) : interrupter(it) {
     if (detail::CpuMeter::is_running()) interrupter.enter();
@@ -168,7 +168,7 @@ struct Scheduler::Interruptible {
 
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main,
                             const std::source_location& site) {
-  // Of what the pieces bind for their own length nothing changes.
+  // The shorter bindings of begin() and finish() change nothing inside this one.
   const ThreadBinding binding(*this);
   const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu,
                                &Scheduler::answer_interruption);
@@ -233,8 +233,8 @@ void Scheduler::post(std::move_only_function<void()> work) {
                                         std::memory_order_relaxed)) {
     posted->next = newest;
   }
-  // Whoever posts onto an empty list wakes the loop, for all that come until it looks. `posted`
-  // may be gone already.
+  // The first post to an empty list wakes the loop, which then takes all that follow. `posted` may
+  // be gone already.
   if (newest == nullptr) source_.wake();
 }
 
@@ -290,14 +290,14 @@ Scheduler::Statistics Scheduler::statistics() const {
   return statistics;
 }
 
-// What others sent, what is ready, what became due.
+// Runs posted work, ready tasks and due timers.
 void Scheduler::turn() {
   const Activity active(activity_);
   ++statistics_.turn_count;
   run_posted();
   run_ready();
   timers_.collect_due(turn_time_);
-  // Others are still ready: what timers wake comes behind them, and is not to outrun them.
+  // Others are still ready: tasks woken by timers queue behind them and must not overtake.
   if (!ready_.empty()) {
     timers_.fire_due(turn_budget_);
     return;
@@ -315,18 +315,18 @@ void Scheduler::turn() {
 }
 
 void Scheduler::wait_outside() {
-  // What was posted needs no look here: post() woke the source.
+  // Posted work need not be checked here: post() has woken the source.
   Deadline until = Deadline::passed();
   if (ready_.empty()) until = earlier(timers_.next(), tend_stacks());
   if (!source_.wait(until)) report_deadlock();
   turn_time_ = source_.now();
 }
 
-// Returns when to do it again.
+// Returns when to call it again.
 Deadline Scheduler::tend_stacks() {
   const bool was_at_rest = stacks_.is_at_rest();
   const Deadline upkeep = stacks_.tend(turn_time_);
-  // What a burst needed of the pool it needed of the ring.
+  // A burst that made the pool grow made the ring grow, too.
   if (upkeep.is_never() && !was_at_rest) ready_.fit(statistics_.task_count);
   return upkeep;
 }
@@ -353,7 +353,8 @@ void Scheduler::run_ready() {
   if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
 }
 
-// One at a time, so that each comes back here, and a few of them, so that others come in between.
+// Runs one at a time, so that each returns here, and only a few, so that outside events come
+// between.
 void Scheduler::run_ready_shuffled() {
   for (std::uint64_t count = 1 + shuffle_.below(8); count > 0 && !ready_.empty(); --count) {
     ready_.bring_to_front(shuffle_.below(ready_.size()));
@@ -380,7 +381,7 @@ void Scheduler::run_ready_tasks() {
   run_ready();
 }
 
-// As long as a switch to a task, for the budget; but not one of those that are timed.
+// Counts as a switch in the turn's budget, but is never timed.
 void Scheduler::run_next_strand() {
   const detail::ReadyRing::Entry next = ready_.pop();
   --ready_strand_count_;
@@ -405,7 +406,7 @@ void Scheduler::report_deadlock() const {
                to_text(tasks()).c_str());
   const std::size_t stackless_count = statistics().stackless_count;
   if (stackless_count > 0) {
-    std::fprintf(stderr, "so does every stackless coroutine, %zu\n", stackless_count);
+    std::fprintf(stderr, "every stackless coroutine waits too, %zu\n", stackless_count);
   }
   Symbols symbols;
   const auto groups = group_by_stack(tasks({.traces = true}), symbols);
@@ -433,7 +434,7 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
   }
   const detail::ReadyRing::Entry next = take_next_task();
   if (next.owner == &running) {
-    switch_sample_start_ = 0;  // It was none.
+    switch_sample_start_ = 0;  // It was no switch.
     return;
   }
   trace_running();
@@ -445,8 +446,8 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
   }
 }
 
-// Not when it is spawned: of tens of thousands that wait for their turn, that would fetch one more
-// line of each.
+// Not done at spawn: with tens of thousands of tasks waiting for their turn, it would fetch one
+// more line of each.
 [[gnu::always_inline]] inline void* Scheduler::make_first_frame(detail::TaskControl& task) {
   task.prepare<&Scheduler::enter_task>(task.stack().base, reinterpret_cast<std::byte*>(&task));
   return task.frame;
@@ -454,17 +455,18 @@ void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
 
 void* Scheduler::begin_stack(detail::TaskControl& task) { return make_first_frame(task); }
 
-// Inlined, down to the first frame of the next task: what ends and begins by the thousand should
-// touch little of a stack.
+// Inlined, down to the first frame of the next task: with tasks that end and begin by the thousand,
+// a stack should be touched little.
 [[gnu::always_inline]] inline void Scheduler::end(detail::TaskControl& running) {
   detail::SpawnSites::ended(running);
   detail::LockWatch::check_none_is_held();
-  if (!running.is_member) {  // Of a group's child nobody asks any more.
+  if (!running.is_member) {  // A group's child has no joiner.
     running.state = TaskState::ended;
     running.state_since = turn_time_;
     if (!running.joiners.empty()) running.joiners.notify_all();
   }
-  // From here on the stack may be handed out again, but to nobody who runs before we left it.
+  // From here on the stack may be handed out again, but to no task that runs before we have left
+  // it.
   drop_reference(running);
   const bool timed = --steps_left_ == 0 && is_switch_timed();
   if (turn_left_ == 0 || !has_next_task()) {
@@ -490,7 +492,7 @@ void Scheduler::count_steps() {
   plan_steps();
 }
 
-// While there is a trace each of them is looked at.
+// While a trace is active, every switch is inspected.
 void Scheduler::plan_steps() {
   steps_ = steps_left_ = std::min({turn_left_, sample_left_, trace_ == nullptr ? never_sample : 1});
 }
@@ -550,16 +552,15 @@ bool Scheduler::is_switch_timed() {
   if (sample_left_ > 0) return false;
   sample_left_ = options_.switch_sample_interval;
   plan_steps();
-  // Ways through the loop are no switches from task to task.
+  // A switch through the loop is not one from task to task.
   if (turn_left_ == 0 || !has_next_task()) return false;
-  // Once for nothing: what is measured shall not be how the code that measures comes into the
-  // cache.
+  // A dry run loads the measuring code into the cache, so that its misses are not measured.
   end_switch_sample();
   switch_sample_start_ = cycle_count();
   return true;
 }
 
-// Runs first in the task that was switched to, on top of what it did last.
+// Runs first in the task that was switched to, on top of its stack.
 void Scheduler::end_switch_sample() {
   const std::uint64_t end = cycle_count();
   Scheduler& scheduler = *current_;
@@ -567,11 +568,11 @@ void Scheduler::end_switch_sample() {
   if (start != 0) scheduler.statistics_.switch_ns.record(nanoseconds_between(start, end));
 }
 
-// Inlined: what begins the stack of each task should take little of it.
+// Inlined: the outermost frame of each task's stack should be small.
 [[gnu::always_inline]] inline void Scheduler::enter_task() {
   Scheduler& scheduler = *current_;
   *detail::ThreadState::here.error_number = 0;
-  // There was nothing yet to run on top of.
+  // A fresh task had no stack on which to run it.
   if (scheduler.switch_sample_start_ != 0) end_switch_sample();
   detail::TaskControl& task = *scheduler.running_;
   task.has_begun = true;
@@ -579,8 +580,8 @@ void Scheduler::end_switch_sample() {
   scheduler.end(task);
 }
 
-// In a signal handler, between any two instructions of this thread. What a stackless coroutine
-// computes is the awaiting task's.
+// Runs in a signal handler, between any two instructions of this thread. The computation of a
+// stackless coroutine is charged to the awaiting task.
 void Scheduler::charge_cpu(std::uint64_t nanoseconds, const void* context) {
   detail::TaskControl* const task = detail::Strand::running_task();
   if (CpuProfile* const profile = current_->profile_) {
@@ -594,7 +595,7 @@ void Scheduler::charge_cpu(std::uint64_t nanoseconds, const void* context) {
   }
 }
 
-// Likewise.
+// Runs in a signal handler as well.
 void Scheduler::answer_interruption(const void* context) {
   if (current_ != nullptr) {
     current_->interrupter_.answer(context, detail::Strand::running_task());
@@ -634,7 +635,7 @@ void detail::TaskControl::cancel() {
 }
 
 void detail::TaskControl::cancel_part() {
-  check(flags < 256 - cancelled_part_unit, "so many parts of a task are not cancelled at once");
+  check(flags < 256 - cancelled_part_unit, "at most 63 parts of a task are cancelled at once");
   if (flags == 0) ++scheduler.flagged_count_;
   flags = static_cast<std::uint8_t>(flags + cancelled_part_unit);
   if (wait != nullptr) wait->end(Wake::cancelled);

@@ -10,7 +10,7 @@
 namespace corolane::coroutine {
 namespace {
 
-// What the functions that make the rest blank take of it themselves.
+// The stack use of the functions that blank the rest.
 constexpr std::size_t own_use_bytes = 2048 * detail::stack_size_factor;
 
 }  // namespace
@@ -34,7 +34,7 @@ std::optional<StackUse> StackMeter::end() {
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   const auto* const lowest = detail::lowest_use(stack.base, here - own_use_bytes);
   return StackUse{.used_bytes = static_cast<std::size_t>(stack.top - lowest),
-                  // Less than a page above the end is taken by the colour.
+                  // The colour takes less than a page above the end.
                   .size_bytes = std::bit_floor(static_cast<std::size_t>(stack.top - stack.base))};
 }
 

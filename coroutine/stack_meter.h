@@ -1,12 +1,12 @@
-// How deep the running task's stack is used between two points: for samples of what a handler
+// Measures how deep the running task uses its stack between two points: for samples of a handler's
 // needs.
 //
 //   StackMeter meter;
 //   handle(request);
 //   if (const auto use = meter.end()) deepest = std::max(deepest, use->used_bytes);
 //
-// It takes a few microseconds, and the pages below have to come back: a TaskMeter beside it would
-// tell of that.
+// It takes a few microseconds, and the pages below have to be faulted in again: a TaskMeter running
+// at the same time would count that.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ struct TaskControl;
 }
 
 struct StackUse {
-  std::size_t used_bytes;  // From the top of the stack; short of the truth by less than a page.
+  std::size_t used_bytes;  // From the top of the stack; less than a page too low.
   std::size_t size_bytes;
 };
 
 class StackMeter {
  public:
-  // Begins. Does not in a task whose stack is measured already, where no task runs, and where the
-  // kernel refuses.
+  // Begins, except in a task whose stack is already being measured, where no task runs, or where
+  // the kernel refuses.
   StackMeter();
   ~StackMeter() { end(); }
   StackMeter(const StackMeter&) = delete;
   StackMeter& operator=(const StackMeter&) = delete;
 
-  // In the same task. Nothing the second time, and if nothing was begun.
+  // Must be called in the same task. Nothing the second time, or when nothing was begun.
   std::optional<StackUse> end();
 
  private:

@@ -23,7 +23,7 @@ SubTask::SubTask(Deadline deadline)
 
 SubTask::~SubTask() {
   check(&task_ == &detail::TaskAccess::running() && &task_.locals() == &locals_,
-        "sub-tasks end in their task, in the opposite order");
+        "sub-tasks end in their task, in reverse order");
   Timer::cancel();
   locals_.destroy_all();
   task_.has_locals = had_locals_;

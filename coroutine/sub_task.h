@@ -1,13 +1,13 @@
-// A part of the running task that is like a task of its own, without the price of one: it can be
+// A part of the running task that behaves like a task of its own at a lower price: it can be
 // cancelled alone, and has its own task-local values.
 //
 //   SubTask part(deadline);
 //   auto result = handler.run();            // Suspends at will.
 //   if (part.is_cancelled()) ...
 //
-// For a call on somebody's behalf, such as that of an object which lives here: it must end at the
-// caller's deadline or when the object goes, but the caller goes on. What a task has beside that is
-// a stack, so mind has_stack_left().
+// For a call on another's behalf, such as that of an object which lives here: it must end at the
+// caller's deadline or when the object goes, but the caller continues. It has no stack of its own,
+// unlike a task, so mind has_stack_left().
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,19 @@ namespace detail {
 struct TaskControl;
 }
 
-// Belongs to the task that made it and ends in it, in the opposite order. Begins with copies of the
-// values that a spawned task would have; those that are set meanwhile are destroyed at its end,
-// which may suspend.
+// Belongs to the task that made it; nested parts end in reverse order. Begins with copies of the
+// values that a spawned task would inherit; values set meanwhile are destroyed at its end, which
+// may suspend.
 class [[nodiscard]] SubTask : private Timer {
  public:
-  // At the deadline it is cancelled.
+  // Is cancelled at the deadline.
   explicit SubTask(Deadline deadline = Deadline::never());
   ~SubTask();
   SubTask(const SubTask&) = delete;
   SubTask& operator=(const SubTask&) = delete;
 
-  // As Task::cancel(): from other tasks, and from the loop; never suspends. Until its end the task
-  // is cancelled, and then no more than it was before.
+  // Like Task::cancel(): callable from other tasks and from the loop; never suspends. The task
+  // counts as cancelled until the part ends; its own state is unchanged afterwards.
   void cancel();
   bool is_cancelled() const { return is_cancelled_; }
 
@@ -45,8 +45,8 @@ class [[nodiscard]] SubTask : private Timer {
   detail::TaskLocals locals_;
 };
 
-// Whether the running task could as well have been spawned now with that stack size: three quarters
-// of it are left.
+// Whether the running task has three quarters of `stack_size_bytes` left: as good as a newly
+// spawned task with that stack size.
 bool has_stack_left(std::size_t stack_size_bytes);
 
 }  // namespace corolane::coroutine

@@ -1,12 +1,12 @@
-// What ran on a scheduler's thread, switch by switch: for a picture of some milliseconds.
+// Records what runs on a scheduler's thread, switch by switch: for a picture of some milliseconds.
 //
 //   SwitchTrace trace(slice_count_max);
-//   scheduler.begin(trace);       // By a task of the scheduler, as the next.
+//   scheduler.begin(trace);       // Both calls by a task of the scheduler.
 //   sleep_for(200ms);
 //   scheduler.end(trace);
 //
-// A ring: of more slices the newest stay. Meanwhile each switch takes some tens of nanoseconds
-// more; before and afterwards none does.
+// A ring: the newest slices stay. While recording, each switch takes some tens of nanoseconds more;
+// otherwise none does.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace corolane::coroutine {
 class SwitchTrace {
  public:
   struct Slice {
-    std::uint64_t begin;  // As cycle_count() tells; it ends where the next one begins.
+    std::uint64_t begin;  // From cycle_count(); it ends where the next one begins.
     TaskId task;          // Zero: the loop, or a stackless coroutine.
     std::uint8_t name_size;
     std::array<char, 31> name_text;
@@ -33,16 +33,16 @@ class SwitchTrace {
 
   explicit SwitchTrace(std::size_t slice_count_max) : ring_(slice_count_max) {}
 
-  // In the order of time.
+  // Visits the slices in order of time.
   template <typename F>
   void for_each(F&& visit) const {
     const std::uint64_t kept = std::min<std::uint64_t>(count_, ring_.size());
     for (std::uint64_t i = count_ - kept; i < count_; ++i) visit(ring_[i % ring_.size()]);
   }
-  // Of all slices, those that are gone included.
+  // The number of all slices, overwritten ones included.
   std::uint64_t count() const { return count_; }
 
-  // From now on this runs.
+  // From now on this task runs.
   void note(std::uint64_t begin, TaskId task, std::string_view name) {
     Slice& slice = ring_[count_++ % ring_.size()];
     slice.begin = begin;

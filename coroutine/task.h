@@ -2,7 +2,7 @@
 //
 //   auto left = spawn("left", [&] { return load(left_id); });
 //   auto right = spawn("right", [&] { return load(right_id); });
-//   return sum(left.join(), right.join());  // Of yours: takes two Result<int>.
+//   return sum(left.join(), right.join());  // Your own function of two Result<int>.
 //
 // There is no detach: every task has an owner, a Task or a TaskGroup, that cancels and joins it.
 // Cancellation is a value: every call of a cancelled task that would suspend returns
@@ -58,8 +58,8 @@ class [[nodiscard]] Task {
     return *this;
   }
 
-  // Suspends until the task has ended and returns what its function returned: a T or an Error.
-  // An exception that escaped the function is Code::internal; a task that got no stack ends at
+  // Suspends until the task has ended and returns the result of its function: a T or an Error. An
+  // exception that escaped the function becomes Code::internal; a task that got no stack ends at
   // once with resource_exhausted, or with invalid_argument when it asked for too large a one. When
   // the caller is cancelled or the deadline passes first, that is the error and the task stays
   // owned.
@@ -69,7 +69,7 @@ class [[nodiscard]] Task {
   class Joining;
   Joining joining() { return Joining(*this); }
 
-  // Asks the task to end; does not wait for it. Does nothing to one that has ended.
+  // Asks the task to end; does not wait for it. Does nothing to a task that has ended.
   void cancel() {
     if (control_ != nullptr) control_->cancel();
   }
@@ -90,7 +90,7 @@ class [[nodiscard]] Task {
 
   Error refusal() const {
     if (refusal_) return *refusal_;
-    return Error(Code::failed_precondition, "no task, or one that was joined already");
+    return Error(Code::failed_precondition, "there is no task, or it was already joined");
   }
 
   Result<T> take_result() {
@@ -101,7 +101,7 @@ class [[nodiscard]] Task {
   }
 
   void finish() {
-    // Another task may have joined it before we run again, or put a new one in its place.
+    // Meanwhile another task may have joined it, or put a new one in its place.
     while (control_ != nullptr) {
       control_->cancel();
       if (!is_done()) {
@@ -140,7 +140,7 @@ class Task<T>::Joining {
   WaitQueue& queue() { return task_.control_->joiners; }
   void* slot() { return nullptr; }
   Result<T> finish() {
-    // Another task may have joined it just now, and even put a new one in its place.
+    // Another task may just have joined it, and even put a new one in its place.
     if (task_.control_ == nullptr || !task_.is_done()) return task_.refusal();
     return task_.take_result();
   }
@@ -158,7 +158,7 @@ template <typename T>
 }
 
 namespace detail {
-// Why the running task did not simply yield.
+// Why yield() did not simply yield.
 Error yield_refused();
 }  // namespace detail
 
@@ -170,13 +170,13 @@ Error yield_refused();
   return detail::yield_refused();
 }
 
-// Suspends until then; returns at once when that is over, so to let others run, yield(). Fails with
-// cancelled only: at once when the task is cancelled.
+// Suspends until the deadline; returns at once when that has passed: call yield() to let others
+// run. Fails with cancelled only: at once when the task is cancelled.
 Result<void> sleep_until(Deadline deadline);
 inline Result<void> sleep_for(Duration duration) { return sleep_until(Deadline::after(duration)); }
 
-// True when the running task was cancelled: for long computations between suspending calls. In a
-// task only: a stackless coroutine learns it from what it awaits.
+// True when the running task was cancelled: for long computations between suspending calls. Only in
+// a task: a stackless coroutine learns of it from the result of a co_await.
 inline bool is_cancelled() { return detail::TaskAccess::running().is_cancelled(); }
 
 }  // namespace corolane::coroutine

@@ -3,7 +3,7 @@
 namespace corolane::coroutine {
 
 Result<void> TaskGroup::join(Deadline deadline) {
-  // Others may spawn between the end of the last child and our turn.
+  // More may be spawned between the end of the last child and our turn.
   while (child_count_ > 0) {
     if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;
   }

@@ -28,14 +28,14 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Queues `body` as a child; never suspends. Fails with resource_exhausted when no stack is to
-  // be had, and with invalid_argument when `options` asks for too large a one.
+  // Queues `body` as a child; never suspends. Fails with resource_exhausted when no stack is
+  // available, and with invalid_argument when `options` asks for too large a one.
   template <typename F>
   Result<TaskRef> spawn(std::string_view name, F&& body, TaskOptions options = {},
                         const std::source_location& site = std::source_location::current()) {
     using Returned = std::invoke_result_t<std::decay_t<F>&>;
     static_assert(std::is_void_v<Returned> || std::is_same_v<Returned, Result<void>>,
-                  "nobody asks the child of a group for a value: it returns nothing or a "
+                  "the child of a group has no value to give: it returns nothing or a "
                   "Result<void>; a task with a value has a handle, from spawn()");
     auto spawned = detail::spawn_frame<void>(name, std::forward<F>(body), options, site, this);
     if (!spawned) return std::move(spawned.error());

@@ -11,7 +11,7 @@
 namespace corolane::coroutine {
 namespace {
 
-// All of `text`, a number without anything around it.
+// Parses a number that is all of `text`.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number = 0;
@@ -34,7 +34,7 @@ std::optional<TaskAddress> parse_task_address(std::string_view text) {
   const auto id = parse_number<TaskId>(is_of_first ? text : text.substr(point + 1));
   if (!scheduler || !id) return std::nullopt;
   const TaskAddress address{.scheduler = *scheduler, .id = *id};
-  // One task has one address: "0.17" and "017" are none.
+  // A task has exactly one address: "0.17" and "017" are invalid.
   return to_string(address) == text ? std::optional(address) : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// What introspection tells of a task.
+// The data that introspection returns for a task.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ namespace corolane::coroutine {
 // Unique within its scheduler, rising with each spawn.
 using TaskId = std::uint64_t;
 
-// A task among those of several schedulers, as the shards of a node are: "17" for people, and
+// Identifies a task among several schedulers, such as the shards of a node: "17" for people, and
 // "1.17" when its scheduler is not number 0.
 struct TaskAddress {
   std::uint32_t scheduler = 0;
@@ -28,7 +28,7 @@ struct TaskAddress {
 };
 
 std::string to_string(const TaskAddress& address);
-// What to_string() has written; nothing when it is anything else.
+// Parses the output of to_string(); nothing for any other text.
 std::optional<TaskAddress> parse_task_address(std::string_view text);
 
 enum class TaskState : std::uint8_t {
@@ -46,27 +46,27 @@ struct TaskInfo {
   TaskState state;
   bool cancelled;
   std::string waiting_for;    // Empty unless suspended.
-  Duration in_state;          // How long it has been in this state, to a turn of the loop.
+  Duration in_state;          // The time in this state, to a turn of the loop.
   Duration age;               // Since it was spawned.
   std::source_location site;  // Where it was spawned.
   Duration cpu{};             // Consumed: see Scheduler::Options::cpu_sample_interval.
   std::size_t stack_size_bytes = 0;
-  std::size_t stack_used_bytes = 0;  // Where it waits now; 0 unless suspended.
+  std::size_t stack_used_bytes = 0;  // In its present wait; 0 unless suspended.
   StackTrace trace = {};             // Where it is now; empty unless asked for.
-  // Whoever shows those of several schedulers together says which one's it is.
+  // The number of its scheduler, set by code that shows the tasks of several ones.
   std::uint32_t scheduler = 0;
 
   TaskAddress address() const { return {.scheduler = scheduler, .id = id}; }
 };
 
 struct TasksOptions {
-  TaskId after = 0;                  // Only what was spawned after this one.
-  std::size_t count_max = SIZE_MAX;  // Of them the oldest.
+  TaskId after = 0;                  // Only tasks spawned after this one.
+  std::size_t count_max = SIZE_MAX;  // The oldest of them.
   bool traces = false;               // A few microseconds for each task.
 };
 
-// One line per task, in the order given, whatever their names hold: what a deadlock report and the
-// test watchdog print.
+// One line per task, in the order given; names are escaped. For deadlock reports and the test
+// watchdog.
 std::string to_text(const std::vector<TaskInfo>& tasks);
 
 }  // namespace corolane::coroutine

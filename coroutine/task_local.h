@@ -1,4 +1,4 @@
-// A variable of which every task has its own value: what thread_local is to threads.
+// A variable of which every task has its own value, like a thread_local for tasks.
 //
 //   constinit TaskLocal<std::uint64_t> request_id;                       // At namespace scope.
 //   constinit TaskLocal<TraceContext, Inheritance::copy> trace_context;
@@ -6,16 +6,16 @@
 //   request_id.set(17);
 //   if (const auto* id = request_id.get()) log.info("moved", {{"request", *id}});
 //
-// For what belongs to a whole request and would otherwise go through every signature: ids, trace
-// contexts, who is calling. A value is destroyed with its task, inside it, after what the function
-// captured; its destructor may suspend.
+// For data that belongs to a whole request and would otherwise go through every signature: ids,
+// trace contexts, the caller's identity. A value is destroyed with its task, inside it, after the
+// captures of the function; its destructor may suspend.
 //
-// A task begins without any value, unless the variable says Inheritance::copy: then it begins with
-// a copy of what its spawner has at that time. No is the default, since most values mean one
-// task's work, and a copy costs each spawn.
+// A task begins without values, unless the variable says Inheritance::copy: then it begins with a
+// copy of its spawner's value at that time. Not inheriting is the default, since most values
+// concern one task's work, and a copy costs each spawn.
 //
-// get() takes a step for each value that the task has set. Two or three small values cost no
-// allocation: together 112 bytes, of which each takes 24 beside itself.
+// get() takes a step for each value that the task has set. Two or three small values need no
+// allocation: they share 112 bytes, of which each takes 24 beside itself.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace corolane::coroutine {
 
 enum class Inheritance : std::uint8_t { none, copy };
 
-// Outlives every task that sets it. May be used by the tasks of any thread, each for itself.
+// Must outlive every task that sets it. The tasks of any thread may use it; each has its own value.
 template <typename T, Inheritance inheritance = Inheritance::none>
 class TaskLocal {
  public:
@@ -42,20 +42,20 @@ class TaskLocal {
   TaskLocal& operator=(const TaskLocal&) = delete;
 
   // The running task's value: null when it has none, on the loop's own stack, and in a stackless
-  // coroutine, whoever awaits it: give that what it needs. Good until the task ends.
+  // coroutine, whichever task awaits it: pass it what it needs. Valid until the task ends.
   T* get() const {
     const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
     return task == nullptr || !task->has_locals ? nullptr : find(task->locals());
   }
 
-  // Gives the running task that value, and returns where it lies from then on.
+  // Sets the running task's value, and returns its place from then on.
   template <typename U = T>
   T& set(U&& value) const {
     Locals& locals = own_locals();
     if (T* const present = find(locals)) return *present = std::forward<U>(value);
     return locals.add<Node>(this, type, std::forward<U>(value)).value;
   }
-  // The running task's value; gives it a T{} first when it has none.
+  // The running task's value; sets it to T{} first when there is none.
   T& get_or_new() const {
     Locals& locals = own_locals();
     if (T* const present = find(locals)) return *present;

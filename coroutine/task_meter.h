@@ -1,11 +1,12 @@
-// What the running task consumes between two points, exactly: for samples of what a handler costs.
+// Measures exactly what the running task consumes between two points: for samples of what a handler
+// costs.
 //
 //   TaskMeter meter;
 //   handle(request);
 //   if (const auto cost = meter.end()) sum.add(*cost);
 //
-// Each switch from and to its task is timed meanwhile, which no other task pays for. The CPU meter
-// of the scheduler, which costs nobody anything, is right for the sums of very many.
+// Each switch from and to its task is timed meanwhile; other tasks pay nothing. For sums over a
+// great many calls use the scheduler's CPU meter, which is free.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +25,28 @@ struct TaskControl;
 }
 
 struct TaskCost {
-  Duration cpu{};  // While the task ran; when the system ran something else, that is in it.
+  Duration cpu{};  // While the task ran; includes time in which the system ran something else.
   std::uint64_t suspension_count = 0;
   Allocations allocations;
 };
 
-// Lives on the stack of the task.
+// Must live on the stack of the task.
 class TaskMeter : detail::ListNode<struct TaskMeterTag> {
  public:
-  // Begins. In a task that has a meter already, and where no task runs, there is nothing to begin.
+  // Begins. Does nothing in a task that has a meter already, and where no task runs.
   TaskMeter();
   ~TaskMeter() { end(); }
   TaskMeter(const TaskMeter&) = delete;
   TaskMeter& operator=(const TaskMeter&) = delete;
 
-  // In the same task. Nothing the second time, and if nothing was begun.
+  // Must be called in the same task. Nothing the second time, or when nothing was begun.
   std::optional<TaskCost> end();
 
  private:
   friend class Scheduler;
   friend class detail::List<TaskMeter, TaskMeterTag>;
 
-  // When the task is left, and when it goes on.
+  // Called when the task is left, and when it resumes.
   void pause();
   void go_on();
 

@@ -76,7 +76,7 @@ std::uint64_t TimerWheel::next_tick() const {
         occupied_[level] &= occupied_[level] - 1;  // All of its timers were cancelled.
         continue;
       }
-      // Those that have timers lie ahead of the present slot of their level: nothing wraps around.
+      // Slots with timers lie ahead of the present slot of their level: nothing wraps around.
       const std::uint64_t above = tick_ >> (shift + level_bits);
       return ((above << level_bits) | index) << shift;
     }

@@ -37,10 +37,10 @@ class Timer : public detail::ListNode<class TimerTag> {
   inline void cancel();
 
  protected:
-  // What is due calls it, and may the heir.
+  // Called by the wheel for a due timer; a derived class may call it too.
   void call_back() { callback_(*this); }
 
-  // While it is not armed, the heir may keep the deadline here for which it will be.
+  // While the timer is not armed, a derived class may keep its planned deadline here.
   void plan(Deadline deadline) { time_ = deadline.time(); }
   Deadline planned() const { return Deadline::at(time_); }
 
@@ -57,18 +57,18 @@ class TimerWheel {
   explicit TimerWheel(TimePoint start);
   ~TimerWheel();
 
-  // Arms or re-arms; a deadline of never disarms. One that has passed fires at the next advance().
+  // Arms or re-arms; a deadline of never disarms. A passed deadline fires at the next advance().
   void arm(Timer& timer, Deadline deadline);
 
-  // Fires every timer that is due at `time`, each disarmed before its callback, which may arm and
-  // cancel any timer: one that it arms fires at the next advance() at the earliest. `time` never
-  // falls.
+  // Fires every timer that is due at `time`. Each is disarmed before its callback, which may arm
+  // and cancel any timer; a timer armed there fires at the next advance() at the earliest. `time`
+  // must not decrease.
   void advance(TimePoint time) {
     collect_due(time);
     fire_due(std::numeric_limits<std::size_t>::max());
   }
-  // The same in pieces: finds what is due, behind what was found before; and fires the first
-  // `count_max` of it. True when there is more.
+  // The same in pieces: collect_due() appends the due timers to those found before; fire_due()
+  // fires the first `count_max` of them and returns true when more are left.
   void collect_due(TimePoint time);
   bool fire_due(std::size_t count_max);
 
@@ -96,11 +96,11 @@ class TimerWheel {
   // The first tick at which a slot that has timers begins; the largest value when there is none.
   std::uint64_t next_tick() const;
 
-  std::uint64_t tick_;  // Everything before it has fired, or is due.
+  std::uint64_t tick_;  // All earlier timers have fired, or are due.
   Slot due_;
   std::size_t armed_count_ = 0;
-  // A bit per slot that may have timers: cleared when somebody looks, so that cancelling does not
-  // have to know the slot.
+  // A bit per slot that may have timers: cleared lazily by a search, so that cancelling need not
+  // know the slot.
   mutable std::array<std::uint64_t, level_count> occupied_{};
   std::array<std::array<Slot, slot_count>, level_count> slots_;
 };

@@ -1,5 +1,5 @@
-// Time that passes only when every task waits: a sleep of a year takes no time, and ends exactly
-// on its deadline. The EventSource of tests.
+// Time that passes only when every task waits: a sleep of a year takes no real time, and ends
+// exactly on its deadline. The EventSource of tests.
 #pragma once
 
 #include <condition_variable>

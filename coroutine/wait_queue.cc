@@ -1,4 +1,4 @@
-// What of waiting is not worth inlining, and what of it that need not be: see detail/task_wait.h.
+// The parts of waiting that are not worth inlining or need no inlining: see detail/task_wait.h.
 #include "coroutine/wait_queue.h"
 
 #include <string>

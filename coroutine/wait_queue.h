@@ -1,11 +1,11 @@
-// Where tasks wait for one another: the list below everything that blocks.
+// Lets tasks wait for one another: the list below everything that blocks.
 //
-// First come, first served: each notify wakes the one that has waited longest, and may hand it
-// something through its slot, so that a latecomer cannot snatch it in between. A wait ends by a
-// notify, by its deadline or by cancellation of the task, by exactly one of them.
+// First come, first served: each notify wakes the longest waiter, and may hand it something through
+// its slot, so that a latecomer cannot snatch it in between. A wait ends by exactly one of three: a
+// notify, its deadline, or cancellation of the task.
 //
-// Not thread-safe: all tasks of a queue belong to one scheduler. To wait, one must be a task or a
-// stackless coroutine; to notify, any code on the scheduler's thread.
+// Not thread-safe: all tasks of a queue belong to one scheduler. A waiter is a task or a stackless
+// coroutine; a notifier is any code on the scheduler's thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace corolane::coroutine {
 
-// The failure that a wait of that kind reports: deadline_exceeded or cancelled.
+// The error that a failed wait reports: deadline_exceeded or cancelled.
 Error wake_error(Wake wake, const char* waited_for);
 
 enum class Cancellation : std::uint8_t { observe, ignore };
@@ -27,32 +27,32 @@ class WaitQueue {
  public:
   // `waited_for` is what introspection shows ("mutex", "reply"); it outlives the queue.
   explicit WaitQueue(const char* waited_for) : waited_for_(waited_for) {}
-  ~WaitQueue() { check(places_.empty(), "nobody waits for a thing that is destroyed"); }
+  ~WaitQueue() { check(places_.empty(), "no waiter is left in a queue that is destroyed"); }
 
   bool empty() const { return places_.empty(); }
   const char* waited_for() const { return waited_for_; }
 
-  // Suspends the running task until one of the three happened. Returns at once when the deadline
-  // has passed and, unless it ignores that, when the task is cancelled already. `slot` is what
-  // the notifier gets to see.
+  // Suspends the running task until one of the three happens. Returns at once when the deadline has
+  // passed or, unless it ignores cancellation, the task is already cancelled. `slot` is visible to
+  // the notifier.
   Wake wait(Deadline deadline, Cancellation cancellation = Cancellation::observe,
             void* slot = nullptr);
 
-  // The same, observing cancellation, for who only goes on when notified: anything else is the
-  // error that wake_error() tells of it.
+  // The same, observing cancellation, for callers that continue only when notified: any other end
+  // is returned as the error from wake_error().
   Result<void> wait_or_fail(Deadline deadline, void* slot = nullptr);
 
-  // Queues a place of a wait that is about to begin: what wait() is made of, for those that wait
-  // in several queues or have no stack.
+  // Queues a place of a wait that is about to begin: the building block of wait(), for waiters in
+  // several queues or without a stack.
   void add(detail::Place& place) { places_.push_back(place); }
 
-  // The slot of the one that notify_one() would wake. There must be one.
+  // The slot of the longest waiter. There must be one.
   void* front_slot() {
-    check(!places_.empty(), "somebody waits");
+    check(!places_.empty(), "there is a waiter to wake");
     return places_.front().slot;
   }
 
-  // Returns false when nobody waited. Never suspends: the woken task is queued as ready.
+  // Returns false when there was no waiter. Never suspends: the woken task is queued as ready.
   bool notify_one() {
     if (places_.empty()) return false;
     detail::Place& place = places_.front();
@@ -60,7 +60,7 @@ class WaitQueue {
     return true;
   }
 
-  // Wakes those that wait now, and returns how many.
+  // Wakes all present waiters, and returns how many.
   std::size_t notify_all();
 
  private:

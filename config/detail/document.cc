@@ -1,5 +1,5 @@
-// Builds nodes from the events of yaml-cpp's parser: unlike its own tree, they show duplicate keys
-// and anchors, and the nesting while it grows.
+// Builds nodes from the events of yaml-cpp's parser. Unlike its own tree, the events show duplicate
+// keys and anchors, and the nesting as it grows.
 #include "config/detail/document.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -21,13 +21,13 @@ namespace {
 
 class Builder final : public YAML::EventHandler {
  public:
-  // Lines count from zero here, as in yaml-cpp.
+  // Here lines count from zero, as in yaml-cpp.
   Builder(const Place& start, int last_line, std::vector<Problem>& problems)
       : start_(start), last_line_(last_line), problems_(problems) {}
 
   SourceNode take_root() { return std::move(root_); }
   bool has_second_document() const { return document_count_ > 1; }
-  // Of what was seen last.
+  // The line of the last event.
   int line() const { return line_; }
 
   void report(int line, std::string message) {
@@ -76,7 +76,7 @@ class Builder final : public YAML::EventHandler {
     std::map<std::string, int> key_lines = {};
   };
 
-  // yaml-cpp puts what is missing at the end of a text behind that end.
+  // yaml-cpp places missing nodes at the end of a text beyond that end.
   Place place_of(int line) const {
     return {start_.source, start_.line == 0 ? 0 : start_.line + std::clamp(line, 0, last_line_)};
   }
@@ -93,8 +93,8 @@ class Builder final : public YAML::EventHandler {
   }
 
   void open(const YAML::Mark& mark, SourceNode::Kind kind) {
-    // An exception is the one way to stop yaml-cpp's parser, which would go on to a depth of 500
-    // and need 200 KiB of stack. Like its own, this one is caught at the end of this file.
+    // Only an exception stops yaml-cpp's parser, which would otherwise continue to a depth of 500
+    // and need 200 KiB of stack. It is caught at the end of this file, like the parser's own.
     if (frames_.size() == nesting_max) {
       throw YAML::ParserException(mark,
                                   "nested deeper than " + std::to_string(nesting_max) + " levels");
@@ -125,7 +125,7 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
-  // Takes `key` for the next value, which is dropped if the key turns out to be broken.
+  // Keeps `key` for the next value, which is dropped if the key is broken.
   void add_key(Frame& frame, SourceNode key) {
     frame.key = std::move(key);
     SourceNode& added = frame.key;
@@ -152,7 +152,7 @@ class Builder final : public YAML::EventHandler {
   int line_ = 0;
 };
 
-// What is wrong with a line even before it is YAML; empty when nothing is.
+// The problem of a line even before it is parsed as YAML; empty when there is none.
 std::string problem_in_line(std::string_view line) {
   if (line.substr(0, line.find_first_not_of(" \t")).contains('\t')) {
     return "a tab in the indentation; YAML wants spaces";
@@ -168,12 +168,12 @@ std::string problem_in_line(std::string_view line) {
   return {};
 }
 
-// Checks what yaml-cpp would pass over in silence: it replaces invalid bytes, and it takes the
+// Checks for input that yaml-cpp would accept silently: it replaces invalid bytes, and takes the
 // byte 4 for the end of the text.
 bool is_plain_text(std::string_view text, Builder& builder) {
   if (text.size() > document_size_bytes_max) {
     builder.report(0, "larger than " + format_bytes({document_size_bytes_max}) +
-                          ", the most that a configuration may have");
+                          ", the maximum size of a configuration");
     return false;
   }
   for (int number = 0; !text.empty(); ++number) {
@@ -197,7 +197,7 @@ std::optional<SourceNode> parse_document(std::string_view text, const Place& sta
   Builder builder(start, last_line, problems);
   if (!is_plain_text(text, builder)) return {};
 
-  // With the marker for the end of a document, yaml-cpp notices a quote that is never closed.
+  // With a marker for the end of a document, yaml-cpp notices a quote that is never closed.
   std::istringstream stream(std::string(text) + (text.empty() || ends_line ? "..." : "\n..."));
   try {
     YAML::Parser parser(stream);

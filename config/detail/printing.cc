@@ -29,7 +29,7 @@ class SectionPrinter final : public Section {
   std::string text_;
 };
 
-// The same in braces.
+// Prints the same on one line, in braces.
 class LinePrinter final : public Section {
  public:
   LinePrinter(const std::string& path, const Printing& printing)
@@ -48,7 +48,7 @@ class LinePrinter final : public Section {
   std::vector<std::string> fields_;
 };
 
-// What has no secret in it, whatever its mark: the operator sees that nothing is set.
+// True for an empty value, which reveals no secret: the operator sees that nothing is set.
 bool is_nothing(std::string_view printed) {
   return printed == R"("")" || printed == "null" || printed == "[]";
 }
@@ -109,7 +109,7 @@ std::string Printing::field(const std::string& path, const Field& field) const {
   }
   const std::string printed = value(path, field.marks, field.value);
   if (printed == hidden_text) {
-    // Whoever loads what was printed gets the default, not a wrong secret.
+    // A comment, so that loading the printed text yields the default, not a wrong secret.
     return text + line_start + "# " + std::string(field.key) + ": not shown, from " + origin(path);
   }
   text.append(line_start).append(field.key).append(":");

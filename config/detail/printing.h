@@ -1,5 +1,5 @@
-// Lays out values as YAML that loads again and explains itself: help above each key, the origin of
-// its value behind it.
+// Lays out values as YAML that can be loaded again and explains itself: help above each key, the
+// origin of its value behind it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace corolane::config {
 
 class Section;
 
-// Whether print() shows what is marked as secret.
+// Whether print() shows secrets.
 enum class Secrets : std::uint8_t { hidden, shown };
 
 namespace detail {
@@ -24,17 +24,17 @@ namespace detail {
 class Value;
 struct Field;
 
-// In place of a secret.
+// Printed in place of a secret.
 inline constexpr std::string_view hidden_text = "***";
 
-// Where on the page a value is printed. A value is text on one line, or a block of lines, each
-// with a line break before it.
+// The position at which a value is printed. A value is text on one line, or a block of lines, each
+// preceded by a line break.
 class Printing {
  public:
-  // `origins` has to outlive it. Without: all on one line, in braces and brackets, without help.
+  // `origins` must outlive it. Null: all on one line, in braces and brackets, without help.
   Printing(const Origins* origins, Secrets secrets) : origins_(origins), secrets_(secrets) {}
 
-  // For the value of a key with these marks, and for the element of a list.
+  // For the value of a key with `marks`, and for the element of a list.
   Printing indented(Marks marks = {}) const;
   Printing element(std::size_t index) const;
 
@@ -42,15 +42,15 @@ class Printing {
   // Runs `describe` with a section that prints each field.
   std::string section(const std::string& path, const std::function<void(Section&)>& describe) const;
   std::string field(const std::string& path, const Field& field) const;
-  // The value of a key that has these marks.
+  // The value of a key with `marks`.
   std::string value(const std::string& path, Marks marks, Value& value) const;
 
  private:
   std::string origin(const std::string& path) const;
 
-  const Origins* origins_ = nullptr;  // Null on one line.
+  const Origins* origins_ = nullptr;  // Null when printing on one line.
   Secrets secrets_;
-  Marks marks_ = {};  // Of the sections around it.
+  Marks marks_ = {};  // The marks of the enclosing sections.
   std::size_t indent_ = 0;
   bool explains_ = true;  // Help is printed for the first element of a list only.
 };

@@ -1,4 +1,4 @@
-// The Section that loads, and its checks of what is where.
+// The Section that loads, and its checks of the structure.
 #include "config/detail/reading.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace corolane::config::detail {
 namespace {
 
-// "read "5"" or, for what has no text, "read a list".
+// "read "5"" or, for a node without text, "read a list".
 std::string describe_node(const SourceNode& node) {
   switch (node.kind) {
     case SourceNode::Kind::nothing:
@@ -41,7 +41,7 @@ std::string unknown_key(std::string_view key, const std::string& path,
   return message + "; did you mean " + quote(known_keys[*meant]) + "?";
 }
 
-// Lower-case words: what the name of an environment variable can be turned into.
+// Lower-case words, so that the name of an environment variable can be mapped to a key.
 bool is_key(std::string_view key) {
   const auto is_key_character = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -85,7 +85,7 @@ class SectionReader final : public Section {
 }  // namespace
 
 void Reading::report(const SourceNode& node, std::string_view path, std::string message) {
-  // An override is labelled with its path.
+  // The label of an override contains its path.
   const bool is_labelled = path.empty() || node.kind == SourceNode::Kind::raw_text;
   problems_.push_back(
       {node.place, is_labelled ? std::move(message) : std::string(path) + ": " + message});

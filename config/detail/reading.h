@@ -1,7 +1,7 @@
-// What a load has found so far, and the steps of reading that do not depend on a type.
+// The findings of a load so far, and the steps of reading that do not depend on a type.
 //
-// Wrong input never ends a load: it is reported, and reading goes on with the next value, so that
-// one load finds all there is to find.
+// Wrong input does not end a load: it is reported, and reading continues with the next value, so
+// that one load reports all problems.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ namespace detail {
 
 class Reading {
  public:
-  // Adds what it finds to `problems`, which has to outlive it.
+  // Adds its findings to `problems`, which must outlive it.
   explicit Reading(std::vector<Problem>& problems) : problems_(problems) {}
 
-  // Says what is wrong with the value of `node`, found at `path`.
+  // Reports a problem with the value of `node`, found at `path`.
   void report(const SourceNode& node, std::string_view path, std::string message);
 
   // True for a node that empties an optional.
@@ -33,15 +33,15 @@ class Reading {
   // The text of a scalar; null, with a report, for any other node.
   const std::string* text(const SourceNode& node, std::string_view path, std::string_view expected);
 
-  // Makes the children of `node` the elements of a list; false, with a report, if it is none.
+  // Makes the children of `node` the elements of a list; false, with a report, if it is not a list.
   bool open_list(SourceNode& node, std::string_view path);
 
-  // Runs `describe` with a section that reads from `node`, or leaves all defaults if that is null,
-  // and reports keys that it did not ask for.
+  // Runs `describe` with a section that reads from `node`, or keeps all defaults if that is null,
+  // and reports the keys of `node` that `describe` does not name.
   void section(SourceNode* node, const std::string& path,
                const std::function<void(Section&)>& describe);
 
-  // Reads the secret that `node` may be: what is wrong with it is told without what it is.
+  // Reads the secret that `node` may hold: reports its problems without its value.
   void secret(const SourceNode* node, const std::string& path, const std::function<void()>& read);
 
   void set_origin(const std::string& path, const Place& place);

@@ -1,4 +1,4 @@
-// The Section that asks rules, in a struct and in all that it is made of.
+// The Section that checks the rules of a struct and of all structs in it.
 #include "config/detail/rules.h"
 
 #include <string>
@@ -29,7 +29,7 @@ class RuleChecker final : public Section {
     problems_ += place_of(keys) + ": " + held.error().message();
   }
 
-  // "node.yaml:3: node.store.kind"; of an override, whose label is its path, only that.
+  // "node.yaml:3: node.store.kind"; only the label for an override, since it contains the path.
   std::string place_of(Keys keys) const {
     for (const std::string_view key : keys) {
       const std::string path = key_path(path_, key);

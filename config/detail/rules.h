@@ -1,4 +1,4 @@
-// What the values of a configuration have to be to one another.
+// Checks the constraints between the values of a configuration.
 #pragma once
 
 #include "config/origins.h"
@@ -8,7 +8,7 @@ namespace corolane::config::detail {
 
 class Value;
 
-// Asks all rules of the struct `root`. Fails as a load does, with a line for each that is broken.
+// Checks all rules of the struct `root`. Fails as a load does, with a line for each broken rule.
 Result<void> check_rules(Value& root, const Origins& origins);
 
 }  // namespace corolane::config::detail

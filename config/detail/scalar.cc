@@ -1,4 +1,4 @@
-// The scalars that need more than a line.
+// The longer functions of the scalar types.
 #include "config/detail/scalar.h"
 
 #include <algorithm>

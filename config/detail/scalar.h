@@ -1,8 +1,8 @@
-// One scalar between its text and its type.
+// Converts one scalar between its text and its type.
 //
-// ScalarTraits<T> has a name, "duration", and three functions: expected() says what T accepts, with
-// an example; parse() takes that or fails with "read "lots"; expected ..."; format() gives what
-// parse() reads back, as a YAML scalar.
+// ScalarTraits<T> has a name, "duration", and three functions: expected() describes what T accepts,
+// with an example; parse() reads a text or fails with "read "lots"; expected ..."; format() returns
+// what parse() reads back, as a YAML scalar.
 #pragma once
 
 #include <charconv>
@@ -32,7 +32,7 @@ concept Scalar = requires { ScalarTraits<T>::expected(); };
 template <typename T>
 concept Integer = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
 
-// Durations that hold whole units and become nanoseconds without a cast.
+// Durations that hold whole units and convert to nanoseconds without a cast.
 template <typename T>
 concept ChronoDuration = std::convertible_to<T, Duration> && requires(T value) {
   requires std::same_as<typename T::rep, Duration::rep>;
@@ -41,7 +41,7 @@ concept ChronoDuration = std::convertible_to<T, Duration> && requires(T value) {
 // "read "lots"; expected `expected`".
 Error misread(std::string_view text, std::string_view expected);
 
-// Reads all of `text`; false when something else is in it or the number does not fit.
+// Reads all of `text`; false when it contains anything else or the number does not fit.
 template <typename T>
 bool read_number(std::string_view text, T& value) {
   const char* const begin = text.data();
@@ -114,7 +114,7 @@ struct ScalarTraits<T> {
   }
 };
 
-// The index of the name; a failure suggests the nearest one.
+// The index of `text` in `names`; a failure suggests the nearest name.
 Result<std::size_t> parse_choice(std::string_view text, const std::vector<std::string>& names);
 
 template <Choosable T>

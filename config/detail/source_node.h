@@ -1,4 +1,5 @@
-// A configuration before it has types: what the file and the overrides say, and where.
+// A configuration before it has types: the contents of the file and the overrides, with their
+// places.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +10,13 @@
 
 namespace corolane::config::detail {
 
-// Sections and lists nest no deeper, so that whatever recurses over them fits a small stack.
+// The limit of nesting for sections and lists, so that recursion over them fits a small stack.
 inline constexpr std::size_t nesting_max = 32;
 
-// Where a value comes from: "node.yaml:3", or "--set chess.clock", which has no lines.
+// The source of a value: "node.yaml:3", or "--set chess.clock", which has no lines.
 struct Place {
   std::string source;
-  int line = 0;  // From one; zero where the source has no lines.
+  int line = 0;  // Counts from one; zero where the source has no lines.
 
   std::string to_string() const { return line == 0 ? source : source + ":" + std::to_string(line); }
 };
@@ -26,11 +27,11 @@ struct Problem {
   std::string message;
 };
 
-// A tree of what the sources say. Its depth is at most nesting_max.
+// A tree of the contents of all sources. Its depth is at most nesting_max.
 struct SourceNode {
   enum class Kind {
     nothing,   // A key without a value, or null.
-    text,      // A scalar; its type is up to whoever reads it.
+    text,      // A scalar; the reader decides its type.
     raw_text,  // The value of an override: a scalar, or YAML where a list is expected.
     list,
     section,
@@ -38,10 +39,10 @@ struct SourceNode {
   };
 
   Kind kind = Kind::nothing;
-  Place place = {};                       // Of the key in a section, of the value elsewhere.
-  std::string key = {};                   // Of a child of a section.
-  std::string text = {};                  // Of text and raw_text.
-  std::vector<SourceNode> children = {};  // Of list and section.
+  Place place = {};                       // The key's place in a section, the value's elsewhere.
+  std::string key = {};                   // Set for a child of a section.
+  std::string text = {};                  // Set for text and raw_text.
+  std::vector<SourceNode> children = {};  // Set for a list and a section.
 
   SourceNode* find(std::string_view name) {
     const auto child = std::ranges::find(children, name, &SourceNode::key);

@@ -1,4 +1,4 @@
-// Excerpts and lists.
+// Excerpts and joined lists.
 #include "config/detail/text.h"
 
 #include "coroutine/base/text.h"

@@ -1,4 +1,4 @@
-// What messages quote and list of a configuration.
+// Excerpts and lists for messages about a configuration.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace corolane::config::detail {
 
-// `text` in quotes and escaped for a message: cut where it is longer than a message should quote.
+// `text` quoted and escaped for a message, and cut where it is too long for one.
 std::string excerpt(std::string_view text);
 
 // "debug, info, error".

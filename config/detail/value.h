@@ -1,5 +1,5 @@
-// A field of any type, as the loader and the printer see it: something that takes a node and gives
-// YAML. Lists, optionals and structs are taken apart here, down to scalars.
+// A field of any type, as the loader and the printer see it: reads a node and prints YAML. Lists,
+// optionals and structs are decomposed here, down to scalars.
 #pragma once
 
 #include <any>
@@ -54,8 +54,8 @@ void read_scalar(const SourceNode& node, const std::string& path, T& value, cons
   }
 }
 
-// Reads `node` into `value` and reports to `reading` what is wrong with it. A null node leaves the
-// default, which has to be one that could have been read.
+// Reads `node` into `value` and reports problems to `reading`. A null node keeps the default, which
+// must be a value that could have been read.
 template <typename T, typename Limit>
 void read(SourceNode* node, const std::string& path, T& value, const Limit& limits,
           Reading& reading) {
@@ -97,7 +97,7 @@ void read_list(SourceNode* node, const std::string& path, std::vector<T>& values
   }
 }
 
-// `value` as YAML: on one line, or as a block that starts with a line break.
+// Prints `value` as YAML: on one line, or as a block that starts with a line break.
 template <typename T>
 std::string print(T& value, const std::string& path, const Printing& printing) {
   if constexpr (is_optional<T>) {
@@ -116,7 +116,7 @@ std::string print(T& value, const std::string& path, const Printing& printing) {
   }
 }
 
-// What a field may hold, in words; empty when its type says it all.
+// The allowed values of a field, in words; empty when its type says it all.
 template <typename T, typename Limit>
 std::string allowed(const Limit& limits) {
   if constexpr (is_optional<T> || is_list<T>) {
@@ -142,11 +142,11 @@ std::string type_name() {
   }
 }
 
-// What to do with a struct, which is at `path`.
+// Called for a struct at `path`.
 using SectionVisitor =
     std::function<void(const std::string& path, const std::function<void(Section&)>& describe)>;
 
-// Each struct that `value` is or has as an element.
+// Visits each struct that `value` is or has as an element.
 template <typename T>
 void visit_sections(T& value, const std::string& path, const SectionVisitor& visit) {
   if constexpr (is_optional<T>) {
@@ -162,7 +162,7 @@ void visit_sections(T& value, const std::string& path, const SectionVisitor& vis
   }
 }
 
-// The struct that an element of a T would be, as it is by default: "peers[]".
+// Visits the default struct that an element of a T would be: "peers[]".
 template <typename T>
 void visit_example(const std::string& path, const SectionVisitor& visit) {
   if constexpr (is_optional<T>) {
@@ -182,11 +182,11 @@ class Value {
   // "at least 1", "one of debug, info, error"; may be empty.
   virtual std::string allowed() const = 0;
   virtual std::string type() const = 0;
-  // A struct is a section of keys; all else is the value of one.
+  // A struct is a section of keys; any other type is the value of one key.
   virtual bool is_section() const = 0;
   virtual void visit_sections(const std::string& path, const SectionVisitor& visit) = 0;
   virtual void visit_example(const std::string& path, const SectionVisitor& visit) const = 0;
-  // `assign` takes what `copy` of a value of the same type has made.
+  // `assign` takes a result of `copy` from a value of the same type.
   virtual std::any copy() const = 0;
   virtual void assign(const std::any& copy) = 0;
 

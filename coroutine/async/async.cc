@@ -1,4 +1,4 @@
-// How stackless coroutines wait and go on: everything else is inlined into them.
+// The waiting and resuming of stackless coroutines; everything else is inlined into them.
 #include "coroutine/async/async.h"
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace corolane::coroutine::detail {
 namespace {
 
-// The lowest bit tells the ring's entry from that of a task.
+// The lowest bit distinguishes a ring entry from that of a task.
 void* tagged(std::coroutine_handle<> handle) {
   return static_cast<std::byte*>(handle.address()) + 1;
 }

@@ -9,22 +9,22 @@
 //   in a task:  Result<Score> score = await(play(game, deadline));
 //   by itself:  group.spawn(watch(game));  // An AsyncGroup, of Async<void>.
 //
-// It needs no stack, only a frame of some 90 bytes and what it holds across its waits, from a free
-// list of its thread. In return it suspends only by co_await, in its own body. What needs a stack
-// (join(), sleep_for(), Mutex::lock()) is for tasks, and check() says so. What a task waits for is
-// mostly an Operation, and until() awaits it, in the expression that calls it: events, channels,
-// semaphores, latches, gates, futures, the end of a Task, Mutex and KeyedMutex. SharedMutex,
-// ConditionVariable and the ends of groups are for tasks alone.
+// A coroutine needs no stack: a frame of some 90 bytes plus what it holds across its waits, from a
+// free list of its thread. In return it suspends only by co_await, in its own body. Calls that need
+// a stack (join(), sleep_for(), Mutex::lock()) are for tasks; check() enforces this. Most waits of
+// a task are an Operation, and until() awaits one, in the expression that calls it: events,
+// channels, semaphores, latches, gates, futures, the end of a Task, Mutex and KeyedMutex.
+// SharedMutex, ConditionVariable and the ends of groups are for tasks alone.
 //
-// Until it first waits, it runs on the stack of the task that awaits it, from then on, and in a
-// group, on the loop's.
+// It runs on the stack of the awaiting task up to its first wait, and on the loop's stack from then
+// on. In a group it always runs on the loop's stack.
 //
-// No condition of if, switch or a loop may be a co_await (gcc 12 miscompiles it, check() finds it);
-// it may declare a variable, as above.
+// The condition of an if, a switch or a loop must not be a co_await (gcc 12 miscompiles it, check()
+// finds it); it may declare a variable, as above.
 //
 // Deadlines and cancellation are those of tasks: a wait that cannot be completed at once fails with
-// deadline_exceeded or cancelled, every time; nobody destroys a coroutine that has begun. All of it
-// belongs to one scheduler's thread.
+// deadline_exceeded or cancelled, every time. A coroutine that has begun is never destroyed from
+// outside. All of it belongs to one scheduler's thread.
 #pragma once
 
 #include <coroutine>
@@ -41,10 +41,10 @@
 
 namespace corolane::coroutine {
 
-// What a stackless coroutine returns: a call that begins when it is awaited, once. It ends with
-// `co_return` of a T, an Error or a Result<T>; an Async<void> that did well with `co_return {}`.
-// An exception that escapes it is Code::internal. What it holds, parameters included, ends in it:
-// where nothing that needs a stack may be called.
+// The return type of a stackless coroutine: a call that begins when it is awaited, once. It ends
+// with `co_return` of a T, an Error or a Result<T>; a successful Async<void> ends with `co_return
+// {}`. An escaped exception becomes Code::internal. Its locals and parameters are destroyed inside
+// the coroutine, so their destructors must not call what needs a stack.
 template <typename T>
 class [[nodiscard]] Async {
  public:
@@ -59,7 +59,7 @@ class [[nodiscard]] Async {
     if (handle_) handle_.destroy();
   }
 
-  // In another one: runs it until it has ended, and gives its Result<T>.
+  // Awaited in another coroutine: runs this one to its end and yields its Result<T>.
   auto operator co_await() && {
     check(handle_ != nullptr,
           "a stackless coroutine is awaited once, and not after it was moved from");
@@ -76,7 +76,8 @@ class [[nodiscard]] Async {
    public:
     explicit Awaiter(promise_type::Handle child) : child_(child) {}
     bool await_ready() { return false; }
-    // By the flags of the file, as transfer_to(): the linker takes one of two that are not inlined.
+    // Compiled with the flags of the file, like transfer_to(): of two copies that are not inlined,
+    // the linker would keep one.
     [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) {
       receiver_.parent = parent;
       child_.promise().set_owner(receiver_);
@@ -94,29 +95,29 @@ class [[nodiscard]] Async {
   promise_type::Handle handle_;
 };
 
-// Awaited: the Result of `operation`, or why there is none; as perform() does it for a task. That
-// of one without a value is a word that converts to Result<void>.
+// Awaited: yields the Result of `operation`, or the error of the wait, as perform() does for a
+// task. An operation without a value yields one word that converts to Result<void>.
 template <Operation O>
 auto until(Deadline deadline, O&& operation) {
   return detail::OperationWait<O>(deadline, operation);
 }
 
-// Awaited: a variant with the result of the one that was completed, exactly one. That is the first
-// in order of arguments which can be at once, else the first that somebody notifies.
+// Awaited: completes exactly one operation and yields a variant with its result. It is the first,
+// in the order of the arguments, that needs no wait, else the first that is notified.
 template <Operation... Os>
   requires(sizeof...(Os) > 1)
 auto until(Deadline deadline, Os&&... operations) {
   return detail::SelectWait<Os...>(deadline, operations...);
 }
 
-// Awaited: sleeps until then. Fails with cancelled only.
+// Awaited: sleeps until the deadline. Fails with cancelled only.
 inline auto until(Deadline deadline) { return detail::SleepWait(deadline); }
 
 // Awaited: lets all that is ready run first. Fails with cancelled only.
 inline auto let_others_run() { return detail::OthersWait(); }
 
-// Runs `child` from a task, which suspends when the child does, and returns its result when it has
-// ended, never before. To cancel the task is to cancel the child.
+// Runs `child` from a task, which suspends whenever the child does, and returns the child's result
+// once it has ended, never before. Cancelling the task cancels the child.
 template <typename T>
 [[gnu::always_inline]] inline Result<T> await(Async<T> child) {
   check(child.handle_ != nullptr,

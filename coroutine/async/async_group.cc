@@ -1,4 +1,4 @@
-// Keeps the list of children: what they are is in detail/async_strand.h.
+// Keeps the list of children; see detail/async_strand.h for the strands.
 #include "coroutine/async/async_group.h"
 
 #include <utility>
@@ -17,7 +17,7 @@ void AsyncGroup::spawn(Async<void> child) {
 }
 
 Result<void> AsyncGroup::join(Deadline deadline) {
-  // Others may spawn between the end of the last child and our turn.
+  // More may be spawned between the end of the last child and our turn.
   while (child_count_ > 0) {
     if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;
   }

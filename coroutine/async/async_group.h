@@ -26,8 +26,8 @@ class AsyncGroup {
   AsyncGroup(const AsyncGroup&) = delete;
   AsyncGroup& operator=(const AsyncGroup&) = delete;
 
-  // Makes a child of it, which begins when its turn comes. Never suspends; anything on the
-  // scheduler's thread may call it.
+  // Makes `child` a member of the group; it begins when its turn comes. Never suspends; may be
+  // called by anything on the scheduler's thread.
   void spawn(Async<void> child);
 
   // Suspends the calling task until no child is left; children may spawn more meanwhile. Then
@@ -39,7 +39,8 @@ class AsyncGroup {
   void cancel();
 
   // Cancels the children, and those that they still spawn, and suspends the calling task until all
-  // have ended, whether or not it is cancelled itself. Without children anything may call it.
+  // have ended, whether or not it is cancelled itself. Without children it may be called from
+  // anywhere.
   void cancel_and_join();
 
   std::size_t size() const { return child_count_; }

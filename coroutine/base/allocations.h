@@ -1,4 +1,4 @@
-// How often a thread has asked for memory: for samples of what a call costs.
+// Counts a thread's memory allocations: for samples of what a call costs.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace detail {
 inline constinit thread_local Allocations thread_allocations;
 }
 
-// Of this thread since it began, by operator new: what libraries in C ask malloc() for is not among
-// them. Zeros where operator new is another one than ours (counted_new.cc): the program's own, or
-// a sanitizer's.
+// The allocations of this thread since it began, by operator new; malloc() calls of C libraries are
+// not counted. Zeros where operator new is not ours (counted_new.cc) but the program's own or a
+// sanitizer's.
 inline Allocations allocations() { return detail::thread_allocations; }
 
 }  // namespace corolane

@@ -1,6 +1,6 @@
-// operator new as the C++ library has it, with two counters: malloc(), so the library's operator
-// delete, which is free(), goes with it. All of the library's other forms but the aligned ones come
-// through here. Alone in its object file: a program that has its own takes that instead.
+// The C++ library's operator new with two counters. It calls malloc(), so it matches the library's
+// operator delete, which calls free(). All other forms of the library call this one, except the
+// aligned ones. It is alone in its object file: a program's own operator new replaces it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The processor's cycle counter: a time stamp for a few nanoseconds.
+// The processor's cycle counter: a time stamp that costs a few nanoseconds.
 //
 // Good for intervals on one core, not for points in time. cycles_per_ns() is calibrated once
 // against the steady clock (Intel SDM vol. 3, "Invariant TSC"; Arm ARM, CNTVCT_EL0).
@@ -24,10 +24,10 @@ inline std::uint64_t cycle_count() {
 #endif
 }
 
-// Cycles of cycle_count() in a nanosecond. The first call takes about a millisecond; thread-safe.
+// Cycles of cycle_count() per nanosecond. The first call takes about a millisecond; thread-safe.
 double cycles_per_ns();
 
-// What two readings in a row cost, in cycles: the part of every interval that is not the work.
+// The cost in cycles of two consecutive readings: the part of every interval that is not the work.
 std::uint64_t cycle_count_overhead();
 
 }  // namespace corolane

@@ -1,6 +1,6 @@
-// Until when to wait.
+// The time at which a wait gives up.
 //
-// A timeout passed down a chain of calls adds up; a deadline does not. So every wait takes a
+// Timeouts passed down a chain of calls add up; a deadline does not. So every wait takes a
 // Deadline, made once where the patience is known and handed down unchanged. Waiting for ever is
 // possible but has to be spelled out: Deadline::never().
 #pragma once
@@ -29,7 +29,7 @@ class Deadline {
   constexpr TimePoint time() const { return time_; }
   bool has_passed() const { return !is_never() && time_ <= now(); }
 
-  // Time that is left: zero once it has passed, Duration::max() for never.
+  // The time left: zero once the deadline has passed, Duration::max() for never.
   Duration remaining() const {
     if (is_never()) return Duration::max();
     const TimePoint start = now();
@@ -44,7 +44,7 @@ class Deadline {
   TimePoint time_;
 };
 
-// The one that comes first.
+// The earlier of the two.
 constexpr Deadline earlier(Deadline a, Deadline b) { return std::min(a, b); }
 
 }  // namespace corolane

@@ -1,4 +1,4 @@
-// What went wrong, as a value.
+// An error as a value.
 //
 // Expected failures travel as Error inside a Result; bugs abort through check(). The codes are
 // the canonical ones of gRPC, with the same names and numbers, so that they mean the same on the
@@ -34,17 +34,17 @@ enum class Code : std::uint8_t {
   unauthenticated = 16,
 };
 
-// One more than the largest number of a code: tables by code have so many places.
+// One more than the largest number of a code: the size of a table indexed by code.
 inline constexpr std::size_t code_count = 17;
 
-// "deadline_exceeded" and so on; "unknown" for a number that is no code.
+// "deadline_exceeded" and so on; "unknown" for a number that has no code.
 std::string_view to_string(Code code);
 
 // The code with that number, or `unknown` when there is none.
 Code code_from_number(std::uint32_t number);
 
-// One pointer, so that a Result<void> is two words: what does well, nearly always, carries no room
-// for what could have gone wrong. One that was moved from may only be assigned to or destroyed.
+// One pointer, so that a Result<void> is two words: a success, the usual case, carries no room for
+// an error. A moved-from Error may only be assigned to or destroyed.
 class [[nodiscard]] Error {
  public:
   // `message` says what was wrong, where, and what to do next; it may reach a peer.
@@ -64,23 +64,23 @@ class [[nodiscard]] Error {
   // True when a call came back without an answer and may have taken effect: retry it only if it
   // is idempotent.
   bool maybe_executed() const { return details_->maybe_executed; }
-  // True when what was called has surely not begun, so that any call may be tried again. Only what
-  // stands between a caller and a handler says so; a handler that passes such an error on says
-  // nothing of the kind about itself.
+  // True when the call has surely not begun executing, so that any call may be retried. Only the
+  // layers between a caller and a handler say so; a handler that passes such an error on makes no
+  // such claim about itself.
   bool not_executed() const { return details_->not_executed; }
-  // How long to wait before trying again; zero when the failing side did not say.
+  // How long to wait before a retry; zero when the failing side did not say.
   std::chrono::milliseconds retry_after() const { return details_->retry_after; }
-  // For programs, and defined by whoever made the error; empty mostly. Reaches the caller of a
-  // remote call as well.
+  // For programs; the creator of the error defines its meaning. Mostly empty. Reaches the caller of
+  // a remote call as well.
   const std::string& detail() const { return details_->detail; }
 
-  // By value, so that `error = std::move(error).with_..()` is no move of a thing into itself.
+  // On rvalues only, and by value, so that `error = std::move(error).with_..()` is no self-move.
   Error with_maybe_executed() &&;
-  // Does nothing to one that may have been executed.
+  // Does nothing to an error that is marked maybe executed.
   Error with_not_executed() &&;
   Error without_not_executed() &&;
-  // Of a call that was tried before, which failed with `earlier`: says of all attempts whether one
-  // may have been executed, and whether none was.
+  // For a retried call whose earlier attempt failed with `earlier`: the marks then cover all
+  // attempts. One attempt that may have been executed is enough; not_executed needs all of them.
   Error with_attempt(const Error& earlier) &&;
   Error with_retry_after(std::chrono::milliseconds delay) &&;
   Error with_detail(std::string detail) &&;
@@ -100,7 +100,7 @@ class [[nodiscard]] Error {
 
     bool operator==(const Details&) const = default;
   };
-  // Not inlined into every function that could fail.
+  // Keeps the destructor out of line, so that not every function that can fail inlines it.
   struct Delete {
     void operator()(const Details* details) const;
   };

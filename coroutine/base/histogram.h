@@ -2,7 +2,7 @@
 // one to 2^40 are right within 6.25 % in 5 KiB and a record costs about two nanoseconds.
 //
 // Log-linear: 16 equal buckets per power of two (the scheme of HdrHistogram with 4 significant
-// bits). Values have the unit their user gives them. Not thread-safe.
+// bits). Values have the user's unit. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@ class Histogram {
     sum_ += value;
     if (value > max_) max_ = value;
   }
-  // Counts what the other one has counted, as if it had been recorded here.
+  // Adds the counts of `other`, as if its values had been recorded here.
   void add(const Histogram& other);
 
   std::uint64_t count() const { return count_; }
   std::uint64_t sum() const { return sum_; }
   std::uint64_t max() const { return max_; }
   double mean() const;
-  // The value below or at which the share `q` (0 to 1) of all values lies; zero when empty.
+  // The value at or below which the share `q` (0 to 1) of all values lies; zero when empty.
   std::uint64_t quantile(double q) const;
-  // How many values were recorded that are at most `bound`, exact up to a bucket's width.
+  // The number of recorded values that are at most `bound`, exact up to a bucket's width.
   std::uint64_t count_up_to(std::uint64_t bound) const;
 
   // Calls visit(upper bound, count) for each bucket that is not empty, the lowest first.

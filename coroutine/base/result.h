@@ -29,8 +29,8 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
   Result(Error error) : std::expected<T, Error>(std::unexpect, std::move(error)) {}
 };
 
-// Equal values, or equal errors. (Without it the comparison of std::expected with any type would
-// try, and compare a Result with itself for ever.)
+// Equal values, or equal errors. (Otherwise the comparison of std::expected with any type would
+// apply, and compare a Result with itself for ever.)
 template <typename T>
 bool operator==(const Result<T>& a, const Result<T>& b) {
   if (a.has_value() != b.has_value()) return false;
@@ -42,7 +42,7 @@ bool operator==(const Result<T>& a, const Result<T>& b) {
   }
 }
 
-// Prints the error, or "ok": what a failing test shows.
+// Prints the error, or "ok": for the output of a failing test.
 template <typename T>
 std::ostream& operator<<(std::ostream& out, const Result<T>& result) {
   return result ? out << "ok" : out << result.error();

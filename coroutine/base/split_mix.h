@@ -1,4 +1,4 @@
-// Numbers that follow from a seed, for choices that need not be secret.
+// Deterministic pseudorandom numbers from a seed, for choices that need not be secret.
 //
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014):
 // eight bytes of state, and good enough for delays and orders.
@@ -18,7 +18,7 @@ class SplitMix64 {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  // In [0, bound), as good as even; `bound` is at least 1.
+  // In [0, bound), nearly uniform; `bound` is at least 1.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 
  private:

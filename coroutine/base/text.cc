@@ -1,4 +1,4 @@
-// Escapes, UTF-8 and spelling.
+// Escaping, UTF-8 and spelling.
 #include "coroutine/base/text.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace corolane {
 namespace {
 
-constexpr std::size_t word_length_max = 128;  // Nobody mistypes a name into something longer.
+constexpr std::size_t word_length_max = 128;  // Nobody mistypes a name into a longer word.
 
 // Length of the one well-formed character at the start of `text`, zero when there is none.
 std::size_t character_length(std::string_view text) {
@@ -19,7 +19,7 @@ std::size_t character_length(std::string_view text) {
   if (lead < 0x80) return 1;
   const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4) return 0;
-  // The second byte excludes overlong forms, surrogates and what is above U+10FFFF.
+  // The second byte excludes overlong forms, surrogates and code points above U+10FFFF.
   const std::uint32_t second_min = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const std::uint32_t second_max = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   if (byte(1) < second_min || byte(1) > second_max) return 0;
@@ -29,7 +29,7 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
-// Those of ASCII and of its extension to eight bits, which terminals obey as well.
+// The control characters of ASCII and of its eight-bit extension, which terminals obey as well.
 bool is_control(std::string_view character) {
   const auto last = static_cast<unsigned char>(character.back());
   if (character.size() == 1) return last < 0x20 || last == 0x7f;
@@ -66,7 +66,7 @@ std::string folded(std::string_view word) {
   return result;
 }
 
-// How many insertions, deletions, replacements and swaps of neighbours lie between two words.
+// The number of insertions, deletions, replacements and swaps of neighbours between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> two_rows_up(b.size() + 1);
   std::vector<std::size_t> row_up(b.size() + 1);

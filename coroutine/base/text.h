@@ -1,4 +1,4 @@
-// Text that a person typed or a peer sent, on its way to a person.
+// Shows people text that a person typed or a peer sent.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,21 @@
 
 namespace corolane {
 
-// `text` on one line that is valid UTF-8 and moves no cursor: control characters and what is no
-// UTF-8 become \n, \t or two hexadecimal digits, \x1b. All else stays, so it may read like one.
+// `text` on one line of valid UTF-8 that moves no cursor: control characters and bytes that are not
+// UTF-8 become
+// , \t or \x with two hexadecimal digits, as in \x1b. All else stays, a backslash included, so the
+// text may look like an escape.
 std::string escaped(std::string_view text);
 
-// The same in double quotes, with quotes and backslashes escaped: also a scalar of YAML.
+// The same in double quotes, with quotes and backslashes escaped: also a valid YAML scalar.
 std::string quote(std::string_view text);
 
 // Length of the longest prefix that is valid UTF-8 (RFC 3629); text.size() when all of it is.
 std::size_t utf8_length(std::string_view text);
 
-// The index of the candidate that a person who typed `word` most likely meant, by edit distance
-// without regard to case or '-' against '_': the first of equals, nothing when none is near.
+// The index of the candidate that a person who typed `word` most likely meant. Compares by edit
+// distance, ignoring case and treating '-' as '_'; the first of several equals, nothing when none
+// is near.
 std::optional<std::size_t> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

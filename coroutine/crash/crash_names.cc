@@ -18,7 +18,7 @@
 namespace corolane::coroutine {
 namespace {
 
-// Where this process has the program and its libraries.
+// The load addresses of the program and its libraries in this process.
 using Places = std::unordered_map<std::string, std::uintptr_t>;
 
 Places loaded_places() {
@@ -34,7 +34,7 @@ Places loaded_places() {
   return places;
 }
 
-// Of "libc.so.6+0x2a40" as this process has it; nothing when it has none of that name.
+// The address of "libc.so.6+0x2a40" in this process; nothing when no library has that name.
 std::optional<std::uintptr_t> place_here(std::string_view text, const Places& places) {
   constexpr std::string_view between = "+0x";
   const std::size_t plus = text.rfind(between);
@@ -59,12 +59,12 @@ std::vector<SourceFrame> frames_of(std::string_view addresses, const Places& pla
     const bool is_exact = word.starts_with('=');
     if (is_exact) word.remove_prefix(1);
     is_crash = is_crash || is_exact;
-    // Symbols looks at what comes before an address: the call.
+    // Symbols looks at the code before an address: the call.
     const auto here = place_here(word, places);
     trace.return_addresses.push_back(here.value_or(0) + (is_exact ? 1 : 0));
   }
   if (!is_crash) return symbols.frames(trace);
-  // One by one: of what has crashed the scheduler's own part is not left out.
+  // One by one: in a crashed stack the scheduler's own frames are kept.
   std::vector<SourceFrame> frames;
   for (const std::uintptr_t address : trace.return_addresses) {
     auto some = symbols.frames({.return_addresses = {address}});

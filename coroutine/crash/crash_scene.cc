@@ -22,7 +22,7 @@ namespace {
 
 using detail::CrashTasks;
 
-// Of so many groups the stacks are shown.
+// The number of groups whose stacks are shown.
 constexpr std::size_t shown_count_max = 64;
 
 void add_place(const std::source_location& place, ReportText& text) {
@@ -89,7 +89,7 @@ void CrashScene::add_running_task(const void* stack_pointer, ReportText& text) {
   text.add(task->is_cancelled() ? " old, cancelled\n" : " old\n").flush();
   const Stack stack = task->stack();
   const auto* const at = static_cast<const std::byte*>(stack_pointer);
-  // What was asked for; above it lies some room for the colour.
+  // The requested size; above it lies some room for the colour.
   text.add("stack     ").add(StackPool::stack_size_bytes_min << stack.size_class).add(" bytes");
   if (at >= stack.base && at < stack.top) {
     text.add(", ").add(static_cast<std::uint64_t>(stack.top - at)).add(" of them in use");
@@ -133,13 +133,13 @@ void CrashScene::add_task_stacks(Duration time_max, ReportText& text) {
     if (group == nullptr) break;
     shown_task_count += group->count;
     if (!FaultGuard::run([&] { add_group(*group, scheduler->turn_time(), text); })) {
-      text.add("\n    (what there is to tell of them is broken)\n");
+      text.add("\n    (the data of these tasks is corrupt)\n");
     }
   }
   if (tasks.gathered_count > shown_task_count) {
     text.add(tasks.gathered_count - shown_task_count).add(" more tasks have other stacks\n");
   }
-  if (tasks.is_late) text.add("(the time was up before all tasks were looked at)\n");
+  if (tasks.is_late) text.add("(stopped at the time limit before all tasks were visited)\n");
   if (tasks.is_broken) text.add("(the list of tasks is broken: there may be more of them)\n");
   text.flush();
 }

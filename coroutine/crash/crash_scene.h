@@ -1,9 +1,9 @@
-// What a handler of a fatal signal finds out about the thread it interrupts: the task that ran, its
+// Tells a handler of a fatal signal about the thread that it interrupts: the running task, its
 // stack, and where all other tasks of this thread wait.
 //
-// Reads lists and stacks that may be broken: FaultGuard catches it where that ends in a fault, and
-// the time is bounded where it does not end. Allocates nothing and takes no lock. Code addresses
-// are those of ReportText::add_code_address(); name_stacks() gives them names, later and elsewhere.
+// Lists and stacks may be corrupt: FaultGuard catches the faults of reading them, and a time limit
+// ends endless walks. Allocates nothing and takes no lock. Code addresses are those of
+// ReportText::add_code_address(); name_stacks() gives them names, later and elsewhere.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ class CrashScene {
     std::string_view name;
   };
 
-  // Once, before a signal comes: what is made at its first use is made then.
+  // Call it once, before any signal: it forces the initialisations that happen at a first use.
   static void prepare();
 
   // Whether this thread runs a scheduler.
@@ -31,19 +31,19 @@ class CrashScene {
 
   // Lines "task ..", and "stack .." with its size and, from `stack_pointer`, its use.
   static void add_running_task(const void* stack_pointer, ReportText& text);
-  // What failed in check(), if that has ended the process.
+  // The check() that failed, if one has ended the process.
   static void add_failed_check(ReportText& text);
-  // Whose stack is too small and how to make it larger, if `address` lies in its guard.
+  // The task whose stack overflowed and how to enlarge its stack, if `address` lies in a guard.
   static void add_overflow(const void* address, ReportText& text);
-  // One line of addresses, innermost first, of what was interrupted: the third argument of the
-  // handler. The first has a "=" when it is that of the instruction itself; all others are those
-  // behind a call.
+  // One line with the addresses of the interrupted code, innermost first. `interrupted` is the
+  // third argument of the handler. A "=" marks the first address when it is that of the instruction
+  // itself; all others follow a call.
   static void add_stack(void* interrupted, ReportText& text);
-  // Of all tasks that do not run, those with equal stacks together, the largest group first. Not by
-  // two threads at the same time. Looks no further when `time_max` is over.
+  // All tasks that are not running, grouped by equal stacks, the largest group first. Two threads
+  // must not call it at the same time. Stops after `time_max`.
   static void add_task_stacks(Duration time_max, ReportText& text);
 
-  // What a line of addresses begins with.
+  // The prefix of a line of addresses.
   static constexpr std::string_view addresses_begin = "    addresses:";
 };
 

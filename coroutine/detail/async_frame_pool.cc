@@ -1,4 +1,4 @@
-// Where the blocks of stackless frames come from, and where they go when the thread ends.
+// Provides the blocks of stackless frames, and frees them when the thread ends.
 #include "coroutine/detail/async_frame_pool.h"
 
 #include <memory>
@@ -6,8 +6,8 @@
 
 namespace corolane::coroutine::detail {
 
-// All chunks of a thread. Who ends the thread while coroutines are left, by exit() in the middle
-// of them, leaves them their memory.
+// All chunks of a thread. When exit() ends the thread while coroutines are left, their memory is
+// not freed.
 class AsyncFramePool::Chunks {
  public:
   ~Chunks() {
@@ -25,7 +25,7 @@ class AsyncFramePool::Chunks {
   }
 
  private:
-  // Large enough that the heap maps it by itself and gives it back whole.
+  // Large enough that the heap maps a chunk by itself and unmaps it as a whole.
   static constexpr std::size_t chunk_size_bytes = 1024 * 1024;
 
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
@@ -38,7 +38,7 @@ void* AsyncFramePool::allocate_slowly(std::size_t size_bytes) {
   auto space = static_cast<std::size_t>(lists_.rest_end - lists_.rest_begin);
   const std::size_t alignment = size_bytes % 16 == 0 ? 16 : step_bytes;
   if (std::align(alignment, size_bytes, place, space) == nullptr) {
-    chunks.add();  // Its beginning is aligned for all.
+    chunks.add();  // A chunk begins at any alignment needed.
     place = lists_.rest_begin;
   }
   lists_.rest_begin = static_cast<std::byte*>(place) + size_bytes;

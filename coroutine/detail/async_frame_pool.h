@@ -1,9 +1,9 @@
 // Memory for the frames of stackless coroutines: a free list per size, for each thread.
 //
-// A frame is born and gone within the time of one call, millions may wait at once, and its size
-// is known where it is made. So a block is taken from a list and given back to it without a
-// search, and carries no header. Blocks are cut from chunks, which the thread returns when it
-// ends: the pool is as large as the peak was.
+// A frame lives for the time of one call, millions may wait at once, and its size is known where it
+// is made. So a block is taken from a list and returned to it without a search, and carries no
+// header. Blocks are cut from chunks, which the thread frees when it ends: the pool stays as large
+// as its peak.
 //
 // Not thread-safe: a frame ends on the thread where it began.
 #pragma once
@@ -34,7 +34,7 @@ class AsyncFramePool {
     list = new (place) Block{list};
   }
 
-  // The same for the frame of a coroutine, which counts.
+  // The same for the frame of a coroutine, and counts the frames.
   static void* allocate_frame(std::size_t size_bytes) {
     ++lists_.frame_count;
     return lists_.newest_frame = allocate(size_bytes);
@@ -50,21 +50,21 @@ class AsyncFramePool {
   struct Block {
     Block* next;
   };
-  // Sizes are multiples of eight. What needs an alignment of 16 has a size that is a multiple of
-  // 16, and only those blocks are aligned so.
+  // Sizes are multiples of eight. A type with an alignment of 16 has a size that is a multiple of
+  // 16, and only blocks of such sizes are aligned to 16.
   static constexpr std::size_t step_bytes = 8;
   static constexpr std::size_t size_bytes_max = 2048;  // Larger ones come from the heap.
 
   struct Lists {
     std::array<Block*, size_bytes_max / step_bytes + 1> free;
-    std::byte* rest_begin;  // Of the newest chunk: what was never handed out.
+    std::byte* rest_begin;  // The part of the newest chunk that was never handed out.
     std::byte* rest_end;
     std::size_t frame_count;
     void* newest_frame;
   };
   class Chunks;
 
-  // The sanitizers see each frame by itself.
+  // Not with sanitizers: they track each frame as an allocation of its own.
   static bool is_pooled([[maybe_unused]] std::size_t size_bytes) {
 #if defined(COROLANE_ASAN) || defined(COROLANE_TSAN)
     return false;

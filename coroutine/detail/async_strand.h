@@ -1,8 +1,8 @@
-// A line of execution without a stack: a stackless coroutine and those that it awaits, one below
-// the other, of which the lowest runs or waits.
+// A line of execution without a stack: a stackless coroutine and the chain of those that it awaits;
+// the innermost one runs or waits.
 //
-// To the scheduler it is what a task is: it stands in the ready ring, waits, is cancelled, holds
-// a mutex. At most one of its coroutines waits at any time, so what that needs is here, once, and
+// The scheduler treats it like a task: it queues in the ready ring, waits, is cancelled, holds a
+// mutex. At most one of its coroutines waits at any time, so the state of a wait is here, once, and
 // not in the frame of each.
 #pragma once
 
@@ -25,28 +25,28 @@ namespace corolane::coroutine::detail {
 
 class Strand : public Wait {
  public:
-  // The one that runs: only a strand resumes a coroutine, so to whoever is one there is one.
+  // The running strand. Only a strand resumes a coroutine, so every running coroutine has one.
   static Strand& running() { return *Scheduler::running_strand_; }
-  // The task that runs, or that awaits the strand which does; null on behalf of nobody.
-  // Async-signal-safe, as is the next.
+  // The running task, or the one that awaits the running strand; null when there is neither.
+  // Async-signal-safe, as is the next function.
   static TaskControl* running_task() {
     if (Scheduler::running_ != nullptr) return Scheduler::running_;
     return Scheduler::running_strand_ == nullptr ? nullptr : Scheduler::running_strand_->task();
   }
-  // The same, if it is its stack on which the thread is now.
+  // The same, but only if the thread is now on that task's stack.
   static TaskControl* task_of_stack() {
     if (Scheduler::running_ != nullptr) return Scheduler::running_;
     const Strand* const strand = Scheduler::running_strand_;
     return strand == nullptr || !strand->is_on_stack_of_task_ ? nullptr : strand->task();
   }
 
-  // Called by the scheduler for an entry of the ring.
+  // Resumes a strand; called by the scheduler for an entry of the ring.
   static void go_on(const ReadyRing::Entry& entry);
 
-  // Each suspends `leaf`, which runs in this strand, unless it returns false: then wake() tells
-  // why it goes on at once. The deadline is the planned() one.
+  // Each suspends `leaf`, which runs in this strand. When it returns false, the strand continues at
+  // once and wake() tells why. The deadline is the planned() one.
   bool wait_in(WaitQueue& queue, void* slot, std::coroutine_handle<> leaf);
-  // The places are not yet queued; `enqueue` does that.
+  // `enqueue` queues the places.
   template <typename F>
   bool wait_at(std::span<Place> places, const char* waited_for, std::coroutine_handle<> leaf,
                F&& enqueue) {
@@ -59,15 +59,16 @@ class Strand : public Wait {
   bool let_others_run(std::coroutine_handle<> leaf);
 
   void plan(Deadline deadline) { Timer::plan(deadline); }
-  // What await_resume() finds when there was nothing to wait for.
+  // Records for await_resume() that no wait was needed.
   void note_complete() { wake_as(Wake::notified); }
   Error wait_error() const { return wake_error(wake(), waited_for_); }
 
-  // Leaves the running coroutine for `next` of the same strand: what await_suspend() returns.
+  // Leaves the running coroutine for `next` of the same strand: the return value of
+  // await_suspend().
   //
-  // A tail call where the compiler makes one, so that no stack grows however long the chain.
-  // Elsewhere the coroutine returns to run(), which resumes the next. Each file has its own flags
-  // and decides for itself: run() may be compiled with others, and is ready for both.
+  // A tail call where the compiler makes one, so that the stack stays flat however long the chain.
+  // Elsewhere the coroutine returns to run(), which resumes the next. Each file decides by its own
+  // flags: run() may be compiled with others, and handles both.
   [[gnu::always_inline]] std::coroutine_handle<> transfer_to(std::coroutine_handle<> next) {
     if constexpr (has_tail_calls) return next;
     leaf_ = next;
@@ -75,10 +76,10 @@ class Strand : public Wait {
     return std::noop_coroutine();
   }
 
-  // Counts it and tells of it; `what` is null when it is no std::exception.
+  // Counts and reports it; `what` is null when it is not a std::exception.
   static void tell_of_stray_exception(const char* what);
   bool is_cancelled() const;
-  // What it waits for now, or null.
+  // The name of what it waits for now, or null.
   const char* waiting_for() const { return is_waiting_ ? waited_for_ : nullptr; }
 
  protected:
@@ -90,13 +91,13 @@ class Strand : public Wait {
         kind_is_task_(kind == Kind::of_task),
         leaf_(first) {}
 
-  // Runs `next` and what it transfers to, until one waits or the first of them has ended.
+  // Runs `next` and its transfers, until one waits or the first of them has ended.
   [[gnu::always_inline]] void run(std::coroutine_handle<> next) {
-    // A signal handler may look at it from here on.
+    // A signal handler may look at the strand from here on.
     std::atomic_signal_fence(std::memory_order_release);
     Scheduler::running_strand_ = this;
     next.resume();
-    // The flag alone would do. But has_ended() reads the leaf anyway, and to read the flag behind
+    // The flag alone would do. But has_ended() reads the leaf anyway, and reading the flag after
     // each return takes a third of an await.
     while (leaf_ != nullptr && goes_on_) {
       goes_on_ = false;
@@ -104,16 +105,16 @@ class Strand : public Wait {
     }
     Scheduler::running_strand_ = nullptr;
   }
-  // After run(): one that left nobody suspended is through.
+  // Valid after run(): without a suspended coroutine the strand has ended.
   bool has_ended() const { return leaf_ == nullptr; }
 
   void make_ready();
 
   static void set_running_task(TaskControl* task) { Scheduler::running_ = task; }
 
-  bool is_on_stack_of_task_ : 1;  // Runs there, rather than on the loop's.
+  bool is_on_stack_of_task_ : 1;  // Runs there, not on the loop's.
   bool is_waiting_ : 1 = false;
-  bool is_cancelled_ : 1 = false;  // Of a group's; a task has its own.
+  bool is_cancelled_ : 1 = false;  // For a group's child; a task has its own flag.
 
  private:
 #if defined(__OPTIMIZE__) && !defined(COROLANE_ASAN) && !defined(COROLANE_TSAN)
@@ -125,23 +126,23 @@ class Strand : public Wait {
   bool may_wait(const char* waited_for);
   void begin_wait(std::coroutine_handle<> leaf);
   static void woken(Timer& timer);
-  // Null for a group's.
+  // Null for a strand of a group's child.
   TaskControl* task() const;
 
   bool kind_is_task_ : 1;
   bool goes_on_ : 1 = false;
   Place place_;
-  std::coroutine_handle<> leaf_;  // Where it goes on; null while it runs.
+  std::coroutine_handle<> leaf_;  // The coroutine to resume; null while it runs.
   const char* waited_for_ = nullptr;
 };
 
-// That of a child which a task awaits: lives on the stack of the task, whose cancellation is its.
+// The strand of a child that a task awaits: lives on the stack of the task and shares its
+// cancellation.
 class TaskStrand : public Strand {
  public:
   explicit TaskStrand(TaskControl& task) : Strand(Kind::of_task), task_(task) {}
 
-  // Runs `child` until it has ended: on the stack of the task until it first waits, then on that
-  // of the loop.
+  // Runs `child` to its end: up to its first wait on the stack of the task, then on the loop's.
   [[gnu::always_inline]] void run_to_end(std::coroutine_handle<> child) {
     set_running_task(nullptr);
     run(child);
@@ -163,10 +164,10 @@ inline TaskControl* Strand::task() const {
   return kind_is_task_ ? &static_cast<const TaskStrand*>(this)->task_ : nullptr;
 }
 
-// That of a group's child: lives by itself until the child has ended.
+// The strand of a group's child: owns itself until the child has ended.
 class GroupStrand : public Strand, public ListNode<struct GroupStrandTag> {
  public:
-  // Queues the child, which will end through AsyncGroup::child_ended().
+  // Queues the child, whose end is reported by async_child_ended().
   explicit GroupStrand(std::coroutine_handle<> child);
   void cancel();
 

@@ -9,7 +9,7 @@
 #include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/detail/signal_stack.h"
 
-// glibc has the member, but names it only from 2.41 on.
+// glibc has the member, but names it only since 2.41.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid  // NOLINT(readability-identifier-naming)
 #endif
@@ -23,9 +23,9 @@ constexpr bool signals_are_prompt = false;
 constexpr bool signals_are_prompt = true;
 #endif
 
-// After an exception AddressSanitizer frees the locals of all frames below the caller's place on
-// the stack. Seen from an alternate stack, those are frames that still run. Stacks are larger with
-// it, so the handler has room on the stack that it interrupts.
+// After an exception AddressSanitizer unpoisons the locals of all frames below the caller's place
+// on the stack. Seen from an alternate stack, those frames still run. Stacks are larger with it, so
+// the handler has room on the stack that it interrupts.
 #if defined(COROLANE_ASAN)
 constexpr int alternate_stack_flag = 0;
 #else
@@ -48,7 +48,7 @@ CpuMeter::CpuMeter(Duration interval, Charge charge, Interrupted interrupted)
 
 CpuMeter::~CpuMeter() {
   if (running_ != this) return;
-  // A signal that the timer has sent may still arrive; its handler then does nothing.
+  // A signal that the timer has already sent may still arrive; the handler then does nothing.
   running_ = nullptr;
   timer_delete(timer_);
 }
@@ -70,7 +70,8 @@ void CpuMeter::handle(int /*signal*/, siginfo_t* info, void* context) {
   const CpuMeter* const meter = running_;
   if (meter == nullptr || (info->si_code != SI_TKILL && info->si_code != SI_TIMER)) return;
   const int error_number = errno;
-  // While one is pending the kernel drops the next: the timer's may stand for a question as well.
+  // While one SIGURG is pending the kernel drops the next: the timer's may stand for a request as
+  // well.
   meter->interrupted_(context);
   if (info->si_code == SI_TIMER) {
     meter->charge_((1 + static_cast<std::uint64_t>(info->si_overrun)) * meter->interval_ns_,

@@ -1,16 +1,16 @@
-// Finds out what the CPU time of a thread is spent on, at no cost to the switches between tasks.
+// Attributes the CPU time of a thread, at no cost to the switches between tasks.
 //
-// A timer on the thread's own CPU clock interrupts it after each interval that it has computed
-// for; whatever runs then is charged. A thread that waits is not interrupted, and time that other
-// processes took is nobody's. The kernel looks at such timers at its own tick, 1 to 10 ms: of
-// intervals that were over by then it tells how many, and all are charged at once. So the sums are
-// right in the long run, and say little of a task that computed for a few ticks.
+// A timer on the thread's own CPU clock interrupts it after each interval of computation, and the
+// running task is charged. A waiting thread is not interrupted, and time that other processes took
+// is not charged. The kernel checks such timers only at its own tick, 1 to 10 ms; it reports how
+// many intervals have passed, and all are charged at once. So the sums are right in the long run,
+// and say little about a task that computed for a few ticks.
 //
-// The signal is SIGURG, for Go's reasons (its proposal 24543): debuggers pass it on without a
-// word, the C library does not use it, programs expect it for no reason, and where nobody handles
-// it, it does nothing. System calls that it interrupts are restarted, but for those that never
-// are (signal(7)); its handler runs on an alternate stack, since a task's has no room for it
-// (but with AddressSanitizer: cpu_meter.cc).
+// The signal is SIGURG, for Go's reasons (its proposal 24543): debuggers pass it on silently, the C
+// library does not use it, programs tolerate it at any time, and by default it is ignored.
+// Interrupted system calls are restarted, except for those that never are (signal(7)). The handler
+// runs on an alternate stack, since a task's stack has no room for it (except with
+// AddressSanitizer: cpu_meter.cc).
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ namespace corolane::coroutine::detail {
 class CpuTime {
  public:
   void add(std::uint64_t nanoseconds) {
-    // No other thread adds, so it need not be one step.
+    // No other thread adds, so it need not be atomic as a whole.
     sum_ns_.store(sum_ns_.load(std::memory_order_relaxed) + nanoseconds, std::memory_order_relaxed);
   }
   Duration sum() const { return std::chrono::nanoseconds(sum_ns_.load(std::memory_order_relaxed)); }
@@ -36,19 +36,19 @@ class CpuTime {
   std::atomic<std::uint64_t> sum_ns_ = 0;
 };
 
-// Measures the thread that made it, until its end there.
+// Measures the thread that made it, until it is destroyed there.
 class CpuMeter {
  public:
-  // Called in the signal handler, so they may do next to nothing. `context` is the third argument
+  // Called in the signal handler, so it must be async-signal-safe. `context` is the third argument
   // of the handler.
   using Charge = void (*)(std::uint64_t nanoseconds, const void* context);
-  // Another thread may want to know what this one does: then it has sent SIGURG to it by tgkill(2).
-  // Also called when none has, at each signal of the timer.
+  // Called at each SIGURG: another thread may have sent it by tgkill(2) to ask what this one does,
+  // or it is the timer's.
   using Interrupted = void (*)(const void* context);
 
-  // Does nothing when the interval is zero, when this thread has a meter already, and where it
-  // cannot be: in builds with the thread sanitizer, which puts signals off until they say nothing,
-  // when something else handles SIGURG, and when the kernel has no timer to give.
+  // Does nothing when the interval is zero, when this thread has a meter already, and where none is
+  // possible: with the thread sanitizer, which delays signals until they are useless, when another
+  // handler owns SIGURG, and when the kernel has no timer left.
   CpuMeter(Duration interval, Charge charge, Interrupted interrupted);
   ~CpuMeter();
   CpuMeter(const CpuMeter&) = delete;

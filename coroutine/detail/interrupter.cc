@@ -39,7 +39,7 @@ std::optional<Interruption> Interrupter::interrupt(Duration patience, Interrupti
 }
 
 bool Interrupter::wait_for_answer(Duration patience) {
-  // sem_timedwait() counts by the clock of the day.
+  // sem_timedwait() uses the time of day.
   const auto until = std::chrono::system_clock::now() + patience;
   const auto whole = std::chrono::floor<std::chrono::seconds>(until);
   const timespec time = {
@@ -48,7 +48,7 @@ bool Interrupter::wait_for_answer(Duration patience) {
           std::chrono::duration_cast<std::chrono::nanoseconds>(until - whole).count())};
   while (sem_timedwait(&answered_, &time) != 0) {
     if (errno == EINTR) continue;
-    // One that has begun to answer is not left alone with what it writes.
+    // A handler that has begun to answer still writes to this object: wait for it.
     State expected = State::asked;
     if (state_.compare_exchange_strong(expected, State::idle)) return false;
     while (sem_wait(&answered_) != 0) {

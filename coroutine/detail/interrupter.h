@@ -1,5 +1,5 @@
-// Asks a thread what it is doing, by the signal of its CpuMeter: the answer is written down in the
-// handler, where nothing may be allocated, and read by who has asked.
+// Asks a thread what it is doing, by the signal of its CpuMeter: the handler, which must not
+// allocate, records the answer, and the asking thread reads it.
 #pragma once
 
 #include <semaphore.h>
@@ -28,15 +28,15 @@ class Interrupter {
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
 
-  // The calling thread can be interrupted from now on, and until leave().
+  // Makes the calling thread interruptible until leave().
   void enter();
   void leave();
 
-  // Of another thread; one after the other. Nothing when there is nobody to interrupt, or when the
-  // thread does not get to its handler within `patience`.
+  // Called by another thread; concurrent calls take turns. Nothing when there is no thread to
+  // interrupt, or when it does not reach its handler within `patience`.
   std::optional<Interruption> interrupt(Duration patience, InterruptionNote note);
 
-  // In the handler. `context` is its third argument; `running` may be null.
+  // Called in the handler. `context` is its third argument; `running` may be null.
   void answer(const void* context, const TaskControl* running);
 
  private:
@@ -46,7 +46,7 @@ class Interrupter {
   Interruption take_answer() const;
 
   std::mutex one_at_a_time_;
-  std::atomic<pid_t> thread_ = 0;  // 0: nobody to interrupt.
+  std::atomic<pid_t> thread_ = 0;  // 0: no thread to interrupt.
   std::atomic<State> state_ = State::idle;
   sem_t answered_;
   InterruptionNote note_ = nullptr;

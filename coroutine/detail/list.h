@@ -3,7 +3,7 @@
 
 namespace corolane::coroutine::detail {
 
-// Derive from ListNode<Tag> once for each list that an element can be on at the same time.
+// Derive from ListNode<Tag> once for each list that an element can be in at the same time.
 template <typename Tag>
 class ListNode {
  public:
@@ -48,7 +48,7 @@ class List {
     return element;
   }
 
-  // Visits every element; `visit` may unlink the one it is given, and no other.
+  // Visits every element; `visit` may unlink the element that it receives, and no other.
   template <typename F>
   void for_each(F&& visit) const {
     for_each_while([&](T& element) {

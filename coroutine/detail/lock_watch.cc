@@ -1,6 +1,6 @@
-// What a program defines itself comes before what shared libraries define, for the libraries too:
-// every call in the process arrives here. Except those inside the C library, as in
-// pthread_cond_wait(), which take as often as they give back.
+// A program's own definitions take precedence over those of shared libraries, for the libraries
+// too: every call in the process arrives here. Calls inside the C library do not, as in
+// pthread_cond_wait(), but they lock as often as they unlock.
 #include "coroutine/detail/lock_watch.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ namespace {
 
 using corolane::coroutine::detail::LockWatch;
 
-// The next function of that name. Looked up when first called, which may be before main().
+// The next function of that name, looked up at its first call, which may precede main().
 template <typename... Arguments>
 class Next {
  public:

@@ -1,5 +1,5 @@
-// The handler calls only what signal-safety(7) allows: the fault may lie in the middle of
-// anything, an allocation or printf() included.
+// The handler calls only what signal-safety(7) allows: the fault may happen inside any function, an
+// allocation or printf() included.
 #include "coroutine/detail/overflow_watch.h"
 
 #include <unistd.h>
@@ -22,12 +22,12 @@ namespace {
 
 constinit struct sigaction previous_action = {};
 
-// What was asked for, rounded up to a power of two; above it lies some room for the colour.
+// The requested size, rounded up to a power of two; above it lies some room for the colour.
 std::size_t size_of(const Stack& stack) {
   return std::bit_floor(static_cast<std::size_t>(stack.top - stack.base));
 }
 
-// Nobody who reads this has a table of the sizes at hand.
+// Tells the reader the next size, which no table at hand lists.
 void advise(std::size_t size_bytes, ReportText& text) {
   const std::size_t next = 2 * size_bytes / stack_size_factor;
   if (next > StackPool::stack_size_bytes_max) {
@@ -54,7 +54,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
     previous_action.sa_handler(signal);
     return;
   }
-  // The return from here repeats the fault, and nobody catches it any more.
+  // The fault repeats on return, and then no handler catches it.
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
@@ -75,7 +75,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   hand_on(signal, info, context);
 }
 
-// Once, and for good: other threads may be about to fault.
+// Installed once and never removed: other threads may be about to fault.
 bool install_handler() {
   ::sigaction(SIGSEGV, nullptr, &previous_action);
   struct sigaction action = {};
@@ -96,7 +96,8 @@ bool is_below(const TaskControl* task, const std::byte* address) {
 OverflowWatch::OverflowWatch(const TaskControl* around) : outer_(innermost_), around_(around) {
   [[maybe_unused]] static const bool installed = install_handler();
   innermost_ = this;
-  // The stack itself has no room left then. Without another an overflow is as deadly, only silent.
+  // The task's own stack has no room left then. Without an alternate one an overflow still ends the
+  // process, but silently.
   static_cast<void>(give_thread_signal_stack());
 }
 

@@ -1,18 +1,18 @@
-// Says which task ran over the end of its stack, before the process dies of it.
+// Reports which task overflowed its stack, before the process dies.
 //
-// Below each stack lies a guard, so an overflow is a SIGSEGV; alone, that tells neither that a
-// stack was too small nor whose. With a watch on the thread the report names the task, where it
-// was spawned and how large its stack is:
+// Below each stack lies a guard, so an overflow is a SIGSEGV. That alone shows neither that a stack
+// was too small nor which one. With a watch on the thread the report names the task, where it was
+// spawned and how large its stack is:
 //
 //   stack overflow: task 7 "bottomless" needs more than its 65536 bytes of stack
 //     at address 0x7f3a5c2fbff8, 8 bytes below the end
 //     spawned at services/duel/duel.cc:31
 //
-// and how to give it the next larger one.
+// and how to give it the next larger stack.
 //
-// Then the signal goes on to the handler that was there before the first watch; the default one
-// lets the process die by SIGSEGV, with a core that shows the fault itself. So does every other
-// fault, untouched.
+// Then the signal is passed on to the handler that was installed before the first watch. The
+// default one ends the process by SIGSEGV, with a core that shows the fault itself. Every other
+// fault is passed on without a report.
 #pragma once
 
 #include "coroutine/stack/report_text.h"
@@ -21,20 +21,20 @@ namespace corolane::coroutine::detail {
 
 struct TaskControl;
 
-// Watches this thread for the length of a Scheduler::run(). Watches end in reverse order.
+// Watches this thread for the duration of a Scheduler::run(). Watches end in reverse order.
 class OverflowWatch {
  public:
   // `around` is the task on whose stack run() was called, null when there is none: its stack is in
-  // use as long as the loop inside it is.
+  // use as long as the inner loop runs.
   explicit OverflowWatch(const TaskControl* around);
   ~OverflowWatch();
   OverflowWatch(const OverflowWatch&) = delete;
   OverflowWatch& operator=(const OverflowWatch&) = delete;
 
-  // The task in use on this thread whose stack has that address in its guard, if there is one.
+  // The task in use on this thread whose stack has `address` in its guard, if there is one.
   // Async-signal-safe.
   static const TaskControl* overflowed(const void* address);
-  // The text above. Async-signal-safe.
+  // Writes the text above. Async-signal-safe.
   static void describe(const TaskControl& task, const void* address, ReportText& text);
 
  private:

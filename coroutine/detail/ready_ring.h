@@ -1,7 +1,7 @@
-// The queue of what is ready to run: first in, first out, in a dense ring.
+// The queue of ready tasks and stackless coroutines: first in, first out, in a dense ring.
 //
-// Dense, and with the saved frame next to the task it belongs to, so that the way from one task to
-// the next leads through the ring alone: what will run is known without touching it, and its
+// The ring is dense and stores the saved frame next to its task, so the way from one task to the
+// next leads through the ring alone: upcoming tasks are known without touching them, and their
 // saved registers are fetched into the cache while others run. A linked list could fetch only the
 // next one, too late to help.
 #pragma once
@@ -22,9 +22,10 @@ class ReadyRing {
  public:
   // A task, or a stackless coroutine. Each is in the ring at most once.
   struct Entry {
-    void* owner;  // The task's control block; of a stackless coroutine, what it pleases.
-    // Where it goes on: the saved registers of a task on its stack; with the lowest bit set the
-    // frame of a stackless coroutine, with the next one the control block of a task that has none.
+    void* owner;  // A task's control block; for a stackless coroutine, any pointer of its choice.
+    // The place to resume: the saved registers of a task on its stack; with the lowest bit set the
+    // frame of a stackless coroutine; with the next bit set the control block of a task without a
+    // frame.
     void* frame;
 
     bool is_stackless() const { return (reinterpret_cast<std::uintptr_t>(frame) & 1) != 0; }
@@ -36,16 +37,16 @@ class ReadyRing {
   bool empty() const { return head_ == tail_; }
   std::size_t size() const { return (tail_ - head_) / sizeof(Entry); }
 
-  // Makes room for so many entries at once: called when something is born that can become ready,
-  // so that becoming ready needs no look at the room.
+  // Makes room for `count` entries: called when a task or a coroutine is created, so that making it
+  // ready needs no check.
   void reserve(std::size_t count) {
     if (count * sizeof(Entry) > mask_ + sizeof(Entry)) [[unlikely]] {
       grow(count);
     }
   }
 
-  // Gives back what is beyond room for so many, if that is most of it: called after a burst, while
-  // it is empty.
+  // Shrinks to room for `count` entries, if that frees most of it: called after a burst, while the
+  // ring is empty.
   void fit(std::size_t count) {
     count = std::max(count, count_min);
     if (2 * count * sizeof(Entry) > mask_) return;
@@ -53,7 +54,7 @@ class ReadyRing {
     grow(count);
   }
 
-  // The reference is good until the next reserve().
+  // The reference is valid until the next reserve().
   Entry& push(void* owner, void* frame) {
     Entry& entry = at(tail_);
     tail_ += sizeof(Entry);
@@ -62,7 +63,7 @@ class ReadyRing {
     return entry;
   }
 
-  // For a task that has yet to begin.
+  // Pushes a task that has not begun yet.
   void push_fresh(void* owner) { push(owner, static_cast<std::byte*>(owner) + fresh_bit); }
 
   // Calls visit(entry) for each, the one whose turn it is first.
@@ -71,18 +72,18 @@ class ReadyRing {
     for (std::size_t offset = head_; offset != tail_; offset += sizeof(Entry)) visit(at(offset));
   }
 
-  // Lets the one that comes so many behind the first change places with it.
+  // Swaps the entry at `index` with the first.
   void bring_to_front(std::size_t index) {
     std::swap(at(head_), at(head_ + index * sizeof(Entry)));
   }
 
-  // The one whose turn it is; there must be one.
+  // The entry whose turn it is; there must be one.
   const Entry& front() const { return at(head_); }
 
   Entry pop() {
     const Entry entry = front();
     head_ += sizeof(Entry);
-    // Beyond the end lie entries that have run, or nulls: harmless to prefetch.
+    // Beyond the end lie consumed entries, or nulls: harmless to prefetch.
     const Entry& ahead = at(head_ + lead * sizeof(Entry));
     const auto* const saved = static_cast<const std::byte*>(ahead.frame) + saved_begin;
     __builtin_prefetch(saved);
@@ -93,9 +94,9 @@ class ReadyRing {
  private:
   static constexpr std::uintptr_t fresh_bit = 2;
   static constexpr std::size_t count_min = 1024;
-  // How far ahead of its turn each is fetched: where the next level of the cache is slow, that
-  // takes as long as a dozen switches. Of each the 64 bytes that begin with the saved registers:
-  // what a switch and the function that waits load first, in one line or two.
+  // How many turns ahead an entry is fetched: with a slow next level of the cache, a fetch takes as
+  // long as a dozen switches. It fetches the 64 bytes that begin with the saved registers, in one
+  // line or two: a switch and the function that waits load these first.
   static constexpr std::size_t lead = 16;
 
   Entry& at(std::size_t offset) const {
@@ -103,7 +104,7 @@ class ReadyRing {
   }
   void grow(std::size_t count);
 
-  // In bytes, so that nothing has to be multiplied; they wrap around.
+  // In bytes, to avoid a multiplication; they wrap around.
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
   std::size_t mask_ = 0;  // Selects an entry: the size, a power of two, less one entry.

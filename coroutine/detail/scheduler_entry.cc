@@ -1,4 +1,4 @@
-// The list, and the lock that its writers take.
+// The list, and the lock of its writers.
 #include "coroutine/detail/scheduler_entry.h"
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// Where a debugger finds every scheduler of a process, or of its core file.
+// Lets a debugger find every scheduler of a process, or of its core file.
 //
 // Nothing in the process reads the list: tools/gdb/corolane.py does, by these names.
 #pragma once
@@ -9,7 +9,7 @@ class Scheduler;
 
 namespace corolane::coroutine::detail {
 
-// A member of each scheduler: on the list for as long as it lives. Any thread.
+// A member of each scheduler: in the list for as long as that lives. Thread-safe.
 class SchedulerEntry {
  public:
   explicit SchedulerEntry(const Scheduler& scheduler);

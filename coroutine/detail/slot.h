@@ -1,4 +1,4 @@
-// Room for a value whose owner knows without a flag whether it is there.
+// Storage for a value whose owner knows without a flag whether it exists.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@ SpawnSiteRecord& SpawnSites::find(const TaskControl& task) {
     SpawnSiteRecord& record = records_[buckets_[bucket] - std::size_t{1}];
     if (key_of(record.place) == key_of(task.top().site)) return record;
   }
-  // The last record is for all that come too late: it has no place, so nobody finds it.
+  // The last record counts all further places: it has no place itself, so it is never found.
   if (records_.size() == site_count_max) return records_.back();
   SpawnSiteRecord& record = records_.emplace_back();
   if (records_.size() < site_count_max) {
@@ -34,9 +34,9 @@ void SpawnSites::begin_measuring(TaskControl& task) {
 void SpawnSites::measure(const TaskControl& task) {
   SpawnSiteRecord& record = *task.site_record;
   const Stack stack = task.stack();
-  // Less than a page above the end is taken by the colour.
+  // The colour takes less than a page above the end.
   const auto size_bytes = std::bit_floor(static_cast<std::size_t>(stack.top - stack.base));
-  // The control block is the lowest of what lay on the stack before the task began.
+  // The control block lies lowest of all that was on the stack before the task began.
   const auto* const lowest = lowest_use(stack.base, reinterpret_cast<const std::byte*>(&task));
   ++record.measured_count;
   record.stack_size_bytes = std::max(record.stack_size_bytes, size_bytes);

@@ -1,8 +1,8 @@
-// Counts the tasks of each place that spawns, and finds out now and then how deep one went.
+// Counts the tasks of each spawn site, and now and then measures how deep a task's stack went.
 //
-// It is on the way of every spawn, so a place that spawns many in a row is found by one
-// comparison, and the others in a small hash table. There are no more places than the program has
-// calls of spawn(), and at most so many are kept apart.
+// Every spawn passes through here, so repeated spawns from one place cost one comparison, and other
+// places are found in a small hash table. There are at most as many places as the program has calls
+// of spawn(); beyond a limit they share one record.
 #pragma once
 
 #include <array>
@@ -35,11 +35,11 @@ class SpawnSites {
  public:
   static constexpr std::size_t site_count_max = 1'000;
 
-  // Measures the stack of the first task of each place and of one in so many; zero switches it
-  // off.
+  // Measures the stack of the first task of each place and of one task in `measure_interval`; zero
+  // switches it off.
   explicit SpawnSites(std::uint32_t measure_interval) : measure_interval_(measure_interval) {}
 
-  // Before it runs: nothing below its control block is in use.
+  // Called before the task runs: nothing below its control block is in use.
   void spawned(TaskControl& task) {
     if (newest_ == nullptr || key_of(newest_->place) != key_of(task.top().site)) {
       newest_ = &find(task);
@@ -51,7 +51,7 @@ class SpawnSites {
     }
   }
 
-  // Inside the task, as the last thing that it does.
+  // Called inside the task, as its last action.
   static void ended(TaskControl& task) {
     ++task.site_record->ended_count;
     if (task.stack_is_measured) [[unlikely]] {
@@ -59,14 +59,15 @@ class SpawnSites {
     }
   }
 
-  // In the order in which they spawned first.
+  // In the order of their first spawn.
   std::vector<SpawnSite> all() const;
 
  private:
-  static constexpr std::size_t bucket_count = 2'048;  // A power of two, above the other.
+  static constexpr std::size_t bucket_count = 2'048;  // A power of two, above site_count_max.
 
-  // Of libstdc++ it is one pointer, to a constant of the program: one for each call of spawn().
-  // Code of a header has one per source file that the linker does not merge, and so has its row.
+  // In libstdc++ a source_location is one pointer, to a constant of the program: one for each call
+  // of spawn(). Code in a header has one, and so a row, for each source file whose copies the
+  // linker does not merge.
   static std::uintptr_t key_of(const std::source_location& place) {
     static_assert(sizeof(place) == sizeof(std::uintptr_t));
     return std::bit_cast<std::uintptr_t>(place);
@@ -77,7 +78,7 @@ class SpawnSites {
   static void measure(const TaskControl& task);
 
   std::uint32_t measure_interval_;
-  SpawnSiteRecord* newest_ = nullptr;    // Of the place that spawned last.
+  SpawnSiteRecord* newest_ = nullptr;    // The place of the last spawn.
   std::deque<SpawnSiteRecord> records_;  // Tasks point to them: they never move.
   // One more than the index of a record; zero where there is none.
   std::array<std::uint16_t, bucket_count> buckets_{};

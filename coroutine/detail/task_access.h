@@ -1,5 +1,5 @@
-// The way from templates and primitives into the scheduler and its tasks, and what of the scheduler
-// is inlined into them.
+// Gives templates and primitives access to the scheduler and its tasks, and holds the scheduler's
+// inlined functions.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,8 @@ inline Result<Stack> Scheduler::begin_spawn(const TaskOptions& options) {
   if (--next_create_sample_ == 0) [[unlikely]] {
     begin_create_sample();
   }
-  // Only what a sanitizer adds is cut to the largest size; a task that asks for more is refused.
+  // Only the sanitizer's addition is capped at the largest size; a task that asks for more is
+  // refused.
   const std::size_t instrumented_size_bytes = std::min(
       options.stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
   auto stack =
@@ -69,7 +70,7 @@ inline Result<Stack> Scheduler::begin_spawn(const TaskOptions& options) {
     create_sample_start_ = 0;
   }
 #if !defined(NDEBUG)
-  // Not always: even without valgrind it would cost more than a switch.
+  // Debug builds only: even without valgrind it would cost more than a switch.
   if (stack) {
     detail::Valgrind::begin_use(stack->base, static_cast<std::size_t>(stack->top - stack->base));
   }
@@ -94,7 +95,7 @@ inline void Scheduler::drop_reference(detail::TaskControl& task) {
     --task.reference_count;
     return;
   }
-  check(task.is_member || task.joiners.empty(), "nobody waits for a task that is gone");
+  check(task.is_member || task.joiners.empty(), "no task waits for a task that is gone");
   if (task.flags != 0) --flagged_count_;
   static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
   --statistics_.task_count;
@@ -121,7 +122,7 @@ void check_may_suspend(const TaskControl& task);
 
 class TaskAccess {
  public:
-  // The task that runs; checks that it is not the loop.
+  // The running task; checks that it is not the loop.
   static TaskControl& running() {
     check(Scheduler::running_ != nullptr,
           "only a task may suspend, the loop may not, and a stackless coroutine co_awaits");
@@ -131,7 +132,7 @@ class TaskAccess {
   static Result<Stack> begin_spawn(Scheduler& scheduler, const TaskOptions& options) {
     return scheduler.begin_spawn(options);
   }
-  // The one that runs, be it a task or the strand of a stackless coroutine.
+  // The running task, or the strand of the running stackless coroutine.
   static void* running_or_strand() {
     if (Scheduler::running_ != nullptr) return Scheduler::running_;
     check(Scheduler::running_strand_ != nullptr, "a task or a stackless coroutine runs");
@@ -140,19 +141,19 @@ class TaskAccess {
   static void finish_spawn(Scheduler& scheduler, TaskControl& task) {
     scheduler.finish_spawn(task);
   }
-  // Instead of finish_spawn(), when there is no task after all.
+  // Replaces finish_spawn() when the task could not be made.
   static void give_up_spawn(Scheduler& scheduler, const Stack& stack) {
     scheduler.give_up_spawn(stack);
   }
   static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
 
-  // Puts the running task behind all that is ready; returns the flags it has afterwards, and does
-  // not suspend it if it had some before.
+  // Puts the running task behind all that is ready and returns the flags that it has afterwards. A
+  // task that already had flags is not suspended.
   //
-  // Written for the cache and for the processor's foresight. The control block is not touched: of
-  // tens of thousands of tasks none is in the cache, and two lines of each, its saved registers,
-  // are all that a switch needs. The scheduler is found through the thread, so that the way to the
-  // task after next does not begin in registers that have just been loaded from the stack.
+  // Written for the cache and for branch prediction. The control block is not touched: with tens of
+  // thousands of tasks none is in the cache, and a switch needs only two lines of each, its saved
+  // registers. The scheduler is found through the thread, so that the path to the task after next
+  // does not start from registers that were just loaded from the stack.
   [[gnu::always_inline]] static std::uint8_t yield() {
     TaskControl& task = running();
     Scheduler& scheduler = *Scheduler::current_;
@@ -166,7 +167,7 @@ class TaskAccess {
     if (parent != nullptr && parent->has_locals) child.begin_locals().inherit(parent->locals());
   }
 
-  // Suspends the running task until somebody makes it ready.
+  // Suspends the running task until it is made ready.
   [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
     if ((task.flags & TaskHead::no_suspend_flag) != 0) [[unlikely]] {
       check_may_suspend(task);

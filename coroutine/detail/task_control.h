@@ -1,12 +1,12 @@
-// The control block of a task: lies at the top of the task's own stack, so that creating a task
+// The control block of a task: it lies at the top of the task's own stack, so that creating a task
 // allocates nothing.
 //
 //   | stack proper | TaskControl | function, result | ... | TaskTop |
 //                  ^ a multiple of 64                               ^ the top of the stack
 //
-// Of tens of thousands of tasks none is in the cache: beginning and ending touch the first two
-// lines, which hold a small function, too (task_frame.h). The last one is only written, for those
-// who will ask about the task.
+// With tens of thousands of tasks none is in the cache: beginning and ending touch the first two
+// lines, which also hold a small function (task_frame.h). The last line is only written, for later
+// introspection.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ namespace corolane::coroutine::detail {
 struct SpawnSiteRecord;
 struct TaskControl;
 
-// The first cache line of a control block: what waiting and waking touch.
+// The first cache line of a control block: the members that waiting and waking touch.
 struct TaskHead : Context {
   using Run = void (*)(TaskControl& task);
 
@@ -49,31 +49,31 @@ struct TaskHead : Context {
         scheduler(owner),
         run(run_it) {}
 
-  // Why the task may not simply suspend.
+  // Reasons why the task may not simply suspend.
   static constexpr std::uint8_t cancelled_flag = 1;
   static constexpr std::uint8_t no_suspend_flag = 2;  // Only the running task sets it.
-  // Above these flags: how many of its parts are cancelled and have not ended.
+  // Above these flags: the number of its cancelled parts that have not ended.
   static constexpr std::uint8_t cancelled_part_unit = 4;
 
   std::uint8_t flags = 0;
-  TaskState state = TaskState::ready;  // Also while it runs.
+  TaskState state = TaskState::ready;  // Also while the task runs.
   bool has_begun = false;
-  bool is_member;                  // Of a group, rather than owned by a handle.
-  bool has_locals = false;         // Values of its own: TaskTop::locals has begun.
+  bool is_member;                  // Belongs to a group instead of a handle.
+  bool has_locals = false;         // Has values of its own: TaskTop::locals has begun.
   bool stack_is_measured = false;  // See SpawnSites.
-  // One for the running task, one for a handle that has not given it up.
+  // One for the running task, one for the handle until that gives it up.
   std::uint8_t reference_count = 1;
   std::uint8_t stack_size_class;
   const char* waiting_for = nullptr;  // Null unless suspended in a wait.
-  Wait* wait = nullptr;               // The one that cancel() may end.
+  Wait* wait = nullptr;               // The wait that cancel() may end.
   TimePoint state_since;
   Scheduler& scheduler;
-  // Calls the task's function and keeps its result; nothing escapes it.
+  // Calls the task's function and keeps its result; no exception escapes.
   Run run;
   SpawnSiteRecord* site_record;
 };
 
-// Of the child of a group.
+// The membership of a group's child.
 struct Membership : ListNode<struct MembershipTag> {
   Membership(TaskGroup& its_group, TaskControl& its_task) : group(its_group), task(its_task) {}
 
@@ -81,19 +81,19 @@ struct Membership : ListNode<struct MembershipTag> {
   TaskControl& task;
 };
 
-// The last on the stack of each task: its values, and who it is.
+// The last object on the stack of each task: its values and its identity.
 struct TaskTop {
   TaskTop(TimePoint now, const std::source_location& place) : spawned_at(now), site(place) {}
 
   Slot<TaskLocals> locals;
-  TaskLocals* current_locals;  // Those, or of the part that runs. Valid when it has any.
-  TaskId id;                   // Not before everything that may throw is done.
+  TaskLocals* current_locals;  // `locals`, or those of the running part. Valid when it has any.
+  TaskId id;                   // Set once nothing can throw any more.
   TimePoint spawned_at;
   std::source_location site;
   CpuTime cpu;
   static constexpr std::size_t name_size_max = 31;
   std::array<char, name_size_max> name_text;
-  std::uint8_t name_size;  // Set with the name, soon after.
+  std::uint8_t name_size;  // Set with the name, shortly after construction.
 };
 
 struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
@@ -108,13 +108,13 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   void cancel_part();
   void end_cancelled_part();
   bool is_cancelled() const { return (flags & ~no_suspend_flag) != 0; }
-  // Scheduler::flagged_count_ follows.
+  // Also update Scheduler::flagged_count_.
   void set_flag(std::uint8_t flag);
   void clear_flag(std::uint8_t flag);
   std::string_view name() const { return {top().name_text.data(), top().name_size}; }
   void set_name(std::string_view name);
 
-  // A task has an owner of one of two kinds: a group, or a handle that others may join through.
+  // A task has one of two kinds of owner: a group, or a handle through which other tasks may join.
   union {
     Membership membership;
     WaitQueue joiners;
@@ -123,7 +123,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
 
   Stack stack() const { return StackPool::stack_at(stack_top, stack_size_class); }
   TaskTop& top() const { return *reinterpret_cast<TaskTop*>(stack_top - sizeof(TaskTop)); }
-  // When it has any.
+  // There must be some.
   TaskLocals& locals() const { return *top().current_locals; }
   TaskLocals& begin_locals();
 };
@@ -137,8 +137,8 @@ inline TaskLocals& TaskControl::begin_locals() {
   return locals();
 }
 
-// In two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost as
-// much as all the rest of the control block.
+// Copies two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost
+// as much as the whole rest of the control block.
 [[gnu::always_inline]] inline void TaskControl::set_name(std::string_view name) {
   const std::size_t size = std::min(name.size(), TaskTop::name_size_max);
   auto& name_text = top().name_text;

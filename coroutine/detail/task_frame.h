@@ -1,5 +1,5 @@
-// Where a task's function and result live, next to its control block at the top of its stack, and
-// the steps of spawning that do not depend on their types.
+// Holds a task's function and result, next to its control block at the top of its stack, and the
+// steps of spawning that do not depend on their types.
 #pragma once
 
 #include <exception>
@@ -18,7 +18,7 @@
 
 namespace corolane::coroutine::detail {
 
-// What join() hands out for a function that returns R: Result<R>, not wrapped twice.
+// The value type of join() for a function that returns R: a Result<R> is not wrapped twice.
 template <typename R>
 struct JoinedType {
   using Value = R;
@@ -28,10 +28,10 @@ struct JoinedType<Result<T>> {
   using Value = T;
 };
 
-// The error for a function that let an exception escape; counts and tells of it.
+// The error for a function that let an exception escape; counts and reports it.
 Error stray_exception_error(TaskControl& task, const std::exception* exception);
 
-// Tells its group that a child has ended.
+// Report to its group that a child has ended.
 void group_child_ended(TaskControl& child);
 void group_child_failed(TaskControl& child, Error&& error);
 
@@ -45,10 +45,10 @@ struct TaskFrame : TaskControl {
     function.begin(std::forward<G>(body));
   }
 
-  // Kept short of locals: with its caller it fits into the first two lines of the stack.
+  // Has few locals: with its caller it fits into the first two lines of the stack.
   void run_function() {
     const bool succeeded = call_function();
-    // What it captured and kept ends inside the task, where it may suspend.
+    // Captures and task-local values are destroyed inside the task, where it may suspend.
     function.end();
     if (has_locals) locals().destroy_all();
     if constexpr (std::is_void_v<T>) {
@@ -57,7 +57,7 @@ struct TaskFrame : TaskControl {
     }
   }
 
-  // Keeps what the function returned. False when that is the error of a function without a value.
+  // Keeps the result of the function. Returns false for the error of a function without a value.
   bool call_function() {
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
@@ -91,13 +91,13 @@ struct TaskFrame : TaskControl {
     result.end();
   }
 
-  Slot<F> function;  // There until it has returned.
-  // There from then on until it is joined; in a group only the error, until that is told.
+  Slot<F> function;  // Exists until it has returned.
+  // Exists from then on until it is joined; in a group only the error, until it is reported.
   Slot<Result<T>> result;
 };
 
-// Makes a task ready that runs `body`, with one reference held by itself and, unless it is the
-// child of a group, one by the caller.
+// Makes a ready task that runs `body`. The task itself holds one reference and, unless it is the
+// child of a group, the caller another.
 template <typename T, typename F>
 Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& body,
                                                    const TaskOptions& options,
@@ -117,10 +117,10 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   const auto begin = (end - sizeof(TaskTop) - sizeof(Frame)) & ~(alignment - 1);
   std::byte* const place = stack.top - (end - begin);
 #if defined(COROLANE_ASAN)
-  // The task before it has given its stack back, and then left more frames.
+  // The previous task returned its stack before its last frames ended.
   __asan_unpoison_memory_region(place, static_cast<std::size_t>(stack.top - place));
 #endif
-  // What will be written, all at once: the stores themselves would fetch line after line.
+  // Prefetches all lines to be written at once: the stores themselves would fetch line after line.
   __builtin_prefetch(place, /*rw=*/1);
   __builtin_prefetch(place + 64, /*rw=*/1);
   __builtin_prefetch(stack.top - 64, /*rw=*/1);
@@ -131,8 +131,8 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
     TaskAccess::give_up_spawn(scheduler, stack);
     throw;
   }
-  // Only so that a load is among so many stores: the processor looks up the address of a page
-  // sooner for a load, and all that follow wait for it.
+  // This only puts a load among the stores: the processor translates the address of a page sooner
+  // for a load, and all later accesses wait for that.
   *static_cast<const volatile std::uint8_t*>(&frame->flags);
   frame->set_name(name);
   TaskAccess::inherit_locals(*frame);

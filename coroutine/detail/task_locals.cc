@@ -12,7 +12,7 @@ void TaskLocals::inherit(const TaskLocals& parent) noexcept {
 
 void TaskLocals::destroy_those_there() noexcept {
   while (first_ != nullptr) {
-    // Taken out first: its destructor may look for it.
+    // Unlinked first: the destructor may look it up.
     Node* const node = std::exchange(first_, first_->next);
     if (node->type->destroy != nullptr) node->type->destroy(*node);
     if (!is_in_room(node)) ::operator delete(node, std::align_val_t{heap_alignment});

@@ -1,7 +1,7 @@
-// What a task keeps of its task-local values (task_local.h): a list of them, the newest first.
+// The storage of a task's task-local values (task_local.h): a list, newest first.
 //
 // The first few lie at the top of its stack (TaskTop), so that a task with a request id and a trace
-// context allocates nothing; what does not fit goes to the heap.
+// context allocates nothing; the rest goes to the heap.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ namespace corolane::coroutine::detail {
 class TaskLocals {
  public:
   struct Node;
-  // What is done to a value by those that do not know its type.
+  // The operations on a value for code that does not know its type.
   struct Type {
-    void (*destroy)(Node& node);                     // Null when there is nothing to be done.
+    void (*destroy)(Node& node);                     // Null when nothing has to be done.
     void (*copy)(const Node& node, TaskLocals& to);  // Null when a child does not inherit it.
   };
   struct Node {
@@ -28,14 +28,14 @@ class TaskLocals {
 
   TaskLocals() {}  // NOLINT(modernize-use-equals-default): that would clear the room.
 
-  // The value of that key, or null. One step for each value that the task has.
+  // The value of that key, or null. Takes one step for each value of the task.
   Node* find(const void* key) const {
     Node* node = first_;
     while (node != nullptr && node->key != key) node = node->next;
     return node;
   }
 
-  // Adds a value: an N is a Node and what comes with it.
+  // Adds a value: an N is a Node with its payload.
   template <typename N, typename... Arguments>
   N& add(const void* key, const Type& type, Arguments&&... arguments) {
     static_assert(alignof(N) <= heap_alignment);
@@ -46,10 +46,10 @@ class TaskLocals {
     return *node;
   }
 
-  // Copies from a parent what a child inherits.
+  // Copies the inherited values of a parent.
   void inherit(const TaskLocals& parent) noexcept;
 
-  // Also what destructors add meanwhile. They may suspend.
+  // Also destroys values that destructors add meanwhile. Destructors may suspend.
   void destroy_all() noexcept {
     if (first_ != nullptr) destroy_those_there();
   }
@@ -59,7 +59,7 @@ class TaskLocals {
 
   static constexpr std::size_t heap_alignment = 64;
 
-  // Null when there is not enough left.
+  // Null when the room does not suffice.
   void* take_room(std::size_t size_bytes, std::size_t alignment) {
     const std::size_t begin = (room_used_bytes_ + alignment - 1) / alignment * alignment;
     if (alignment > alignof(std::max_align_t) || begin + size_bytes > room_.size()) return nullptr;
@@ -71,7 +71,7 @@ class TaskLocals {
 
   Node* first_ = nullptr;
   std::size_t room_used_bytes_ = 0;
-  // Where the first few lie.
+  // The storage of the first few.
   alignas(std::max_align_t) std::array<std::byte, 112> room_;
 };
 

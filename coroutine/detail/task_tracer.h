@@ -1,4 +1,4 @@
-// Finds the saved registers of tasks, wherever they are filed at the moment, and walks from there.
+// Finds the saved registers of tasks, wherever they are stored at the moment, and walks from there.
 #pragma once
 
 #include <unordered_map>
@@ -9,18 +9,18 @@
 
 namespace corolane::coroutine::detail {
 
-// Good until a task is resumed.
+// Valid until a task is resumed.
 class TaskTracer {
  public:
   // `running` is the task that asks; null when it is the loop.
   TaskTracer(const ReadyRing& ready, const TaskControl* running);
 
-  // Empty for a task that has not begun, has ended, or runs below a scheduler of its own: that one
-  // is not suspended.
+  // Empty for a task that has not begun, has ended, or runs a scheduler of its own: that task is
+  // not suspended.
   StackTrace trace(const TaskControl& task) const;
 
  private:
-  // A task that yielded has its frame in the ring alone.
+  // A yielded task has its frame only in the ring.
   std::unordered_map<const void*, const void*> ready_frames_;
   const TaskControl* running_;
 };

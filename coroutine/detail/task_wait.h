@@ -1,7 +1,7 @@
-// How a task waits in a queue.
+// The wait of a task in a queue.
 //
-// All of it is inlined into whoever waits: after a switch each return is mispredicted, and costs
-// more than what lies between two of them.
+// All of it is inlined into the waiting function: after a switch each return is mispredicted, and
+// costs more than the code between two returns.
 #pragma once
 
 #include <span>
@@ -14,13 +14,12 @@
 
 namespace corolane::coroutine::detail {
 
-// The wait of a task.
 class TaskWait : public Wait {
  public:
   TaskWait(TaskControl& task, std::span<Place> places) : Wait(&woken, places), task_(task) {}
 
-  // Suspends the task, which is the running one, until the wait has ended. Its places have been
-  // queued. `waiting_for` is for introspection.
+  // Suspends the running task until the wait has ended. Its places are already queued.
+  // `waiting_for` is for introspection.
   [[gnu::always_inline]] void suspend(Deadline deadline, bool observes_cancellation,
                                       const char* waiting_for) {
     if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
@@ -35,7 +34,7 @@ class TaskWait : public Wait {
   TaskControl& task_;
 };
 
-// What WaitQueue::wait() does.
+// Implements WaitQueue::wait().
 [[gnu::always_inline]] inline Wake wait_in(WaitQueue& queue, Deadline deadline,
                                            Cancellation cancellation, void* slot) {
   TaskControl& task = TaskAccess::running();
@@ -51,10 +50,10 @@ class TaskWait : public Wait {
   return wait.wake();
 }
 
-// What WaitQueue::wait_or_fail() does.
+// Implements WaitQueue::wait_or_fail().
 [[gnu::always_inline]] inline Result<void> wait_or_fail_in(WaitQueue& queue, Deadline deadline,
                                                            void* slot) {
-  // Read now: whoever is done waiting may find the queue gone.
+  // Read now: the queue may be gone after the wait.
   const char* const waited_for = queue.waited_for();
   const Wake wake = wait_in(queue, deadline, Cancellation::observe, slot);
   if (wake != Wake::notified) [[unlikely]] {

@@ -1,6 +1,6 @@
 // One act of waiting: at one place in a queue or, when selecting, at several; with a deadline.
 //
-// What the waiting one is, a task or a stackless coroutine, only its heirs know.
+// Only the derived classes know the waiter: a task or a stackless coroutine.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace corolane::coroutine::detail {
 
 class Wait;
 
-// Where a wait stands in a queue.
+// The place of a wait in a queue.
 struct Place : ListNode<struct PlaceTag> {
   Wait* wait = nullptr;
-  void* slot = nullptr;  // What the notifier gets to see.
+  void* slot = nullptr;  // Visible to the notifier.
 };
 
-// Lives where the locals of the waiting one live, and so do its places.
+// Lives among the waiter's locals, and so do its places.
 class Wait : public Timer {
  public:
   // `woken` is called once, when the wait has ended and left its places; it must not destroy the
@@ -42,12 +42,12 @@ class Wait : public Timer {
     call_back();
   }
 
-  // Once it has ended: how, and by which place when it was notified.
+  // Once it has ended: how, and at which place when it was notified.
   Wake wake() const { return wake_; }
   std::size_t notified_place() const { return notified_place_; }
 
  protected:
-  // For heirs that wait more than once: between two waits.
+  // For derived classes that wait more than once: called between two waits.
   explicit Wait(Callback woken) : Timer(woken) {}
   void stand_at(std::span<Place> places) {
     check(places.size() <= std::numeric_limits<std::uint16_t>::max(),
@@ -59,13 +59,13 @@ class Wait : public Timer {
   }
   void wake_as(Wake how) { wake_ = how; }
 
-  // What `woken` does first.
+  // The first step of `woken`.
   void leave_places() {
     for (Place& place : std::span(places_, place_count_)) place.unlink();
   }
 
  private:
-  // Small, for those that wait by the million.
+  // Small, for waits by the million.
   Place* places_ = nullptr;
   std::uint16_t place_count_ = 0;
   std::uint16_t notified_place_ = 0;

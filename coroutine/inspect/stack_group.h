@@ -1,5 +1,5 @@
-// Tasks that wait for the same at the same place, taken together: of thirty thousand tasks a page
-// remains that can be read.
+// Groups tasks that wait for the same thing at the same place, so that thirty thousand tasks shrink
+// to a readable page.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +17,30 @@ namespace corolane::coroutine {
 struct StackGroup {
   static constexpr std::size_t name_count_max = 4;
 
-  // These are the same for all of its tasks.
-  std::vector<SourceFrame> frames;  // Empty of tasks that have not begun.
+  // Equal for all tasks of the group.
+  std::vector<SourceFrame> frames;  // Empty for tasks that have not begun.
   TaskState state;
   std::string waiting_for;
 
   std::size_t count = 0;
-  std::vector<std::string> names;  // The first different ones.
+  std::vector<std::string> names;  // The first distinct ones.
   bool has_more_names = false;
-  // Of the one that has been in its state for longest.
+  // The task that has been in its state longest.
   TaskAddress longest_task = {};
   Duration longest{};
 };
 
-// Takes tasks in a part at a time, so that nothing has to keep all of them: of very many tasks few
-// traces are different. Not thread-safe; what other threads have grouped is added to it.
+// Takes tasks in portions, so that nothing has to keep all of them: even a great many tasks have
+// few distinct traces. Not thread-safe; groups that other threads have collected can be added.
 class StackGroups {
  public:
-  // `task` came with its trace.
+  // `task` must have its trace.
   void add(const TaskInfo& task);
   void add(const StackGroups& others);
 
   std::size_t task_count() const { return task_count_; }
 
-  // The largest group first, of equal ones the one that has waited for longest. Two traces are
+  // The largest group first; of equal ones, the one whose task has waited longest. Two traces are
   // equal when their functions and lines are: how the scheduler switched at the end of them does
   // not matter. Blocks, as Symbols does.
   std::vector<StackGroup> named(Symbols& symbols) const;
@@ -55,10 +55,10 @@ class StackGroups {
 
   std::size_t task_count_ = 0;
   std::vector<Traced> groups_;
-  std::unordered_multimap<std::size_t, std::size_t> by_hash_;  // Their indices.
+  std::unordered_multimap<std::size_t, std::size_t> by_hash_;  // Indices of groups_.
 };
 
-// `tasks` came with their traces.
+// `tasks` must have their traces.
 std::vector<StackGroup> group_by_stack(const std::vector<TaskInfo>& tasks, Symbols& symbols);
 
 // A line and the stack for each group.

@@ -1,4 +1,4 @@
-// All that knows libdw (elfutils).
+// All the code that uses libdw (elfutils).
 #include "coroutine/inspect/symbols.h"
 
 #include <cxxabi.h>
@@ -22,9 +22,9 @@
 namespace corolane::coroutine {
 namespace {
 
-// --- What a trace shows
+// --- Frames of a trace
 
-// The scheduler's own way from the public function that suspends to the jump.
+// The scheduler's own functions between the public function that suspends and the jump.
 bool is_switch(const SourceFrame& frame) {
   constexpr std::array names{"corolane::coroutine::detail::",
                              "corolane::coroutine::Scheduler::",
@@ -37,7 +37,7 @@ bool is_switch(const SourceFrame& frame) {
                              [&](const char* name) { return frame.function.starts_with(name); });
 }
 
-// What calls the function of a task.
+// The functions that call a task's function.
 bool is_begin(const SourceFrame& frame) {
   return frame.function.starts_with("corolane::coroutine::detail::TaskFrame<") ||
          frame.function.starts_with("corolane::coroutine::Scheduler::enter_task");
@@ -53,12 +53,12 @@ bool is_of_std(const SourceFrame& frame) { return frame.function.starts_with("st
 
 // --- Parts of the debug information
 
-// By this path the program is found even when its file has been replaced.
+// This path finds the program even when its file has been replaced.
 constexpr const char* program_path = "/proc/self/exe";
 
-// Where debug information is that was cut off its file. That of the system's libraries is large
-// and tells little; what is not in the file system is not asked of a server, as libdw's standard
-// callback would.
+// Finds debug information that was split from its file, in the file system only: libdw's standard
+// callback would also ask a server. System libraries are skipped: their information is large and
+// tells little.
 int find_separate(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base,
                   const char* path, const char* link, GElf_Word check, char** found) {
   if (std::string_view(name) != program_path) return -1;
@@ -73,7 +73,7 @@ constexpr Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
 int report_object(dl_phdr_info* object, std::size_t, void* session) {
   const bool is_program = object->dlpi_name == nullptr || *object->dlpi_name == '\0';
   const char* const path = is_program ? program_path : object->dlpi_name;
-  // Fails for what has no file (vdso): its addresses have no names then.
+  // Fails for objects without a file (vdso): their addresses stay unnamed.
   dwfl_report_elf(static_cast<Dwfl*>(session), path, path, -1, object->dlpi_addr, true);
   return 0;
 }
@@ -84,7 +84,7 @@ std::string demangled(const char* symbol) {
   return text == nullptr ? symbol : text.get();
 }
 
-// "int a::f<int>(int) const" as "a::f<int>".
+// Turns "int a::f<int>(int) const" into "a::f<int>".
 std::string without_types(std::string_view text) {
   std::size_t begin = text.rfind(')');
   if (begin == std::string_view::npos) return std::string(text);
@@ -125,7 +125,7 @@ Place place_of(Dwarf_Die* unit, Dwarf_Addr address) {
   return place;
 }
 
-// Where an inlined function was called.
+// The place where an inlined function was called.
 Place place_of_call(Dwarf_Die* unit, Dwarf_Die* inlined) {
   Dwarf_Attribute attribute;
   Dwarf_Word file = 0;
@@ -140,7 +140,7 @@ Place place_of_call(Dwarf_Die* unit, Dwarf_Die* inlined) {
           .line = static_cast<int>(line)};
 }
 
-// What was inlined, or instantiated elsewhere, is named where it was declared.
+// The declaration that names an inlined function, or one that was instantiated elsewhere.
 Dwarf_Die declaration_of(Dwarf_Die die) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_abstract_origin, DW_AT_specification}) {
@@ -170,16 +170,16 @@ void for_each_child(Dwarf_Die die, Visit visit) {
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// One compilation unit: where its functions are, and what encloses each.
+// One compilation unit: the places of its functions, and the scope around each.
 //
-// libdw's own search (dwarf_getscopes) misses every lambda: its code lies outside of the function
-// that it is written in. And it would read the whole unit again for each function. Here it is read
-// once, and of what has no code of its own, which is most of it, only where it begins.
+// libdw's own search (dwarf_getscopes) misses every lambda: its code lies outside the function that
+// contains it. It would also read the whole unit again for each function. Here the unit is read
+// once; entries without code, which are most of it, are only recorded by their offset.
 class Unit {
  public:
   explicit Unit(Dwarf_Die& unit) : unit_(unit) { read(unit, no_scope, false); }
 
-  // The function around `address` and, after it, what was inlined there, outermost first.
+  // The function around `address`, followed by the functions inlined there, outermost first.
   std::vector<Dwarf_Die> functions_at(Dwarf_Addr address) const {
     std::vector<Dwarf_Die> functions;
     const auto found = std::ranges::find_if(functions_, [&](const Function& function) {
@@ -206,7 +206,7 @@ class Unit {
       is_enclosed = true;
     }
     if (is_enclosed) return name;
-    // With little debug information (-g1) only the linker's name tells the namespace.
+    // With little debug information (-g1) only the linkage name contains the namespace.
     Dwarf_Attribute attribute;
     const char* const symbol =
         dwarf_formstring(dwarf_attr_integrate(&own, DW_AT_linkage_name, &attribute));
@@ -226,8 +226,8 @@ class Unit {
   };
   static constexpr auto no_scope = static_cast<std::size_t>(-1);
 
-  // The functions of a class are declared in it and defined behind it: but for those of a local
-  // one.
+  // The functions of a class are declared in it and defined after it, except those of a local
+  // class.
   void read(Dwarf_Die& die, std::size_t around, bool is_local) {
     for_each_child(die, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
@@ -235,7 +235,7 @@ class Unit {
       const bool is_class = !is_code(tag) && tag != DW_TAG_namespace;
       scopes_.push_back({.offset = dwarf_dieoffset(&child), .die = child, .around = around});
       if (tag == DW_TAG_subprogram) add_ranges(child);
-      // What was inlined has no code of its own either.
+      // Entries below an inlined function have no code of their own either.
       if (tag == DW_TAG_inlined_subroutine || (is_class && !is_local)) return;
       read(child, scopes_.size() - 1, is_local || is_code(tag));
     });
@@ -250,11 +250,12 @@ class Unit {
     }
   }
 
-  // Nothing when that is the whole unit, or the part of another one.
+  // Nothing when the scope is the whole unit, or part of another unit.
   std::optional<Dwarf_Die> scope_around(Dwarf_Die die) const {
     if (die.cu != unit_.cu) return std::nullopt;
     const Dwarf_Off offset = dwarf_dieoffset(&die);
-    // In the order of the file: what begins last before it is what has it, unless it is itself.
+    // In file order: the last scope that begins before the entry contains it, unless it is the
+    // entry itself.
     const auto behind = std::ranges::upper_bound(scopes_, offset, {}, &Scope::offset);
     if (behind == scopes_.begin()) return std::nullopt;
     const Scope& scope = *std::prev(behind);
@@ -263,7 +264,7 @@ class Unit {
     return scopes_[scope.around].die;
   }
 
-  // What has the entry at `offset`, of all that is in `scope`.
+  // The entry below `scope` that directly contains the one at `offset`.
   static Dwarf_Die scope_in(Dwarf_Die scope, Dwarf_Off offset) {
     for (;;) {
       std::optional<Dwarf_Die> last;
@@ -292,7 +293,7 @@ class Unit {
 
 }  // namespace
 
-// --- All of this process
+// --- The whole process
 
 class Symbols::DebugInfo {
  public:
@@ -303,7 +304,7 @@ class Symbols::DebugInfo {
     dwfl_report_end(session_.get(), nullptr, nullptr);
   }
 
-  // Innermost first; empty where nothing is known.
+  // Innermost first; empty when nothing is known.
   std::vector<SourceFrame> frames_at(Dwarf_Addr address) {
     Dwfl_Module* const module =
         session_ == nullptr ? nullptr : dwfl_addrmodule(session_.get(), address);
@@ -344,7 +345,7 @@ class Symbols::DebugInfo {
   }
 
   std::unique_ptr<Dwfl, End> session_;           // Null when the system refuses it.
-  std::unordered_map<const void*, Unit> units_;  // By where libdw keeps them.
+  std::unordered_map<const void*, Unit> units_;  // Keyed by libdw's address of the unit.
 };
 
 // Some megabytes.
@@ -381,20 +382,20 @@ void Symbols::rest() {
   if (known_.size() > known_count_max) known_.clear();
 }
 
-// On a stack of its own: libdw has a frame of 150 KiB, more than the stack of most tasks, and was
-// not built with the probes that would make it stop at a guard.
+// Runs on a thread of its own: libdw has a frame of 150 KiB, more than the stack of most tasks, and
+// was not built with the probes that would make it fault at a guard.
 void Symbols::look_up(const std::vector<std::uintptr_t>& return_addresses) {
   const auto work = [&] {
     if (info_ == nullptr) info_ = std::make_unique<DebugInfo>();
     for (const std::uintptr_t address : return_addresses) {
-      // Of the call, not of what follows it: that may be another function's.
+      // The address of the call; the next instruction may belong to another function.
       known_[address] = info_->frames_at(address - 1);
     }
   };
   try {
     std::thread(work).join();
   } catch (const std::system_error&) {
-    return;  // There is no thread to be had: addresses will do.
+    return;  // No thread is available: bare addresses will do.
   }
 }
 

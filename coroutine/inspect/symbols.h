@@ -1,12 +1,12 @@
-// Says which functions and lines the addresses of a stack trace stand for.
+// Translates the addresses of a stack trace into functions and lines.
 //
 // Reads the symbol tables and the debug information (DWARF) of this program and its libraries from
-// their files, or for the program from its file below /usr/lib/debug; nothing is asked of the
-// network. Without debug information there are functions only, without symbols addresses.
+// their files, or for the program from its file below /usr/lib/debug; never from the network.
+// Without debug information it yields functions only, without symbols addresses.
 //
-// Blocks rather than suspends: the first address in each compilation unit takes milliseconds. And
-// what is read takes memory: keep it for as long as there is something to name, and no longer, or
-// let it rest(). Not thread-safe, but any thread may have one.
+// Blocks rather than suspends: the first address in each compilation unit takes milliseconds. The
+// data that it reads takes memory: destroy it, or let it rest(), once there is nothing more to
+// name. Not thread-safe, but any thread may have its own.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ class Symbols {
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
 
-  // Innermost first, what the compiler has inlined included. Begins with the public function that
-  // suspended and ends with the function that was spawned: how the scheduler switched and called
-  // says nothing about a task.
+  // The frames, innermost first, inlined functions included. Begins with the public function that
+  // suspended and ends with the function that was spawned: the scheduler's own frames say nothing
+  // about a task.
   std::vector<SourceFrame> frames(const StackTrace& trace);
 
-  // Gives back what was read, and keeps the names that were found, as long as these are not very
-  // many: whoever looks at the same program again finds mostly the same ones.
+  // Frees what was read, and keeps the names that were found unless there are very many: later
+  // traces of the same program need mostly the same names.
   void rest();
 
  private:

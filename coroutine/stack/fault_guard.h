@@ -1,13 +1,13 @@
-// Lets a handler of a fatal signal go on behind a fault of its own: what it reads may be broken,
-// that is why it runs.
+// Lets a handler of a fatal signal survive a fault of its own: it runs because something is broken,
+// so what it reads may be broken too.
 //
 //   if (!FaultGuard::run([&] { write_stack(text); })) text.add("(broken)\n");
 //
-// The handler asks first whether the fault is one inside of run(), and leaves it then:
+// The handler first asks whether the fault happened inside run(), and leaves run() if so:
 //
 //   if (FaultGuard::is_active()) FaultGuard::leave();
 //
-// Each thread for itself; async-signal-safe.
+// State is per thread; async-signal-safe.
 #pragma once
 
 #include <csetjmp>
@@ -16,13 +16,13 @@ namespace corolane::coroutine {
 
 class FaultGuard {
  public:
-  // False when a fault has ended it. Without destructors: `work` keeps nothing that needs one. May
-  // be nested.
+  // Returns false when a fault has ended `work`. No destructors run then, so `work` must not hold
+  // anything that needs one. May be nested.
   template <typename F>
   static bool run(F&& work) {
     sigjmp_buf here;
     sigjmp_buf* const volatile outer = innermost_;
-    // What signals are blocked is the handler's: saving them would cost a system call each time.
+    // The handler's signal mask is not saved: saving it would cost a system call each time.
     const bool is_whole = sigsetjmp(here, 0) == 0;
     if (is_whole) {
       innermost_ = &here;
@@ -33,7 +33,7 @@ class FaultGuard {
   }
 
   static bool is_active() { return innermost_ != nullptr; }
-  // Called by the handler of the fault: run() returns. Its signals are not blocked afterwards.
+  // Called by the handler of the fault: run() returns. Its signals stay unblocked afterwards.
   [[noreturn]] static void leave();
 
  private:

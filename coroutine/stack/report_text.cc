@@ -11,7 +11,7 @@
 namespace corolane::coroutine {
 namespace {
 
-// With zeros in front of it.
+// Pads with leading zeros.
 void add_padded(ReportText& text, std::uint64_t number, int digit_count) {
   std::uint64_t unit = 1;
   while (--digit_count > 0) unit *= 10;

@@ -1,8 +1,8 @@
-// Text for a descriptor, put together without allocating and written without stdio: what a handler
-// of a fatal signal may say (signal-safety(7)).
+// Text for a descriptor, composed without allocation and written without stdio: safe in a handler
+// of a fatal signal (signal-safety(7)).
 //
-// What is in it goes out when it is full, and at flush(). It has no destructor, so that it may be
-// left by FaultGuard.
+// The buffer is written out when it is full, and at flush(). There is no destructor, so that
+// FaultGuard may abandon it.
 #pragma once
 
 #include <array>
@@ -25,16 +25,16 @@ class ReportText {
   ReportText& add_hex(std::uint64_t number) { return add("0x").add(number, 16); }
   // "1.250 s".
   ReportText& add_seconds(Duration time);
-  // In quotes. A name may hold anything: what is no printable ASCII becomes '?'.
+  // In quotes. A name may hold any bytes: everything but printable ASCII becomes '?'.
   ReportText& add_name(std::string_view name);
-  // "program+0x1f3a", or "libc.so.6+0x2a40": what stays the same in each run of a build.
+  // "program+0x1f3a", or "libc.so.6+0x2a40": the same in each run of a build.
   ReportText& add_code_address(std::uintptr_t address);
   // "2026-11-23T01:18:00.250Z".
   ReportText& add_time(std::chrono::system_clock::time_point time);
 
-  // What cannot be written is lost: nobody is left who could do better.
+  // Text that cannot be written is lost: a crash handler has no better choice.
   void flush();
-  // What has not gone out yet.
+  // The text that is not yet written out.
   std::string_view view() const { return {text_.data(), size_}; }
 
  private:

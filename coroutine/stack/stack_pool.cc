@@ -13,15 +13,15 @@ namespace {
 using detail::StackClass;
 using detail::StackMemory;
 
-// A mapping has room for as many stacks as there are of its size already, between these: few system
-// calls and mappings where there are many, little address space where there are few.
+// A new mapping doubles the stacks of its size, between these limits: few system calls and mappings
+// where there are many stacks, little address space where there are few.
 constexpr std::size_t slab_slot_count_min = 8;
 constexpr std::size_t slab_slot_count_max = 512;
-// An address space of 128 TiB has no room for more of the largest.
+// A 128 TiB address space has no room for more of the largest size.
 constexpr std::size_t stack_count_limit = std::size_t{1} << 26;
 
-// So many stacks in use bring one more to each batch that is cut and fetched ahead. A batch of 16
-// saves nearly all that a batch can save, and is over in about 20 us.
+// This many stacks in use add one stack to each batch that is cut and primed. A batch of 16 gains
+// nearly all that batching can, and takes about 20 us.
 constexpr std::size_t in_use_count_per_batch = 4;
 constexpr std::size_t batch_count_max = 16;
 
@@ -102,7 +102,7 @@ Result<Stack> StackPool::acquire_slowly(std::size_t size_bytes, Purpose purpose)
   return stack_at(top, size_class);
 }
 
-// Sees to it that there is a cold stack, primed if possible.
+// Ensures that there is a cold stack, primed if possible.
 Result<void> StackPool::provide(StackClass& stacks) {
   const std::size_t count =
       std::min(stacks.in_use_count() / in_use_count_per_batch + 1, batch_count_max);
@@ -131,7 +131,7 @@ Result<void> StackPool::cut(StackClass& stacks, std::size_t count) {
 
 Result<void> StackPool::map_slab(StackClass& stacks) {
   if (stacks.slot_count() == 0) {
-    // It never moves, and costs memory only for the tops that come.
+    // The array never moves, and costs memory only for the tops in use.
     const std::size_t top_count =
         StackClass::before_count + options_.stack_count_max + slab_slot_count_max;
     auto room = map(top_count * sizeof(std::byte*));
@@ -152,7 +152,7 @@ Result<std::byte*> StackPool::map(std::size_t size_bytes) {
   return begin;
 }
 
-// The cap is reached, and not by stacks in use: one that is idle in another size goes.
+// The cap is reached, but not by stacks in use: an idle one of another size is dropped.
 void StackPool::make_way() {
   StackClass& richest = *std::ranges::max_element(classes_, {}, &StackClass::guarded_count);
   if (richest.cold_count() == 0) ++trimmed_count_;
@@ -166,7 +166,7 @@ Deadline StackPool::tend_now(TimePoint now) {
   bool has_surplus = false;
   bool remembers = false;
   for (StackClass& stacks : classes_) {
-    // Nearly always, and then there is nothing to work out.
+    // The usual case, in which there is nothing to compute.
     if (stacks.warm_count() * stacks.slot().stack_size_bytes <= options_.idle_bytes_min) continue;
     const std::size_t needed_count = warm_count_needed(stacks, stacks.demand());
     if (stacks.warm_count() > needed_count && trims_left > 0) {

@@ -2,13 +2,13 @@
 //
 // A stack reserves its size as address space but costs memory only for the pages it has touched,
 // and touching a new page costs about fifty times a reuse. So the pool keeps as many idle stacks
-// warm as the recent peak of demand would need, and gives the memory of the rest back slowly,
-// coldest first, while the loop has nothing else to do: never at a release, where a load that
-// swings would pay for it in each period.
+// warm as the recent peak of demand would need. It gives the memory of the rest back slowly,
+// coldest first, while the loop is idle; never at a release, where an oscillating load would pay
+// for it in each period.
 //
-// The one returned last is handed out first: its top is still in the cache. The tops are coloured:
-// shifted by some cache lines from slot to slot. All would be page-aligned otherwise, and the hot
-// lines of all coroutines would compete for the same few sets of the first-level cache.
+// The stack returned last is handed out first: its top is still in the cache. The tops are
+// coloured: shifted by some cache lines from slot to slot. Otherwise all would be page-aligned, and
+// the hot lines of all coroutines would compete for the same few sets of the first-level cache.
 //
 // Below each stack lies a guard of 80 KiB: running over the end is a fault, never silent damage.
 // Guards are installed with MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which splits
@@ -39,8 +39,8 @@ namespace corolane::coroutine {
 struct Stack {
   std::byte* base = nullptr;
   std::byte* top = nullptr;  // Aligned to 64 bytes.
-  // A whole word: one that is put together from stores of different sizes cannot be copied before
-  // they have reached the cache.
+  // A whole word: a struct assembled from stores of different sizes cannot be loaded as a whole
+  // before these have reached the cache.
   std::size_t size_class = 0;
 };
 
@@ -48,46 +48,46 @@ class StackPool {
  public:
   using Guard = detail::StackGuard;
 
-  // What a stack is for. Control work is what an operator or the node itself needs when the load
-  // has taken all there is: admin pages, drain.
+  // The use of a stack. Control work is what an operator or the node itself needs when the load has
+  // exhausted all other stacks: admin pages, drain.
   enum class Purpose : std::uint8_t { ordinary, control };
 
   struct Options {
-    // In use and idle together, over all sizes. At a page each this many hold 1 GiB; at 64 KiB
-    // each they reserve 37 GiB of address space.
+    // The cap on stacks in use and idle together, over all sizes. At a page each this many hold 1
+    // GiB; at 64 KiB each they reserve 37 GiB of address space.
     std::size_t stack_count_max = 262'144;
-    // Of these, so many are for control work alone; at most an eighth, for pools of a few.
+    // The number of these reserved for control work, capped at an eighth of the pool.
     std::size_t control_count = 64;
-    // Tests choose a way; automatic takes the best one that the kernel has.
+    // Tests choose one; automatic takes the best one that the kernel has.
     Guard guard = Guard::automatic;
-    // Kept warm however long nothing happens, in each size that was used: 64 stacks of 64 KiB. In
-    // bytes, since idle stacks may have been used to their end.
+    // Idle stacks stay warm up to this much memory for each size in use, however long nothing
+    // happens: 64 stacks of 64 KiB. In bytes, since idle stacks may have been used to their end.
     std::size_t idle_bytes_min = 4 * 1024 * 1024;
-    // How long a peak of demand is remembered: in full for the first half, then a half less with
-    // each eighth. Loads swing in seconds; memory should be back soon after.
+    // How long a peak of demand is remembered: in full for the first half, then halved with each
+    // further eighth. Loads swing in seconds; memory should be returned soon after.
     Duration demand_window = std::chrono::seconds(10);
-    // Kept warm beyond the peak, in hundredths of it: no two peaks are equal.
+    // The margin kept warm beyond the peak, in percent: no two peaks are equal.
     std::size_t reserve_percent = 10;
-    // Memory goes back in steps of so many stacks, about 20 us, with a pause between two: idle time
-    // must not become a stall, and 32,000 stacks per second are fast enough.
+    // The number of stacks trimmed in one step, about 20 us, with a pause between two steps: idle
+    // time must not become a stall, and 32,000 stacks per second are fast enough.
     std::size_t trim_count_max = 64;
     Duration trim_interval = std::chrono::milliseconds(2);
   };
 
   struct Statistics {
     std::size_t in_use_count = 0;
-    std::size_t idle_count = 0;  // Warm: their memory was kept.
-    std::size_t cold_count = 0;  // Guarded, but without memory: trimmed, or not used yet.
+    std::size_t idle_count = 0;  // Warm: their memory is kept.
+    std::size_t cold_count = 0;  // Guarded, but without memory: trimmed, or never used.
     std::size_t in_use_count_peak = 0;
-    std::size_t demand_count = 0;     // In use at the recent peak of each size, as remembered now.
+    std::size_t demand_count = 0;     // The sum of the remembered peaks of all sizes.
     std::size_t count_max = 0;        // The cap in force, see Options and guard.
     std::uint64_t hit_count = 0;      // Acquired warm.
-    std::uint64_t miss_count = 0;     // Acquired cold: a page had to be had from the kernel.
+    std::uint64_t miss_count = 0;     // Acquired cold: with a page fault.
     std::uint64_t trimmed_count = 0;  // Warm ones that became cold.
     std::uint64_t refused_count = 0;
     std::size_t mapped_bytes = 0;     // Address space, guards included.
-    std::size_t committed_bytes = 0;  // What those in use and the warm may fill; most use a page.
-    Guard guard = Guard::automatic;   // The way in force: madvise or mprotect.
+    std::size_t committed_bytes = 0;  // At most, by stacks in use and warm ones; most use a page.
+    Guard guard = Guard::automatic;   // The guard in force: madvise or mprotect.
   };
 
   // Below each stack, see detail/stack_memory.h.
@@ -120,18 +120,18 @@ class StackPool {
     return acquire_slowly(size_bytes, purpose);
   }
 
-  // Takes back a stack of this pool. Its contents stay until the pool is called again, so the
+  // Takes back a stack of this pool. Its contents stay until the next call of the pool, so the
   // running task may return its own stack just before it leaves it for good.
   void release(const Stack& stack) {
 #if defined(COROLANE_ASAN)
-    // Frames that never returned left their redzones marked.
+    // Frames that never returned left their redzones poisoned.
     __asan_unpoison_memory_region(stack.base, static_cast<std::size_t>(stack.top - stack.base));
 #endif
     ++released_count_;
     classes_[stack.size_class].push(stack.top);
   }
 
-  // The stack with that top: the rest of it follows.
+  // The stack with this top: the top determines the rest.
   static Stack stack_at(std::byte* top, std::size_t size_class) {
     const detail::StackSlot slot{.stack_size_bytes = stack_size_bytes_min << size_class};
     return {.base = slot.base(top), .top = top, .size_class = size_class};
@@ -139,8 +139,8 @@ class StackPool {
 
   // A small step of upkeep for idle time: remembers demand, gives back the memory of at most
   // trim_count_max stacks. Returns when to call it next; never once there is nothing left to do
-  // until stacks are handed out or returned again. Call it before each sleep of the loop: it
-  // costs a comparison when it has nothing to do. `now` never falls.
+  // until stacks are handed out or returned again. Call it before each sleep of the loop: without
+  // work it costs a comparison. `now` must not decrease.
   Deadline tend(TimePoint now) {
     if (now < tend_time_ && (!is_at_rest() || event_count() == rest_event_count_)) [[likely]] {
       return Deadline::at(tend_time_);
@@ -148,12 +148,12 @@ class StackPool {
     return tend_now(now);
   }
 
-  // Whether tend() last said never: demand has been what it is for a while.
+  // Whether tend() last returned never: demand has been stable for a while.
   bool is_at_rest() const { return tend_time_ == TimePoint::max(); }
 
   // How many stacks for ordinary work may be in use at once.
   std::size_t ordinary_count_max() const { return ordinary_count_max_; }
-  // Less than a tenth of them is left: time to refuse those first who hold many.
+  // Less than a tenth of them is left: time to refuse the largest consumers first.
   bool is_scarce() const { return in_use_count() >= scarce_count_; }
 
   Statistics statistics() const;
@@ -177,23 +177,23 @@ class StackPool {
 
   Deadline tend_now(TimePoint now);
   void begin_bucket(TimePoint now);
-  // How many stay warm for a demand for so many in use.
+  // The number of stacks to keep warm when `demand` are in use.
   std::size_t warm_count_needed(const detail::StackClass& stacks, std::size_t demand) const;
 
-  // What a warm acquire and a release touch comes first.
+  // The members that a warm acquire and a release touch come first.
   std::uint64_t acquired_count_ = 0;
   std::uint64_t released_count_ = 0;
-  std::size_t quick_in_use_count_max_ = 0;  // Below it neither the peak nor a cap is concerned.
+  std::size_t quick_in_use_count_max_ = 0;  // Below it neither the peak nor a cap is affected.
   std::array<detail::StackClass, class_count> classes_;
 
   TimePoint tend_time_ = TimePoint::max();
-  std::uint64_t rest_event_count_ = 0;  // When tend() last had nothing left to do.
+  std::uint64_t rest_event_count_ = 0;  // At tend()'s last rest.
   TimePoint bucket_end_ = TimePoint::min();
   Options options_;
   detail::StackMemory memory_;
-  std::string_view cap_name_ = "stack_count_max";  // What an operator would raise.
+  std::string_view cap_name_ = "stack_count_max";  // The limit that an operator would raise.
   std::size_t ordinary_count_max_;
-  std::size_t scarce_count_;  // In use.
+  std::size_t scarce_count_;  // A number in use.
   std::size_t in_use_count_peak_ = 0;
   std::size_t guarded_count_ = 0;  // All but the bare ones.
   std::uint64_t miss_count_ = 0;

@@ -5,7 +5,7 @@
 //   sender:   if (auto sent = moves.send(move, deadline); !sent) return sent.error();
 //   receiver: while (auto move = moves.receive(deadline)) apply(*move);
 //
-// close() ends it: sends fail from then on, what is queued can still be received, and then every
+// close() ends it: sends fail from then on. Queued values can still be received; after them every
 // receive fails with out_of_range.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace corolane::coroutine {
 template <typename T>
 class Channel {
  public:
-  // `capacity` values wait at the most; at least 1.
+  // Holds up to `capacity` values; at least 1.
   explicit Channel(std::size_t capacity) : ring_(capacity) {
     check(capacity > 0, "a channel holds at least one value");
   }
@@ -54,7 +54,7 @@ class Channel {
     return value;
   }
 
-  // Wakes everybody that waits. Does nothing when closed already.
+  // Wakes all waiters. Does nothing when already closed.
   void close() {
     closed_ = true;
     senders_.notify_all();
@@ -65,7 +65,7 @@ class Channel {
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return ring_.size(); }
 
-  // The two as operations, for select() and stackless coroutines.
+  // Both as operations, for select() and stackless coroutines.
   class Sending;
   class Receiving;
   Sending sending(T value) { return Sending(*this, std::move(value)); }
@@ -75,7 +75,7 @@ class Channel {
   bool try_send_from(T& value) {
     if (closed_) return false;
     if (!receivers_.empty()) {
-      // Straight into the hands of the one that waited longest.
+      // Hands the value straight to the receiver that has waited longest.
       static_cast<std::optional<T>*>(receivers_.front_slot())->emplace(std::move(value));
       receivers_.notify_one();
       return true;
@@ -85,8 +85,8 @@ class Channel {
     return true;
   }
 
-  // Leaves `value` empty when there is nothing. Not by value: an optional that is put together
-  // from its parts in memory cannot be read as a whole at once.
+  // Leaves `value` empty when the channel is. An out parameter, because an optional that is
+  // assembled from its parts in memory cannot be loaded as a whole at once.
   void receive_into(std::optional<T>& value) {
     if (size_ == 0) return;
     value.emplace(std::move(*ring_[head_]));
@@ -106,7 +106,7 @@ class Channel {
     ++size_;
   }
 
-  // Of an index less than twice the capacity. (A division would take as long as a switch.)
+  // Wraps an index below twice the capacity. (A division would take as long as a switch.)
   std::size_t wrapped(std::size_t index) const {
     return index < ring_.size() ? index : index - ring_.size();
   }

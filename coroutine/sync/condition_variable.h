@@ -1,12 +1,12 @@
-// Waits under a Mutex for others to change what it guards: shaped like std::condition_variable.
+// Waits under a Mutex for a change of what it guards: shaped like std::condition_variable.
 //
 //   std::unique_lock lock(mutex);
 //   if (auto waited = changed.wait_until(lock, deadline, [&] { return !jobs.empty(); }); !waited) {
 //     return waited.error();
 //   }
 //
-// Needed only with a mutex that is held over suspensions; otherwise an Event says the same.
-// Whatever a wait returns, it returns with the lock held again: taking it back may suspend past
+// Needed only with a mutex that is held over suspensions; otherwise an Event does the same. A wait
+// always returns with the lock held again, also when it fails: retaking the lock may suspend past
 // the deadline and ignores cancellation, as Mutex::lock does. There are no spurious wake-ups.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace corolane::coroutine {
 
 class ConditionVariable {
  public:
-  // Never suspend; with or without the mutex. Those that wait are woken in the order of arrival.
+  // Never suspend; the mutex need not be held. Waiters are woken in order of arrival.
   void notify_one() { waiters_.notify_one(); }
   void notify_all() { waiters_.notify_all(); }
 

@@ -1,4 +1,4 @@
-// A fact that becomes true: tasks wait until somebody says so.
+// A fact that becomes true: tasks wait until it is set.
 //
 //   Event ready;
 //   task: if (auto waited = ready.wait(deadline); !waited) return waited.error();
@@ -18,13 +18,13 @@ class Event {
   explicit Event(const char* waited_for = "event") : waiters_(waited_for) {}
 
   bool is_set() const { return set_; }
-  // Wakes all that wait. Never suspends; may be called from the loop.
+  // Wakes all waiters. Never suspends; may be called from the loop.
   void set() {
     set_ = true;
     waiters_.notify_all();
   }
   void reset() { set_ = false; }
-  // Wakes all that wait now, and leaves the event as it was: for "something changed, look again".
+  // Wakes all present waiters and leaves the event as it was: for "something changed, look again".
   void pulse() { waiters_.notify_all(); }
 
   // Suspends until the event is set or pulsed. Fails with deadline_exceeded or cancelled.

@@ -1,13 +1,13 @@
-// One value that somebody will have later, such as the answer to a request: one side promises it,
-// the other waits for it.
+// One value that will exist later, such as the answer to a request: one side promises it, the other
+// waits for it.
 //
 //   Promise<Answer> promise;
 //   Future<Answer> future = promise.get_future();
 //   later, anywhere on the scheduler's thread: promise.set_value(answer);
 //   task: auto answer = future.get(deadline);
 //
-// Nothing is allocated: the value lies in the future, and the two know where the other one is.
-// Both may be moved, a future only while nobody waits for it.
+// Nothing is allocated: the value lies in the future, and the two sides point to each other. Both
+// may be moved, a future only while no task waits for it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ template <typename T>
 class [[nodiscard]] Future {
  public:
   Future() = default;
-  // Whoever holds the promise may go on without noticing.
+  // The holder of the promise need not notice.
   ~Future() { connect(nullptr); }
   Future(Future&& other) noexcept { take(other); }
   Future& operator=(Future&& other) noexcept {
@@ -41,10 +41,10 @@ class [[nodiscard]] Future {
   // True when get() would not suspend.
   bool is_ready() const { return promise_ == nullptr; }
 
-  // Suspends until there is a value or an error, and takes it out. Fails with that error, with
-  // aborted when the promise was destroyed without either, with failed_precondition when there is
-  // no promise or its result was taken already; with deadline_exceeded or cancelled the result
-  // can still be had.
+  // Suspends until there is a value or an error, and takes it out. Fails with that error; with
+  // aborted when the promise was destroyed without either; with failed_precondition when there is
+  // no promise or its result was already taken. After deadline_exceeded or cancelled the result can
+  // still be taken later.
   Result<T> get(Deadline deadline) { return perform(getting(), deadline); }
 
   // The same as an operation, for select() and stackless coroutines.
@@ -57,8 +57,8 @@ class [[nodiscard]] Future {
     WaitQueue& queue() { return future_.waiters_; }
     void* slot() { return nullptr; }
     Result<T> finish() {
-      // Another task may have taken it just now.
-      if (!future_.result_) return Error(Code::failed_precondition, "no future, or one taken");
+      // Another task may just have taken it.
+      if (!future_.result_) return Error(Code::failed_precondition, "no future, or already taken");
       Result<T> result = std::move(*future_.result_);
       future_.result_.reset();
       return result;
@@ -79,7 +79,7 @@ class [[nodiscard]] Future {
     if (promise_ != nullptr) promise_->future_ = this;
   }
   void take(Future& other) {
-    check(waiters_.empty() && other.waiters_.empty(), "nobody waits for a future that is moved");
+    check(waiters_.empty() && other.waiters_.empty(), "no task waits for a future that is moved");
     result_ = std::exchange(other.result_, std::nullopt);
     Promise<T>* const promise = other.promise_;
     other.connect(nullptr);
@@ -108,14 +108,14 @@ class [[nodiscard]] Promise {
     return *this;
   }
 
-  // Once, and before there is a value or an error.
+  // Call it once, before there is a value or an error.
   Future<T> get_future() {
     check(std::exchange(state_, State::open) == State::fresh, "a promise has one future");
     return Future<T>(*this);
   }
 
-  // One of them once, after get_future(). Wake all that wait; never suspend; may be called from
-  // the loop.
+  // Call one of them, once, after get_future(). They wake all waiters and never suspend; the loop
+  // may call them too.
   template <typename... Args>
   void set_value(Args&&... args) {
     set(Result<T>(std::in_place, std::forward<Args>(args)...));

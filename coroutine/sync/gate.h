@@ -1,5 +1,5 @@
-// Lets calls in until it is closed, and then waits for those inside: how a service stops without
-// pulling the floor from under anybody (after seastar::gate).
+// Admits calls until it is closed, and then waits for those inside: for a shutdown that drains the
+// calls in flight (after seastar::gate).
 //
 //   each call: auto pass = gate.enter();
 //              if (!pass) return pass.error();
@@ -20,7 +20,7 @@ namespace corolane::coroutine {
 
 class Gate {
  public:
-  // Holds one inside the gate until it is destroyed; must not outlive the gate.
+  // Holds one place inside the gate until it is destroyed; must not outlive the gate.
   class Pass {
    public:
     Pass(Pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
@@ -41,7 +41,7 @@ class Gate {
   };
 
   Gate() = default;
-  ~Gate() { check(inside_count_ == 0, "nobody is inside a gate that is destroyed"); }
+  ~Gate() { check(inside_count_ == 0, "no call is inside a gate that is destroyed"); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
@@ -52,8 +52,8 @@ class Gate {
     return Pass(*this);
   }
 
-  // Lets nobody in from now on, and suspends until nobody is inside. Fails with deadline_exceeded
-  // or cancelled; the gate stays closed then, and may be closed again to go on waiting.
+  // Admits no calls from now on, and suspends until none is inside. Fails with deadline_exceeded or
+  // cancelled; the gate stays closed then, and close() may be called again to keep waiting.
   Result<void> close(Deadline deadline) { return perform(closing(), deadline); }
 
   bool is_closed() const { return closed_; }

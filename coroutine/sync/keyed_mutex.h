@@ -1,12 +1,12 @@
-// One lock per key, such as one per player: who works on different keys does not wait.
+// One lock per key, such as one per player: tasks that work on different keys do not wait.
 //
 //   KeyedMutex<PlayerId> players;
 //   auto guard = players.lock(id, deadline);
 //   if (!guard) return guard.error();
 //
-// First come, first served on each key. Memory is taken only for keys that are locked: locking
-// one that is free allocates a node of a hash table, and waiting allocates nothing. Not
-// recursive: a task that locks a key twice waits for itself.
+// First come, first served on each key. Only locked keys take memory: locking a free key allocates
+// a node of a hash table, and waiting allocates nothing. Not recursive: a task that locks a key
+// twice waits for itself.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ class KeyedMutex {
   struct Lock {
     WaitQueue waiters{"keyed mutex"};
   };
-  // Has the locked keys, and only those.
+  // Contains exactly the locked keys.
   using Locks = std::unordered_map<Key, Lock, Hash>;
 
  public:
-  // Holds the lock on a key until it is destroyed; must not outlive the mutex. Another task than
-  // the one that locked may do that.
+  // Holds the lock on a key until it is destroyed; must not outlive the mutex. A task other than
+  // the locker may destroy it.
   class Guard {
    public:
     Guard(Guard&& other) noexcept
@@ -53,7 +53,7 @@ class KeyedMutex {
         : mutex_(&mutex), locked_(&locked) {}
 
     KeyedMutex* mutex_;
-    typename Locks::value_type* locked_;  // Stays where it is while others come and go.
+    typename Locks::value_type* locked_;  // Stays in place while others come and go.
   };
 
   KeyedMutex() = default;
@@ -92,7 +92,7 @@ class KeyedMutex {
   Locking locking(Key key) { return Locking(*this, std::move(key)); }
 
  private:
-  // Hands the lock to the one that waited longest.
+  // Hands the lock to the longest waiter.
   void unlock(typename Locks::value_type& locked) {
     if (!locked.second.waiters.notify_one()) locks_.erase(locks_.find(locked.first));
   }

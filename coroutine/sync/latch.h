@@ -1,5 +1,4 @@
-// Waits until a number of things have happened: shaped like std::latch, for tasks of one
-// scheduler.
+// Waits until a number of events have happened: shaped like std::latch, for tasks of one scheduler.
 //
 //   Latch loaded(/*expected=*/3);
 //   each of three tasks: loaded.count_down();
@@ -22,7 +21,7 @@ class Latch {
   explicit Latch(std::size_t expected, const char* waited_for = "latch")
       : missing_count_(expected), waiters_(waited_for) {}
 
-  // Wakes all that wait when it comes to zero, below which it must not go. Never suspends; may be
+  // Wakes all waiters when the count reaches zero; it must not go below. Never suspends; may be
   // called from the loop.
   void count_down(std::size_t update = 1) {
     check(update <= missing_count_, "a latch counts down to zero and no further");
@@ -35,7 +34,7 @@ class Latch {
 
   // Suspends until the count is zero. Fails with deadline_exceeded or cancelled.
   Result<void> wait(Deadline deadline) { return perform(waiting(), deadline); }
-  // The same after counting down, which is not taken back when the wait fails.
+  // Counts down, then waits. A failed wait does not undo the count.
   Result<void> arrive_and_wait(Deadline deadline) {
     count_down();
     return wait(deadline);

@@ -1,9 +1,9 @@
-// Keeps a state whole over suspensions: shaped like std::timed_mutex, for tasks of one scheduler
-// and, by locking(), for stackless coroutines.
+// Guards a state across suspensions: shaped like std::timed_mutex, for tasks of one scheduler and,
+// by locking(), for stackless coroutines.
 //
-// Needed only where a task suspends in the middle of a change: between two suspensions nothing
-// else runs. First come, first served: unlock() hands the lock to the one that waited longest.
-// Not recursive: locking twice is a deadlock, and check() says so.
+// Needed only where a task suspends in the middle of a change: between two suspensions nothing else
+// runs. First come, first served: unlock() hands the lock to the longest waiter. Not recursive:
+// locking twice is a deadlock, which check() reports.
 #pragma once
 
 #include "coroutine/base/deadline.h"
@@ -36,8 +36,8 @@ class Mutex {
  private:
   bool lock_until(Deadline deadline, Cancellation cancellation);
 
-  // A task's control block or the strand of a stackless coroutine: who holds it, and the slot of
-  // who waits.
+  // The owner: a task's control block or the strand of a stackless coroutine. A waiter's slot holds
+  // the same kind of pointer.
   void* owner_ = nullptr;
   WaitQueue waiters_{"mutex"};
 };

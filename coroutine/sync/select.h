@@ -1,4 +1,4 @@
-// Performs whichever of several operations can be completed first, and only that one.
+// Completes whichever of several operations can be completed first, and only that one.
 //
 //   auto first = select(deadline, moves.receiving(), stop.waiting());
 //   if (!first) return first.error();
@@ -18,8 +18,8 @@
 namespace corolane::coroutine {
 namespace detail {
 
-// Suspends the running task until one of its `places`, all of which are queued, is notified, and
-// returns which. Fails with deadline_exceeded or cancelled. Either way no place is queued then.
+// Suspends the running task until one of its queued `places` is notified, and returns which. Fails
+// with deadline_exceeded or cancelled. Afterwards no place is queued.
 Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline, const char* waiting_for);
 
 // Suspends the running task until one of the operations is complete, and returns which.
@@ -34,10 +34,10 @@ Result<std::size_t> complete_one(Selection<Os...>& selection, Deadline deadline,
 
 }  // namespace detail
 
-// Completes the first operation, in the order of the arguments, that needs no wait; where none
-// does, suspends in the queues of all until the first of them is completed. The variant's index
-// says which it was, its alternative what came of it. The others have not happened: what one of
-// them was to send is lost.
+// Completes the first operation, in the order of the arguments, that needs no wait. When all need
+// one, suspends in the queues of all until the first of them is completed. The variant's index says
+// which, its alternative holds the result. The others have not happened: a value that one of them
+// was about to send is lost.
 //
 // Fails with deadline_exceeded or cancelled, and then none has happened; an operation that
 // completes without waiting is performed even then. Allocates nothing.

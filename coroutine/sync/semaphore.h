@@ -1,4 +1,4 @@
-// A number of things that tasks share, such as connections to a database: shaped like
+// A number of resources that tasks share, such as connections to a database: shaped like
 // std::counting_semaphore, for tasks of one scheduler.
 //
 //   Semaphore slots(/*count=*/8);
@@ -6,8 +6,8 @@
 //   ...
 //   slots.release();
 //
-// First come, first served: what is released goes to the one that has waited longest, and nobody
-// who comes later can snatch it.
+// First come, first served: a released one goes to the longest waiter; a latecomer cannot snatch
+// it.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class Semaphore {
   explicit Semaphore(std::size_t count, const char* waited_for = "semaphore")
       : count_(count), waiters_(waited_for) {}
 
-  // How many could be acquired now.
+  // How many can be acquired now.
   std::size_t count() const { return count_; }
 
   // Suspends while there is none; cancellation does not end it.
@@ -45,7 +45,7 @@ class Semaphore {
   bool try_acquire_until(Deadline deadline) { return acquire(deadline).has_value(); }
   bool try_acquire_for(Duration patience) { return try_acquire_until(Deadline::after(patience)); }
 
-  // Never suspends; may be called from the loop, and by others than those that acquired.
+  // Never suspends; may be called from the loop, and by tasks that have not acquired one.
   void release(std::size_t update = 1) {
     while (update > 0 && waiters_.notify_one()) --update;
     count_ += update;
@@ -68,7 +68,7 @@ class Semaphore {
   Acquiring acquiring() { return Acquiring(*this); }
 
  private:
-  std::size_t count_;  // Zero while anybody waits.
+  std::size_t count_;  // Zero while there are waiters.
   WaitQueue waiters_;
 };
 

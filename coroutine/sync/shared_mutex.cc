@@ -51,13 +51,13 @@ void SharedMutex::unlock_shared() {
 bool SharedMutex::lock_until(Mode mode, Deadline deadline, Cancellation cancellation) {
   Waiter waiter{mode, detail::TaskAccess::running()};
   check(writer_ != &waiter.task, "a task does not lock a mutex that it holds already");
-  admit();  // Behind a writer that gave up and has not run yet.
+  admit();  // A writer that gave up may not have run yet: admit the readers behind it.
   if (waiters_.empty() && has_room_for(mode)) {
     enter(waiter);
     return true;
   }
   if (waiters_.wait(deadline, cancellation, &waiter) == Wake::notified) return true;
-  // A writer that gave up no longer holds up the readers behind it.
+  // A writer that gave up no longer blocks the readers behind it.
   admit();
   return false;
 }

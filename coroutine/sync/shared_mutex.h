@@ -1,5 +1,5 @@
-// A state that many read and few change, over suspensions: shaped like std::shared_timed_mutex,
-// for tasks of one scheduler.
+// Guards a state that many tasks read and few change, across suspensions: shaped like
+// std::shared_timed_mutex, for tasks of one scheduler.
 //
 //   reader: std::shared_lock lock(mutex);
 //   writer: std::scoped_lock lock(mutex);
@@ -29,7 +29,7 @@ class SharedMutex {
 
   // Suspends until the lock is held; cancellation does not end it, so that std::scoped_lock works.
   void lock();
-  // Never suspends; false also when others wait. For tasks only, as are all of these.
+  // Never suspends; false also when others wait. For tasks only, as are all of these functions.
   bool try_lock();
   // Suspend until the lock is held; false when the deadline passed or the task was cancelled.
   bool try_lock_until(Deadline deadline);
@@ -37,7 +37,7 @@ class SharedMutex {
   // Never suspends. Only the task that holds the lock may call it.
   void unlock();
 
-  // The same, for a lock that is held together with other readers.
+  // The same, for a lock that is shared with other readers.
   void lock_shared();
   bool try_lock_shared();
   bool try_lock_shared_until(Deadline deadline);
@@ -53,7 +53,7 @@ class SharedMutex {
   bool lock_until(Mode mode, Deadline deadline, Cancellation cancellation);
   bool has_room_for(Mode mode) const;
   void enter(const Waiter& waiter);
-  // Lets in who has come to the head of the queue and has room now.
+  // Admits waiters from the head of the queue while there is room for them.
   void admit();
 
   detail::TaskControl* writer_ = nullptr;

@@ -2,10 +2,10 @@
 // or operations that only look, such as event.waiting().
 //
 //   if (auto waited = wait_all(deadline, left, right); !waited) return waited.error();
-//   return sum(left.join(), right.join());  // Of yours. Neither join suspends.
+//   return sum(left.join(), right.join());  // Your sum(). Neither join suspends.
 //
-// They are waited for one after the other, so what has happened has to last: a pulse of an Event
-// may be missed.
+// Waits for them one after the other, so each condition has to last: a pulse of an Event may be
+// missed.
 #pragma once
 
 #include <span>
@@ -24,8 +24,8 @@ Result<void> watch(O operation, Deadline deadline) {
 
 }  // namespace detail
 
-// Suspends until all have happened. Fails with deadline_exceeded or cancelled; what a task or a
-// future failed with is for its join() or get(). Allocates nothing.
+// Suspends until all have happened. Fails with deadline_exceeded or cancelled; the error of a task
+// or a future is left for its join() or get(). Allocates nothing.
 template <detail::Watchable... Ws>
 Result<void> wait_all([[maybe_unused]] Deadline deadline, Ws&&... watched) {
   Result<void> waited;
@@ -34,7 +34,7 @@ Result<void> wait_all([[maybe_unused]] Deadline deadline, Ws&&... watched) {
   return waited;
 }
 
-// The same for a number of tasks that is known at run time only.
+// The same for a number of tasks that is known only at run time.
 template <typename T>
 Result<void> wait_all(Deadline deadline, std::span<Task<T>> tasks) {
   for (Task<T>& task : tasks) {

@@ -17,7 +17,7 @@
 
 namespace corolane::coroutine {
 
-// Returns the index of the first, in the order of the arguments, that has happened already;
+// Returns the index of the first, in the order of the arguments, that has already happened;
 // otherwise suspends until one has. Fails with deadline_exceeded or cancelled. Allocates nothing.
 template <detail::Watchable... Ws>
 Result<std::size_t> wait_any(Deadline deadline, Ws&&... watched) {
@@ -25,7 +25,7 @@ Result<std::size_t> wait_any(Deadline deadline, Ws&&... watched) {
   return detail::complete_one(selection, deadline, "any of several");
 }
 
-// The same for a number of tasks that is known at run time only, at least one. Allocates once when
+// The same for a number of tasks, at least one, that is known only at run time. Allocates once when
 // it has to wait: one node of a queue for each task.
 template <typename T>
 Result<std::size_t> wait_any(Deadline deadline, std::span<Task<T>> tasks) {

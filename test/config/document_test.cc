@@ -8,7 +8,7 @@
 namespace corolane::config::detail {
 namespace {
 
-// All problems of a text, as one string.
+// Joins all problems of a text into one string.
 std::string problems_of(std::string_view text) {
   std::vector<Problem> problems;
   const auto document = parse_document(text, {.source = "f.yaml", .line = 1}, problems);
@@ -68,7 +68,7 @@ TEST(DocumentTest, DuplicateKeysAreReportedWithBothLines) {
             "f.yaml:4: key \"b\" is given twice, first in line 2\n");
 }
 
-TEST(DocumentTest, KeysHaveToBeText) {
+TEST(DocumentTest, AKeyThatIsNotTextIsReported) {
   EXPECT_EQ(problems_of("a: 1\n? [x]\n: 2\n{b: 1}: 3\n"),
             "f.yaml:2: a key has to be text, such as rooms_max\n"
             "f.yaml:4: a key has to be text, such as rooms_max\n");
@@ -120,10 +120,10 @@ TEST(DocumentTest, DeepIndentationIsReportedWhereItGetsTooDeep) {
 TEST(DocumentTest, SizeIsBounded) {
   EXPECT_EQ(problems_of(std::string(document_size_bytes_max, '#')), "");
   EXPECT_EQ(problems_of(std::string(document_size_bytes_max + 1, '#')),
-            "f.yaml:1: larger than 1MiB, the most that a configuration may have\n");
+            "f.yaml:1: larger than 1MiB, the maximum size of a configuration\n");
 }
 
-TEST(DocumentTest, OneDocumentIsTheLimit) {
+TEST(DocumentTest, ASecondDocumentIsReported) {
   const std::string complaint =
       "not part of the document above: a wrong indentation, or a second \"---\"\n";
   EXPECT_EQ(problems_of("a: 1\n---\nb: 2\n"), "f.yaml:2: " + complaint);

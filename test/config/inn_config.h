@@ -1,4 +1,4 @@
-// A configuration with marks and rules, for the tests of this folder.
+// A configuration with marks and rules for the tests of this folder.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Claims about the list of keys: marks, secrets, changes, and what a reload takes over.
+// Claims about the list of keys: marks, secrets, changes, and the keys that a reload applies.
 #include "config/keys.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(KeysTest, AFixedSectionHasNothingLive) {
   EXPECT_FALSE(key_of({}, "garden.pans").marks.is_live);
 }
 
-TEST(KeysTest, ASecretIsComparedAndNotShown) {
+TEST(KeysTest, ASecretIsComparedButNotShown) {
   InnConfig before;
   before.password = "mellon";
   InnConfig after = before;
@@ -63,7 +63,7 @@ TEST(KeysTest, ASecretIsComparedAndNotShown) {
   EXPECT_EQ(found[0].after, "***");
 }
 
-TEST(KeysTest, ThatThereIsNoSecretIsNone) {
+TEST(KeysTest, AnEmptySecretIsNotHidden) {
   EXPECT_EQ(key_of({}, "password").shown, "\"\"");
   EXPECT_EQ(key_of({}, "pin").shown, "null");
 }
@@ -84,14 +84,14 @@ TEST(KeysTest, NoSecretIsPrintedAndTheRestLoadsAgain) {
   EXPECT_EQ(load_text<InnConfig>(all, "all.yaml")->value, loaded->value);
 }
 
-TEST(KeysTest, ASecretThatIsWrongIsNotToldEither) {
+TEST(KeysTest, AnInvalidSecretIsNotQuotedInTheError) {
   const auto loaded = load_text<InnConfig>("pin: 77777\n", "inn.yaml", {.settings = {"pin=x81"}});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().message(),
             "--set pin: read something that is not allowed here; it is a secret");
 }
 
-TEST(KeysTest, ChangesAreThoseOfValuesNotOfSpellings) {
+TEST(KeysTest, ChangesCompareValuesNotSpellings) {
   const auto a = load_text<InnConfig>("kitchen: {boil: 60s}\nrooms: [{beds: 3}]\n", "a.yaml");
   const auto b = load_text<InnConfig>("kitchen:\n  boil: 1min\nrooms:\n- beds: '3'\n", "b.yaml");
   ASSERT_TRUE(a);
@@ -99,7 +99,7 @@ TEST(KeysTest, ChangesAreThoseOfValuesNotOfSpellings) {
   EXPECT_TRUE(changes(keys(a->value), keys(b->value)).empty());
 }
 
-TEST(KeysTest, WhatIsLiveIsTakenOverAndNothingElse) {
+TEST(KeysTest, OnlyLiveKeysAreTakenOver) {
   InnConfig wanted;
   wanted.sign = "The New Inn";
   wanted.password = "friend";
@@ -115,7 +115,7 @@ TEST(KeysTest, WhatIsLiveIsTakenOverAndNothingElse) {
   EXPECT_EQ(with_live(InnConfig(), wanted), expected);
 }
 
-TEST(KeysTest, TwoGoodOnesMayMakeABadOne) {
+TEST(KeysTest, TwoValidConfigurationsMayMergeIntoAnInvalidOne) {
   InnConfig current;
   current.kitchen = {.pans = 0, .pans_max = 1};
   InnConfig wanted;

@@ -31,7 +31,7 @@ TEST(LimitsTest, IntegersCompareByValueWhateverTheirTypes) {
   EXPECT_FALSE(is_within(std::uint8_t{255}, at_most(100)));
 }
 
-TEST(LimitsTest, WhereAsksAFunctionAndKeepsWhatItSays) {
+TEST(LimitsTest, WhereCallsAFunctionAndReturnsItsError) {
   const auto even = where([](int value) -> Result<void> {
     if (value % 2 == 0) return {};
     return Error(Code::invalid_argument, "an odd number");

@@ -77,7 +77,7 @@ chess:
                                 .chess = {5, 3min, 1 * mebibyte}}));
 }
 
-TEST(LoaderTest, AStringTakesAnyScalarAsItIsWritten) {
+TEST(LoaderTest, AStringTakesAnyScalarLiterally) {
   EXPECT_EQ(loaded("name: 1.10\n").name, "1.10");
   EXPECT_EQ(loaded("name: true\n").name, "true");
   EXPECT_EQ(loaded("name: \"\"\n").name, "");
@@ -168,7 +168,7 @@ TEST(LoaderTest, QuotedTextInMessagesIsCutAndEscaped) {
             "node.yaml:1: drain: read \"" + std::string(60, 'x') + "\"...; expected true or false");
 }
 
-TEST(LoaderTest, OriginsKnowWhatIsNoDefault) {
+TEST(LoaderTest, OriginsListEveryValueThatIsNotADefault) {
   const auto result = load_text<NodeConfig>(
       "chess:\n  clock: 5min\npeers:\n  - weight: 2\n", "node.yaml",
       {.environment = {"COROLANE_PORT=1"}, .settings = {"chess.rooms_max=5"}});
@@ -200,7 +200,7 @@ TEST_F(LoadFileTest, AFileIsLoaded) {
   EXPECT_EQ(result->value.name, "x");
 }
 
-TEST_F(LoadFileTest, ErrorsNameTheFileAsItWasGiven) {
+TEST_F(LoadFileTest, ErrorsNameTheFileByTheGivenPath) {
   const std::string path = file_with("port: x\n");
   EXPECT_EQ(load_file<NodeConfig>(path).error().message(),
             path + ":1: port: read \"x\"; expected a whole number from 0 to 65535, such as 42");
@@ -220,10 +220,10 @@ TEST_F(LoadFileTest, ADirectoryIsAnError) {
 
 TEST_F(LoadFileTest, AnEndlessFileIsAnError) {
   EXPECT_EQ(load_file<NodeConfig>("/dev/zero").error().message(),
-            "/dev/zero:1: larger than 1MiB, the most that a configuration may have");
+            "/dev/zero:1: larger than 1MiB, the maximum size of a configuration");
 }
 
-// A list of lists of itself, as deep as a text may be.
+// A recursive list of itself, to nest as deep as a text may.
 struct Tree {
   std::vector<Tree> branches;
 };
@@ -234,7 +234,7 @@ void describe(Section& section, Tree& value) {
 
 TEST(LoaderTest, ASmallStackIsEnough) {
   if (test::under_sanitizer) GTEST_SKIP() << "sanitizers make frames larger";
-  // In a coroutine a deeper recursion would run into the guard page.
+  // In a coroutine a deeper recursion would hit the guard page.
   const auto load_bombs = [](void*) -> void* {
     std::string deepest = "{}";
     for (std::size_t levels = 1; levels + 2 <= detail::nesting_max; levels += 2) {

@@ -1,5 +1,4 @@
-// Loading survives whatever happens to a file: it never crashes, and each of its complaints says
-// where.
+// Loading survives any change of a file: it never crashes, and each of its messages names a line.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +75,7 @@ class Mutator {
   test::Random random_;
 };
 
-// "node.yaml:12: something" for every line, the number within the file.
+// Expects "node.yaml:12: message" in every line, with a line number inside the file.
 void expect_places(const std::string& message, std::ptrdiff_t line_count) {
   std::istringstream lines(message);
   for (std::string line; std::getline(lines, line);) {
@@ -91,7 +90,7 @@ void expect_places(const std::string& message, std::ptrdiff_t line_count) {
   }
 }
 
-TEST(MutationTest, EveryMutatedFileLoadsOrSaysWhere) {
+TEST(MutationTest, EveryMutatedFileLoadsOrItsErrorsNameALine) {
   Mutator mutator;
   int failure_count = 0;
   for (int round = 0; round < 2'000; ++round) {
@@ -107,8 +106,8 @@ TEST(MutationTest, EveryMutatedFileLoadsOrSaysWhere) {
       expect_places(loaded.error().message(), std::ranges::count(text, '\n') + 1);
     }
   }
-  EXPECT_GT(failure_count, 500) << "the mutations do too little";
-  EXPECT_LT(failure_count, 2'000) << "the mutations do too much";
+  EXPECT_GT(failure_count, 500) << "the mutations have too little effect";
+  EXPECT_LT(failure_count, 2'000) << "the mutations have too much effect";
 }
 
 }  // namespace

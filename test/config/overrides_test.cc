@@ -1,4 +1,4 @@
-// Claims about config/overrides.h, as a load sees them.
+// Claims about config/overrides.h, tested through loads.
 #include "config/overrides.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(OverridesTest, TheCommandLineHasTheLastWord) {
   EXPECT_EQ(loaded("port: 1\n", {.environment = {"COROLANE_PORT=2"}}).port, 2);
 }
 
-TEST(OverridesTest, AScalarIsTakenAsItStands) {
+TEST(OverridesTest, AScalarIsTakenLiterally) {
   const NodeConfig config = loaded("", {.settings = {"name= # \"x\": [y"}});
   EXPECT_EQ(config.name, " # \"x\": [y");
   EXPECT_EQ(loaded("", {.settings = {"name="}}).name, "");
@@ -124,7 +124,7 @@ TEST(OverridesTest, AKeyBelowAValueIsRefused) {
       "--set hosts.0: hosts: read a section; expected a list, such as [a, b], or [] for none");
 }
 
-TEST(OverridesTest, WhatIsNoSettingIsRefused) {
+TEST(OverridesTest, AMalformedSettingIsRefused) {
   const std::string hint = ": expected a key and its value, such as chess.rooms_max=5";
   EXPECT_EQ(errors("", {.settings = {"port", "=5", "chess..clock=1s", ".port=5", ""}}),
             "--set port" + hint + "\n--set " + hint + "\n--set chess..clock" + hint +

@@ -85,7 +85,7 @@ TEST(PrintingTest, OriginsStayOnTheirLine) {
             std::string::npos);
 }
 
-TEST(PrintingTest, WhatIsPrintedLoadsAgain) {
+TEST(PrintingTest, APrintedConfigurationLoadsAgain) {
   test::Random random;
   const auto below = [&](std::uint64_t bound) { return random.below(bound); };
   const auto text = [&] {
@@ -121,7 +121,7 @@ TEST(PrintingTest, WhatIsPrintedLoadsAgain) {
   }
 }
 
-// Lists in lists, optionals in lists and a struct without fields: what the sample lacks.
+// Cases that the sample lacks: lists in lists, optionals in lists and a struct without fields.
 struct Nothing {
   friend bool operator==(const Nothing&, const Nothing&) = default;
 };

@@ -1,4 +1,4 @@
-// Claims about rules: what is told of values that do not fit one another, and where.
+// Claims about rules: the error for values that contradict one another, and its place.
 #include "config/detail/rules.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ std::string message(std::string_view text, const Overrides& overrides = {}) {
   return loaded ? "" : loaded.error().message();
 }
 
-TEST(RulesTest, ABrokenRuleIsToldWhereTheFirstOfItsKeysIsSet) {
+TEST(RulesTest, ABrokenRuleIsReportedWhereTheFirstOfItsKeysIsSet) {
   EXPECT_EQ(message("kitchen:\n  pans: 9\n"), "inn.yaml:2: kitchen.pans: more pans than hooks");
   EXPECT_EQ(message("kitchen:\n\n  pans_max: 1\n"),
             "inn.yaml:3: kitchen.pans_max: more pans than hooks");
@@ -29,13 +29,13 @@ TEST(RulesTest, ABrokenRuleIsToldWhereTheFirstOfItsKeysIsSet) {
             "--set kitchen.pans_max: more pans than hooks");
 }
 
-TEST(RulesTest, AllThatAreBrokenAreTold) {
+TEST(RulesTest, AllBrokenRulesAreReported) {
   EXPECT_EQ(message("garden: {pans: 9}\nkitchen: {pans: 9}\n"),
             "inn.yaml:2: kitchen.pans: more pans than hooks\n"
             "inn.yaml:1: garden.pans: more pans than hooks");
 }
 
-TEST(RulesTest, ValuesThatAreWrongByThemselvesAreNotCompared) {
+TEST(RulesTest, RulesAreNotCheckedForInvalidValues) {
   const std::string told = message("kitchen: {pans: -1, pans_max: -2}\n");
   EXPECT_THAT(told, HasSubstr("expected at least 0"));
   EXPECT_THAT(told, Not(HasSubstr("hooks")));

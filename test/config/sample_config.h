@@ -1,4 +1,4 @@
-// A configuration with a field of every type, for the tests of this folder.
+// A configuration with a field of every type for the tests of this folder.
 #pragma once
 
 #include <array>

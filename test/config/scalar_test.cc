@@ -27,7 +27,7 @@ void expect_refused(std::string_view text, std::string_view message) {
   EXPECT_EQ(parsed.error().message(), message);
 }
 
-TEST(ScalarTest, IntegersFillTheirTypeAndNoMore) {
+TEST(ScalarTest, IntegersAreReadInTheFullRangeOfTheirType) {
   expect_read<std::uint8_t>("255", 255);
   expect_read<std::int8_t>("-128", -128);
   expect_read<std::uint64_t>("18446744073709551615", std::numeric_limits<std::uint64_t>::max());
@@ -80,7 +80,7 @@ TEST(ScalarTest, ChoicesAreReadByName) {
   expect_refused<LogLevel>("7", "read \"7\"; expected one of debug, info, error");
 }
 
-TEST(ScalarTest, FormatIsReadBack) {
+TEST(ScalarTest, FormattedScalarsAreReadBack) {
   const auto round_trip = [](auto value) {
     using Traits = ScalarTraits<decltype(value)>;
     const auto parsed = Traits::parse(Traits::format(value));
@@ -100,7 +100,7 @@ TEST(ScalarTest, TextAndNamesArePrintedInQuotes) {
   EXPECT_EQ(ScalarTraits<sample::LogLevel>::format(sample::LogLevel::debug), "\"debug\"");
 }
 
-TEST(ScalarDeathTest, PrintingWhatCannotBeReadBackIsABug) {
+TEST(ScalarDeathTest, PrintingAValueThatCannotBeReadBackIsABug) {
   EXPECT_DEATH(ScalarTraits<std::chrono::hours>::format(std::chrono::hours::max()), "292 years");
   EXPECT_DEATH(ScalarTraits<sample::LogLevel>::format(static_cast<sample::LogLevel>(7)),
                "one of the choices");

@@ -81,7 +81,7 @@ TEST(UnitsTest, FractionsAreExact) {
   expect_duration("1.500s", 1500ms);
   expect_duration("0.1d", 2h + 24min);
   expect_bytes("1.5KiB", 1536);
-  // One byte, to its last digit.
+  // Exactly one byte, to the last digit.
   expect_bytes("0.000000000931322574615478515625GiB", 1);
 }
 
@@ -116,14 +116,14 @@ TEST(UnitsTest, UnknownUnitsAreNamed) {
   expect_bad_bytes("64K", "read \"64K\" with an unknown unit \"K\"");
 }
 
-TEST(UnitsTest, WhatIsNoNumberIsRefused) {
+TEST(UnitsTest, TextThatIsNotANumberIsRefused) {
   for (const std::string text : {"", "s", "-5s", "+5s", ".5s", "5.s", "fast", "٣s"}) {
     expect_bad_duration(text, "read \"" + text + "\"");
     expect_bad_bytes(text, "read \"" + text + "\"");
   }
 }
 
-TEST(UnitsTest, FormatTakesTheLargestUnitThatIsExact) {
+TEST(UnitsTest, FormatUsesTheLargestExactUnit) {
   EXPECT_EQ(format_duration(0ns), "0s");
   EXPECT_EQ(format_duration(1500ms), "1500ms");
   EXPECT_EQ(format_duration(90s), "90s");
@@ -137,10 +137,10 @@ TEST(UnitsTest, FormatTakesTheLargestUnitThatIsExact) {
   EXPECT_EQ(format_bytes({1'025}), "1025B");
 }
 
-TEST(UnitsTest, WhatIsFormattedIsReadBack) {
+TEST(UnitsTest, FormattedAmountsAreReadBack) {
   test::Random random;
   for (int round = 0; round < 20'000; ++round) {
-    // All magnitudes, half of them multiples of a power of ten or two.
+    // Covers all magnitudes; half are multiples of a power of ten or two.
     std::uint64_t number =
         random.below(std::numeric_limits<std::uint64_t>::max()) >> random.below(64);
     for (auto factors = random.below(16); factors > 0; --factors)

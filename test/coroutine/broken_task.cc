@@ -1,4 +1,4 @@
-// The parts of a task that nobody but the scheduler knows.
+// Breaks the parts of a task that only the scheduler knows.
 #include "test/coroutine/broken_task.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Breaks what the scheduler knows of a task, for tests of those who have to survive that.
+// Corrupts the scheduler's data about a task, for tests of code that has to survive that.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@ namespace corolane::test {
 
 enum class Breach : std::uint8_t {
   none,
-  task,   // What it waits for is no text.
-  list,   // It leads nowhere in the list of all tasks.
+  task,   // The name of its wait is not text.
+  list,   // Its link in the list of all tasks is invalid.
   stack,  // Its stack cannot be walked.
 };
 
-// Made in a task, which then suspends and is broken by another one.
+// Constructed in a task, which then suspends; another task breaks it.
 class BreakableTask {
  public:
   BreakableTask();

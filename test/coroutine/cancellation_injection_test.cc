@@ -1,5 +1,5 @@
-// Cancellation at every suspension point of a mixed workload, one after the other: the waits that
-// it ends say so, nobody else waits in vain, nothing is lost and nothing is left.
+// Cancels a mixed workload at each suspension point in turn: the ended waits report it, no other
+// task waits in vain, nothing is lost and nothing is left over.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -32,12 +32,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Counts the suspensions of a workload's tasks, and cancels the one that suspends at a given
-// point before anything else of the workload has run: whoever runs next tells that the one before
-// has suspended, be it a task, when its own suspension is over, or the loop.
+// Counts the suspensions of a workload's tasks, and cancels the task that suspends at a given point
+// before anything else of the workload has run. A suspension is noticed by the next to run: another
+// task, when its own suspension is over, or the loop.
 class Injector {
  public:
-  // Points are counted from 1; at 0 nobody is cancelled.
+  // Points are counted from 1; at 0 no task is cancelled.
   Injector(std::size_t point, std::size_t other_point) : point_(point), other_point_(other_point) {}
   Injector(const Injector&) = delete;
   Injector& operator=(const Injector&) = delete;
@@ -63,7 +63,7 @@ class Injector {
     Injector& injector_;
   };
 
-  // Around a call that may suspend.
+  // Wraps a call that may suspend.
   template <typename F>
   auto around(F&& call) {
     runs(&self());
@@ -80,7 +80,7 @@ class Injector {
     return call();
   }
 
-  // Around one that cancellation ends: it says so when it is cancelled meanwhile.
+  // Wraps a call that cancellation ends: expects it to report a cancellation during the call.
   template <typename F>
   auto around_cancellable(F&& call) {
     const bool was_cancelled = victim_ == &self();
@@ -102,7 +102,7 @@ class Injector {
 
   static TaskControl& self() { return detail::TaskAccess::running(); }
 
-  // Null is the loop.
+  // Null stands for the loop.
   void runs(TaskControl* task) {
     if (running_ != nullptr && running_ != task) {
       ++count_;
@@ -117,12 +117,12 @@ class Injector {
   const std::size_t point_;
   const std::size_t other_point_;
   std::size_t count_ = 0;
-  TaskControl* running_ = nullptr;  // Of the workload, as far as anybody has told.
-  TaskControl* victim_ = nullptr;   // The last one, unless it has ended.
+  TaskControl* running_ = nullptr;  // A task of the workload, as last reported.
+  TaskControl* victim_ = nullptr;   // The last victim, unless it has ended.
   bool is_posted_ = false;
 };
 
-// Runs what must happen however a task ends.
+// Runs an action however a task ends.
 template <typename F>
 class [[nodiscard]] Finally {
  public:
@@ -135,13 +135,13 @@ class [[nodiscard]] Finally {
   F action_;
 };
 
-// Some tasks that need one another, and end when one of them does.
+// Tasks that depend on one another, and all end when one of them does.
 class Workload {
  public:
   explicit Workload(std::size_t point, std::size_t other_point = 0)
       : injector_(point, other_point) {}
 
-  // Returns how many suspension points there were.
+  // Returns the number of suspension points.
   std::size_t run() {
     start("producer", &Workload::produce);
     start("left worker", &Workload::work);
@@ -328,7 +328,7 @@ class Workload {
   }
 
   void expect_nothing_left() {
-    // Nobody has waited until then, which would say that a wake-up was lost.
+    // No task has waited until the deadline, which would mean a lost wake-up.
     EXPECT_LT(now(), deadline_.time());
     EXPECT_EQ(sent_count_, worked_count_ + static_cast<int>(work_.size()));
     EXPECT_EQ(result_count_, consumed_count_ + static_cast<int>(results_.size()));
@@ -385,10 +385,10 @@ TEST(CancellationInjectionTest, NothingLeaksOrHangsWhereverATaskIsCancelled) {
   }
 }
 
-TEST(CancellationInjectionTest, NorWhenItHappensTwice) {
+TEST(CancellationInjectionTest, NothingLeaksOrHangsAfterTwoCancellations) {
   const Inventory before;
   const std::size_t point_count = Workload(0).run();
-  // Each pair; sanitizers and valgrind take too long for all of them.
+  // Each pair of points; sanitizers and valgrind take too long for all of them.
   const std::size_t step = test::under_slow_watch() ? 29 : 1;
   for (std::size_t point = 1; point <= point_count; ++point) {
     for (std::size_t later = point + 1; later <= point_count && !HasFailure(); later += step) {

@@ -1,4 +1,4 @@
-// Cancellation is a value: what every suspending call tells a cancelled task.
+// Cancellation is a value: every suspending call returns it in a cancelled task.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,7 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 
-// One of everything that can be waited for, with nobody who would ever end the wait.
+// One of everything that can be waited for, without a task that would ever end the wait.
 struct World {
   World() {
     EXPECT_TRUE(full.try_send(1));
@@ -167,14 +167,14 @@ TEST(CancellationOfYieldTest, FailsAtOnceAndEveryTime) {
   EXPECT_TRUE(task.join());
 }
 
-TEST(CancellationOfYieldTest, IsNoticedWhenItCameMeanwhile) {
+TEST(CancellationOfYieldTest, FailsWhenItComesDuringTheYield) {
   auto task = spawn("task", [] { return yield(); });
   EXPECT_TRUE(yield());
   task.cancel();
   EXPECT_THAT(task.join(), fails_with(Code::cancelled));
 }
 
-TEST(CancellationOfMutexTest, LockIgnoresItSoThatScopedLockHolds) {
+TEST(CancellationOfMutexTest, LockIgnoresItForTheSakeOfScopedLock) {
   Mutex mutex;
   mutex.lock();
   bool locked = false;
@@ -192,7 +192,7 @@ TEST(CancellationOfMutexTest, LockIgnoresItSoThatScopedLockHolds) {
   EXPECT_TRUE(locked);
 }
 
-// A result that is there already is not thrown away: cancellation ends waits, nothing else.
+// An available result is not thrown away: cancellation only ends waits.
 TEST(CancellationOfNothingTest, ACallThatNeedNotWaitSucceeds) {
   auto task = spawn("cancelled", [] {
     EXPECT_TRUE(is_cancelled());
@@ -212,7 +212,7 @@ TEST(CancellationOfNothingTest, ACallThatNeedNotWaitSucceeds) {
   EXPECT_TRUE(task.join());
 }
 
-TEST(CancellationTreeTest, ATaskHandsItOnByEndingItsChildren) {
+TEST(CancellationTreeTest, ATaskPassesItOnByEndingItsChildren) {
   int ended_count = 0;
   const auto sleeper = [&] {
     EXPECT_THAT(sleep_for(24h), fails_with(Code::cancelled));

@@ -1,4 +1,4 @@
-// What a profile tells of who computed, and where.
+// The samples of a profile: which task computed, and where.
 #include "coroutine/cpu_profile.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ends after so much CPU time of the thread was charged, or when that takes far too long.
+// Ends after `sample_count` samples, or when that takes far too long.
 [[gnu::noinline]] void compute_in_a_profile(const CpuProfile& profile, std::size_t sample_count) {
   const std::uint64_t begin = cycle_count();
   const double cycles_max = 20e9 * cycles_per_ns();
@@ -36,7 +36,7 @@ class CpuProfileTest : public testing::Test {
   Scheduler& scheduler_ = Scheduler::current();
 };
 
-TEST_F(CpuProfileTest, HasTheTaskThatComputesWithItsStack) {
+TEST_F(CpuProfileTest, RecordsTheComputingTaskWithItsStack) {
   CpuProfile profile(1'000);
   ASSERT_TRUE(scheduler_.begin(profile));
   auto task = spawn("busy", [&] { compute_in_a_profile(profile, 10); });
@@ -59,11 +59,11 @@ TEST_F(CpuProfileTest, HasTheTaskThatComputesWithItsStack) {
     }
   }
   EXPECT_GE(cpu, 10ms);
-  // The first one may have been due before.
+  // The first sample may have been due earlier.
   EXPECT_GE(count, 8);
 }
 
-TEST_F(CpuProfileTest, WhatHasNoRoomIsCounted) {
+TEST_F(CpuProfileTest, SamplesWithoutRoomAreCounted) {
   CpuProfile profile(3);
   ASSERT_TRUE(scheduler_.begin(profile));
   compute_in_a_profile(profile, 6);
@@ -72,7 +72,7 @@ TEST_F(CpuProfileTest, WhatHasNoRoomIsCounted) {
   EXPECT_GE(profile.lost_count(), 3u);
 }
 
-TEST_F(CpuProfileTest, ThereIsOneAtATime) {
+TEST_F(CpuProfileTest, OnlyOneProfileRunsAtATime) {
   CpuProfile first(1);
   CpuProfile second(1);
   ASSERT_TRUE(scheduler_.begin(first));
@@ -80,7 +80,7 @@ TEST_F(CpuProfileTest, ThereIsOneAtATime) {
   scheduler_.end(first);
 }
 
-// Whatever instruction it hits, in the middle of a switch included.
+// The signal may hit any instruction, also in the middle of a switch.
 TEST_F(CpuProfileTest, TasksThatSwitchAllTheTimeAreWalkedSafely) {
   CpuProfile profile(100'000);
   ASSERT_TRUE(scheduler_.begin(profile));

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Programs that are compiled with other flags than the library: they work, or the linker says why
-not.
+"""Programs that are compiled with other flags than the library: they work, or the linker refuses
+them with the reason.
 
-Called with the compiler and the libraries: coroutine, base and what those link. What a program gets
-from the package is FLAGS.
+Called with the compiler and the libraries: coroutine, base and their dependencies. FLAGS are those
+that the package gives to a program.
 """
 
 import re
@@ -58,7 +58,7 @@ class FlagsTest(unittest.TestCase):
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), (expected, 0), ran.stderr)
 
-    def test_tasks_and_coroutines_run_however_the_program_is_optimised(self):
+    def test_tasks_and_coroutines_run_at_every_level_of_optimisation(self):
         for flags in (("-O0",), ("-Og",), ("-O3", "-march=native")):
             with self.subTest(flags=flags):
                 self.assert_runs("tasks.cc", "task 1\ngroup ok 3\nchain 1000000\n", *flags)
@@ -73,19 +73,19 @@ class FlagsTest(unittest.TestCase):
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("", 0), ran.stderr)
 
-    def test_no_register_of_avx512_holds_a_value_over_the_jump(self):
+    def test_no_register_of_avx512_holds_a_value_across_the_jump(self):
         self.build("one_jump.cc", *AVX512, "-S", libraries=())
         assembler = self.program.read_text()
         self.assertIn("xmm0", assembler)
         self.assertEqual(re.findall(r"%[xyz]mm(?:1[6-9]|2\d|3[01])", assembler), [])
-        # A mask is in its register before the jump, and comes from the stack behind it.
+        # A mask is in its register before the jump, and is reloaded from the stack after it.
         mask = assembler.partition("mask_over_jump")[2].partition(".cfi_endproc")[0]
         before, _, behind = mask.partition("#NO_APP")
         self.assertIn("%k", before)
         self.assertNotIn("%k", behind)
 
-    def test_a_program_with_a_sanitizer_of_its_own_is_refused_by_name(self):
-        # Also where the linker leaves out what nobody uses.
+    def test_a_program_with_another_sanitizer_than_the_library_is_refused_by_name(self):
+        # Also when the linker drops unreferenced sections.
         flags = ("-O0", "-fdata-sections", "-Wl,--gc-sections")
         for sanitizer in ("address", "thread"):
             with self.subTest(sanitizer=sanitizer):
@@ -98,7 +98,7 @@ class FlagsTest(unittest.TestCase):
         flags = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")
         self.assert_runs("tasks.cc", "task 1\ngroup ok 3\nchain 1000000\n", *flags)
 
-    def test_an_older_standard_is_told_which_compilers_serve(self):
+    def test_an_older_standard_is_refused_with_the_required_compilers(self):
         compiled = self.compile("base.cc", "-std=c++20", "-fsyntax-only")
         self.assertNotEqual(compiled.returncode, 0)
         first = next(line for line in compiled.stderr.splitlines() if "error:" in line)

@@ -1,4 +1,4 @@
-// What may and what may not happen inside a NoSuspend.
+// Claims about what is allowed inside a NoSuspend.
 #include "coroutine/no_suspend.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(NoSuspendTest, CallsThatNeedNotWaitAreFine) {
   EXPECT_TRUE(nobody.join());
 }
 
-TEST(NoSuspendTest, AfterItsEndTheTaskSuspendsAgain) {
+TEST(NoSuspendTest, TheTaskSuspendsAgainAfterItsEnd) {
   {
     const NoSuspend outer;
     const NoSuspend inner;
@@ -46,7 +46,7 @@ TEST(NoSuspendTest, AfterItsEndTheTaskSuspendsAgain) {
   EXPECT_TRUE(sleep_for(1s));
 }
 
-TEST(NoSuspendTest, OtherTasksAreNotConcerned) {
+TEST(NoSuspendTest, OtherTasksMaySuspend) {
   auto other = spawn("other", [] { return sleep_for(1s); });
   {
     const NoSuspend indivisible;
@@ -63,7 +63,7 @@ TEST(NoSuspendTest, LeavesTheTaskCancelledOrNot) {
   EXPECT_EQ(task.join(), true);
 }
 
-TEST(NoSuspendTest, OnTheLoopItDoesNothing) {
+TEST(NoSuspendTest, DoesNothingOnTheLoop) {
   bool done = false;
   Scheduler::current().post([&] {
     const NoSuspend indivisible;
@@ -73,7 +73,7 @@ TEST(NoSuspendTest, OnTheLoopItDoesNothing) {
   EXPECT_TRUE(done);
 }
 
-// A sentence of check() that names `line` of this file.
+// Matches a failed check() that names `line` of this file.
 auto names_line(std::uint_least32_t line) {
   return AllOf(HasSubstr("check failed: nothing suspends inside the NoSuspend that began at "),
                HasSubstr("no_suspend_test.cc:" + std::to_string(line) + "\n"));
@@ -121,7 +121,7 @@ TEST(NoSuspendDeathTest, AHeldMutexIsABug) {
   EXPECT_DEATH(wait(), names_line(std::source_location::current().line() - 3));
 }
 
-TEST(NoSuspendDeathTest, ThePlaceOfTheInnermostIsNamed) {
+TEST(NoSuspendDeathTest, TheInnermostScopeIsNamed) {
   const auto wait = [] {
     const NoSuspend outer;
     const NoSuspend inner;
@@ -130,7 +130,7 @@ TEST(NoSuspendDeathTest, ThePlaceOfTheInnermostIsNamed) {
   EXPECT_DEATH(wait(), names_line(std::source_location::current().line() - 3));
 }
 
-TEST(NoSuspendDeathTest, TheOuterOneOutlastsTheInnerOne) {
+TEST(NoSuspendDeathTest, TheOuterScopeOutlastsTheInnerOne) {
   const auto wait = [] {
     const NoSuspend outer;
     {

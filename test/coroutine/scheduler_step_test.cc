@@ -1,4 +1,4 @@
-// Schedulers that are driven in steps, several by one thread, and ready tasks in any order.
+// Schedulers driven in steps, several by one thread, and ready tasks in random order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(SchedulerStepTest, RunsItsMainTaskInSteps) {
   EXPECT_EQ(time.now(), TimePoint(1h));
 }
 
-TEST(SchedulerStepTest, OneThreadDrivesTwoInsideOfATask) {
+TEST(SchedulerStepTest, OneThreadDrivesTwoSchedulersInsideATask) {
   VirtualTime time;
   Scheduler a(time);
   Scheduler b(time);
@@ -72,7 +72,7 @@ TEST(SchedulerStepTest, OneThreadDrivesTwoInsideOfATask) {
   EXPECT_THAT(said, ElementsAre("a in a", "a in a", "b in b", "b in b"));
 }
 
-TEST(SchedulerStepTest, FinishTellsWhatBecameOfTheMainTask) {
+TEST(SchedulerStepTest, FinishReturnsTheOutcomeOfTheMainTask) {
   VirtualTime time;
   Scheduler scheduler(time, {.on_stray_exception = [](const StrayException&) {}});
   ASSERT_TRUE(scheduler.begin("main", [] { throw std::runtime_error("on purpose"); }));
@@ -93,7 +93,7 @@ TEST(SchedulerStepTest, CancelCancelsTheMainTask) {
   EXPECT_THAT(slept, fails_with(Code::cancelled));
 }
 
-// The order in which five tasks come that became ready one after the other.
+// The order in which five tasks run that became ready one after the other.
 std::string order_of(std::uint64_t seed) {
   VirtualTime time;
   Scheduler scheduler(time, {.shuffle_seed = seed});
@@ -111,7 +111,7 @@ std::string order_of(std::uint64_t seed) {
   return order;
 }
 
-TEST(SchedulerStepTest, ASeedShufflesReadyTasksAndTheSameSeedInTheSameWay) {
+TEST(SchedulerStepTest, TheSameSeedShufflesReadyTasksInTheSameWay) {
   EXPECT_EQ(order_of(0), "abcde");
   std::set<std::string> orders;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -122,8 +122,8 @@ TEST(SchedulerStepTest, ASeedShufflesReadyTasksAndTheSameSeedInTheSameWay) {
   EXPECT_GT(orders.size(), 30u);
 }
 
-// What a shuffle is for: in one order or another this loses a coin.
-TEST(SchedulerStepTest, ASeedFindsWhoTrustsWhatItReadBeforeASuspension) {
+// The purpose of a shuffle: in some order this loses a coin.
+TEST(SchedulerStepTest, ASeedFindsATaskThatTrustsAReadBeforeASuspension) {
   const auto coins_of = [](std::uint64_t seed) {
     VirtualTime time;
     Scheduler scheduler(time, {.shuffle_seed = seed});

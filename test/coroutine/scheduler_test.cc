@@ -55,7 +55,7 @@ TEST(SchedulerTest, ThousandsOfReadyTasksKeepTheirOrder) {
           order.push_back(count + number);
         },
         small_stack));
-    // So that the queue grows with its beginning in the middle.
+    // Makes the queue grow while its beginning lies in the middle.
     if (number == 700) static_cast<void>(yield());
   }
   EXPECT_TRUE(group.join());
@@ -66,7 +66,7 @@ TEST(SchedulerTest, ThousandsOfReadyTasksKeepTheirOrder) {
   EXPECT_EQ(order.size(), 2u * count);
 }
 
-TEST(SchedulerTest, TasksHandOverToOneAnotherWithoutTheLoop) {
+TEST(SchedulerTest, TasksSwitchToOneAnotherWithoutTheLoop) {
   constexpr int turn_count = 10'000;
   VirtualTime time;
   Scheduler scheduler(time);
@@ -80,12 +80,12 @@ TEST(SchedulerTest, TasksHandOverToOneAnotherWithoutTheLoop) {
     EXPECT_TRUE(right.join());
   });
   EXPECT_TRUE(ran);
-  // Each task starts once and goes on after each yield; main starts, and goes on after a join.
+  // Each task starts once and resumes after each yield; main starts, and resumes after a join.
   EXPECT_EQ(scheduler.statistics().switch_count, 2u * (1 + turn_count) + 2);
   EXPECT_LT(scheduler.statistics().turn_count, 20u);
 }
 
-TEST(SchedulerTest, WorkPostedByThreadsRunsOnTheLoopInTheOrderOfEach) {
+TEST(SchedulerTest, WorkPostedByThreadsRunsOnTheLoopInOrderPerThread) {
   constexpr int thread_count = 4;
   constexpr int post_count = 2000;
   Scheduler& scheduler = Scheduler::current();
@@ -130,7 +130,7 @@ TEST(SchedulerTest, TheLoopMaySpawn) {
   EXPECT_TRUE(group.join());
 }
 
-TEST(SchedulerTest, WhatWasPostedBeforeRunRunsFirst) {
+TEST(SchedulerTest, WorkPostedBeforeRunRunsFirst) {
   VirtualTime time;
   Scheduler scheduler(time);
   std::vector<int> order;
@@ -140,7 +140,7 @@ TEST(SchedulerTest, WhatWasPostedBeforeRunRunsFirst) {
   EXPECT_EQ(order, std::vector({1, 2, 3}));
 }
 
-TEST(SchedulerTest, WhatIsPostedAfterTheLastRunIsDestroyedUnrun) {
+TEST(SchedulerTest, WorkPostedAfterTheLastRunIsDestroyedUnrun) {
   VirtualTime time;
   const auto held = std::make_shared<int>(0);
   {
@@ -185,7 +185,7 @@ TEST(SchedulerTest, ASchedulerInsideATaskHasItsOwnTasksAndTime) {
   VirtualTime time;
   Scheduler inner(time);
   for (int round = 0; round < 2; ++round) {
-    // From different tasks, so that the loop of the inner one runs on different stacks.
+    // From different tasks, so that the inner loop runs on different stacks.
     auto host = spawn("host", [&] {
       const auto ran = inner.run("main", [&] {
         EXPECT_EQ(&Scheduler::current(), &inner);
@@ -246,7 +246,7 @@ TEST(SchedulerTest, CountsTasksAndTheirPeak) {
   EXPECT_EQ(scheduler.statistics().created_count, 3u);
 }
 
-TEST(SchedulerTest, RecordsWhatSwitchingAndCreatingCost) {
+TEST(SchedulerTest, RecordsTheCostOfSwitchingAndCreating) {
   VirtualTime time;
   Scheduler scheduler(time, {.switch_sample_interval = 1, .create_sample_interval = 1});
   const auto ran = scheduler.run("main", [] {
@@ -260,12 +260,12 @@ TEST(SchedulerTest, RecordsWhatSwitchingAndCreatingCost) {
   const auto statistics = scheduler.statistics();
   EXPECT_EQ(statistics.create_ns.count(), statistics.created_count);
   EXPECT_GT(statistics.create_ns.max(), 0u);
-  // All but those from and to the loop.
+  // All switches except those from and to the loop.
   EXPECT_LE(statistics.switch_ns.count(), statistics.switch_count);
   EXPECT_GE(statistics.switch_ns.count(), 20u);
 }
 
-TEST(SchedulerTest, AYieldToNobodyIsNoSampleForWhoeverComesNext) {
+TEST(SchedulerTest, AYieldWithoutASwitchDoesNotDistortTheNextSample) {
   VirtualTime time;
   Scheduler scheduler(time, {.switch_sample_interval = 2});
   ASSERT_TRUE(scheduler.run("main", [] {
@@ -303,7 +303,7 @@ TEST(SchedulerDeathTest, ADeadlockIsReportedWithWhatEachTaskWaitsFor) {
                                  HasSubstr("    at corolane::coroutine::Event::wait")));
 }
 
-TEST(SchedulerDeathTest, TheMainTaskDoesNotEndBeforeTheOthers) {
+TEST(SchedulerDeathTest, AMainTaskThatEndsBeforeTheOthersAborts) {
   const auto forget = [] {
     VirtualTime time;
     Scheduler scheduler(time);
@@ -314,12 +314,12 @@ TEST(SchedulerDeathTest, TheMainTaskDoesNotEndBeforeTheOthers) {
                                HasSubstr("no task is left when the main task ends")));
 }
 
-TEST(SchedulerDeathTest, RunIsNotCalledInsideItself) {
+TEST(SchedulerDeathTest, ARunInsideItselfAborts) {
   const auto nest = [] { static_cast<void>(Scheduler::current().run("main", [] {})); };
   EXPECT_DEATH(nest(), "run\\(\\) is not called while it runs");
 }
 
-TEST(SchedulerDeathTest, CurrentIsForThreadsThatRunOne) {
+TEST(SchedulerDeathTest, CurrentAbortsOnAThreadWithoutAScheduler) {
   EXPECT_DEATH(std::thread([] { Scheduler::current(); }).join(), "this thread runs a scheduler");
 }
 

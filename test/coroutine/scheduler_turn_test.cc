@@ -1,5 +1,5 @@
-// How much a turn of the scheduler does before it looks outside again, and who has which part of
-// it.
+// How much a turn of the scheduler does before it looks outside again, and how timers, posts and
+// tasks share it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-// Some time later at each look, of which a turn takes one.
+// Time that advances by a step at each look; a turn looks once.
 class HurryingTime final : public EventSource {
  public:
   explicit HurryingTime(Duration first_step) : step(first_step) {}
@@ -43,7 +43,7 @@ void yield_often(int count) {
   for (int turn = 0; turn < count; ++turn) EXPECT_TRUE(yield());
 }
 
-TEST(SchedulerTurnTest, TheLoopLooksOftenWhenItsTurnsTakeLong) {
+TEST(SchedulerTurnTest, TheLoopLooksOutsideMoreOftenWhenSwitchesAreSlow) {
   HurryingTime time(1ms);
   Scheduler scheduler(time);
   EXPECT_TRUE(scheduler.run("main", [] { yield_often(10'000); }));
@@ -51,7 +51,7 @@ TEST(SchedulerTurnTest, TheLoopLooksOftenWhenItsTurnsTakeLong) {
   EXPECT_LT(scheduler.statistics().turn_count, 10'000u / 30);
 }
 
-TEST(SchedulerTurnTest, FewSwitchesThatTakeVeryLongAreFewerStillUntilTheyDoNot) {
+TEST(SchedulerTurnTest, AVerySlowTurnHasEvenFewerSwitchesUntilItIsFastAgain) {
   HurryingTime time(10ms);
   Scheduler scheduler(time);
   const auto turn_count = [&] { return scheduler.statistics().turn_count; };
@@ -69,8 +69,8 @@ TEST(SchedulerTurnTest, FewSwitchesThatTakeVeryLongAreFewerStillUntilTheyDoNot) 
   }));
 }
 
-// Over how many turns a thousand timers fire that are due together, when each has look_count looks
-// at the time before it lets go.
+// The number of turns over which a thousand simultaneous timers fire, when each woken task looks at
+// the time `look_count` times before it suspends.
 std::uint64_t turns_of_a_thousand_timers(HurryingTime& time, int look_count) {
   Scheduler scheduler(time);
   std::uint64_t first_turn = 0;
@@ -96,13 +96,13 @@ TEST(SchedulerTurnTest, ManyTimersThatAreDueTogetherFireOverSeveralTurns) {
   EXPECT_GT(turns_of_a_thousand_timers(time, 0), 1'000u / 50);
 }
 
-TEST(SchedulerTurnTest, WhatTimersWakeLeavesTheTurnToOthersAsWell) {
+TEST(SchedulerTurnTest, TasksWokenByTimersYieldTheTurnAsWell) {
   HurryingTime time(1us);
-  // As tasks that close a connection each.
+  // The tasks act as if each closed a connection.
   EXPECT_GT(turns_of_a_thousand_timers(time, 20), 1'000u / 10);
 }
 
-TEST(SchedulerTurnTest, TimersHaveTheirShareOfTurnsThatTakeLong) {
+TEST(SchedulerTurnTest, TimersGetTheirShareOfLongTurns) {
   HurryingTime time(1us);
   Scheduler scheduler(time);
   std::uint64_t turn_count = 0;
@@ -118,7 +118,7 @@ TEST(SchedulerTurnTest, TimersHaveTheirShareOfTurnsThatTakeLong) {
     }
     EXPECT_TRUE(sleep_until(Deadline::at(together.time() - 1ms)));
     turn_count = scheduler.statistics().turn_count;
-    // As a handler that computes for long; each timer now seems to take a while as well.
+    // Acts like a handler that computes for long; each timer now seems to take a while as well.
     time.step = 100us;
     while (left_count > 0) {
       for (int look = 0; look < 320; ++look) static_cast<void>(time.now());
@@ -130,7 +130,7 @@ TEST(SchedulerTurnTest, TimersHaveTheirShareOfTurnsThatTakeLong) {
   EXPECT_LT(turn_count, 1'000u / 10);
 }
 
-// A source that, when the scheduler waits, makes tasks ready in two batches and lets the first run.
+// A source that makes tasks ready in two batches while the scheduler waits, and runs the first.
 class BatchingTime final : public VirtualTime {
  public:
   explicit BatchingTime(std::function<void(int batch)> make_ready)
@@ -149,7 +149,7 @@ class BatchingTime final : public VirtualTime {
   std::function<void(int)> make_ready_;
 };
 
-TEST(SchedulerTurnTest, ASourceMayLetReadyTasksRunWhileItIsWaitedFor) {
+TEST(SchedulerTurnTest, ASourceMayRunReadyTasksInsideItsWait) {
   std::vector<std::string> order;
   TaskGroup tasks;
   BatchingTime time([&](int batch) {
@@ -166,7 +166,7 @@ TEST(SchedulerTurnTest, ASourceMayLetReadyTasksRunWhileItIsWaitedFor) {
               ElementsAre("made ready 0", "ran 0", "made ready 1", "ran 1"));
 }
 
-TEST(SchedulerTurnTest, ATaskThatAlwaysYieldsKeepsNobodyFromTimersOrPosts) {
+TEST(SchedulerTurnTest, ATaskThatAlwaysYieldsDoesNotStarveTimersOrPosts) {
   bool posted_ran = false;
   Event due;
   struct Due : Timer {
@@ -180,7 +180,7 @@ TEST(SchedulerTurnTest, ATaskThatAlwaysYieldsKeepsNobodyFromTimersOrPosts) {
   while (!due.is_set() || !posted_ran) EXPECT_TRUE(yield());
 }
 
-// Posts itself again at each turn, until it is told to end.
+// Posts itself again at each turn, until `ended` is set.
 struct EndlessWork {
   void run() {
     if (!ended) Scheduler::current().post([this] { run(); });
@@ -188,7 +188,7 @@ struct EndlessWork {
   bool ended = false;
 };
 
-TEST(SchedulerTurnTest, WorkThatAlwaysPostsItselfKeepsNobodyFromTimers) {
+TEST(SchedulerTurnTest, WorkThatAlwaysPostsItselfDoesNotStarveTimers) {
   HurryingTime time(1ms);
   Scheduler scheduler(time);
   EndlessWork work;

@@ -1,4 +1,4 @@
-// What a program's calls of spawn() look like from their tasks.
+// The spawn sites of a program, as their tasks show them.
 #include "coroutine/spawn_site.h"
 
 #include <gtest/gtest.h>
@@ -32,14 +32,14 @@ SpawnSite site_of(const Scheduler& scheduler, std::string_view task_name) {
   return {};
 }
 
-// Runs `main` in a scheduler of its own, which knows no site but its own.
+// Runs `main` in a scheduler of its own, which knows only its own sites.
 void run(const std::function<void(Scheduler&)>& main, Scheduler::Options options = {}) {
   VirtualTime time;
   Scheduler scheduler(time, std::move(options));
   EXPECT_TRUE(scheduler.run("main", [&] { main(scheduler); }));
 }
 
-TEST(SpawnSitesTest, APlaceThatSpawnsHasARow) {
+TEST(SpawnSitesTest, EachSpawnSiteHasARow) {
   run([](Scheduler& scheduler) {
     auto task = spawn("row", [] {});
     const auto line = std::source_location::current().line() - 1;
@@ -62,7 +62,7 @@ TEST(SpawnSitesTest, TasksCountAsAliveUntilTheyEnd) {
   });
 }
 
-TEST(SpawnSitesTest, PlacesThatTakeTurnsAreKeptApart) {
+TEST(SpawnSitesTest, AlternatingPlacesHaveSeparateRows) {
   run([](Scheduler& scheduler) {
     for (int i = 0; i < 10; ++i) {
       EXPECT_TRUE(spawn("one", [] {}).join());
@@ -73,7 +73,7 @@ TEST(SpawnSitesTest, PlacesThatTakeTurnsAreKeptApart) {
   });
 }
 
-// Every instance is a place of its own.
+// Every instance is a separate place.
 template <int which>
 std::source_location place() {
   return std::source_location::current();
@@ -84,7 +84,7 @@ std::vector<std::source_location> places(std::integer_sequence<int, which...>) {
   return {place<which>()...};
 }
 
-// The lowest byte is touched, and so is one in each page above it.
+// Touches the lowest byte and one in each page above it.
 [[gnu::noinline]] void use_stack(std::size_t size_bytes) {
   auto* const frame = static_cast<volatile char*>(__builtin_alloca(size_bytes));
   for (std::size_t i = 0; i < size_bytes; i += 1024) frame[i] = 'x';
@@ -107,14 +107,14 @@ TEST(SpawnSitesTest, TheDeepestUseIsMeasured) {
   for (const std::size_t size_bytes : {2'000u, 10'000u, 20'000u, 40'000u}) {
     const std::size_t large = measured_use(size_bytes);
     EXPECT_GE(large, size_bytes);
-    // Besides, the frame is aligned, and a sanitizer puts red zones around it.
+    // The frame is aligned in addition, and a sanitizer puts red zones around it.
     if (!test::under_sanitizer) {
       EXPECT_LE(large, size_bytes + small + 64);
     }
   }
 }
 
-TEST(SpawnSitesTest, TheSizeOfTheStackIsThatOfItsClass) {
+TEST(SpawnSitesTest, TheReportedStackSizeIsThatOfItsClass) {
   run([](Scheduler& scheduler) {
     EXPECT_TRUE(spawn("large", [] {}, {.stack_size_bytes = 200'000}).join());
     EXPECT_GE(site_of(scheduler, "large").stack_size_bytes, 256u * 1024);
@@ -122,7 +122,7 @@ TEST(SpawnSitesTest, TheSizeOfTheStackIsThatOfItsClass) {
   });
 }
 
-TEST(SpawnSitesTest, TheFirstTaskAndThenOneInSoManyIsMeasured) {
+TEST(SpawnSitesTest, TheFirstTaskAndThenOnePerIntervalIsMeasured) {
   VirtualTime time;
   Scheduler scheduler(time, {.stack_sample_interval = 10});
   std::vector<std::uint64_t> measured;
@@ -138,7 +138,7 @@ TEST(SpawnSitesTest, TheFirstTaskAndThenOneInSoManyIsMeasured) {
   EXPECT_EQ(measured.back(), 3u);
 }
 
-TEST(SpawnSitesTest, WhereMeasuringIsSwitchedOffOnlyCountsAreKept) {
+TEST(SpawnSitesTest, OnlyCountsAreKeptWhenMeasuringIsSwitchedOff) {
   VirtualTime time;
   Scheduler scheduler(time, {.stack_sample_interval = 0});
   EXPECT_TRUE(scheduler.run("main", [&] {
@@ -149,7 +149,7 @@ TEST(SpawnSitesTest, WhereMeasuringIsSwitchedOffOnlyCountsAreKept) {
   EXPECT_EQ(site_of(scheduler, "counted").stack_used_bytes_max, 0u);
 }
 
-// What a measured task finds on its stack is not what it left there.
+// Measuring blanks the unused stack, which must not affect the task.
 TEST(SpawnSitesTest, AMeasuredTaskIsATaskLikeOthers) {
   VirtualTime time;
   Scheduler scheduler(time, {.stack_sample_interval = 1});
@@ -167,7 +167,7 @@ TEST(SpawnSitesTest, AMeasuredTaskIsATaskLikeOthers) {
   EXPECT_EQ(site_of(scheduler, "one of many").measured_count, 100u);
 }
 
-TEST(SpawnSitesTest, PlacesBeyondTheNumberThatIsKeptApartShareTheLastRow) {
+TEST(SpawnSitesTest, PlacesBeyondTheLimitShareTheLastRow) {
   VirtualTime time;
   Scheduler scheduler(time);
   EXPECT_TRUE(scheduler.run("main", [] {

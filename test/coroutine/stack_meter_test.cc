@@ -1,4 +1,4 @@
-// How much of its stack a task is told that it has used.
+// The stack use that a meter reports to its task.
 #include "coroutine/stack_meter.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr TaskOptions large = {.stack_size_bytes = 256 * 1024};
 
-// Runs it in a task of a scheduler that measures no stack by itself.
+// Runs `body` in a task of a scheduler that measures no stacks itself.
 template <typename F>
 void run_in_task(F body) {
   VirtualTime time;
@@ -31,9 +31,9 @@ template <std::size_t size>
   asm volatile("" : : "r"(room.data()) : "memory");
 }
 
-TEST(StackMeterTest, TellsTheDeepestUseWithinIt) {
+TEST(StackMeterTest, ReportsTheDeepestUseWithinIt) {
   run_in_task([] {
-    use_stack<150'000>();  // Before it: does not count.
+    use_stack<150'000>();  // Before the meter: does not count.
     StackMeter meter;
     use_stack<40'000>();
     use_stack<10'000>();
@@ -45,7 +45,7 @@ TEST(StackMeterTest, TellsTheDeepestUseWithinIt) {
   });
 }
 
-TEST(StackMeterTest, WhatLiesAboveStaysWhole) {
+TEST(StackMeterTest, TheFramesAboveStayIntact) {
   run_in_task([] {
     std::array<char, 10'000> mine;
     mine.fill(7);
@@ -56,7 +56,7 @@ TEST(StackMeterTest, WhatLiesAboveStaysWhole) {
   });
 }
 
-TEST(StackMeterTest, ATaskHasOneAtATime) {
+TEST(StackMeterTest, ATaskHasOneMeterAtATime) {
   run_in_task([] {
     StackMeter first;
     StackMeter second;

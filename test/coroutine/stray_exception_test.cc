@@ -1,4 +1,4 @@
-// Whoever owns the task, and whatever it does with the result: somebody is told.
+// Every stray exception is reported, whatever owns the task and whatever it does with the result.
 #include "coroutine/stray_exception.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 void fail() { throw std::runtime_error("out of cheese"); }
 
-// What was told while `body` ran in a scheduler of its own: "task: what".
+// The reports during `body`, which runs in a scheduler of its own: "task: what".
 std::vector<std::string> told_while(std::move_only_function<void()> body) {
   std::vector<std::string> told;
   VirtualTime time;
@@ -36,17 +36,17 @@ std::vector<std::string> told_while(std::move_only_function<void()> body) {
   return told;
 }
 
-TEST(StrayExceptionTest, OfAJoinedTaskIsTold) {
+TEST(StrayExceptionTest, IsReportedForAJoinedTask) {
   const auto told = told_while([] { EXPECT_FALSE(spawn("joined", fail).join()); });
   EXPECT_THAT(told, ElementsAre("joined: out of cheese"));
 }
 
-TEST(StrayExceptionTest, OfATaskWhoseResultNobodyReadsIsTold) {
+TEST(StrayExceptionTest, IsReportedForATaskWhoseResultIsNotRead) {
   const auto told = told_while([] { auto dropped = spawn("dropped", fail); });
   EXPECT_THAT(told, ElementsAre("dropped: out of cheese"));
 }
 
-TEST(StrayExceptionTest, OfEveryChildOfAGroupIsTold) {
+TEST(StrayExceptionTest, IsReportedForEveryChildOfAGroup) {
   const auto told = told_while([] {
     TaskGroup group;
     EXPECT_TRUE(group.spawn("first", fail));
@@ -56,22 +56,22 @@ TEST(StrayExceptionTest, OfEveryChildOfAGroupIsTold) {
   EXPECT_THAT(told, ElementsAre("first: out of cheese", "second: out of cheese"));
 }
 
-TEST(StrayExceptionTest, OfTheMainTaskIsTold) {
+TEST(StrayExceptionTest, IsReportedForTheMainTask) {
   EXPECT_THAT(told_while(fail), ElementsAre("main: out of cheese"));
 }
 
-TEST(StrayExceptionTest, ThatIsNoStdExceptionIsToldAsSuch) {
+TEST(StrayExceptionTest, IsReportedWithoutAStdException) {
   const auto told = told_while([] { auto odd = spawn("odd", [] { throw 17; }); });
-  EXPECT_THAT(told, ElementsAre("odd: (no std::exception)"));
+  EXPECT_THAT(told, ElementsAre("odd: (not a std::exception)"));
 }
 
-TEST(StrayExceptionTest, TheSpawnSiteIsTold) {
+TEST(StrayExceptionTest, TheSpawnSiteIsReported) {
   std::source_location site;
   VirtualTime time;
   Scheduler scheduler(
       time, {.on_stray_exception = [&](const StrayException& stray) { site = stray.spawn_site; }});
   std::uint_least32_t line = 0;
-  // Outside of a macro, whose lines all count as its first.
+  // Outside any macro, since all lines of a macro count as its first.
   const auto drop_one = [&] {
     auto dropped = spawn("dropped", fail);
     line = std::source_location::current().line() - 1;
@@ -85,7 +85,7 @@ Async<void> fail_stackless() {
   co_return {};
 }
 
-TEST(StrayExceptionTest, OfAStacklessCoroutineIsToldWithTheTaskThatAwaitsIt) {
+TEST(StrayExceptionTest, IsReportedForAStacklessCoroutineWithItsAwaitingTask) {
   const auto told = told_while([] {
     EXPECT_FALSE(await(fail_stackless()));
     AsyncGroup group;
@@ -95,7 +95,7 @@ TEST(StrayExceptionTest, OfAStacklessCoroutineIsToldWithTheTaskThatAwaitsIt) {
   EXPECT_THAT(told, ElementsAre("main: out of cheese", ": out of cheese"));
 }
 
-TEST(StrayExceptionTest, ByDefaultALineOnStderrTellsOfAStacklessCoroutineToo) {
+TEST(StrayExceptionTest, IsPrintedToStderrForAStacklessCoroutineByDefault) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(await(fail_stackless()));
   AsyncGroup group;
@@ -107,7 +107,7 @@ TEST(StrayExceptionTest, ByDefaultALineOnStderrTellsOfAStacklessCoroutineToo) {
                               "\"out of cheese\"\n"));
 }
 
-TEST(StrayExceptionTest, ByDefaultALineOnStderrTells) {
+TEST(StrayExceptionTest, IsPrintedToStderrByDefault) {
   testing::internal::CaptureStderr();
   {
     auto dropped = spawn("a\n", fail);
@@ -118,7 +118,7 @@ TEST(StrayExceptionTest, ByDefaultALineOnStderrTells) {
   EXPECT_THAT(text, HasSubstr(", ended with \"out of cheese\"\n"));
 }
 
-TEST(StrayExceptionDeathTest, WhoIsToldMustNotSuspend) {
+TEST(StrayExceptionDeathTest, ACallbackThatSuspendsAborts) {
   const auto suspend = [] {
     VirtualTime time;
     Scheduler scheduler(

@@ -41,7 +41,7 @@ TEST(SubTaskTest, IsCancelledAtItsDeadlineAndItsTaskIsNot) {
   EXPECT_TRUE(sleep_for(1s));
 }
 
-TEST(SubTaskTest, OneThatEndsInTimeLeavesNothingBehind) {
+TEST(SubTaskTest, APartThatEndsInTimeLeavesNothingBehind) {
   {
     const SubTask part(Deadline::after(50ms));
     EXPECT_TRUE(sleep_for(49ms));
@@ -68,7 +68,7 @@ TEST(SubTaskTest, AnotherTaskCancelsIt) {
   EXPECT_TRUE(yield());
 }
 
-TEST(SubTaskTest, TheOuterOneCancelsTheInnerOneToo) {
+TEST(SubTaskTest, AnOuterPartCancelsItsInnerPart) {
   const SubTask outer(Deadline::after(10ms));
   {
     const SubTask inner(Deadline::after(20ms));
@@ -79,7 +79,7 @@ TEST(SubTaskTest, TheOuterOneCancelsTheInnerOneToo) {
   EXPECT_THAT(yield(), fails_with(Code::cancelled));
 }
 
-TEST(SubTaskTest, TheInnerOneEndsAlone) {
+TEST(SubTaskTest, AnInnerPartIsCancelledAlone) {
   const SubTask outer(Deadline::after(20ms));
   {
     const SubTask inner(Deadline::after(10ms));
@@ -116,7 +116,7 @@ TEST(SubTaskTest, ManyNest) {
   EXPECT_FALSE(is_cancelled());
 }
 
-TEST(SubTaskTest, HasValuesOfItsOwn) {
+TEST(SubTaskTest, HasItsOwnTaskLocalValues) {
   own.set(1);
   inherited.set("outer");
   {

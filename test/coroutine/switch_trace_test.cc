@@ -1,4 +1,4 @@
-// What a trace of a scheduler tells of its switches.
+// The slices that a trace records of a scheduler's switches.
 #include "coroutine/switch_trace.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const SwitchTrace& trace) {
   return names;
 }
 
-// Of the tasks alone.
+// The names of the tasks, without the loop.
 std::vector<std::string> tasks_of(const SwitchTrace& trace) {
   auto names = names_of(trace);
   std::erase(names, "loop");
@@ -32,7 +32,7 @@ void yield_times(int count) {
   for (int i = 0; i < count; ++i) EXPECT_TRUE(yield());
 }
 
-TEST(SwitchTraceTest, HasEachTaskThatRanInItsOrder) {
+TEST(SwitchTraceTest, RecordsEachTaskInTheOrderOfRunning) {
   Scheduler& scheduler = Scheduler::current();
   TaskGroup group;
   ASSERT_TRUE(group.spawn("a", [] { yield_times(2); }));
@@ -60,7 +60,7 @@ TEST(SwitchTraceTest, TimesRise) {
   EXPECT_TRUE(other.join());
 }
 
-TEST(SwitchTraceTest, OfMoreSlicesTheNewestStay) {
+TEST(SwitchTraceTest, TheNewestSlicesStayWhenItIsFull) {
   Scheduler& scheduler = Scheduler::current();
   auto before = spawn("before", [] { yield_times(50); });
   SwitchTrace trace(8);
@@ -78,7 +78,7 @@ TEST(SwitchTraceTest, OfMoreSlicesTheNewestStay) {
   EXPECT_TRUE(after.join());
 }
 
-TEST(SwitchTraceTest, ThereIsOneAtATime) {
+TEST(SwitchTraceTest, OnlyOneTraceRunsAtATime) {
   Scheduler& scheduler = Scheduler::current();
   SwitchTrace first(8);
   SwitchTrace second(8);
@@ -89,7 +89,7 @@ TEST(SwitchTraceTest, ThereIsOneAtATime) {
   scheduler.end(second);
 }
 
-TEST(SwitchTraceTest, BehindItNothingIsNoted) {
+TEST(SwitchTraceTest, NothingIsRecordedAfterItsEnd) {
   Scheduler& scheduler = Scheduler::current();
   auto other = spawn("other", [] { yield_times(20); });
   SwitchTrace trace(100);

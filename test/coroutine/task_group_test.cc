@@ -130,7 +130,7 @@ TEST(TaskGroupTest, TheDestructorCancelsAndWaitsForAllChildren) {
   EXPECT_EQ(ended_count, 10);
 }
 
-TEST(TaskGroupTest, TheDestructorAlsoEndsWhatChildrenSpawnMeanwhile) {
+TEST(TaskGroupTest, TheDestructorAlsoEndsTasksThatChildrenSpawnMeanwhile) {
   const TimePoint start = now();
   {
     TaskGroup group;
@@ -149,7 +149,7 @@ TEST(TaskGroupTest, ACancelledAndJoinedGroupCanBeUsedAgain) {
   EXPECT_EQ(group.size(), 0u);
   EXPECT_EQ(now(), start);
   EXPECT_TRUE(group.spawn("sleeper", [] { return sleep_for(1s); }));
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));  // Of the first sleeper.
+  EXPECT_THAT(group.join(), fails_with(Code::cancelled));  // The first sleeper's error.
   EXPECT_EQ(now(), start + 1s);
 }
 
@@ -157,7 +157,7 @@ TEST(TaskGroupTest, JoinAlsoWaitsForAChildSpawnedBeforeItCouldReturn) {
   const TimePoint start = now();
   TaskGroup group;
   EXPECT_TRUE(group.spawn("child", [] { return sleep_for(1s); }));
-  // Runs after the last child ended and before the joiner that this made ready.
+  // Runs after the last child has ended and before the joiner that this made ready.
   auto stranger = spawn("stranger", [&] {
     EXPECT_TRUE(sleep_for(1s));
     EXPECT_TRUE(group.spawn("another child", [] { return sleep_for(1s); }));

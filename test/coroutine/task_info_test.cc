@@ -31,7 +31,7 @@ TEST(TaskInfoTest, TasksAreListedOldestFirst) {
   EXPECT_LT(infos[0].id, infos[1].id);
 }
 
-TEST(TaskInfoTest, OfMoreTasksThanAreAskedForTheOldestAreListed) {
+TEST(TaskInfoTest, TheOldestTasksAreListedUpToTheLimit) {
   auto first = spawn("first", [] {});
   auto second = spawn("second", [] {});
   const auto infos = Scheduler::current().tasks({.count_max = 2});
@@ -119,7 +119,7 @@ TEST(TaskInfoTest, TextHasOneLineForEachTask) {
                 place);
 }
 
-TEST(TaskInfoTest, TasksOfSeveralSchedulersHaveAddressesThatTellThemApart) {
+TEST(TaskInfoTest, TasksOfSeveralSchedulersHaveDistinctAddresses) {
   EXPECT_EQ(to_string(TaskAddress{.id = 17}), "17");
   EXPECT_EQ(to_string(TaskAddress{.scheduler = 1, .id = 17}), "1.17");
   EXPECT_EQ(parse_task_address("17"), (TaskAddress{.id = 17}));
@@ -130,8 +130,8 @@ TEST(TaskInfoTest, TasksOfSeveralSchedulersHaveAddressesThatTellThemApart) {
   }
 }
 
-// Names hold what peers send, cut to a length in bytes.
-TEST(TaskInfoTest, ALineIsALineWhateverTheNameHolds) {
+// Names may hold text from peers, cut to a length in bytes.
+TEST(TaskInfoTest, ANameWithControlCharactersStaysOnOneLine) {
   const std::string text = to_text({{.id = 1,
                                      .name = "a\n\x1b[2J\" caf\xc3",
                                      .state = TaskState::ready,
@@ -143,7 +143,7 @@ TEST(TaskInfoTest, ALineIsALineWhateverTheNameHolds) {
   EXPECT_TRUE(text.starts_with(R"(task 1 "a\n\x1b[2J\" caf\xc3": ready)")) << text;
 }
 
-TEST(TaskInfoTest, ALineIsWholeHoweverLong) {
+TEST(TaskInfoTest, ALongLineIsNotCut) {
   const std::string reason(2000, 'x');
   const std::string text = to_text({{.id = 1,
                                      .name = "main",

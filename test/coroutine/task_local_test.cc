@@ -1,4 +1,4 @@
-// Whose value it is, how long it lives, and what a child gets of it.
+// The owner and lifetime of a value, and its inheritance by children.
 #include "coroutine/task_local.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ TEST(TaskLocalTest, ATaskBeginsWithoutAValue) {
   in_task([] { EXPECT_EQ(number.get(), nullptr); });
 }
 
-TEST(TaskLocalTest, WhatIsSetIsThereAfterASuspension) {
+TEST(TaskLocalTest, AValueSurvivesASuspension) {
   in_task([] {
     EXPECT_EQ(number.set(17), 17);
     EXPECT_TRUE(sleep_for(1s));
@@ -44,7 +44,7 @@ TEST(TaskLocalTest, WhatIsSetIsThereAfterASuspension) {
   });
 }
 
-TEST(TaskLocalTest, SetAgainItIsReplacedInItsPlace) {
+TEST(TaskLocalTest, AValueThatIsSetAgainKeepsItsPlace) {
   in_task([] {
     const int* const place = &number.set(1);
     number.set(2);
@@ -89,7 +89,7 @@ TEST(TaskLocalTest, VariablesAreDistinct) {
   });
 }
 
-TEST(TaskLocalTest, ThereIsRoomForMoreThanTheControlBlockHolds) {
+TEST(TaskLocalTest, ValuesBeyondTheControlBlockHaveRoom) {
   static std::array<TaskLocal<std::string>, 20> many;
   struct alignas(64) Line {
     char begin = 'x';
@@ -127,7 +127,7 @@ TEST(TaskLocalTest, AChildOfAGroupInheritsToo) {
   });
 }
 
-TEST(TaskLocalTest, WhatIsInheritedIsACopyOfTheTimeOfSpawning) {
+TEST(TaskLocalTest, AChildInheritsACopyFromTheTimeOfSpawning) {
   in_task([] {
     trace.set("before");
     auto child = spawn("child", [] {
@@ -140,7 +140,7 @@ TEST(TaskLocalTest, WhatIsInheritedIsACopyOfTheTimeOfSpawning) {
   });
 }
 
-// Notes its end in a list, and may suspend while it ends.
+// Records its end in a list, and may suspend while it ends.
 struct Witness {
   Witness(std::vector<std::string>& ends, std::string own_name)
       : list(&ends), name(std::move(own_name)) {}
@@ -183,7 +183,7 @@ TEST(TaskLocalTest, AValueThatIsSetWhileOthersEndEndsToo) {
   EXPECT_THAT(ends, ElementsAre("late"));
 }
 
-TEST(TaskLocalTest, OnTheLoopThereIsNone) {
+TEST(TaskLocalTest, TheLoopHasNoValue) {
   bool looked = false;
   Scheduler::current().post([&] {
     EXPECT_EQ(number.get(), nullptr);
@@ -193,7 +193,7 @@ TEST(TaskLocalTest, OnTheLoopThereIsNone) {
   EXPECT_TRUE(looked);
 }
 
-TEST(TaskLocalDeathTest, TheLoopHasNoneToSet) {
+TEST(TaskLocalDeathTest, SettingAValueOnTheLoopAborts) {
   const auto set_on_loop = [] {
     Scheduler::current().post([] { number.set(1); });
     static_cast<void>(sleep_for(1s));

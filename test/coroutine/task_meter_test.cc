@@ -1,4 +1,4 @@
-// What a task is told that it has consumed.
+// The consumption that a meter reports to its task.
 #include "coroutine/task_meter.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of the time of a real clock; the test's own is simulated.
+// Computes for this much real time; the test's clock is simulated.
 void compute(Duration time) {
   const auto cycles =
       static_cast<std::uint64_t>(static_cast<double>(time.count()) * cycles_per_ns());
@@ -28,14 +28,14 @@ void compute(Duration time) {
   }
 }
 
-// The compiler leaves out what nobody sees.
+// Keeps the compiler from optimising unused memory away.
 std::unique_ptr<char[]> allocate(std::size_t size_bytes) {
   auto memory = std::make_unique<char[]>(size_bytes);
   asm volatile("" : : "r"(memory.get()) : "memory");
   return memory;
 }
 
-TEST(TaskMeterTest, CountsTheTimeWhileItsTaskRunsAndNotWhileOthersDo) {
+TEST(TaskMeterTest, CountsTimeOnlyWhileItsTaskRuns) {
   TaskGroup others;
   ASSERT_TRUE(others.spawn("other", [] {
     for (int i = 0; i < 5; ++i) {
@@ -52,12 +52,12 @@ TEST(TaskMeterTest, CountsTheTimeWhileItsTaskRunsAndNotWhileOthersDo) {
   const auto cost = meter.end();
   ASSERT_TRUE(cost);
   EXPECT_GE(cost->cpu, 1ms);
-  // Unless the system took the processor away for that long.
+  // Unless the system preempted the thread for that long.
   EXPECT_LT(cost->cpu, 50ms);
   EXPECT_GE(cost->suspension_count, 6u);
 }
 
-TEST(TaskMeterTest, KnowsWhoComputesWhenBothAreMeasured) {
+TEST(TaskMeterTest, ChargesTheComputingTaskWhenBothAreMeasured) {
   std::optional<TaskCost> busy;
   std::optional<TaskCost> idle;
   TaskGroup group;
@@ -82,10 +82,10 @@ TEST(TaskMeterTest, KnowsWhoComputesWhenBothAreMeasured) {
   EXPECT_EQ(idle->suspension_count, 20u);
 }
 
-TEST(TaskMeterTest, CountsWhatItsTaskAllocatesAndNotWhatOthersDo) {
+TEST(TaskMeterTest, CountsOnlyTheAllocationsOfItsTask) {
   const auto before = allocations();
   static_cast<void>(allocate(1));
-  if (allocations().count == before.count) GTEST_SKIP() << "operator new is another one";
+  if (allocations().count == before.count) GTEST_SKIP() << "operator new is not ours";
   auto other = spawn("other", [] {
     for (int i = 0; i < 10; ++i) {
       const auto memory = allocate(1000);
@@ -104,7 +104,7 @@ TEST(TaskMeterTest, CountsWhatItsTaskAllocatesAndNotWhatOthersDo) {
   EXPECT_TRUE(other.join());
 }
 
-TEST(TaskMeterTest, ATaskHasOneAtATime) {
+TEST(TaskMeterTest, ATaskHasOneMeterAtATime) {
   TaskMeter meter;
   {
     TaskMeter second;
@@ -116,7 +116,7 @@ TEST(TaskMeterTest, ATaskHasOneAtATime) {
   EXPECT_TRUE(third.end());
 }
 
-TEST(TaskMeterTest, SwitchesAreCountedAsWithoutIt) {
+TEST(TaskMeterTest, AMeterDoesNotChangeTheCountOfSwitches) {
   Scheduler& scheduler = Scheduler::current();
   auto other = spawn("other", [] {
     while (yield()) {
@@ -132,7 +132,7 @@ TEST(TaskMeterTest, SwitchesAreCountedAsWithoutIt) {
   EXPECT_EQ(scheduler.statistics().switch_count, scheduler.switch_count());
 }
 
-TEST(TaskMeterTest, OneThatIsForgottenEndsWithItsScope) {
+TEST(TaskMeterTest, AForgottenMeterEndsWithItsScope) {
   auto task = spawn("forgets", [] { TaskMeter meter; });
   EXPECT_TRUE(task.join());
   TaskMeter meter;

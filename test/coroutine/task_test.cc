@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 
-// Says when it ends, and suspends in doing so.
+// Records its end, and suspends in doing so.
 class Farewell {
  public:
   explicit Farewell(bool& said) : said_(&said) {}
@@ -37,7 +37,7 @@ class Farewell {
   bool* said_;
 };
 
-TEST(TaskTest, JoinReturnsWhatTheFunctionReturned) {
+TEST(TaskTest, JoinReturnsTheResultOfTheFunction) {
   auto task = spawn("answer", [] { return 42; });
   EXPECT_EQ(task.join(), 42);
 }
@@ -77,15 +77,15 @@ TEST(TaskTest, OveralignedCapturesAreAligned) {
   EXPECT_EQ(task.join(), "wide");
 }
 
-// Whatever frames the one before left there.
-TEST(TaskTest, AStackCarriesTasksWithSmallAndLargeCapturesInTurn) {
+// The frames that the previous task left there must not matter.
+TEST(TaskTest, AStackIsReusedForTasksWithSmallAndLargeCaptures) {
   for (int round = 0; round < 10; ++round) {
     EXPECT_EQ(spawn("small", [] { return 1; }).join(), 1);
     EXPECT_EQ(spawn("large", [text = std::array<char, 8000>{'x'}] { return text[0]; }).join(), 'x');
   }
 }
 
-TEST(TaskTest, AStackAboveTheLargestIsRefusedNotCut) {
+TEST(TaskTest, AStackAboveTheLargestIsRefusedNotReduced) {
   const TaskOptions largest{.stack_size_bytes = StackPool::stack_size_bytes_max};
   EXPECT_TRUE(spawn("largest", [] {}, largest).join());
   const TaskOptions above{.stack_size_bytes = StackPool::stack_size_bytes_max + 1};
@@ -114,7 +114,7 @@ TEST(TaskTest, TheDestructorCancelsAndJoins) {
   EXPECT_THAT(slept, fails_with(Code::cancelled));
 }
 
-// A task that does not hear of its cancellation until it is told to end.
+// A task that ignores its cancellation until `end` is notified.
 Task<int> spawn_stubborn(WaitQueue& end) {
   return spawn("stubborn", [&] {
     end.wait(Deadline::never(), Cancellation::ignore);
@@ -122,7 +122,7 @@ Task<int> spawn_stubborn(WaitQueue& end) {
   });
 }
 
-TEST(TaskTest, TwoMayEndATaskAtOnce) {
+TEST(TaskTest, TwoTasksMayEndATaskAtOnce) {
   WaitQueue end("the end");
   auto task = spawn_stubborn(end);
   auto first = spawn("first", [&] { task = {}; });
@@ -134,7 +134,7 @@ TEST(TaskTest, TwoMayEndATaskAtOnce) {
   EXPECT_THAT(task.join(), fails_with(Code::failed_precondition));
 }
 
-TEST(TaskTest, WhoReplacesATaskLastLeavesItsOwn) {
+TEST(TaskTest, TheLastOfTwoReplacementsStays) {
   WaitQueue end("the end");
   std::vector<int> ended;
   auto task = spawn_stubborn(end);
@@ -185,7 +185,7 @@ TEST(TaskTest, AMovedTaskIsOwnedByItsNewHandle) {
   EXPECT_EQ(owner.join(), 3);
 }
 
-TEST(TaskTest, AFunctionThatCannotBeCopiedLeavesNothingBehind) {
+TEST(TaskTest, AFunctionWhoseCopyThrowsLeavesNothingBehind) {
   struct Uncopyable {
     Uncopyable() = default;
     Uncopyable(const Uncopyable&) { throw std::runtime_error("not this one"); }
@@ -214,7 +214,7 @@ TEST(TaskTest, ATaskIsJoinedOnce) {
   EXPECT_THAT(Task<int>().join(), fails_with(Code::failed_precondition));
 }
 
-TEST(TaskTest, OfTwoThatJoinATaskOneGetsItsResult) {
+TEST(TaskTest, OneOfTwoJoinersGetsTheResult) {
   auto task = spawn("contested", [] {
     EXPECT_TRUE(sleep_for(1s));
     return 3;
@@ -358,7 +358,7 @@ TEST(TaskTest, SleepingUntilThePastDoesNotSuspend) {
   EXPECT_FALSE(other_ran);
 }
 
-TEST(TaskTest, IsCancelledTellsTheRunningTaskOnly) {
+TEST(TaskTest, IsCancelledIsTrueOnlyInTheCancelledTask) {
   auto task = spawn("worker", [] {
     int rounds = 0;
     while (!is_cancelled()) {

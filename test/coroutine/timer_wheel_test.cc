@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr TimePoint start{100h};
 
-// Notes the order in which alarms ring.
+// Records the order in which alarms ring.
 struct Alarm : Timer {
   Alarm(std::vector<int>& order, int own_number)
       : Timer(&Alarm::ring), rung(order), number(own_number) {}
@@ -108,14 +108,14 @@ TEST_F(TimerWheelTest, ACallbackMayArmItsOwnTimerAgain) {
   };
   wheel_.arm(first_, Deadline::at(start + 1s));
   wheel_.advance(start + 1s);
-  EXPECT_EQ(rung_.size(), 1u);  // Never twice in one advance, or it might not end.
+  EXPECT_EQ(rung_.size(), 1u);  // At most once per advance, which might not end otherwise.
   wheel_.advance(start + 1s);
   wheel_.advance(start + 1s);
   EXPECT_EQ(rung_.size(), 3u);
   EXPECT_EQ(wheel_.armed_count(), 0u);
 }
 
-TEST_F(TimerWheelTest, WhatIsDueMayFireInPieces) {
+TEST_F(TimerWheelTest, DueTimersMayFireInPieces) {
   Alarm third(rung_, 3);
   for (Alarm* const alarm : {&first_, &second_, &third}) {
     wheel_.arm(*alarm, Deadline::at(start + 1s));
@@ -125,7 +125,7 @@ TEST_F(TimerWheelTest, WhatIsDueMayFireInPieces) {
   EXPECT_EQ(rung_, Order({1}));
   EXPECT_EQ(wheel_.armed_count(), 2u);
   EXPECT_EQ(wheel_.next(), Deadline::passed());
-  wheel_.arm(first_, Deadline::at(start + 1s));  // Behind them, at the next advance.
+  wheel_.arm(first_, Deadline::at(start + 1s));  // Fires after them, at the next advance.
   second_.cancel();
   EXPECT_FALSE(wheel_.fire_due(2));
   EXPECT_EQ(rung_, Order({1, 3}));
@@ -148,7 +148,7 @@ TEST_F(TimerWheelTest, EqualTimesFireInTheOrderOfArming) {
   const TimePoint time = start + 24h * 365;
   std::vector<std::unique_ptr<Alarm>> alarms;
   Order expected;
-  // Armed from ever nearer, so that they begin in different levels of the wheel.
+  // Armed from ever shorter distances, so that they begin in different levels of the wheel.
   for (Duration distance = time - start; distance > 0ns; distance = random.up_to(distance / 2)) {
     wheel_.advance(time - distance);
     for (int twice = 0; twice < 2; ++twice) {
@@ -177,7 +177,7 @@ TEST(TimerWheelInVirtualTimeTest, EverySleepEndsExactlyOnItsDeadline) {
   EXPECT_TRUE(group.join());
 }
 
-// A wheel beside the plainest thing that does the same, a sorted map.
+// Runs a wheel beside a simple equivalent, a sorted map.
 class TwinWheels {
  public:
   TwinWheels() {
@@ -225,7 +225,8 @@ class TwinWheels {
     return random_.up_to(Duration(static_cast<Duration::rep>(longest)));
   }
 
-  // From a nanosecond to 36 years ahead, every order of magnitude as likely; sometimes the past.
+  // From a nanosecond to 36 years ahead, every order of magnitude equally likely; sometimes the
+  // past.
   void arm_or_cancel() {
     Twin& twin = *twins_[random_.below(twins_.size())];
     if (random_.one_in(4)) return cancel(twin);

@@ -29,7 +29,7 @@ TEST(VirtualTimeTest, TimeStandsStillWhileATaskRuns) {
   EXPECT_EQ(now(), start);
 }
 
-TEST(VirtualTimeTest, ALookMovesNoTime) {
+TEST(VirtualTimeTest, PollingDoesNotAdvanceTime) {
   VirtualTime time;
   const TimePoint start = time.now();
   EXPECT_TRUE(time.wait(Deadline::passed()));
@@ -65,7 +65,7 @@ TEST(VirtualTimeTest, TimeStandsStillWhileAnotherThreadIsAtWork) {
   EXPECT_EQ(time.now(), TimePoint());
 }
 
-TEST(VirtualTimeTest, WhatAnotherThreadPostsComesBeforeALaterDeadline) {
+TEST(VirtualTimeTest, WorkPostedByAnotherThreadComesBeforeALaterDeadline) {
   const VirtualTime::Outside outside(test::virtual_time());
   Scheduler& scheduler = Scheduler::current();
   const TimePoint start = now();

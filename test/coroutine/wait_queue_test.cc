@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WaitQueueTest, NotifyWakesTheOneThatWaitedLongest) {
+TEST(WaitQueueTest, NotifyWakesTheLongestWaiter) {
   WaitQueue queue("turn");
   std::vector<int> woken;
   TaskGroup group;
@@ -37,7 +37,7 @@ TEST(WaitQueueTest, NotifyWakesTheOneThatWaitedLongest) {
   EXPECT_EQ(woken, std::vector({0, 1, 2, 3}));
 }
 
-TEST(WaitQueueTest, NotifyingNobodyIsNotRemembered) {
+TEST(WaitQueueTest, ANotifyWithoutWaitersIsNotRemembered) {
   WaitQueue queue("turn");
   EXPECT_FALSE(queue.notify_one());
   EXPECT_EQ(queue.notify_all(), 0u);
@@ -80,13 +80,13 @@ TEST(WaitQueueTest, TheFirstOfTwoWakesCounts) {
   auto timed_out = spawn("timed out", [&] { return queue.wait(Deadline::after(1s)); });
   EXPECT_TRUE(yield());
   EXPECT_TRUE(queue.notify_one());
-  notified.cancel();  // Too late: it was notified, and whatever it got is its own.
+  notified.cancel();  // Too late: it was notified, and keeps whatever it received.
   EXPECT_EQ(notified.join(), Wake::notified);
   EXPECT_EQ(timed_out.join(), Wake::deadline);
   EXPECT_FALSE(queue.notify_one());
 }
 
-TEST(WaitQueueTest, CancellationIsIgnoredWhereAskedFor) {
+TEST(WaitQueueTest, CancellationIsIgnoredOnRequest) {
   WaitQueue queue("turn");
   auto waiter = spawn("waiter", [&] {
     const Wake deaf = queue.wait(Deadline::after(2s), Cancellation::ignore);
@@ -106,13 +106,13 @@ TEST(WaitQueueTest, TheLoopMayNotify) {
   EXPECT_EQ(queue.wait(Deadline::never()), Wake::notified);
 }
 
-TEST(WaitQueueTest, WakeErrorsSayWhatWasWaitedFor) {
+TEST(WaitQueueTest, WakeErrorsNameTheWait) {
   EXPECT_EQ(wake_error(Wake::cancelled, "turn").code(), Code::cancelled);
   EXPECT_EQ(wake_error(Wake::deadline, "turn").code(), Code::deadline_exceeded);
   EXPECT_NE(wake_error(Wake::deadline, "turn").message().find("turn"), std::string::npos);
 }
 
-TEST(WaitQueueTest, AWaitThatFailsSaysWhatItWaitedFor) {
+TEST(WaitQueueTest, AFailedWaitNamesTheWait) {
   WaitQueue queue("turn");
   Scheduler::current().post([&] { queue.notify_one(); });
   EXPECT_TRUE(queue.wait_or_fail(Deadline::never()));
@@ -120,8 +120,8 @@ TEST(WaitQueueTest, AWaitThatFailsSaysWhatItWaitedFor) {
   EXPECT_EQ(late.error(), wake_error(Wake::deadline, "turn"));
 }
 
-// As a Task that one task joins while another one's patience ends.
-TEST(WaitQueueTest, AQueueMayEndBeforeThoseWhoseWaitIsOver) {
+// The case of a Task that one task joins while another joiner's deadline passes.
+TEST(WaitQueueTest, AQueueMayEndBeforeItsWokenWaitersRun) {
   auto queue = std::make_unique<WaitQueue>("turn");
   auto waiter = spawn("waiter", [&] { return queue->wait_or_fail(Deadline::never()); });
   EXPECT_TRUE(yield());
@@ -147,7 +147,7 @@ TEST(WaitQueueDeathTest, AQueueOutlivesItsWaiters) {
     static_cast<void>(yield());
     queue.reset();
   };
-  EXPECT_DEATH(forget(), "nobody waits for a thing that is destroyed");
+  EXPECT_DEATH(forget(), "no waiter is left in a queue that is destroyed");
 }
 
 }  // namespace

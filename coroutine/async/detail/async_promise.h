@@ -1,4 +1,4 @@
-// What a stackless coroutine carries in its frame: where its result goes, one word.
+// The promise of a stackless coroutine: one word in its frame, the destination of its result.
 #pragma once
 
 #include <coroutine>
@@ -21,25 +21,26 @@ class AsyncGroup;
 
 namespace corolane::coroutine::detail {
 
-// The error for the exception that is being handled; counts it.
+// The error for the exception being handled; counts it.
 Error stray_async_exception_error();
 
-// The child of a group gives it its error, if any, and then its end.
+// A child of a group reports its error, if any, and then its end.
 void async_child_failed(AsyncGroup& group, Error error);
 void async_child_ended(AsyncGroup& group);
 
-// With whoever awaits: takes the result, and knows who goes on then; nobody when it is a task.
+// Lives with the awaiting side: takes the result, and holds the coroutine that resumes then; null
+// when a task awaits.
 template <typename T>
 class AsyncReceiver {
  public:
-  // For a coroutine that has ended, and one is awaited until it has.
+  // Called once the coroutine has ended; every awaited coroutine runs to its end.
   Result<T> take() {
     check(result_.has_value(), "a stackless coroutine ends by co_return, not at its closing brace");
     return std::move(*result_);
   }
 
-  // Of a T, an Error, or nothing for an Async<void> that did well. Once more when an exception
-  // escapes from what ends after `co_return`.
+  // Receives a T, an Error, or nothing for a successful Async<void>. Called again when a destructor
+  // after `co_return` throws.
   template <typename... Values>
   void receive(Values&&... value) {
     result_.emplace(std::forward<Values>(value)...);
@@ -63,13 +64,13 @@ class AsyncPromise {
     AsyncFramePool::release_frame(frame, size_bytes);
   }
 
-  // Who gets the result: set before the coroutine begins.
+  // Set the receiver of the result, before the coroutine begins.
   void set_owner(AsyncReceiver<T>& receiver) { owner_ = reinterpret_cast<std::byte*>(&receiver); }
   void set_owner(AsyncGroup& group) { owner_ = reinterpret_cast<std::byte*>(&group) + group_tag; }
 
   Async<T> get_return_object() {
     const Handle handle = Handle::from_promise(*this);
-    // gcc 12 puts the value of such a condition where the frame has to begin.
+    // gcc 12 puts the value of such a condition where the frame should begin.
     check(handle.address() == AsyncFramePool::newest_frame(),
           "no condition of an if, a switch or a loop is a co_await, unless it declares a variable "
           "(if (auto result = co_await ...; !result)): gcc 12 miscompiles others");
@@ -78,13 +79,13 @@ class AsyncPromise {
   std::suspend_always initial_suspend() noexcept { return {}; }
   auto final_suspend() noexcept { return End(is_of_task()); }
 
-  // A T or an Error, or a Result of either.
+  // Takes a T or an Error, or a Result of either.
   template <typename R = Result<T>>
   void return_value(R&& result) {
     if constexpr (!std::is_void_v<T> || std::is_same_v<std::remove_cvref_t<R>, Error>) {
       give(std::forward<R>(result));
     } else if (result) {
-      // Not as a whole: gcc 12 would warn that the error of a good one is not initialised.
+      // Passes no Result here: gcc 12 would warn that a success leaves its error uninitialised.
       give();
     } else {
       give(std::forward<R>(result).error());
@@ -93,24 +94,25 @@ class AsyncPromise {
   void unhandled_exception() { return_value(stray_async_exception_error()); }
 
  private:
-  // The lowest bit tells it from a receiver, the next one that the child has given its result.
+  // The lowest bit tells a group from a receiver; the next one marks that the result was given.
   static constexpr std::size_t group_tag = 1;
   static constexpr std::size_t returned_tag = 2;
 
-  // The frame of a child that a task awaits ends here, by itself; that of another coroutine's child
-  // with whoever has the result, and that of a group's before the group hears of it.
+  // Ends a frame. The child of a task destroys its own frame; that of another coroutine's child is
+  // destroyed by the awaiting side, which has the result; that of a group's child is destroyed
+  // before the group is notified.
   class End {
    public:
     explicit End(bool is_of_task) : is_of_task_(is_of_task) {}
     bool await_ready() noexcept { return is_of_task_; }
-    // By the flags of the file, as transfer_to().
+    // Compiled with the flags of the file, like transfer_to().
     [[gnu::always_inline]] std::coroutine_handle<> await_suspend(Handle ended) noexcept {
       AsyncPromise& promise = ended.promise();
       if (!promise.is_of_group()) return Strand::running().transfer_to(promise.receiver().parent);
       check(promise.has_returned(),
             "a stackless coroutine ends by co_return, not at its closing brace");
       AsyncGroup& group = promise.group();
-      ended.destroy();  // What it held ends while it still counts as the group's.
+      ended.destroy();  // Its contents are destroyed while the group still counts it.
       async_child_ended(group);
       return std::noop_coroutine();
     }

@@ -1,9 +1,9 @@
-// What until() returns: the ways in which a stackless coroutine waits.
+// The awaitables that until() returns.
 //
-// Nothing but a reference to the operation, which lives as long as the co_await expression: all
-// else is in the strand, so that a coroutine which waits in many places has a small frame. For the
-// same reason what they give for nothing is one word, a Waited, and not the two of a Result<void>:
-// compilers keep both in the frame.
+// An awaitable is only a reference to the operation, which lives as long as the co_await
+// expression. All other state is in the strand, so that a coroutine that waits in many places has a
+// small frame. For the same reason a wait without a value yields one word, a Waited, instead of the
+// two of a Result<void>: compilers keep both in the frame.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace corolane::coroutine::detail {
 
-// Made and awaited in one expression.
+// Must be made and awaited in one expression.
 struct AsyncWait {
   AsyncWait() = default;
   AsyncWait(const AsyncWait&) = delete;
@@ -56,7 +56,7 @@ class [[nodiscard]] Waited {
 template <typename T>
 using AsyncResult = std::conditional_t<std::is_void_v<T>, Waited, Result<T>>;
 
-// For one operation.
+// Waits for one operation.
 template <Operation O>
 class [[nodiscard]] OperationWait : AsyncWait {
  public:
@@ -84,7 +84,7 @@ class [[nodiscard]] OperationWait : AsyncWait {
   O& operation_;
 };
 
-// For the first of several.
+// Waits for the first of several operations.
 template <Operation... Os>
 class [[nodiscard]] SelectWait : AsyncWait {
  public:
@@ -140,11 +140,11 @@ class [[nodiscard]] SelectWait : AsyncWait {
   }
 
   std::tuple<Os&...> operations_;
-  std::optional<std::size_t> completed_;  // Without waiting.
+  std::optional<std::size_t> completed_;  // Set when one completed without waiting.
   std::array<Place, sizeof...(Os)> places_;
 };
 
-// For time to pass.
+// Waits for time to pass.
 class [[nodiscard]] SleepWait : AsyncWait {
  public:
   explicit SleepWait(Deadline deadline) { Strand::running().plan(deadline); }
@@ -160,7 +160,7 @@ class [[nodiscard]] SleepWait : AsyncWait {
   }
 };
 
-// For those that are ready.
+// Lets all that is ready run first.
 class [[nodiscard]] OthersWait : AsyncWait {
  public:
   bool await_ready() { return false; }

@@ -11,7 +11,7 @@
 namespace corolane::coroutine::detail {
 namespace {
 
-// A list that is broken may be a ring.
+// A corrupt list may be circular.
 constexpr std::size_t task_count_max = 16'000'000;
 
 std::int64_t nanoseconds_now() {
@@ -40,7 +40,7 @@ void note_name(CrashTasks::Group& group, const TaskControl& task) {
 
 }  // namespace
 
-// All zeros: it takes no memory before it is used.
+// All zeros: takes no memory until it is used.
 constinit CrashTasks CrashTasks::only_;
 
 CrashTasks& CrashTasks::gather(const Scheduler& scheduler, Duration time_max) {
@@ -55,7 +55,7 @@ CrashTasks& CrashTasks::gather(const Scheduler& scheduler, Duration time_max) {
   return tasks;
 }
 
-// A task that yielded has its frame in the ring alone.
+// A yielded task has its frame only in the ring.
 void CrashTasks::gather_ready(const Scheduler& scheduler) {
   scheduler.ready_.for_each([&](const ReadyRing::Entry& entry) {
     if (entry.is_stackless() || is_late) return;
@@ -94,7 +94,7 @@ void CrashTasks::add(const TaskControl& task, const void* frame) {
   note_name(*group, task);
 }
 
-// Null when all of them are taken by others.
+// Null when no group is left.
 CrashTasks::Group* CrashTasks::group_of(const Group& like) {
   const auto groups = std::span(groups_).first(group_count_);
   const auto found = std::ranges::find_if(groups, [&](const Group& group) {

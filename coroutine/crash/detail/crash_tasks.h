@@ -15,13 +15,13 @@ namespace corolane::coroutine::detail {
 
 class CrashTasks {
  public:
-  // Deeper stacks are equal when their innermost frames are.
+  // Deeper stacks count as equal when their innermost frames are.
   static constexpr std::size_t depth_max = 48;
   static constexpr std::size_t name_count_max = 4;
 
   struct Group {
     std::span<const std::uintptr_t> stack() const { return std::span(addresses).first(depth); }
-    // With different names.
+    // Tasks with distinct names.
     std::span<const TaskControl* const> some() const { return std::span(tasks).first(name_count); }
 
     std::uint64_t hash;
@@ -33,22 +33,22 @@ class CrashTasks {
     std::uint8_t depth;
     std::uint8_t name_count;
     TaskState state;
-    bool is_broken;  // The stack.
+    bool is_broken;  // The stack is corrupt.
     bool has_more_names;
   };
 
-  // The only one there is, filled anew. Every task but the one that runs.
+  // The only instance, filled anew with every task except the running one.
   static CrashTasks& gather(const Scheduler& scheduler, Duration time_max);
 
-  // One after the other; null when all were taken. Good until the next one.
+  // Takes the groups one by one; null when all are taken. Valid until the next call.
   const Group* take_largest();
 
-  std::size_t task_count = 0;  // All, as far as they were counted.
+  std::size_t task_count = 0;  // All tasks that could be counted.
   std::size_t suspended_count = 0;
   std::size_t ready_count = 0;
-  std::size_t gathered_count = 0;  // In groups, and those for which there was no group left.
+  std::size_t gathered_count = 0;  // In groups, and those beyond the last group.
   bool is_late = false;
-  bool is_broken = false;  // The list.
+  bool is_broken = false;  // The list is corrupt.
 
  private:
   static constexpr std::size_t group_count_max = 512;
@@ -60,10 +60,10 @@ class CrashTasks {
 
   static CrashTasks only_;
 
-  std::int64_t end_ns_ = 0;  // Of the monotonic clock.
+  std::int64_t end_ns_ = 0;  // On the monotonic clock.
   std::size_t group_count_ = 0;
-  Group next_ = {};   // Of the task that is being looked at.
-  Group taken_ = {};  // By take_largest().
+  Group next_ = {};   // For the task being looked at.
+  Group taken_ = {};  // Returned by take_largest().
   std::array<Group, group_count_max> groups_ = {};
 };
 

@@ -1,6 +1,6 @@
 // A flow of control that can be suspended and resumed, on a stack of its own.
 //
-// Holds where it goes on and what the sanitizers want to know. The switch itself is in
+// Holds its saved frame and the data that sanitizers need. The switch itself is in
 // context_switch.h.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace corolane::coroutine::detail {
 
-// What __cxa_get_globals() points to: the exceptions caught now and the number in flight. The
-// C++ ABI keeps one per thread (Itanium C++ ABI, exception handling, 2.2.2): two flows suspended
-// inside `catch` would exchange their exceptions.
+// The object behind __cxa_get_globals(): the exceptions caught now and the number in flight. The
+// C++ ABI keeps one per thread (Itanium C++ ABI, exception handling, 2.2.2): unless it is switched,
+// two flows suspended inside `catch` exchange their exceptions.
 struct ExceptionState {
   void* caught = nullptr;
   unsigned in_flight_count = 0;
@@ -24,9 +24,9 @@ struct ExceptionState {
   }
 };
 
-// How floating-point arithmetic rounds and traps, and what it has met: the MXCSR register
-// (Intel SDM vol. 1, 10.2.3), and below it the x87 control word, which the C library keeps in
-// step. Of the flags for what was met no flow may expect anything after a call.
+// The rounding, traps and status of floating-point arithmetic: the MXCSR register (Intel SDM vol.
+// 1, 10.2.3), and below it the x87 control word, which the C library keeps in step. The status
+// flags are not preserved: no flow may rely on them after a call.
 struct FloatingPointState {
 #if COROLANE_OWN_JUMP
   static constexpr unsigned initial_mxcsr = 0x1f80;
@@ -51,17 +51,17 @@ struct FloatingPointState {
 #endif
 };
 
-// What a thread has once and every flow on it wants to itself. Whoever leaves takes along what is
-// its own and puts it back when it returns; so whoever arrives finds no exceptions and the usual
-// arithmetic, and there is nothing to do for the many that want no more.
+// State that exists once per thread but that each flow needs for itself. A flow that leaves saves
+// its own and restores it on return; so every flow arrives with no exceptions and default
+// arithmetic, and the many flows that need nothing else do no work.
 struct ThreadState {
   ExceptionState* exceptions = nullptr;
   int* error_number = nullptr;
 
-  // That of the running thread. Nothing but its address is needed, so a flow that returns from a
-  // switch does not have to wait for what lay on its stack.
+  // The state of the running thread. Only its address is needed, so a flow that returns from a
+  // switch does not wait for data on its stack.
   static thread_local constinit ThreadState here;
-  // Sets `here` up; the first thing that a thread does.
+  // Initialises `here`; every thread calls it first.
   static void find();
 
   bool is_clean() const { return exceptions->is_clean() && FloatingPointState::is_clean(); }
@@ -71,7 +71,7 @@ inline thread_local constinit ThreadState ThreadState::here;
 
 class Context {
  public:
-  // Runs on the new stack and never returns: its last act is leave_to().
+  // Runs on the new stack and never returns: it ends with leave_to().
   using Entry = void (*)();
 
   Context() = default;
@@ -82,7 +82,7 @@ class Context {
   template <Entry entry>
   void prepare(std::byte* base, std::byte* top);
 
-  // While it is suspended: the saved registers, the lowest address of its stack that is in use.
+  // While suspended: the saved registers, at the lowest used address of its stack.
   void* frame = nullptr;
 
  private:

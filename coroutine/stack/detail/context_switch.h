@@ -1,9 +1,9 @@
 // The switch from one context to another.
 //
-// All of it is inlined into whoever suspends. Not for the instructions it saves: the processor
-// predicts the target of a return from the calls it has seen, and after a jump to another stack
-// that prediction is wrong for every function that the resumed flow returns from. With the jump
-// inlined up to the function that called yield() there is none.
+// All of it is inlined into the function that suspends. The saved instructions are not the reason:
+// the processor predicts the target of a return from the calls it has seen, and after a jump to
+// another stack that prediction is wrong for every function that the resumed flow returns from.
+// With the jump inlined up to the caller of yield() no such return is left.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace corolane::coroutine::detail {
 class ContextSwitch {
  public:
   // Leaves the running flow, `from`, for `to`, which was suspended at `to_frame`; returns when
-  // somebody switches back. `from_frame` is where to file the frame of `from`.
+  // another flow switches back. `from_frame` receives the frame of `from`.
   [[gnu::always_inline]] static void switch_to(Context& from, void*& from_frame, Context& to,
                                                void* to_frame) {
     if (!ThreadState::here.is_clean()) [[unlikely]] {
@@ -30,10 +30,10 @@ class ContextSwitch {
     *ThreadState::here.error_number = error_number;
   }
 
-  // The same, and calls `on_top` on the stack of `to`, which has begun, before that goes on.
+  // The same, and calls `on_top` on the stack of `to`, which has begun, before `to` resumes.
   template <void (*on_top)()>
   static void switch_to_below(Context& from, void*& from_frame, Context& to, void* to_frame) {
-    // Not always: to load what is there already takes longer than the rest.
+    // Only when needed: loading the state again takes longer than all the rest.
     std::optional<SavedState> state;
     if (!ThreadState::here.is_clean()) state.emplace();
     const int error_number = *ThreadState::here.error_number;
@@ -42,8 +42,8 @@ class ContextSwitch {
     *ThreadState::here.error_number = error_number;
   }
 
-  // The first two for a flow that ends here, without exceptions: `from` may be reused as soon as
-  // `to` runs.
+  // The first two functions again, for a flow that ends here, without exceptions: `from` may be
+  // reused as soon as `to` runs.
   [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to,
                                                         void* to_frame) {
     if (!FloatingPointState::is_clean()) [[unlikely]] {
@@ -60,10 +60,10 @@ class ContextSwitch {
     __builtin_unreachable();
   }
 
-  // Called first on a new stack.
+  // The first function on a new stack.
   template <Context::Entry entry>
   static void enter(Transfer transfer) {
-    // Nothing called this function: every unwinder stops here.
+    // No function called this one: every unwinder stops here.
 #if defined(__x86_64__)
     asm volatile(".cfi_undefined rip");
 #elif defined(__aarch64__)
@@ -88,7 +88,7 @@ class ContextSwitch {
   }
 
  private:
-  // Takes along what few flows have, and puts it back.
+  // Saves the state that few flows have, and restores it.
   class SavedState {
    public:
     SavedState() = default;
@@ -124,13 +124,13 @@ class ContextSwitch {
 #if defined(COROLANE_TSAN)
     left_ = &from;
     from.ended_ = from_ends;
-    from.fiber_ = __tsan_get_current_fiber();  // The loop's may change from run() to run().
+    from.fiber_ = __tsan_get_current_fiber();  // The loop's may differ between runs.
     __tsan_switch_to_fiber(to.fiber_, 0);
 #endif
   }
 
-  // Runs first in the resumed flow, `self` unless it begins: files the frame of the flow that was
-  // left.
+  // Runs first in the resumed flow, `self`, which is null when the flow begins: stores the frame of
+  // the flow that was left.
   [[gnu::always_inline]] static void arrive(Transfer transfer, [[maybe_unused]] Context* self) {
     *static_cast<void**>(transfer.data) = transfer.left;
 #if defined(COROLANE_ASAN)

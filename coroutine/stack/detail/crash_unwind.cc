@@ -10,7 +10,7 @@ namespace corolane::coroutine::detail {
 namespace {
 
 struct CrashWalk {
-  // Whether the walk has come to the frame before the first one, or to the first one itself.
+  // Whether the walk has reached the frame before the first one, or the first one itself.
   _Unwind_Ptr function_before;
   _Unwind_Ptr first;
   std::span<std::uintptr_t> addresses;
@@ -42,7 +42,7 @@ bool is_code(std::uintptr_t address) {
 std::uintptr_t instruction_of(const ucontext_t& context) {
   return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
 }
-// Makes it what it was before a call, whose first act the fault was.
+// Undoes a call whose first instruction faulted.
 void leave_called(ucontext_t& context) {
   greg_t* const registers = context.uc_mcontext.gregs;
   registers[REG_RIP] = *reinterpret_cast<const greg_t*>(registers[REG_RSP]);

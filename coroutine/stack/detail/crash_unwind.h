@@ -1,5 +1,5 @@
-// Walks stacks in a handler of a fatal signal: without allocating, and from where no call could
-// have come. The first look of a process at any stack may allocate: take it before.
+// Walks stacks in a handler of a fatal signal: without allocating, and from places that no call can
+// have reached. The first walk of a process may allocate: make it beforehand.
 #pragma once
 
 #include <ucontext.h>
@@ -10,12 +10,12 @@
 
 namespace corolane::coroutine::detail {
 
-// The innermost frames, as many as there is room for; returns their number. As unwind_suspended().
+// Writes the innermost frames, as many as fit, and returns their number; like unwind_suspended().
 std::size_t unwind_suspended_into(const void* frame, std::span<std::uintptr_t> addresses);
 
-// Of what the signal has interrupted, whose handler calls this. The first address is that of the
-// instruction itself, unless nothing is there: of a call that went astray its caller is the first.
-// `interrupted` is another one meanwhile.
+// Walks the code that the calling signal handler has interrupted. The first address is that of the
+// instruction itself, unless it is not code: for a wild call the caller comes first. Modifies
+// `interrupted` meanwhile.
 std::size_t unwind_crashed(ucontext_t& interrupted, std::span<std::uintptr_t> addresses);
 
 }  // namespace corolane::coroutine::detail

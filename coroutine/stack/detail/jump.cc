@@ -1,4 +1,4 @@
-// How a flow begins with Boost.Context, and the check that our declarations of it are Boost's.
+// Starts a flow with Boost.Context, and checks that our declarations match Boost's.
 #include "coroutine/stack/detail/jump.h"
 
 #if !COROLANE_OWN_JUMP
@@ -31,8 +31,8 @@ static_assert(
 
 }  // namespace
 
-// Boost.Context gives the flow the floating-point control words of whoever calls this, who may be
-// about to leave and not have put the usual ones back.
+// Boost.Context gives the flow the floating-point control words of its caller, which may be leaving
+// and may not have restored the defaults.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer)) {
   std::fenv_t present;
   std::fegetenv(&present);

@@ -1,14 +1,13 @@
 // The jump to another stack.
 //
-// Boost.Context's, except on x86-64, where it is ours: a few instructions in the function that
-// suspends, instead of a call that saves and loads every register which a callee must preserve.
-// The compiler knows better which of them hold something, and keeps those in the frame of the
-// function. What is left to be saved, two words, lies where Boost.Context saves them too, so that
-// whoever walks a suspended stack (unwind.cc, tools/gdb) need not know who left it. Nor is the
-// floating-point control word loaded at each jump, which costs a hundred nanoseconds when only the
-// sticky flags in it differ: see ThreadState.
+// It is Boost.Context's, except on x86-64, where it is ours: a few instructions in the function
+// that suspends, instead of a call that saves and loads every callee-saved register. The compiler
+// knows which of them are in use, and keeps those in the frame of the function. The two words left
+// to save lie where Boost.Context saves them too, so that stack walkers (unwind.cc, tools/gdb) need
+// not know which jump left a stack. The floating-point control word is not loaded at each jump
+// either, which costs a hundred nanoseconds when only its sticky flags differ: see ThreadState.
 //
-// Builds for sanitizers take Boost.Context's on every processor, so that tests hold both.
+// Sanitizer builds use Boost.Context's on every processor, so that tests cover both.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +23,22 @@
 
 namespace corolane::coroutine::detail {
 
-// What arrives on the other stack: the frame that was left, and what came along.
+// Passed to the other stack: the frame that was left, and the data of the jump.
 struct Transfer {
   void* left;
   void* data;
 };
 
-// Where above its frame the saved registers of a flow begin, and behind them what it uses next.
+// The offset from a flow's frame to its saved registers; the next data that the flow uses follows
+// them.
 inline constexpr std::size_t saved_begin = COROLANE_OWN_JUMP ? 0x38 : 0;
 
 #if COROLANE_OWN_JUMP
 
-// The frame of a flow that will begin with `entry` on the stack that ends at `top`.
+// Makes the frame of a flow that will begin with `entry` on the stack that ends at `top`.
 inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry)(Transfer)) {
-  // As if `entry` had been called, from nowhere: the return address is zero, and the stack is
-  // aligned as the System V ABI (3.2.2) has it at the first instruction of a function.
+  // Looks as if `entry` had been called from nowhere: the return address is zero, and the stack is
+  // aligned as the System V ABI (3.2.2) requires at the first instruction of a function.
   const auto address = reinterpret_cast<std::uintptr_t>(top);
   auto* const words = reinterpret_cast<void**>(top - address % 16 - 3 * sizeof(void*));
   words[2] = nullptr;
@@ -47,8 +47,9 @@ inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry
   return reinterpret_cast<std::byte*>(words) - saved_begin;
 }
 
-// Where a suspended flow goes on, and its frame pointer: 0x40 and 0x38 bytes above the frame. What
-// Boost.Context saves below stays undefined, as it may after a function that uses it.
+// Saves the resume address and the frame pointer of a flow, 0x40 and 0x38 bytes above the frame.
+// The registers that Boost.Context saves below stay undefined, as they may after a function that
+// uses it.
 #define COROLANE_LEAVE           \
   "leaq 1f(%%rip), %%rax\n\t"    \
   "pushq %%rax\n\t"              \
@@ -57,10 +58,10 @@ inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry
   "leaq 0x38(%%rdi), %%rsp\n\t"  \
   "movq %%rax, %%rdi\n\t"        \
   "popq %%rbp\n\t"
-// The jump loses whatever a call may destroy. To the compiler it is no call, so it is told of every
-// such register that the code around it may use. GCC knows some of them only where the flags allow
-// their use, and a function with a `target` attribute has other flags than this header sees: such
-// a function must not suspend.
+// The jump clobbers all that a call may. The compiler does not see a call, so the list names every
+// such register that the surrounding code may use. GCC knows some of them only where the flags
+// allow their use, and a function with a `target` attribute has other flags than this header sees:
+// such a function must not suspend.
 #if defined(__AVX512F__)
 #define COROLANE_AVX512_CLOBBERS                                                                \
   , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",   \
@@ -87,9 +88,9 @@ inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry
       "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",     \
       "st(7)", "cc", "memory" COROLANE_MMX_CLOBBERS COROLANE_AVX512_CLOBBERS COROLANE_APX_CLOBBERS
 
-// Leaves for `to`; returns when somebody jumps back. Left through a jump and entered by none of
-// the calls and returns that the processor pairs, so its predictions stay right. Nothing may lie
-// below the stack pointer of the function around it: whoever uses this is built without red zone.
+// Leaves for `to`; returns when another flow jumps back. Neither leaves nor enters by a call or
+// return that the processor pairs, so its predictions stay right. Nothing may lie below the stack
+// pointer of the surrounding function: code that uses this is built without a red zone.
 [[gnu::always_inline]] inline Transfer jump(void* to, void* data) {
   asm volatile(COROLANE_LEAVE
                "popq %%rcx\n\t"
@@ -101,7 +102,7 @@ inline void* make_frame(std::byte* top, std::size_t /*size_bytes*/, void (*entry
   return {.left = to, .data = data};
 }
 
-// The same, and calls `on_top` on the stack of `to` before that goes on.
+// The same, and calls `on_top` on the stack of `to` before `to` resumes.
 template <void (*on_top)()>
 Transfer jump_on_top(void* to, void* data) {
   void (*function)() = on_top;
@@ -123,7 +124,7 @@ Transfer jump_on_top(void* to, void* data) {
   return {.left = to, .data = data};
 }
 
-// Leaves for `to` for good. What arrives there as left behind is nothing to go back to.
+// Leaves for `to` for good. `to` receives a frame that cannot be resumed.
 [[noreturn, gnu::always_inline]] inline void jump_away(void* to, void* data) {
   asm volatile(
       "leaq 0x38(%0), %%rsp\n\t"
@@ -144,13 +145,13 @@ Transfer jump_on_top(void* to, void* data) {
 
 #else
 
-// The entry points of Boost.Context, declared here because its header stays out of ours (jump.cc
-// checks that both agree).
+// The entry points of Boost.Context, declared here to keep its header out of ours (jump.cc checks
+// that both agree).
 extern "C" Transfer corolane_jump_fcontext(void* to, void* data) asm("jump_fcontext");
 extern "C" Transfer corolane_ontop_fcontext(void* to, void* data,
                                             Transfer (*on_top)(Transfer)) asm("ontop_fcontext");
 
-// As above: the frame of a flow that will begin with `entry`.
+// As above: makes the frame of a flow that will begin with `entry`.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer));
 
 inline Transfer jump(void* to, void* data) { return corolane_jump_fcontext(to, data); }

@@ -1,8 +1,8 @@
-// Which sanitizer this build carries: they must be told of every change of stack.
+// Tells which sanitizer this build uses: sanitizers have to be notified of every change of stack.
 //
-// Tasks have more members with one, and larger stacks. So a program and the library are built with
-// the same one, or the linker refuses them with the reason: every file that includes this refers to
-// a symbol that only such a library defines, and the linker's message names the symbol.
+// Tasks have more members with one, and larger stacks. So a program and the library must be built
+// with the same one, or the linker refuses them: every file that includes this refers to a symbol
+// that only a matching library defines, and the linker's message names the symbol.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -41,7 +41,7 @@ extern "C" const char COROLANE_LIBRARY_THAT_FITS;
 
 namespace corolane::coroutine::detail {
 
-// Kept by the compiler and by --gc-sections, though nobody reads it.
+// Kept by the compiler and by --gc-sections, although it is never read.
 [[gnu::used, gnu::retain]] static const char* const library_that_fits = &COROLANE_LIBRARY_THAT_FITS;
 
 // Instrumented frames are several times larger, so stacks are too.

@@ -10,7 +10,7 @@
 namespace corolane::coroutine::detail {
 namespace {
 
-// What handlers need besides the saved registers, of which the kernel tells.
+// The handlers' need beyond the saved registers, whose size the kernel reports.
 constexpr std::size_t room_size_bytes = 64 * 1024;
 
 bool has_signal_stack() {
@@ -18,7 +18,7 @@ bool has_signal_stack() {
   return sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) == 0;
 }
 
-// Frees the stack of its thread when that ends.
+// Frees the signal stack when its thread ends.
 struct SignalStack {
   ~SignalStack() {
     if (memory == nullptr) return;

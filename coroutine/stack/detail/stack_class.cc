@@ -15,16 +15,17 @@ std::byte* StackClass::pop_cold() {
 }
 
 void StackClass::use_room(std::byte** room) {
-  check(slot_count_ == 0, "the room for tops is there before they are");
+  check(slot_count_ == 0, "the room for tops is set before slots are added");
   std::byte** const begin = room + before_count;
-  // As if a stack ended where the tops begin: the line below that is there.
+  // The entries before the tops point here, as if a stack ended here: pop() may prefetch the line
+  // below.
   std::fill(room, begin, reinterpret_cast<std::byte*>(begin));
   begin_ = bare_end_ = cold_end_ = primed_end_ = idle_end_ = quick_end_ = begin;
 }
 
 void StackClass::add_slots(std::byte* begin, std::size_t count) {
   check(idle_end_ == begin_, "slots are added when no stack is idle");
-  // The first slot last, so that it is cut first.
+  // The first slot goes last, so that it is cut first.
   for (std::size_t number = count; number-- > 0;) {
     const std::size_t colour = (slot_count_ + number) % StackSlot::colour_count;
     push(begin + (number + 1) * slot_.size_bytes() - colour * StackSlot::colour_step_bytes);
@@ -81,7 +82,7 @@ void StackClass::begin_bucket(std::size_t closed_count) {
   closed_count = std::min(closed_count, bucket_count);
   std::shift_right(peaks_.begin(), peaks_.end(), static_cast<std::ptrdiff_t>(closed_count));
   std::fill_n(peaks_.begin(), closed_count, 0);
-  // Whatever happened while nobody looked at the time counts as of now.
+  // Peaks from a time without upkeep count as of now.
   peaks_[closed_count > 1 ? 0 : 1] = newest;
   note_demand();
 }
@@ -96,7 +97,7 @@ std::size_t StackClass::demand() const {
 }
 
 void StackClass::update_quick_end() {
-  // With so many idle, the peak is reached.
+  // The peak is reached with this many idle.
   quick_end_ = std::max(primed_end_, begin_ + (slot_count_ - peaks_[0]));
 }
 

@@ -19,13 +19,13 @@ std::size_t page_size_bytes() {
   return size;
 }
 
-// The one that holds `address`; `base` begins a page.
+// The page that holds `address`; `base` is page-aligned.
 std::byte* page_of(std::byte* base, const std::byte* address) {
   const std::size_t page = page_size_bytes();
   return base + static_cast<std::size_t>(address - base) / page * page;
 }
 
-// The lowest of these pages that exists, or `end`.
+// The lowest existing page in the range, or `end`.
 std::byte* lowest_page(std::byte* base, std::byte* end) {
   const std::size_t page = page_size_bytes();
   std::array<unsigned char, 64> exist;
@@ -40,7 +40,7 @@ std::byte* lowest_page(std::byte* base, std::byte* end) {
   return end;
 }
 
-// Reads what frames that have ended left behind, which the address sanitizer would not have.
+// Reads the remains of frames that have ended, which the address sanitizer would report.
 [[gnu::noinline, gnu::no_sanitize_address]] const std::byte* lowest_word_not_zero(
     const std::byte* begin, const std::byte* end) {
   constexpr std::size_t word_size = sizeof(std::uint64_t);
@@ -58,7 +58,7 @@ bool blank_stack(std::byte* base, std::byte* used) {
   if (below > 0 && madvise(base, below, MADV_DONTNEED) != 0) return false;
   const auto rest = static_cast<std::size_t>(used - top_page);
 #if defined(COROLANE_ASAN)
-  // What the task before it left marked after it had given its stack back.
+  // The previous task returned its stack before its last frames ended, and they left poison.
   __asan_unpoison_memory_region(top_page, rest);
 #endif
   Valgrind::begin_use(top_page, rest);
@@ -71,7 +71,7 @@ const std::byte* lowest_use(std::byte* base, const std::byte* used) {
   const std::byte* const end = std::min<const std::byte*>(page + page_size_bytes(), used);
   Valgrind::allow_read(page, static_cast<std::size_t>(end - page));
   const std::byte* const lowest = lowest_word_not_zero(page, end);
-  // A page that is all zero was touched nevertheless, probed by a large frame for example.
+  // A page of zeros was touched nevertheless, for example probed by a large frame.
   return lowest == end ? page : lowest;
 }
 

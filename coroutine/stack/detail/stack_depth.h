@@ -1,21 +1,20 @@
-// How deep a stack was used: made blank before, looked at afterwards.
+// Measures how deep a stack was used: it is blanked before, and examined afterwards.
 //
-// The pages below are given back to the kernel, so that those that come into being tell of
-// themselves (mincore); what is left of the top page is zeroed. Then the deepest use lies in the
-// lowest page that exists, at the lowest word in it that is not zero. Nothing is paid in between,
-// but for the pages, which have to come back.
+// The pages below are given back to the kernel, so that mincore() shows which of them reappear; the
+// rest of the top page is zeroed. Then the deepest use is in the lowest page that exists, at its
+// lowest nonzero word. In between it costs nothing except faulting the pages in again.
 #pragma once
 
 #include <cstddef>
 
 namespace corolane::coroutine::detail {
 
-// Blanks the stack [base, used), of which nothing may be in use. False when the kernel refuses:
-// then there is nothing to measure. `base` begins a page.
+// Blanks the stack [base, used), none of which may be in use. Returns false when the kernel
+// refuses: then there is nothing to measure. `base` is page-aligned.
 bool blank_stack(std::byte* base, std::byte* used);
 
-// The lowest byte at or above `base` that was used since, at the most `used`. May be called on
-// that stack: then it is at least as deep as this call.
+// The lowest byte at or above `base` that was used since, `used` at the most. When called on the
+// same stack, the result is at least as deep as this call.
 const std::byte* lowest_use(std::byte* base, const std::byte* used);
 
 }  // namespace corolane::coroutine::detail

@@ -22,7 +22,7 @@ namespace {
 constexpr int madvise_guard_install = 102;  // Linux 6.13
 constexpr int pidfd_self_thread = -10'000;  // Linux 6.14
 
-// One advice for many ranges in one system call. True when the kernel took it for all of them.
+// Advises the kernel on many ranges in one system call. True when it accepted all of them.
 bool advise_at_once(std::span<const iovec> ranges, int advice) {
   std::size_t size_bytes = 0;
   for (const iovec& range : ranges) size_bytes += range.iov_len;
@@ -31,7 +31,7 @@ bool advise_at_once(std::span<const iovec> ranges, int advice) {
   return advised >= 0 && static_cast<std::size_t>(advised) == size_bytes;
 }
 
-// The pages at hand, one range per stack, for as long as a call to the kernel takes.
+// The page ranges of a batch, one per stack, for the duration of a system call.
 class Ranges {
  public:
   template <typename RangeOf>
@@ -46,7 +46,7 @@ class Ranges {
   std::array<iovec, StackMemory::batch_size_max> ranges_;
 };
 
-// Whether a guard can be made of a page, alone or in a batch.
+// Whether a page can become a guard, alone or in a batch.
 struct Abilities {
   bool guards = false;
   bool batches = false;
@@ -59,7 +59,7 @@ Abilities try_abilities() {
   if (page.iov_base == MAP_FAILED) return {};
   const Abilities abilities = {
       .guards = madvise(page.iov_base, page.iov_len, madvise_guard_install) == 0,
-      // Valgrind does not know process_madvise(), and says so each time.
+      // Valgrind does not know process_madvise(), and warns at each call.
       .batches = !Valgrind::is_running() && advise_at_once({&page, 1}, madvise_guard_install)};
   munmap(page.iov_base, page.iov_len);
   return abilities;
@@ -98,7 +98,7 @@ Result<std::byte*> StackMemory::reserve(std::size_t size_bytes) const {
 
 void StackMemory::give_up(std::span<std::byte> memory) {
 #if defined(COROLANE_ASAN)
-  // What the kernel maps here next has nothing of the frames that were.
+  // The next mapping at this address must not inherit the poison of old frames.
   __asan_unpoison_memory_region(memory.data(), memory.size());
 #endif
   munmap(memory.data(), memory.size());
@@ -122,7 +122,7 @@ bool StackMemory::install_guards(StackTops tops, const StackSlot& slot) const {
 }
 
 void StackMemory::remove_guard(std::byte* top, const StackSlot& slot) const {
-  // A guard by madvise costs nothing that could be had back.
+  // A guard by madvise has no cost to free.
   if (guard_ == StackGuard::madvise) return;
   mprotect(slot.begin(top), StackSlot::guard_size_bytes, PROT_READ | PROT_WRITE);
 }

@@ -1,17 +1,17 @@
-// What the kernel does for coroutine stacks: address space, guards, and memory that comes and goes.
+// The kernel's services for coroutine stacks: address space, guards, and memory on demand.
 //
 // Each stack lies in a slot of its own, cut from a larger mapping:
 //
 //   | guard, 80 KiB | stack, a power of two | room for the colour, 4 KiB |
 //   ^ begin         ^ base                          top, somewhere here  ^ end
 //
-// The colour shifts the top below the end of the slot, by less than a page. So the top alone,
-// eight bytes, says where all of the slot is.
+// The colour shifts the top below the end of the slot, by less than a page. So the top alone, eight
+// bytes, determines all of the slot.
 //
-// Measured on Linux 6.18 (per stack, in microseconds): a guard by madvise 0.7, in a batch 0.6;
-// the first touch of a page 1.6, in a batch 1.25; discarding one 1.5, in a batch 0.25. The batch
-// is process_madvise() on the process itself, which takes any advice since Linux 6.13 and needs no
-// descriptor since 6.14; where it is missing, every call has its fallback.
+// Measured on Linux 6.18 (per stack, in microseconds): a guard by madvise 0.7, in a batch 0.6; the
+// first touch of a page 1.6, in a batch 1.25; discarding one 1.5, in a batch 0.25. The batch is
+// process_madvise() on the process itself, which takes any advice since Linux 6.13 and needs no
+// descriptor since 6.14; without it, every call has its fallback.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@
 
 namespace corolane::coroutine::detail {
 
-// How the pages below a stack are kept from being used.
+// The means that protects the pages below a stack.
 enum class StackGuard : std::uint8_t { automatic, madvise, mprotect };
 
-// Where the parts of a slot are, for stacks of one size.
+// The layout of a slot, for stacks of one size.
 struct StackSlot {
-  // Library code is not compiled with stack-clash protection and may step over a narrow guard,
-  // silently: glibc allocates up to 64 KiB at once on a stack (alloca() in printf() of a large
-  // number, for one), and the frames around it want some room, too. It is address space only.
+  // Library code is not compiled with stack-clash protection and may silently step over a narrow
+  // guard: glibc allocates up to 64 KiB at once on a stack (for example alloca() in printf() of a
+  // large number), and the frames around it need some room, too. It is address space only.
   static constexpr std::size_t guard_size_bytes = 80 * 1024;
   static constexpr std::size_t page_size_bytes = 4096;
   static constexpr std::size_t colour_room_bytes = page_size_bytes;
@@ -55,33 +55,34 @@ using StackTops = std::span<std::byte* const>;
 
 class StackMemory {
  public:
-  // The most stacks that a batch may have.
+  // The largest batch.
   static constexpr std::size_t batch_size_max = 64;
 
   // Automatic takes the best guard that the kernel has.
   explicit StackMemory(StackGuard wanted);
 
-  // The one in force: madvise or mprotect.
+  // The guard in force: madvise or mprotect.
   StackGuard guard() const { return guard_; }
-  // How many guards the process can have. One by mprotect splits a mapping, which makes two per
-  // stack, and vm.max_map_count bounds them; an eighth is left to the rest of the process.
+  // The number of guards that the process can have. A guard by mprotect splits a mapping, which
+  // makes two per stack, and vm.max_map_count bounds them; an eighth is left to the rest of the
+  // process.
   std::size_t guard_count_max() const;
 
   // Address space that costs no memory until it is touched. Fails with resource_exhausted.
   Result<std::byte*> reserve(std::size_t size_bytes) const;
   static void give_up(std::span<std::byte> memory);
 
-  // Puts a guard below each stack; one that is there already is left. False when the kernel
-  // refuses one (errno says why): then some may be there and some not.
+  // Puts a guard below each stack; an existing one stays. Returns false when the kernel refuses one
+  // (errno says why): then some may exist and some not.
   bool install_guards(StackTops tops, const StackSlot& slot) const;
-  // Lets go of what a guard costs. The stack must not be used until it has one again.
+  // Frees what a guard costs. The stack must not be used until it has one again.
   void remove_guard(std::byte* top, const StackSlot& slot) const;
 
-  // Fetches the page at the top of each before it is touched, when that is cheaper for many at
-  // once than one by one; else it returns false and does nothing.
+  // Fetches the page at the top of each before it is touched, when one batch is cheaper than single
+  // faults; else returns false and does nothing.
   bool populate(StackTops tops) const;
-  // Gives the memory of the stacks back; their contents are zero then. The guards stay. Memory
-  // that is locked (mlockall) stays too.
+  // Gives the memory of the stacks back; afterwards they contain zeros. The guards stay. Locked
+  // memory (mlockall) stays too.
   void discard(StackTops tops, const StackSlot& slot) const;
 
  private:

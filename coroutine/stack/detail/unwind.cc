@@ -1,6 +1,6 @@
 // A suspended context is walked without running it: a small function in assembler pretends, by its
-// call frame information, that the context called it. So the walk needs none of that stack's room,
-// which may be about to run out, changes nothing there, and no sanitizer has to hear of it.
+// call frame information, that the context called it. So the walk needs no room on that stack,
+// which may be about to overflow, changes nothing there, and need not be announced to a sanitizer.
 #include "coroutine/stack/detail/unwind.h"
 
 #include <ucontext.h>
@@ -10,8 +10,8 @@
 
 #include "coroutine/stack/fault_guard.h"
 
-// Calls walk(data). To whoever unwinds from there, its caller is what was suspended at `frame`:
-// the offsets are those of the registers that Boost.Context saves (jump_*_elf_gas.S).
+// Calls walk(data). To an unwinder there, its caller is the context suspended at `frame`: the
+// offsets are those of the registers that Boost.Context saves (jump_*_elf_gas.S).
 extern "C" void corolane_call_as_if_from(const void* frame, void (*walk)(void*), void* data);
 
 #if defined(__x86_64__)
@@ -93,7 +93,7 @@ namespace corolane::coroutine::detail {
 namespace {
 
 struct Walk {
-  // The function of ours whose caller is the first frame of the trace.
+  // Our function whose caller is the first frame of the trace.
   _Unwind_Ptr last_of_ours;
   bool has_left_ours = false;
   StackTrace trace = {};
@@ -123,7 +123,7 @@ _Unwind_Ptr instruction_of(const void* context) {
 #endif
 }
 
-// From a signal handler outwards; what comes before what was interrupted is left out.
+// Walks from a signal handler outwards; skips the frames of the handler itself.
 struct InterruptedWalk {
   _Unwind_Ptr interrupted_at;
   std::span<std::uintptr_t> addresses;
@@ -135,7 +135,7 @@ _Unwind_Reason_Code visit_interrupted(_Unwind_Context* context, void* data) {
   const _Unwind_Ptr address = _Unwind_GetIP(context);
   if (walk.count == 0 && address != walk.interrupted_at) return _URC_NO_REASON;
   if (address == 0 || walk.count == walk.addresses.size()) return _URC_END_OF_STACK;
-  // The instruction itself, where the others are behind a call.
+  // The first is the instruction itself; all others are return addresses.
   walk.addresses[walk.count] = walk.count == 0 ? address + 1 : address;
   ++walk.count;
   return _URC_NO_REASON;
@@ -151,7 +151,7 @@ StackTrace unwind_suspended(const void* frame) {
 
 std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses) {
   InterruptedWalk walk{.interrupted_at = instruction_of(context), .addresses = addresses};
-  // In the middle of a switch there is no stack to walk: what looks like one may lead anywhere.
+  // In the middle of a switch there is no valid stack to walk: the walk may lead anywhere.
   FaultGuard::run([&] { _Unwind_Backtrace(&visit_interrupted, &walk); });
   return walk.count;
 }

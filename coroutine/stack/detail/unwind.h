@@ -12,17 +12,17 @@
 
 namespace corolane::coroutine::detail {
 
-// Of a context that is suspended and has begun: `frame` is its saved registers. Reads its stack and
-// runs on the caller's.
+// The trace of a suspended context that has begun: `frame` is its saved registers. Reads its stack
+// and runs on the caller's.
 StackTrace unwind_suspended(const void* frame);
 
-// Of the caller.
+// The trace of the caller.
 StackTrace unwind_here();
 
-// In a signal handler, whose third argument is `context`: of what it has interrupted. Returns how
-// many addresses it has written. Async-signal-safe, as is what finds the call frame information
-// since glibc 2.35. A fault on the way ends it, once a scheduler has run in this process
-// (overflow_watch.h).
+// Called in a signal handler, whose third argument is `context`: walks the interrupted code and
+// returns the number of addresses written. Async-signal-safe, as is the lookup of call frame
+// information since glibc 2.35. A fault ends the walk early, once a scheduler has run in this
+// process (overflow_watch.h).
 std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses);
 
 }  // namespace corolane::coroutine::detail

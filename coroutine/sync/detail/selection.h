@@ -1,8 +1,8 @@
-// Several operations of which one is to complete: what select() and wait_any() do, but for the
-// waiting itself, which a task and a stackless coroutine do each in its own way.
+// Several operations, one of which will complete: the common part of select() and wait_any(). The
+// waiting itself differs between a task and a stackless coroutine.
 //
-// Try them all; if none completes, queue all their places, begin a Wait over places(), and when it
-// was notified, finish the operation that it names.
+// Try them all. If none completes, queue all their places and begin a Wait over places(); once
+// notified, finish the operation that the Wait names.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace corolane::coroutine::detail {
 
-// Stays where it is from queue() until the wait has ended.
+// Must not move between queue() and the end of the wait.
 template <Operation... Os>
 class Selection {
  public:
@@ -27,8 +27,8 @@ class Selection {
 
   explicit Selection(Os... operations) : operations_(std::move(operations)...) {}
 
-  // The first, in their order, that completes without waiting; `count` when none does. Those
-  // behind it have not been tried.
+  // The index of the first, in their order, that completes without waiting; `count` when none does.
+  // Later ones are not tried.
   std::size_t try_complete() {
     return std::apply(
         [](Os&... operations) {
@@ -39,7 +39,7 @@ class Selection {
         operations_);
   }
 
-  // Stands in line for all of them, at places in their order.
+  // Queues a place for each of them, in their order.
   void queue() {
     std::apply(
         [this](Os&... operations) {
@@ -50,7 +50,7 @@ class Selection {
   }
   std::span<Place> places() { return places_; }
 
-  // What came of the one that has completed.
+  // The outcome of the completed one.
   Value finish(std::size_t completed) {
     return finish(completed, std::make_index_sequence<count>());
   }

@@ -1,5 +1,5 @@
-// What wait_any() and wait_all() take: what can be waited for without taking it away from whoever
-// looks next.
+// The arguments of wait_any() and wait_all(): things to wait for without taking them away from
+// others.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 namespace corolane::coroutine::detail {
 
-// An operation that is not changed by trying it takes nothing from what it waits for.
+// A const try_complete() takes nothing from what it waits for.
 template <typename O>
 concept WatchingOperation = Operation<O> && requires(const O& operation) {
   { operation.try_complete() } -> std::same_as<bool>;

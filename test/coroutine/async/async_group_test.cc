@@ -65,7 +65,7 @@ Async<void> note(std::vector<int>& order, int number) {
   co_return {};
 }
 
-TEST(AsyncGroupTest, ChildrenBeginInTheirTurnAmongTasks) {
+TEST(AsyncGroupTest, ChildrenAndTasksBeginInTheOrderOfSpawning) {
   std::vector<int> order;
   AsyncGroup group;
   TaskGroup tasks;
@@ -145,7 +145,7 @@ TEST(AsyncGroupTest, CancelEndsEveryChildAndTheGroupCanBeUsedAgain) {
   AsyncGroup group;
   for (int number = 0; number < 10; ++number) group.spawn(sleep(24h));
   EXPECT_TRUE(yield());
-  group.spawn(sleep(24h));  // Has not begun when it is cancelled.
+  group.spawn(sleep(24h));  // Cancelled before it begins.
   group.cancel();
   EXPECT_EQ(group.size(), 11u);
   EXPECT_THAT(group.join(), fails_with(Code::cancelled));
@@ -180,7 +180,7 @@ Async<void> spawn_when_cancelled(AsyncGroup& group) {
   co_return {};
 }
 
-TEST(AsyncGroupTest, TheDestructorEndsTheChildrenAndWhatTheyStillSpawn) {
+TEST(AsyncGroupTest, TheDestructorEndsTheChildrenAndThoseThatTheyStillSpawn) {
   const TimePoint start = now();
   int ended_count = 0;
   {
@@ -231,7 +231,7 @@ struct Witness {
 
 Async<void> hold(Witness) { co_return co_await let_others_run(); }
 
-TEST(AsyncGroupTest, WhatAChildHoldsEndsBeforeTheChildDoes) {
+TEST(AsyncGroupTest, TheContentsOfAChildEndBeforeTheChildDoes) {
   AsyncGroup group;
   group.spawn(hold(Witness(group)));
   EXPECT_TRUE(group.join());
@@ -271,7 +271,7 @@ Async<void> live(test::Random& random, Mutex& mutex, Event& pulse, int& holder_c
   co_return {};
 }
 
-TEST(AsyncGroupPropertyTest, OneHolderAtATimeWhateverHappens) {
+TEST(AsyncGroupPropertyTest, AMutexHasOneHolderAtATime) {
   test::Random random;
   Mutex mutex;
   Event pulse;
@@ -298,9 +298,9 @@ Async<void> wait_quietly(Event& event) {
   co_return {};
 }
 
-// On a thread of its own: what others have freed there would be used first.
-TEST(AsyncGroupMemoryTest, AMillionThatWaitTakeATenthOf2GiB) {
-  if (test::under_slow_watch()) GTEST_SKIP() << "what watches memory surrounds each frame with it";
+// Runs on a thread of its own: memory freed earlier on this thread would be reused first.
+TEST(AsyncGroupMemoryTest, AMillionWaitingChildrenTakeATenthOf2GiB) {
+  if (test::under_slow_watch()) GTEST_SKIP() << "memory checkers add memory around each frame";
   constexpr int count = 1'000'000;
   constexpr std::int64_t size_bytes_max = 2LL * 1024 * 1024 * 1024 / 10;
   const auto spawn_all = [&] {
@@ -313,7 +313,7 @@ TEST(AsyncGroupMemoryTest, AMillionThatWaitTakeATenthOf2GiB) {
     }
     EXPECT_TRUE(yield());
     EXPECT_LT(resident_bytes() - before, size_bytes_max);
-    EXPECT_GT(resident_bytes() - before, size_bytes_max / 2);  // It measures what it should.
+    EXPECT_GT(resident_bytes() - before, size_bytes_max / 2);  // Guards against measuring nothing.
     event.set();
     EXPECT_TRUE(group.join());
   };
@@ -336,7 +336,7 @@ Async<void> work(Event& event) {
   co_return {};
 }
 
-TEST(AsyncGroupMemoryTest, NothingIsAllocatedOnceItIsWarm) {
+TEST(AsyncGroupMemoryTest, AWarmPoolAllocatesNothing) {
   if (test::under_sanitizer) GTEST_SKIP() << "under sanitizers frames come from the heap";
   Event event;
   AsyncGroup group;
@@ -357,7 +357,7 @@ TEST(AsyncGroupMemoryTest, NothingIsAllocatedOnceItIsWarm) {
   EXPECT_EQ(allocations().count, before);
 }
 
-TEST(AsyncGroupDeathTest, ADeadlockIsFoundWhenOnlyStacklessCoroutinesCouldGoOn) {
+TEST(AsyncGroupDeathTest, ADeadlockOfStacklessCoroutinesIsFound) {
   const auto deadlock = [] {
     VirtualTime time;
     Scheduler scheduler(time);
@@ -369,7 +369,7 @@ TEST(AsyncGroupDeathTest, ADeadlockIsFoundWhenOnlyStacklessCoroutinesCouldGoOn) 
     }));
   };
   EXPECT_DEATH(deadlock(), AllOf(HasSubstr("deadlock: every task waits"),
-                                 HasSubstr("so does every stackless coroutine, 3"),
+                                 HasSubstr("every stackless coroutine waits too, 3"),
                                  HasSubstr("waits for end of a group of stackless coroutines")));
 }
 

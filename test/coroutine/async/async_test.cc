@@ -36,12 +36,12 @@ Async<int> add(int left, int right) {
   co_return *first + *second;
 }
 
-TEST(AsyncTest, AwaitReturnsWhatTheChildReturns) {
+TEST(AsyncTest, AwaitReturnsTheResultOfTheChild) {
   EXPECT_EQ(await(same(7)), 7);
   EXPECT_EQ(await(add(3, 4)), 7);
 }
 
-TEST(AsyncTest, AChildThatDoesNotWaitLetsNobodyElseRun) {
+TEST(AsyncTest, AChildThatDoesNotWaitLetsNoOtherTaskRun) {
   bool other_ran = false;
   auto other = spawn("other", [&] { other_ran = true; });
   EXPECT_EQ(await(add(3, 4)), 7);
@@ -71,7 +71,7 @@ Async<void> note(bool& ran) {
   co_return {};
 }
 
-TEST(AsyncTest, BeginsWhenItIsAwaitedAndNotBefore) {
+TEST(AsyncTest, BeginsOnlyWhenItIsAwaited) {
   bool ran = false;
   {
     const Async<void> dropped = note(ran);
@@ -133,7 +133,7 @@ Async<int> generations(int count) {
   co_return *younger + 1;
 }
 
-TEST(AsyncTest, AMillionGenerationsNeedNoStack) {
+TEST(AsyncTest, AChainOfAMillionNeedsNoStack) {
   auto task = spawn("patriarch", [] { return await(generations(1'000'000)); },
                     {.stack_size_bytes = StackPool::stack_size_bytes_min});
   EXPECT_EQ(task.join(), 1'000'000);
@@ -151,7 +151,7 @@ TEST(AsyncTest, AMillionChildrenOneAfterTheOtherNeedNoStack) {
   EXPECT_EQ(task.join(), 1'000'000);
 }
 
-TEST(AsyncTest, StatisticsCountThoseThatAreAlive) {
+TEST(AsyncTest, StatisticsCountLiveCoroutines) {
   const auto count = [] { return Scheduler::current().statistics().stackless_count; };
   const auto before = count();
   {
@@ -176,7 +176,7 @@ Async<double> sum_aligned() {
   co_return aligned.values[0] + aligned.values[1];
 }
 
-TEST(AsyncTest, LocalsAreAlignedAsTheyAskFor) {
+TEST(AsyncTest, LocalsHaveTheAlignmentOfTheirTypes) {
   for (int round = 0; round < 10; ++round) {
     EXPECT_EQ(await(same(1)), 1);
     EXPECT_EQ(await(sum_aligned()), 3.0);
@@ -197,7 +197,7 @@ Async<void> call(void (*function)()) {
   co_return {};
 }
 
-TEST(AsyncDeathTest, WhatNeedsAStackIsForTasks) {
+TEST(AsyncDeathTest, ACallThatNeedsAStackAborts) {
   constexpr auto claim = "only a task may suspend, the loop may not, and a stackless coroutine";
   EXPECT_DEATH(static_cast<void>(await(call([] { static_cast<void>(sleep_for(1s)); }))), claim);
   EXPECT_DEATH(static_cast<void>(await(call([] { static_cast<void>(yield()); }))), claim);
@@ -214,14 +214,14 @@ Async<void> await_in_condition(Event& event) {
   co_return Error(Code::aborted, "on purpose");
 }
 
-TEST(AsyncDeathTest, WhatTheCompilerMiscompilesIsFoundWhenItIsCalled) {
+TEST(AsyncDeathTest, AMiscompiledConditionAbortsWhenItIsCalled) {
   Event event;
   EXPECT_DEATH(static_cast<void>(await(await_in_condition(event))),
                "no condition of an if, a switch or a loop is a co_await");
 }
 #endif
 
-#if !defined(__clang__)  // Which refuses to compile it.
+#if !defined(__clang__)  // Clang refuses to compile it.
 Async<int> falls_off(bool does) {
   if (!does) co_return 1;
 }

@@ -1,4 +1,4 @@
-// What a stackless coroutine waits for: until when, with whom, in whose turn.
+// The waits of a stackless coroutine: deadlines, operations and turns.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -48,7 +48,7 @@ TEST(AsyncWaitTest, AWaitEndsWhenItIsNotifiedOrAtItsDeadline) {
   EXPECT_EQ(now(), start + 2s);
   EXPECT_TRUE(await(wait_for(event, Deadline::after(2s))));
   EXPECT_EQ(now(), start + 3s);
-  EXPECT_TRUE(await(wait_for(event, Deadline::passed())));  // Complete without waiting.
+  EXPECT_TRUE(await(wait_for(event, Deadline::passed())));  // Completes without waiting.
   event.reset();
   const auto late = await(wait_for(event, Deadline::passed()));
   EXPECT_THAT(late, fails_with(Code::deadline_exceeded));
@@ -70,7 +70,7 @@ Async<void> send_all(Channel<int>& numbers, int count) {
   co_return {};
 }
 
-TEST(AsyncWaitTest, ChannelsLinkThemWithOneAnotherAndWithTasks) {
+TEST(AsyncWaitTest, ChannelsConnectCoroutinesAndTasks) {
   for (const std::size_t capacity : {1u, 7u}) {
     Channel<int> numbers(capacity);
     auto sender = spawn("sender", [&] { return await(send_all(numbers, 100)); });
@@ -97,7 +97,7 @@ Async<Selected> select_either(Channel<int>& numbers, Event& event, Deadline dead
   co_return co_await until(deadline, numbers.receiving(), event.waiting());
 }
 
-TEST(AsyncWaitTest, SelectCompletesTheFirstThatCanBeInOrderOfArguments) {
+TEST(AsyncWaitTest, SelectCompletesTheFirstReadyOneInOrderOfArguments) {
   Channel<int> numbers(4);
   Event event;
   event.set();
@@ -132,7 +132,7 @@ TEST(AsyncWaitTest, SelectWaitsForAllAndTakesOne) {
   const auto second = await(select_either(numbers, event, Deadline::never()));
   ASSERT_TRUE(second);
   EXPECT_EQ(second->index(), 1u);
-  EXPECT_EQ(numbers.size(), 1u);  // Nobody took what was sent when it no longer waited.
+  EXPECT_EQ(numbers.size(), 1u);  // The value was not taken: it came after the wait.
 }
 
 TEST(AsyncWaitTest, SelectFailsAtItsDeadlineOrWhenCancelled) {
@@ -164,7 +164,7 @@ Async<void> collect_codes(Channel<int>& numbers, Event& event, std::vector<Code>
   co_return {};
 }
 
-TEST(AsyncWaitTest, EveryWaitOfACancelledTasksChildFailsAtOnceButWhatIsThereIsHandedOut) {
+TEST(AsyncWaitTest, EveryWaitInACancelledTaskFailsAtOnceButAvailableValuesAreHandedOut) {
   Channel<int> numbers(1);
   Event event;
   std::vector<Code> codes;
@@ -172,7 +172,7 @@ TEST(AsyncWaitTest, EveryWaitOfACancelledTasksChildFailsAtOnceButWhatIsThereIsHa
   auto task = spawn("task", [&] { return await(collect_codes(numbers, event, codes)); });
   EXPECT_TRUE(yield());
   task.cancel();
-  EXPECT_TRUE(codes.empty());  // Its turn has not come.
+  EXPECT_TRUE(codes.empty());  // Its turn has not come yet.
   EXPECT_TRUE(task.join());
   std::vector<Code> expected(6, Code::cancelled);
   expected.push_back(Code::unknown);
@@ -188,7 +188,7 @@ Async<void> ignore_cancellation(Event& cancelled, bool& ended) {
   co_return {};
 }
 
-TEST(AsyncWaitTest, AwaitReturnsWhenTheChildHasEndedAndNeverBefore) {
+TEST(AsyncWaitTest, AwaitReturnsOnlyWhenTheChildHasEnded) {
   Event cancelled;
   bool ended = false;
   auto task = spawn("task", [&] {
@@ -262,7 +262,7 @@ TEST(AsyncWaitTest, WakeUpIsInOrderOfArrivalMixedWithTasks) {
   EXPECT_TRUE(yield());
   event.set();
   EXPECT_TRUE(group.join());
-  // Those with a stack go on where they were; a child that was awaited ends first in its turn too.
+  // Tasks continue where they were; an awaited child also first ends in its turn.
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4, 5}));
 }
 
@@ -321,7 +321,7 @@ Async<void> yield_forever(const bool& ended) {
   co_return {};
 }
 
-TEST(AsyncWaitTest, OneThatAlwaysYieldsKeepsNobodyFromTimersOrPosts) {
+TEST(AsyncWaitTest, ACoroutineThatAlwaysYieldsDoesNotStarveTimersOrPosts) {
   bool ended = false;
   Event posted;
   auto task = spawn("task", [&] { return await(yield_forever(ended)); });

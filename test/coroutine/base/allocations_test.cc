@@ -1,4 +1,4 @@
-// What a thread is told of its allocations.
+// Counts of a thread's allocations.
 #include "coroutine/base/allocations.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace corolane {
 namespace {
 
-// The compiler leaves out what nobody sees.
+// Keeps the compiler from optimising unused memory away.
 std::unique_ptr<char[]> allocate(std::size_t size_bytes) {
   auto memory = std::make_unique<char[]>(size_bytes);
   asm volatile("" : : "r"(memory.get()) : "memory");
@@ -23,7 +23,7 @@ class AllocationsTest : public testing::Test {
   void SetUp() override {
     const auto before = allocations();
     static_cast<void>(allocate(1));
-    if (allocations().count == before.count) GTEST_SKIP() << "operator new is another one";
+    if (allocations().count == before.count) GTEST_SKIP() << "operator new is not ours";
   }
 };
 
@@ -46,7 +46,7 @@ TEST_F(AllocationsTest, EachThreadHasItsOwn) {
   });
   thread.join();
   EXPECT_EQ(there, 10u);
-  // That of the thread itself.
+  // The thread object itself allocates.
   EXPECT_LT(allocations().count - before.count, 10u);
 }
 

@@ -19,9 +19,9 @@ void fail_in_thread() {
   std::thread([] { check(false, "threads are fine"); }).join();
 }
 
-TEST(CheckTest, WhatHoldsPasses) { check(1 + 1 == 2, "sums are right"); }
+TEST(CheckTest, ACheckThatHoldsPasses) { check(1 + 1 == 2, "sums are right"); }
 
-TEST(CheckDeathTest, WhatDoesNotHoldAborts) {
+TEST(CheckDeathTest, ACheckThatFailsAborts) {
   EXPECT_EXIT(fail_in_task(), testing::KilledBySignal(SIGABRT), "");
 }
 

@@ -14,7 +14,7 @@ TEST(CycleClockTest, TheCounterNeverFalls) {
   }
 }
 
-// From a counter of 10 MHz to a processor of 10 GHz.
+// The range is from a counter of 10 MHz to a processor of 10 GHz.
 TEST(CycleClockTest, IsCalibratedOnceToAPlausibleFrequency) {
   EXPECT_GT(cycles_per_ns(), 0.01);
   EXPECT_LT(cycles_per_ns(), 10.0);

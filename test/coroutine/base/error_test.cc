@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As https://grpc.io/docs/guides/status-codes/ lists them.
+// The list of https://grpc.io/docs/guides/status-codes/.
 const std::vector<std::pair<std::uint32_t, std::string_view>> grpc_codes = {
     {1, "cancelled"},           {2, "unknown"},
     {3, "invalid_argument"},    {4, "deadline_exceeded"},
@@ -30,7 +30,7 @@ TEST(ErrorTest, CodesHaveTheNumbersAndNamesOfGrpc) {
   }
 }
 
-TEST(ErrorTest, NumbersThatAreNoCodeAreUnknown) {
+TEST(ErrorTest, UnassignedNumbersAreUnknown) {
   EXPECT_EQ(code_from_number(0), Code::unknown);
   EXPECT_EQ(code_from_number(17), Code::unknown);
   EXPECT_EQ(code_from_number(4'000'000'000), Code::unknown);
@@ -51,7 +51,7 @@ TEST(ErrorTest, ContextIsPutBeforeTheMessage) {
   EXPECT_EQ(error.code(), Code::not_found);
 }
 
-TEST(ErrorTest, SaysNothingAboutARetryUnlessTold) {
+TEST(ErrorTest, HasNoRetryMarksByDefault) {
   const Error error(Code::unavailable, "gone");
   EXPECT_FALSE(error.maybe_executed());
   EXPECT_EQ(error.retry_after(), 0ms);
@@ -60,7 +60,7 @@ TEST(ErrorTest, SaysNothingAboutARetryUnlessTold) {
   EXPECT_EQ(told.retry_after(), 50ms);
 }
 
-TEST(ErrorTest, WhatMayHaveBeenExecutedIsNeverCalledNotExecuted) {
+TEST(ErrorTest, ACallThatMayHaveBeenExecutedIsNeverMarkedNotExecuted) {
   const Error refused = Error(Code::unavailable, "full").with_not_executed();
   EXPECT_TRUE(refused.not_executed());
   EXPECT_FALSE(Error(refused).without_not_executed().not_executed());
@@ -70,7 +70,7 @@ TEST(ErrorTest, WhatMayHaveBeenExecutedIsNeverCalledNotExecuted) {
   EXPECT_NE(refused, Error(refused).without_not_executed());
 }
 
-TEST(ErrorTest, OneOfManyAttemptsSpeaksForAll) {
+TEST(ErrorTest, TheMarksCoverAllAttempts) {
   const Error refused = Error(Code::unavailable, "full").with_not_executed();
   const Error own(Code::unavailable, "no");
   const Error unknown = Error(own).with_maybe_executed();
@@ -89,7 +89,7 @@ TEST(ErrorTest, DetailIsForProgramsAlone) {
   EXPECT_EQ(told.to_string(), "aborted: game 17: moved");
 }
 
-TEST(ErrorTest, ErrorsAreEqualWhenAllTheySayIs) {
+TEST(ErrorTest, ErrorsAreEqualWhenAllTheirFieldsAre) {
   const Error error(Code::unavailable, "gone");
   EXPECT_EQ(error, Error(Code::unavailable, "gone"));
   EXPECT_NE(error, Error(Code::aborted, "gone"));

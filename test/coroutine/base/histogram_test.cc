@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t largest_exact_value = std::uint64_t{1} << 40;
 
-// Every order of magnitude is as likely as any other.
+// Every order of magnitude is equally likely.
 std::vector<std::uint64_t> random_values(test::Random& random, std::size_t count) {
   std::vector<std::uint64_t> values(count);
   for (std::uint64_t& value : values)
@@ -57,7 +57,7 @@ TEST(HistogramTest, QuantilesAreRightWithinASixteenth) {
   std::ranges::sort(values);
   for (std::size_t rank = 1; rank <= values.size(); rank += 37) {
     const std::uint64_t exact = values[rank - 1];
-    // In the middle between two ranks, so that rounding cannot choose the neighbour.
+    // Halfway between two ranks, so that rounding cannot choose the neighbour.
     const double q = (static_cast<double>(rank) - 0.5) / static_cast<double>(values.size());
     ASSERT_GE(histogram.quantile(q), exact);
     ASSERT_LE(histogram.quantile(q), exact + exact / 16);
@@ -80,7 +80,7 @@ TEST(HistogramTest, CountsUpToABoundAreRightWithinASixteenthOfIt) {
   EXPECT_EQ(histogram.count_up_to(values.back()), values.size());
 }
 
-TEST(HistogramTest, WhatIsAddedCountsAsIfItHadBeenRecordedHere) {
+TEST(HistogramTest, AnAddedHistogramCountsAsIfRecordedHere) {
   test::Random random;
   Histogram left;
   Histogram right;

@@ -32,12 +32,12 @@ TEST(ResultTest, AnErrorPassesThroughFunctionsOfOtherTypes) {
   EXPECT_EQ(text.error(), Error(Code::invalid_argument, "not a digit"));
 }
 
-TEST(ResultTest, ANothingIsAValueToo) {
+TEST(ResultTest, AVoidResultHasAValue) {
   EXPECT_TRUE(Result<void>());
   EXPECT_FALSE(Result<void>(Error(Code::aborted, "")));
 }
 
-TEST(ResultTest, MovesWhatCannotBeCopied) {
+TEST(ResultTest, MovesAValueThatCannotBeCopied) {
   Result<std::unique_ptr<int>> owner = std::make_unique<int>(3);
   const std::unique_ptr<int> moved = std::move(*owner);
   EXPECT_EQ(*moved, 3);

@@ -9,7 +9,7 @@
 namespace corolane {
 namespace {
 
-// The candidate itself; empty when none is near.
+// The suggested candidate; empty when none is near.
 std::string meant(std::string_view word, const std::vector<std::string>& candidates) {
   const auto index = nearest(word, candidates);
   return index ? candidates.at(*index) : "";
@@ -29,7 +29,7 @@ TEST(TextTest, EscapedTextKeepsItsQuotes) {
   EXPECT_EQ(escaped("a\n\x1b[2J"), "a\\n\\x1b[2J");
 }
 
-TEST(TextTest, WhatIsNoUtf8IsEscapedByteForByte) {
+TEST(TextTest, InvalidUtf8IsEscapedByteByByte) {
   EXPECT_EQ(escaped("a\xff z"), "a\\xff z");
   EXPECT_EQ(escaped("cut \xe2\x82"), "cut \\xe2\\x82");
   EXPECT_EQ(escaped("\xc3\"x"), "\\xc3\"x");
@@ -37,7 +37,7 @@ TEST(TextTest, WhatIsNoUtf8IsEscapedByteForByte) {
   EXPECT_EQ(escaped("aü€😀"), "aü€😀");
 }
 
-// U+009B begins a command to the terminal just as ESC and [ do.
+// For terminals U+009B begins a command, just as ESC and [ do.
 TEST(TextTest, ControlCharactersAboveAsciiAreEscaped) {
   EXPECT_EQ(escaped("\u0080\u009b2J\u009f\u00a0"), "\\x80\\x9b2J\\x9f\u00a0");
 }
@@ -57,9 +57,9 @@ TEST(TextTest, Utf8EndsWhereABadByteIs) {
 
 TEST(TextTest, NearestFindsTypos) {
   const std::vector<std::string> keys = {"clock", "rooms_max", "scratch", "rooms_min", "ip"};
-  EXPECT_EQ(meant("rooms_mx", keys), "rooms_max");    // Left out.
-  EXPECT_EQ(meant("rooms_maxx", keys), "rooms_max");  // Doubled.
-  EXPECT_EQ(meant("colck", keys), "clock");           // Swapped.
+  EXPECT_EQ(meant("rooms_mx", keys), "rooms_max");    // A letter left out.
+  EXPECT_EQ(meant("rooms_maxx", keys), "rooms_max");  // A letter doubled.
+  EXPECT_EQ(meant("colck", keys), "clock");           // Letters swapped.
   EXPECT_EQ(meant("Rooms-Max", keys), "rooms_max");   // Another style.
   EXPECT_EQ(meant("roomsMin", keys), "rooms_min");
   EXPECT_EQ(meant("ipp", keys), "ip");

@@ -1,5 +1,5 @@
-// Whom the CPU time of a thread is charged to. It is real time, however virtual the scheduler's:
-// so nothing here is said of its length but that it fits what the kernel says.
+// The attribution of a thread's CPU time. It is real time, even with a virtual scheduler clock: so
+// the tests only compare it with the kernel's figures.
 #include "coroutine/detail/cpu_meter.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// More than several ticks of any kernel.
+// Longer than several ticks of any kernel.
 constexpr Duration burst = 60ms;
 
 Duration thread_cpu() {
@@ -38,7 +38,8 @@ Duration thread_cpu() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// On a busy machine ticks may long fall into the time of others, and charge it all afterwards.
+// On a busy machine the ticks may fall into the time slices of other threads for long, and be
+// charged late.
 void compute_until(const std::function<bool()>& done) {
   while (!done()) {
   }
@@ -79,7 +80,7 @@ class CpuMeterTest : public testing::Test {
   }
 };
 
-TEST_F(CpuMeterTest, WhoComputesIsChargedAndWhoWaitsIsNot) {
+TEST_F(CpuMeterTest, AComputingTaskIsChargedAndAWaitingTaskIsNot) {
   on_own_thread([](Scheduler& scheduler) {
     auto idle = spawn("idle", [] {
       while (sleep_for(1ms)) {
@@ -103,13 +104,13 @@ Async<void> compute_stackless(std::function<bool()> done) {
   co_return co_await until(Deadline::after(1ms));
 }
 
-TEST_F(CpuMeterTest, WhoAwaitsIsChargedForWhatTheStacklessCoroutineComputes) {
+TEST_F(CpuMeterTest, TheAwaitingTaskIsChargedForAStacklessCoroutine) {
   on_own_thread([](Scheduler& scheduler) {
     EXPECT_TRUE(await(compute_stackless([&] { return cpu_of(scheduler, "main") >= burst; })));
   });
 }
 
-TEST_F(CpuMeterTest, ASiteIsChargedForAllOfItsTasks) {
+TEST_F(CpuMeterTest, ASpawnSiteIsChargedForAllOfItsTasks) {
   on_own_thread([](Scheduler& scheduler) {
     Duration cpu{};
     while (cpu < burst) {
@@ -136,27 +137,27 @@ TEST_F(CpuMeterTest, NoMoreIsChargedThanTheThreadConsumed) {
     const auto charged = [&] {
       return scheduler.statistics().loop_cpu + cpu_of(scheduler, "main");
     };
-    // What was consumed is read last: the machine may take its time in between. And the last tick
-    // may have come a moment before it was due.
+    // The consumed time is read last, since the machine may pause in between. The last tick may
+    // also have come a moment early.
     for (Duration seen = charged(); seen < burst; seen = charged()) {
       EXPECT_LE(seen, thread_cpu() + 1ms);
     }
   });
 }
 
-TEST_F(CpuMeterTest, AllThatTheThreadConsumedIsChargedInTheEnd) {
+TEST_F(CpuMeterTest, AllCpuTimeOfTheThreadIsChargedInTheEnd) {
   on_own_thread([](Scheduler& scheduler) {
     const Duration before = thread_cpu();
     compute(burst);
     compute_until([&] {
       const Duration behind = thread_cpu() - before - cpu_of(scheduler, "main");
-      return behind < burst / 6;  // A tick.
+      return behind < burst / 6;  // Within a tick.
     });
   });
 }
 
-// The kernel keeps one signal of a kind while it is pending: the question comes to nothing then.
-TEST_F(CpuMeterTest, ASignalOfTheTimerStandsForAQuestionThatWasDropped) {
+// The kernel keeps one pending signal of a kind, and drops that of the request.
+TEST_F(CpuMeterTest, ATimerSignalAnswersARequestWhoseSignalWasDropped) {
   on_own_thread([](Scheduler& scheduler) {
     sigset_t timers = {};
     sigaddset(&timers, SIGURG);
@@ -181,7 +182,7 @@ TEST_F(CpuMeterTest, ASignalOfTheTimerStandsForAQuestionThatWasDropped) {
   });
 }
 
-TEST_F(CpuMeterTest, InASchedulerInsideATaskItsOwnTasksAreCharged) {
+TEST_F(CpuMeterTest, ASchedulerInsideATaskChargesItsOwnTasks) {
   on_own_thread([](Scheduler& outer) {
     VirtualTime time;
     Scheduler inner(time);
@@ -192,7 +193,7 @@ TEST_F(CpuMeterTest, InASchedulerInsideATaskItsOwnTasksAreCharged) {
   });
 }
 
-TEST_F(CpuMeterTest, SwitchedOffItChargesNobody) {
+TEST_F(CpuMeterTest, AMeterThatIsSwitchedOffChargesNoTask) {
   on_own_thread(
       [](Scheduler& scheduler) {
         EXPECT_FALSE(scheduler.statistics().measures_cpu);
@@ -202,14 +203,14 @@ TEST_F(CpuMeterTest, SwitchedOffItChargesNobody) {
       {.cpu_sample_interval = 0ns});
 }
 
-TEST_F(CpuMeterTest, AfterTheRunTheThreadIsLeftAlone) {
+TEST_F(CpuMeterTest, TheThreadIsNotMeasuredAfterTheRun) {
   std::thread([] {
     VirtualTime time;
     Scheduler scheduler(time);
     EXPECT_TRUE(scheduler.run("main", [] {}));
     const Duration charged = cpu_of_site(scheduler, "main");
     compute(burst);
-    std::raise(SIGURG);  // From somebody else.
+    std::raise(SIGURG);  // From another sender.
     EXPECT_EQ(cpu_of_site(scheduler, "main"), charged);
     EXPECT_FALSE(scheduler.statistics().measures_cpu);
   }).join();
@@ -222,12 +223,12 @@ constexpr int many_frames = 100'000;
 
 [[gnu::noinline]] void use_frame() {
   std::array<char, 1000> mine;
-  // The compiler believes that it is needed.
+  // Keeps the compiler from optimising it away.
   asm volatile("" : : "r"(mine.data()) : "memory");
 }
 
-// With detect_stack_use_after_return locals live outside of the stack. After an exception the next
-// function gives those back that lie below its own place on the stack.
+// With detect_stack_use_after_return, locals live outside the stack. After an exception, the next
+// function frees those that belong below its own place on the stack.
 [[gnu::noinline]] void expect_that_a_signal_keeps_locals_after_an_exception() {
   std::array<char, 1000> mine;
   asm volatile("" : : "r"(mine.data()) : "memory");
@@ -246,8 +247,8 @@ TEST_F(CpuMeterTest, ASignalAfterAnExceptionKeepsTheLocalsOfItsTask) {
 
 #else
 
-// A signal frame with all registers takes KiB: none of it may lie on a task's stack.
-TEST_F(CpuMeterTest, TheStackOfTheTaskThatIsChargedIsNotUsed) {
+// A signal frame with all registers takes KiB: it must not lie on a task's stack.
+TEST_F(CpuMeterTest, TheHandlerDoesNotUseTheStackOfTheChargedTask) {
   const auto stack_used_while = [](Duration charged) {
     std::size_t used = 0;
     on_own_thread([&](Scheduler& scheduler) {

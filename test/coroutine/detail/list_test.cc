@@ -40,7 +40,7 @@ TEST_F(ListTest, KeepsTheOrderOfInsertion) {
   EXPECT_EQ(numbers_in(left_), std::vector({2, 3}));
 }
 
-TEST_F(ListTest, AnElementLeavesFromAnywhere) {
+TEST_F(ListTest, AnElementCanBeUnlinkedAnywhere) {
   static_cast<ListNode<LeftTag>&>(two_).unlink();
   EXPECT_EQ(numbers_in(left_), std::vector({1, 3}));
   left_.push_back(two_);
@@ -55,7 +55,7 @@ TEST_F(ListTest, AnElementIsOnSeveralListsAtOnce) {
   EXPECT_EQ(numbers_in(left_), std::vector({1, 2, 3}));
 }
 
-TEST_F(ListTest, AVisitMayBeTheLast) {
+TEST_F(ListTest, AVisitMayEndTheIteration) {
   std::vector<int> numbers;
   left_.for_each_while([&](const Item& item) {
     numbers.push_back(item.number);

@@ -1,4 +1,4 @@
-// Only debug builds have it; elsewhere these are skipped.
+// Only debug builds watch locks; other builds skip these tests.
 #include "coroutine/detail/lock_watch.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using LockWatchDeathTest = LockWatchTest;
 constexpr const char* report =
     "check failed: no std::mutex is held where a task suspends or ends(.|\n)*in task holder";
 
-// Suspends while `Lock` holds a `Mutex`.
+// Suspends while a `Lock` holds a `Mutex`.
 template <typename Lock, typename Mutex>
 void hold_and_yield() {
   auto holder = spawn("holder", [] {
@@ -54,7 +54,7 @@ TEST_F(LockWatchDeathTest, EveryMutexOfTheStandardLibraryCounts) {
   EXPECT_DEATH((hold_and_yield<std::shared_lock<std::shared_mutex>, std::shared_mutex>()), report);
 }
 
-TEST_F(LockWatchDeathTest, ATriedOrTimedLockCountsWhenItWasGot) {
+TEST_F(LockWatchDeathTest, ATriedOrTimedLockCountsWhenItIsAcquired) {
   const auto try_and_sleep = [] {
     std::timed_mutex mutex;
     if (mutex.try_lock_for(1ms)) static_cast<void>(sleep_for(1s));
@@ -77,7 +77,7 @@ TEST_F(LockWatchDeathTest, ATaskThatEndsWithAStdMutexIsNamed) {
   EXPECT_DEATH(static_cast<void>(spawn("holder", [] { mutex.lock(); }).join()), report);
 }
 
-TEST_F(LockWatchTest, WhatWasUnlockedOrNotGotDoesNotCount) {
+TEST_F(LockWatchTest, AReleasedOrFailedLockDoesNotCount) {
   std::mutex mutex;
   std::mutex of_another_thread;
   std::condition_variable taken;
@@ -107,7 +107,7 @@ TEST_F(LockWatchTest, WhatWasUnlockedOrNotGotDoesNotCount) {
   EXPECT_TRUE(yield());
 }
 
-TEST_F(LockWatchTest, WhoRunsASchedulerUnderALockIsNoTaskOfIt) {
+TEST_F(LockWatchTest, ALockAroundASchedulerDoesNotCountForItsTasks) {
   std::mutex mutex;
   VirtualTime time;
   Scheduler scheduler(time);

@@ -1,6 +1,6 @@
-// Every way to run over the end of a stack, at every size: named, and dead by SIGSEGV.
+// Covers every kind of stack overflow at every size: each is reported by name and ends by SIGSEGV.
 //
-// Under the address sanitizer its own report follows ours and ends the process with a status.
+// Under the address sanitizer its own report follows ours, and it exits with a status of its own.
 #include "coroutine/detail/overflow_watch.h"
 
 #include <gmock/gmock.h>
@@ -35,13 +35,13 @@ using testing::Not;
 
 constexpr std::size_t kibibyte = 1024;
 
-// Whether a fault has reached the handler that was there before any scheduler ran.
+// The action that a sanitizer has installed, and whether first_handler() exits with status 42.
 constinit struct sigaction sanitizers_action = {};
 constinit bool exits_on_fault = false;
 
 void first_handler(int signal, siginfo_t* info, void* /*context*/) {
   if (exits_on_fault) std::_Exit(42);
-  // The return repeats the fault, but not a signal that was sent.
+  // The return repeats a fault, but not a signal that was sent.
   ::sigaction(signal, &sanitizers_action, nullptr);
   if (info->si_code <= 0) ::raise(signal);
 }
@@ -58,8 +58,8 @@ bool dies_of_its_fault(int status) {
                                : testing::KilledBySignal(SIGSEGV)(status);
 }
 
-// The ways. Each goes on until there is no stack left; what is volatile keeps the compiler from
-// knowing that.
+// The kinds of overflow. Each continues until the stack is exhausted; the volatile variables hide
+// this from the compiler.
 volatile int steps = 0;
 volatile long double largest = LDBL_MAX;
 volatile int many_digits = 10'000;
@@ -71,7 +71,7 @@ volatile int many_digits = 10'000;
   steps = steps + frame[0];
 }
 
-// More than any frame that a guard could catch by itself.
+// Larger than any frame that a guard could catch without stack probes.
 [[gnu::noinline]] void recurse_in_large_frames() {
   volatile char frame[72 * kibibyte];
   frame[0] = 1;
@@ -93,7 +93,7 @@ volatile int many_digits = 10'000;
   steps = steps + memory[0];
 }
 
-// The library needs more than what a step takes, so it is the library that runs over the end.
+// The library needs more stack than one step, so the overflow happens inside the library.
 [[gnu::noinline]] void print_at_each_depth() {
   volatile char frame[100];
   frame[0] = 1;
@@ -104,7 +104,7 @@ volatile int many_digits = 10'000;
 }
 
 // Prints 14,933 digits, for which the library takes 58 KiB of stack at once and touches the far end
-// of them first: glibc allocates up to 64 KiB that way (__MAX_ALLOCA_CUTOFF).
+// of it first: glibc allocates up to 64 KiB that way (__MAX_ALLOCA_CUTOFF).
 [[gnu::noinline]] void print_large_numbers_at_each_depth() {
   volatile char frame[8 * kibibyte];
   frame[0] = 1;
@@ -165,7 +165,7 @@ TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
                     HasSubstr(" at address 0x"), HasSubstr("spawned at " __FILE__ ":" + line)));
 }
 
-TEST(OverflowAdviceDeathTest, IsTheNextLargerStackAndAtTheLargestToNeedLess) {
+TEST(OverflowAdviceDeathTest, NamesTheNextLargerStackUnlessThereIsNone) {
   const auto overflow = [](std::size_t stack_size_bytes) {
     static_cast<void>(spawn("bottomless", &recurse, {.stack_size_bytes = stack_size_bytes}).join());
   };
@@ -173,7 +173,7 @@ TEST(OverflowAdviceDeathTest, IsTheNextLargerStackAndAtTheLargestToNeedLess) {
               AllOf(HasSubstr("the next larger one, 128 KiB"),
                     HasSubstr("option (corolane.method).stack_size = \"128KiB\";"),
                     HasSubstr("{.stack_size_bytes = 128 * 1024}")));
-  if (test::under_sanitizer) return;  // Its larger frames make the largest of an earlier one.
+  if (test::under_sanitizer) return;  // Its larger frames make an earlier size the largest.
   EXPECT_EXIT(overflow(StackPool::stack_size_bytes_max), dies_of_its_fault,
               HasSubstr("no stack is larger: let it call less deeply"));
 }
@@ -183,7 +183,7 @@ Async<void> recurse_stackless() {
   co_return {};
 }
 
-TEST(OverflowAsyncDeathTest, OfACoroutineOnTheStackOfTheTaskThatAwaitsItIsTheTasks) {
+TEST(OverflowAsyncDeathTest, ACoroutineThatOverflowsTheAwaitingTasksStackNamesTheTask) {
   const auto overflow = [] {
     auto task = spawn("awaits", [] { return await(recurse_stackless()); });
     static_cast<void>(task.join());
@@ -208,11 +208,11 @@ TEST(OverflowWatchDeathTest, AFaultElsewhereIsPassedOnUntouched) {
   ::munmap(page, 4096);
 }
 
-TEST(OverflowWatchDeathTest, ASignalThatSomebodySendsIsPassedOn) {
+TEST(OverflowWatchDeathTest, ASignalThatIsSentIsPassedOn) {
   EXPECT_EXIT(::raise(SIGSEGV), dies_of_its_fault, Not(HasSubstr("stack overflow: task")));
 }
 
-TEST(OverflowWatchDeathTest, TheHandlerThatWasThereBeforeIsCalled) {
+TEST(OverflowWatchDeathTest, ThePreviousHandlerIsCalled) {
   ASSERT_TRUE(first_handler_installed);
   const auto overflow = [] {
     exits_on_fault = true;
@@ -232,7 +232,7 @@ TEST(OverflowWatchDeathTest, TheSchedulerOfAnotherThreadIsWatchedToo) {
   EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("task 1 \"of the thread\" needs"));
 }
 
-TEST(OverflowWatchDeathTest, ATaskInsideATaskIsTheOneThatIsNamed) {
+TEST(OverflowWatchDeathTest, ATaskOfAnInnerSchedulerIsTheOneThatIsNamed) {
   const auto overflow = [] {
     VirtualTime time;
     Scheduler scheduler(time);
@@ -251,12 +251,12 @@ TEST(OverflowWatchDeathTest, ALoopInsideATaskIsOnTheStackOfThatTask) {
   EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("task 1 \"tests\" needs more than"));
 }
 
-TEST(OverflowWatchDeathTest, ANameIsPrintedOnOneLineWhateverItHolds) {
+TEST(OverflowWatchDeathTest, ANameWithControlCharactersIsPrintedOnOneLine) {
   const auto overflow = [] { static_cast<void>(spawn("a\nb\x1b[2J\xc3", &recurse).join()); };
   EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("\"a?b?[2J?\" needs"));
 }
 
-TEST(OverflowWatchTest, KnowsTheGuardOfTheRunningTaskAlone) {
+TEST(OverflowWatchTest, KnowsOnlyTheGuardOfTheRunningTask) {
   auto task = spawn("watched", [] {
     const std::byte* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     EXPECT_EQ(OverflowWatch::overflowed(here), nullptr);

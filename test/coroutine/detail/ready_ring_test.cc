@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(ReadyRingTest, ShowsWhatIsInItWithoutTakingItOut) {
+TEST(ReadyRingTest, ShowsItsEntriesWithoutRemovingThem) {
   std::array<int, 3> owners{};
   ReadyRing ring;
   for (int& owner : owners) ring.push(&owner, nullptr);
@@ -36,7 +36,7 @@ TEST(ReadyRingTest, ShowsItsEntriesInOrderWhenTheyWrapAround) {
   EXPECT_EQ(next, 1500u);
 }
 
-TEST(ReadyRingTest, GoesOnInOrderAfterItsMemoryWasGivenBack) {
+TEST(ReadyRingTest, KeepsTheOrderAfterItHasShrunk) {
   std::vector<int> owners(100'000);
   ReadyRing ring;
   for (int round = 0; round < 3; ++round) {

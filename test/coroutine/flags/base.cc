@@ -1,4 +1,4 @@
-// Uses base alone, and links nothing else.
+// Uses only base, and links nothing else.
 #include <cstdio>
 
 #include "coroutine/base/clock.h"

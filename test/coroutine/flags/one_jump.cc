@@ -1,4 +1,4 @@
-// Values that are needed before a jump and after it, for a look at the assembler.
+// Holds values across a jump, to inspect the assembler code.
 #include <immintrin.h>
 
 #include "coroutine/stack/detail/jump.h"

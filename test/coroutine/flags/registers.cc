@@ -1,5 +1,5 @@
-// Holds values in registers over a switch to somebody who uses the same registers for others. Says
-// what it has lost, and fails then.
+// Holds values in registers across a switch to a flow that overwrites these registers. Prints the
+// lost values, and fails then.
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace corolane::coroutine;
 
-// Two flows that jump to one another, and below them main().
+// Two flows that jump to each other, with main() below them.
 struct Flow {
   alignas(64) std::array<std::byte, 64 * 1024> stack = {};
   void* frame = nullptr;
@@ -86,7 +86,7 @@ void keep_everything() {
 void enter(detail::Transfer transfer) {
   *static_cast<void**>(transfer.data) = transfer.left;
   keep_everything();
-  // The first one is through first, and waits here for the other.
+  // The first flow finishes first, and waits here for the other.
   if (running == 0) let_the_other_run();
   jump_to(main_frame, flows[running].frame);
 }

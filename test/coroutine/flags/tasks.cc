@@ -1,4 +1,4 @@
-// A program with tasks and stackless coroutines: prints what each of them has come to.
+// A program with tasks and stackless coroutines: prints the result of each.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +43,7 @@ void run() {
   const auto joined = group.join(Deadline::after(1min));
   std::printf("group %s %d\n", joined ? "ok" : "late", sum);
   std::fflush(stdout);
-  // A child that nobody resumes again would not let the group end.
+  // A child that is never resumed would keep the group from ending.
   if (!joined) std::_Exit(1);
 
   std::printf("chain %d\n", await(count(1'000'000)).value_or(-1));

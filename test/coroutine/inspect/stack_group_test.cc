@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Of all tasks but the one that asks.
+// The groups of all tasks except the caller.
 std::vector<StackGroup> groups_of_tasks() {
   auto tasks = Scheduler::current().tasks({.traces = true});
   tasks.erase(tasks.begin());
@@ -26,7 +26,7 @@ std::vector<StackGroup> groups_of_tasks() {
   return group_by_stack(tasks, symbols);
 }
 
-TEST(StackGroupTest, TasksThatWaitForTheSameAtTheSamePlaceAreOneGroup) {
+TEST(StackGroupTest, TasksWithTheSameWaitAndPlaceAreOneGroup) {
   Event door("a door");
   TaskGroup crowd;
   for (int i = 0; i < 2000; ++i) {  // Enough for switches of every kind.
@@ -77,7 +77,7 @@ TaskInfo task(TaskId id, std::string name, Duration in_state) {
           .site = std::source_location::current()};
 }
 
-TEST(StackGroupTest, AGroupNamesSomeOfItsTasksAndTheOneThatWaitsForLongest) {
+TEST(StackGroupTest, AGroupNamesSomeOfItsTasksAndTheLongestWaiter) {
   Symbols symbols;
   const auto groups = group_by_stack(
       {task(1, "a", 1s), task(2, "b", 3s), task(3, "a", 2s), task(4, "c", 1s), task(5, "d", 1s)},
@@ -90,7 +90,7 @@ TEST(StackGroupTest, AGroupNamesSomeOfItsTasksAndTheOneThatWaitsForLongest) {
   EXPECT_THAT(group_by_stack({}, symbols), IsEmpty());
 }
 
-TEST(StackGroupTest, OfGroupsOfTheSameSizeTheOneThatWaitsForLongestComesFirst) {
+TEST(StackGroupTest, EqualGroupsAreOrderedByTheirLongestWait) {
   Symbols symbols;
   auto late = task(2, "late", 2s);
   late.waiting_for = "a window";
@@ -99,7 +99,7 @@ TEST(StackGroupTest, OfGroupsOfTheSameSizeTheOneThatWaitsForLongestComesFirst) {
   EXPECT_EQ(groups[0].waiting_for, "a window");
 }
 
-TEST(StackGroupTest, GroupsOfSeveralSchedulersAreTakenTogether) {
+TEST(StackGroupTest, GroupsOfSeveralSchedulersAreMerged) {
   StackGroups first;
   for (const char* name : {"a", "b", "c"}) first.add(task(1, name, 1s));
   StackGroups second;

@@ -30,7 +30,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr std::uint_least32_t nap_line = std::source_location::current().line() + 3;
-// Keeps its frame: the call is not its last act.
+// Keeps its frame: the call is not a tail call.
 [[gnu::noinline]] void nap() {
   EXPECT_TRUE(sleep_for(1s));
   asm volatile("");
@@ -65,12 +65,12 @@ std::vector<std::string> functions(const std::vector<SourceFrame>& frames) {
   return names;
 }
 
-TEST(SymbolsTest, NamesFunctionsFromThePublicOneThatSuspendsToTheOneThatWasSpawned) {
+TEST(SymbolsTest, NamesFunctionsFromThePublicSuspendingOneToTheSpawnedOne) {
   const auto frames = frames_of_task([] { nap(); });
   ASSERT_THAT(functions(frames), SizeIs(testing::Ge(3u)));
   EXPECT_THAT(frames.front().function, StartsWith("corolane::coroutine::sleep_"));
   EXPECT_THAT(functions(frames), Contains(EndsWith("nap")).Times(1));
-  if (test::under_sanitizer) return;  // Built with -g1, which says less.
+  if (test::under_sanitizer) return;  // Built with -g1, which contains less.
   EXPECT_THAT(functions(frames), Contains("corolane::coroutine::(anonymous namespace)::nap"));
   EXPECT_THAT(frames.back().function, EndsWith("::<lambda>::operator()"));
 }
@@ -91,7 +91,7 @@ TEST(SymbolsTest, NamesFilesFromTheRootAndLines) {
   }
 }
 
-TEST(SymbolsTest, NamesWhatWasInlinedToo) {
+TEST(SymbolsTest, NamesInlinedFunctionsToo) {
   const auto names = functions(frames_of_task([] { inlined_nap(); }));
   EXPECT_THAT(names, Contains(EndsWith("inlined_nap")));
 }
@@ -108,7 +108,7 @@ TEST(SymbolsTest, NamesFunctionsOfLibraries) {
 }
 
 TEST(SymbolsTest, NamesMembersOfTemplates) {
-  if (test::under_sanitizer) GTEST_SKIP() << "built with -g1, which leaves out what is local";
+  if (test::under_sanitizer) GTEST_SKIP() << "built with -g1, which omits local names";
   EXPECT_THAT(functions(frames_of_task(Napper<3>{})), Contains(EndsWith("Napper<3>::operator()")));
 }
 
@@ -122,7 +122,7 @@ struct Outer {
 };
 
 TEST(SymbolsTest, NamesMembersOfNestedAndOfLocalClasses) {
-  if (test::under_sanitizer) return;  // Built with -g1, which says less.
+  if (test::under_sanitizer) return;  // Built with -g1, which contains less.
   struct Local {
     [[gnu::noinline]] static void nap_here() {
       Outer::Inner::nap_in_it();
@@ -134,7 +134,7 @@ TEST(SymbolsTest, NamesMembersOfNestedAndOfLocalClasses) {
                             EndsWith("Classes_Test::TestBody::Local::nap_here")}));
 }
 
-TEST(SymbolsTest, AnAddressOfNothingStandsForItself) {
+TEST(SymbolsTest, AnUnknownAddressIsPrintedAsANumber) {
   Symbols symbols;
   EXPECT_THAT(symbols.frames({.return_addresses = {0x1234}}),
               ElementsAre(SourceFrame{.function = "0x1234", .file = {}}));

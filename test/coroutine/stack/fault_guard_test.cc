@@ -1,4 +1,4 @@
-// Leaving a function from inside of a signal handler.
+// Leaves a function from inside a signal handler.
 #include "coroutine/stack/fault_guard.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class FaultGuardTest : public testing::Test {
   struct sigaction previous_ = {};
 };
 
-TEST_F(FaultGuardTest, WhatHasNoFaultIsWhole) {
+TEST_F(FaultGuardTest, WorkWithoutAFaultRunsToItsEnd) {
   volatile bool ran = false;
   EXPECT_TRUE(FaultGuard::run([&] {
     EXPECT_TRUE(FaultGuard::is_active());
@@ -34,7 +34,7 @@ TEST_F(FaultGuardTest, WhatHasNoFaultIsWhole) {
   EXPECT_FALSE(FaultGuard::is_active());
 }
 
-TEST_F(FaultGuardTest, AFaultEndsTheInnermostOnlyAndAsOftenAsThereIsOne) {
+TEST_F(FaultGuardTest, EachFaultEndsOnlyTheInnermostRun) {
   volatile int count = 0;
   EXPECT_TRUE(FaultGuard::run([&] {
     for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// What a handler of a fatal signal writes, and how.
+// The output of a handler of a fatal signal.
 #include "coroutine/stack/report_text.h"
 
 #include <gmock/gmock.h>
@@ -24,14 +24,14 @@ TEST(ReportTextTest, PutsNumbersNamesAndTimesTogether) {
   EXPECT_EQ(text.view(), "task 17 \"a??\"\" 0x7f3a 61.002 s 0.000 s 2026-03-09T01:02:03.045Z");
 }
 
-TEST(ReportTextTest, AnAddressOfCodeIsAnOffsetInItsFile) {
+TEST(ReportTextTest, ACodeAddressIsPrintedAsAnOffsetInItsFile) {
   ReportText text(-1);
   text.add_code_address(reinterpret_cast<std::uintptr_t>(&::getenv)).add(" ");
   text.add_code_address(1);
   EXPECT_THAT(std::string(text.view()), MatchesRegex("[a-z.0-9]+\\+0x[0-9a-f]+ 0x1"));
 }
 
-TEST(ReportTextTest, WhatDoesNotFitGoesOutBefore) {
+TEST(ReportTextTest, AFullBufferIsWrittenOutFirst) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   ReportText text(ends[1]);

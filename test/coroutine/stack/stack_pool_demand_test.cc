@@ -1,4 +1,4 @@
-// How the stack pool follows demand: what stays warm, what goes back and when.
+// How the stack pool follows demand: which stacks stay warm, and when memory is given back.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -27,7 +27,7 @@ using Guard = StackPool::Guard;
 
 constexpr std::size_t kibibyte = 1024;
 
-// A load that comes and goes, and a loop that calls tend() as soon as it is wanted.
+// A load that comes and goes, and a loop that calls tend() whenever it is due.
 class Load {
  public:
   explicit Load(const StackPool::Options& options) : pool(options) {}
@@ -35,7 +35,7 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // So many in use from now on. The oldest are returned first.
+  // Keeps `count` stacks in use from now on. The oldest are returned first.
   void set(std::size_t count) {
     while (in_use.size() > count) {
       pool.release(in_use.front());
@@ -71,7 +71,7 @@ constexpr std::size_t floor_count = 64;  // 4 MiB of stacks of 64 KiB.
 
 class StackPoolSwingTest : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(StackPoolSwingTest, IsServedWarmAfterItsFirstPeriod) {
+TEST_P(StackPoolSwingTest, ASwingingLoadIsServedWarmAfterItsFirstPeriod) {
   for (const Duration period : {10ms, 300ms, 1000ms, 4000ms}) {
     Load load({});
     for (int number = 0; number < 50; ++number) {
@@ -105,7 +105,7 @@ TEST(StackPoolDemandTest, TasksOneAtATimeAreServedByOneStack) {
   }
 }
 
-TEST(StackPoolDemandTest, NothingIsGivenBackByAReleaseHoweverLateItIs) {
+TEST(StackPoolDemandTest, AReleaseGivesNoMemoryBackHoweverLateItIs) {
   Load load({});
   load.set(1000);
   load.pass(1h);
@@ -122,7 +122,7 @@ TEST(StackPoolDemandTest, ABurstIsRememberedInFullForHalfTheWindowAndFades) {
     load.pass(5s);
     EXPECT_EQ(load.idle_count(), 1000u);
     load.pass(1500ms);
-    EXPECT_EQ(load.idle_count(), 550u);  // Half, and the reserve.
+    EXPECT_EQ(load.idle_count(), 550u);  // Half, plus the reserve.
     load.pass(8500ms);
     EXPECT_EQ(load.idle_count(), floor_count);
   }
@@ -225,7 +225,7 @@ TEST(StackPoolDemandTest, StacksInUseCountAsDemandForEver) {
   EXPECT_EQ(load.idle_count(), 0u);
 }
 
-TEST(StackPoolDemandTest, ComesToRestAndIsRousedByTheNextBurst) {
+TEST(StackPoolDemandTest, ComesToRestUntilTheNextBurst) {
   Load load({});
   for (int round = 1; round <= 3; ++round) {
     load.set(1000);
@@ -248,7 +248,7 @@ TEST(StackPoolDemandTest, APoolThatWasNotUsedIsAtRest) {
   EXPECT_EQ(pool.tend(TimePoint(100h)), Deadline::never());
 }
 
-// What an EventSource sees of the upkeep.
+// Counts an EventSource's waits during the upkeep.
 struct CountingTime : VirtualTime {
   bool wait(Deadline deadline) override {
     ++wait_count;
@@ -257,7 +257,7 @@ struct CountingTime : VirtualTime {
   int wait_count = 0;
 };
 
-TEST(StackPoolUpkeepTest, TheLoopGivesMemoryBackWhileItSleepsAndThenSleepsOn) {
+TEST(StackPoolUpkeepTest, TheLoopGivesMemoryBackWhileItIsIdleAndThenSleeps) {
   CountingTime time;
   Scheduler scheduler(time);
   const auto ran = scheduler.run("main", [&] {
@@ -314,8 +314,8 @@ TEST(StackPoolUpkeepDeathTest, ADeadlockIsFoundOnceThePoolIsAtRest) {
   EXPECT_DEATH(deadlock(), "deadlock");
 }
 
-// Against a model that knows which stacks are in use, in which order the others were returned, and
-// what was written into them: a hit is the one returned last with its contents, a miss is zero.
+// Compares the pool with a model that knows the stacks in use, the order in which the others were
+// returned, and their contents: a hit is the one returned last with its contents, a miss is zero.
 class StackPoolModelTest : public testing::TestWithParam<Guard> {
  protected:
   struct InUse {

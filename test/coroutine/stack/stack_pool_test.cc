@@ -32,7 +32,7 @@ class StackPoolTest : public testing::TestWithParam<Guard> {
   }
 
   StackPool::Options options() const { return {.guard = GetParam()}; }
-  // A pool of a few stacks, any of which ordinary tasks may have.
+  // A pool of a few stacks, all of them available to ordinary tasks.
   StackPool::Options options(std::size_t stack_count_max) const {
     return {.stack_count_max = stack_count_max, .control_count = 0, .guard = GetParam()};
   }
@@ -56,11 +56,11 @@ void release_all(StackPool& pool, const std::vector<Stack>& stacks) {
 
 std::size_t size_of(const Stack& stack) { return static_cast<std::size_t>(stack.top - stack.base); }
 
-TEST_P(StackPoolTest, UsesTheGuardThatWasAskedFor) {
+TEST_P(StackPoolTest, UsesTheRequestedGuard) {
   EXPECT_EQ(StackPool(options()).statistics().guard, GetParam());
 }
 
-TEST_P(StackPoolTest, AStackIsAtLeastAsLargeAsAskedForAndWritableThroughout) {
+TEST_P(StackPoolTest, AStackIsAtLeastAsLargeAsRequestedAndFullyWritable) {
   StackPool pool(options());
   std::vector<Stack> stacks;
   for (const std::size_t size :
@@ -112,7 +112,7 @@ TEST_P(StackPoolTest, AStackIsReusedOnlyForItsSizeClass) {
   pool.release(*rounded_up);
 }
 
-// The first-level cache tells lines apart by the 6 bits of the address above the line.
+// The first-level cache selects a set by the 6 address bits above the line offset.
 TEST_P(StackPoolTest, TopsOfNeighboursFallIntoDifferentCacheSets) {
   StackPool pool(options());
   const auto stacks = acquire_all(pool, 32, 64 * kibibyte);
@@ -147,7 +147,7 @@ TEST_P(StackPoolTest, ASizeAboveTheLargestIsAnInvalidArgument) {
   EXPECT_EQ(pool.statistics().in_use_count, 0u);
 }
 
-TEST_P(StackPoolTest, AStackThatIsIdleInAnotherSizeMakesWayAtTheCap) {
+TEST_P(StackPoolTest, AnIdleStackOfAnotherSizeMakesWayAtTheCap) {
   StackPool pool(options(20));
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t size_bytes : {16 * kibibyte, 64 * kibibyte, 2048 * kibibyte}) {
@@ -176,7 +176,7 @@ TEST_P(StackPoolTest, ControlWorkHasStacksLeftWhenOrdinaryWorkIsRefused) {
   release_all(pool, stacks);
 }
 
-TEST_P(StackPoolTest, WhatControlWorkReturnedIsNotForOrdinaryWork) {
+TEST_P(StackPoolTest, StacksReturnedByControlWorkAreNotForOrdinaryWork) {
   StackPool pool({.stack_count_max = 1000, .guard = GetParam()});
   const auto stacks = acquire_all(pool, 1000, 64 * kibibyte);
   const auto control = pool.acquire(64 * kibibyte, StackPool::Purpose::control);
@@ -263,7 +263,7 @@ TEST_P(StackPoolDeathTest, TheGuardOfATrimmedStackIsStillThere) {
   release_all(pool, again);
 }
 
-TEST_P(StackPoolDeathTest, APoolDoesNotEndBeforeItsStacks) {
+TEST_P(StackPoolDeathTest, APoolDestroyedBeforeItsStacksAborts) {
   const auto forget = [this] {
     StackPool pool(options());
     static_cast<void>(pool.acquire());
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(Guards, StackPoolTest, testing::Values(Guard::madvise, 
 INSTANTIATE_TEST_SUITE_P(Guards, StackPoolDeathTest,
                          testing::Values(Guard::madvise, Guard::mprotect), name_of);
 
-// Each guard splits a mapping in two, and the kernel carries 65,530 mappings unless told otherwise.
+// Each guard splits a mapping in two, and the kernel allows 65,530 mappings by default.
 TEST(StackPoolCapTest, MprotectGuardsAsManyStacksAsThePoolPromises) {
   if (test::under_thread_sanitizer) GTEST_SKIP() << "its shadow memory takes mappings as well";
   if (test::under_valgrind()) GTEST_SKIP() << "it gives up at a few thousand mappings";

@@ -48,7 +48,7 @@ TEST(ChannelTest, AReceiverWaitsWhileTheChannelIsEmpty) {
   auto receiver = spawn("receiver", [&] { return channel.receive(Deadline::never()); });
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_TRUE(channel.send(7, Deadline::never()));
-  EXPECT_EQ(channel.size(), 0u);  // Straight into the receiver's hands.
+  EXPECT_EQ(channel.size(), 0u);  // Handed straight to the receiver.
   EXPECT_EQ(receiver.join(), 7);
   EXPECT_EQ(now(), start + 1s);
 }
@@ -110,7 +110,7 @@ TEST(ChannelTest, CloseWakesAllThatWait) {
   EXPECT_EQ(full.try_receive(), std::nullopt);
 }
 
-TEST(ChannelTest, CarriesWhatCannotBeCopied) {
+TEST(ChannelTest, CarriesMoveOnlyValues) {
   Channel<std::unique_ptr<int>> channel(1);
   auto sender = spawn("sender", [&]() -> Result<void> {
     for (int value : {1, 2, 3}) {
@@ -131,8 +131,8 @@ TEST(ChannelDeathTest, HoldsAtLeastOneValue) {
   EXPECT_DEATH(Channel<int>(0), "a channel holds at least one value");
 }
 
-// Random senders and receivers with random patience, cancelled at random, until the channel is
-// closed. A value is the number of its send() in the order of all of them.
+// Random senders and receivers with random timeouts, cancelled at random, until the channel is
+// closed. A value is the number of its send() in the order of all sends.
 class ChannelTraffic {
  public:
   void run() {
@@ -153,7 +153,7 @@ class ChannelTraffic {
 
  private:
   struct Received {
-    std::uint64_t arrival;  // Of the receive(), in the order of all of them.
+    std::uint64_t arrival;  // The number of the receive(), in the order of all of them.
     std::uint64_t value;
   };
 
@@ -211,7 +211,7 @@ class ChannelTraffic {
     EXPECT_GE(values.size(), 20u);
   }
 
-  // The oldest value goes to the receiver that waited longest.
+  // The oldest value goes to the longest waiting receiver.
   void expect_first_come_first_served() {
     std::ranges::sort(received_, {}, &Received::arrival);
     EXPECT_TRUE(std::ranges::is_sorted(received_, {}, &Received::value));
@@ -225,7 +225,7 @@ class ChannelTraffic {
   std::vector<Received> received_;
 };
 
-TEST(ChannelPropertyTest, NothingIsLostOrDoubledAndFirstComeIsFirstServed) {
+TEST(ChannelPropertyTest, NothingIsLostOrDuplicatedAndFirstComeIsFirstServed) {
   ChannelTraffic().run();
 }
 

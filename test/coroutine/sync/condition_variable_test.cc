@@ -92,7 +92,7 @@ TEST(ConditionVariableTest, ACancelledWaitTakesTheLockBackFirst) {
   EXPECT_TRUE(waiter.join());
 }
 
-TEST(ConditionVariableTest, WhatHoldsIsNoFailureHoweverTheWaitEnded) {
+TEST(ConditionVariableTest, AWaitSucceedsWhenTheConditionHoldsHoweverItEnded) {
   Guarded guarded;
   std::unique_lock lock(guarded.mutex);
   const TimePoint end = now() + 1s;
@@ -100,7 +100,7 @@ TEST(ConditionVariableTest, WhatHoldsIsNoFailureHoweverTheWaitEnded) {
   EXPECT_TRUE(guarded.changed.wait_until(lock, Deadline::passed(), [] { return true; }));
 }
 
-TEST(ConditionVariableDeathTest, IsWaitedForUnderItsMutex) {
+TEST(ConditionVariableDeathTest, AWaitWithoutItsMutexAborts) {
   const auto wait_unlocked = [] {
     Guarded guarded;
     std::unique_lock lock(guarded.mutex, std::defer_lock);

@@ -50,7 +50,7 @@ TEST(EventTest, AResetEventIsWaitedForAgain) {
   EXPECT_THAT(event.wait(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
 }
 
-TEST(EventTest, APulseWakesThoseThatWaitAndIsNotRemembered) {
+TEST(EventTest, APulseWakesPresentWaitersAndIsNotRemembered) {
   Event event;
   auto waiter = spawn("waiter", [&] { return event.wait(Deadline::never()); });
   EXPECT_TRUE(yield());

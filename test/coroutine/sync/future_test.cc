@@ -32,7 +32,7 @@ TEST(FutureTest, GetsTheValueThatIsSetLater) {
   EXPECT_EQ(now() - start, 1s);
 }
 
-TEST(FutureTest, AValueThatIsThereIsNotWaitedForAndTakenOnce) {
+TEST(FutureTest, AnAvailableValueIsTakenOnceWithoutWaiting) {
   Promise<int> promise;
   auto future = promise.get_future();
   promise.set_value(5);
@@ -70,7 +70,7 @@ TEST(FutureTest, AWaitThatFailedMayBeRepeated) {
   EXPECT_EQ(future.get(Deadline::never()), 6);
 }
 
-TEST(FutureTest, OneOfSeveralThatWaitGetsTheValue) {
+TEST(FutureTest, OneOfSeveralWaitersGetsTheValue) {
   Promise<int> promise;
   auto future = promise.get_future();
   auto first = spawn("first", [&] { return future.get(Deadline::never()); });

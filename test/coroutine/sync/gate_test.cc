@@ -59,13 +59,13 @@ TEST(GateTest, APassMoves) {
   EXPECT_EQ(other_gate.inside_count(), 1u);
 }
 
-TEST(GateDeathTest, NobodyIsLeftInside) {
+TEST(GateDeathTest, AGateIsDestroyedOnlyWhenNoCallIsInside) {
   const auto leave_late = [] {
     std::optional<Gate> gate(std::in_place);
     const auto pass = gate->enter();
     gate.reset();
   };
-  EXPECT_DEATH(leave_late(), "nobody is inside a gate that is destroyed");
+  EXPECT_DEATH(leave_late(), "no call is inside a gate that is destroyed");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 
-TEST(KeyedMutexTest, OnlyTheSameKeyIsWaitedFor) {
+TEST(KeyedMutexTest, OnlyALockOnTheSameKeyWaits) {
   KeyedMutex<std::string> mutex;
   const auto held = mutex.lock("ann", Deadline::never());
   EXPECT_TRUE(mutex.lock("bob", Deadline::passed()));
@@ -38,7 +38,7 @@ TEST(KeyedMutexTest, RemembersOnlyLockedKeys) {
   EXPECT_EQ(mutex.size(), 0u);
 }
 
-TEST(KeyedMutexTest, AKeyGoesToTheOneThatWaitedLongest) {
+TEST(KeyedMutexTest, AKeyGoesToTheLongestWaiter) {
   KeyedMutex<int> mutex;
   std::vector<int> order;
   TaskGroup group;

@@ -48,7 +48,7 @@ TEST(LatchTest, AWaitFailsOnItsDeadlineOrWhenCancelled) {
   waiter.cancel();
   EXPECT_THAT(waiter.join(), fails_with(Code::cancelled));
   latch.count_down();
-  EXPECT_TRUE(latch.try_wait()) << "who gave up has arrived nevertheless";
+  EXPECT_TRUE(latch.try_wait()) << "a task that gave up has arrived nevertheless";
 }
 
 TEST(LatchTest, TheLoopMayCountDown) {
@@ -57,7 +57,7 @@ TEST(LatchTest, TheLoopMayCountDown) {
   EXPECT_TRUE(latch.wait(Deadline::never()));
 }
 
-TEST(LatchDeathTest, CountsNoFurtherThanZero) {
+TEST(LatchDeathTest, CountingBelowZeroAborts) {
   Latch latch(1);
   EXPECT_DEATH(latch.count_down(2), "a latch counts down to zero and no further");
 }

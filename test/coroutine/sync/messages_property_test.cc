@@ -1,5 +1,5 @@
-// Every primitive through which tasks tell one another something against a simple model of it, by
-// random operations: see model.h.
+// Compares every primitive that passes messages between tasks with a simple model of it, by random
+// operations: see model.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ class ChannelModel final : public Model {
 
 TEST(MessagesPropertyTest, ChannelIsLikeItsModel) { ChannelModel().run(); }
 
-// Selections among plain senders, receivers and a pulse.
+// Selections compete with plain senders, receivers and a pulse.
 class SelectModel final : public Model {
   enum Kind { select_any, receive, send, feed, drain, pulse };
 
@@ -197,7 +197,7 @@ class SelectModel final : public Model {
 
 TEST(MessagesPropertyTest, SelectIsLikeItsModel) { SelectModel().run(); }
 
-// A latecomer may take the value before those that were woken for it: one command at a time.
+// A latecomer may take the value before the tasks that were woken for it: one command at a time.
 class FutureModel final : public Model {
  public:
   FutureModel() : Model(1) {}
@@ -263,8 +263,8 @@ class FutureModel final : public Model {
 
 TEST(MessagesPropertyTest, FutureIsLikeItsModel) { FutureModel().run(); }
 
-// Events, alone and three at a time. Who waits for all looks at the next one when it runs, so one
-// command at a time.
+// Events, alone and three at a time. A task that waits for all turns to the next event only when it
+// runs, so one command at a time.
 class EventsModel final : public Model {
  public:
   EventsModel() : Model(1) {}
@@ -312,7 +312,7 @@ class EventsModel final : public Model {
     complete(worker, 0);
     if (command.kind != pulse) is_set_[static_cast<std::size_t>(number)] = command.kind == set;
     if (command.kind == reset) return;
-    // Those that go on to the next event come behind those that wait for it already.
+    // Tasks that move on to the next event queue behind those that already wait for it.
     auto woken = waiting();
     std::erase_if(woken, [&](const Waiting& one) { return !wakes(one, number); });
     std::erase_if(waiting(), [&](const Waiting& one) { return wakes(one, number); });

@@ -1,4 +1,4 @@
-// How the workers are driven, and what happened is compared with what the model said.
+// Drives the workers, and compares the outcomes with those of the model.
 #include "test/coroutine/sync/model.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Deadlines end in the number of the worker, so that no two of them pass together.
+// Deadlines end in the number of the worker, so that no two of them pass at the same time.
 constexpr Duration::rep deadline_grain = 16;
 
 TimePoint rounded(TimePoint time, Duration::rep last_digit) {
@@ -124,7 +124,7 @@ void Model::run_batch() {
   for (std::size_t choice = 0; choice < size; ++choice) {
     const Worker worker = random_.below(worker_count);
     if (has_command[worker] || is_waiting(worker)) continue;
-    // Those that were woken in this batch have not run yet.
+    // Workers that were woken in this batch have not run yet.
     if (std::ranges::any_of(expected_, [&](const auto& one) { return one.first == worker; })) {
       continue;
     }
@@ -144,7 +144,7 @@ void Model::run_batch() {
   if (given > 0) {
     compare(given == 1);
   } else if (waiting_.size() == worker_count) {
-    // Only from outside can this end.
+    // Only an outside event can end this.
     const Worker worker = waiting_[random_.below(worker_count)].worker;
     members_[worker].task.cancel();
     cancel(worker);
@@ -171,7 +171,7 @@ void Model::pass_time() {
 }
 
 void Model::compare(bool in_order) {
-  // Who is woken may wake the next, and some run twice before all are at rest.
+  // A woken worker may wake the next, and some run twice before all are at rest.
   for (std::size_t turn = 0; turn <= 2 * worker_count; ++turn) EXPECT_TRUE(yield());
   if (!in_order) {
     std::ranges::sort(expected_);
@@ -201,7 +201,7 @@ void Model::finish() {
       ++worker;
     }
   }
-  // Nothing ends a wait that the model knows nothing of: a failed run aborts with all its tasks.
+  // The model knows the end of every wait: a failed run aborts with all its tasks.
   EXPECT_TRUE(waiting_.empty());
   for (Worker worker = 0; worker < worker_count; ++worker) stop(worker);
 }

@@ -1,9 +1,9 @@
-// Holds a primitive against a simple model of it.
+// Compares a primitive with a simple model of it.
 //
-// Some workers, each a task, perform random commands on the primitive; the model says of every
-// command whether it completes at once or waits, and whose waits it ends, and with what. After
-// each batch of commands the tasks come to rest, and what has happened must be what the model
-// said, no more and no less. Time passes and workers are cancelled at random, too.
+// Some workers, each a task, perform random commands on the primitive. The model predicts for every
+// command whether it completes at once or waits, which waits it ends, and with what outcome. After
+// each batch of commands the tasks come to rest, and the outcomes must be exactly those of the
+// model. Time passes and workers are cancelled at random, too.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace corolane::coroutine {
 
-// What came of a command: a value, or the negative number of a Code.
+// The outcome of a command: a value, or the negative number of a Code.
 using Outcome = int;
 
 inline Outcome failed(Code code) { return -static_cast<Outcome>(code); }
@@ -31,7 +31,7 @@ template <typename T>
 Outcome outcome_of(const Result<T>& result) {
   return result ? static_cast<Outcome>(*result) : failed(result.error().code());
 }
-// Of calls that do not tell why they gave up.
+// The outcome of a call that does not report why it gave up.
 constexpr Outcome gave_up = -1000;
 inline Outcome outcome_of(bool succeeded) { return succeeded ? 0 : gave_up; }
 
@@ -47,12 +47,12 @@ class Model {
   static constexpr std::size_t worker_count = 8;
   const int operation_count = test::under_slow_watch() ? 30'000 : 1'000'000;
 
-  // `batch_size_max` commands are given before anybody whom they wake has run: one for a primitive
-  // whose woken waiters go on to compete with those that come later.
+  // `batch_size_max` commands are given before any task that they wake has run: one for a primitive
+  // whose woken waiters compete with latecomers.
   explicit Model(std::size_t batch_size_max = 3) : batch_size_max_(batch_size_max) {}
   virtual ~Model() = default;
 
-  // Performs that many random commands; a failure ends it.
+  // Performs that many random commands; stops at the first failure.
   void run();
 
  protected:
@@ -63,28 +63,28 @@ class Model {
     bool tells_why = true;
   };
 
-  // A command that `worker`, which does not wait, may give now.
+  // A command that `worker`, which is not waiting, may give now.
   virtual Command choose(Worker worker) = 0;
-  // The primitive: does it, in the worker's own task. May suspend.
+  // The primitive: performs the command, in the worker's own task. May suspend.
   virtual Outcome perform(Worker worker, const Command& command) = 0;
-  // The model: says by complete() and wait() what comes of it, in the order in which it happens.
+  // The model: predicts the outcomes by complete() and wait(), in the order of their occurrence.
   virtual void apply(Worker worker, const Command& command) = 0;
-  // Somebody who waited has given up.
+  // Called when a waiter has given up.
   virtual void give_up(const Waiting& waiting, Outcome outcome) {
     complete(waiting.worker, outcome);
   }
-  // Called after every change: completes those whose turn it is now.
+  // Called after every change: completes the waiters whose turn it is now.
   virtual void settle() {}
-  // True while a worker holds something that it must give back by the command `give_back`.
+  // True while a worker holds a resource that the command `give_back` must return.
   virtual bool is_holding(Worker) const { return false; }
   static constexpr int give_back = 0;
 
-  // Those that wait, in the order of arrival.
+  // The waiters, in order of arrival.
   std::vector<Waiting>& waiting() { return waiting_; }
-  // Nobody waits, nor has been woken in this batch.
+  // No worker waits, and none was woken in this batch.
   bool is_at_rest() const { return waiting_.empty() && expected_.empty(); }
   void complete(Worker worker, Outcome outcome) { expected_.emplace_back(worker, outcome); }
-  // Takes out the first of those that wait for which `is_chosen` holds.
+  // Removes the first waiter for which `is_chosen` holds.
   template <typename F>
   std::optional<Waiting> take_first(F&& is_chosen) {
     const auto found = std::ranges::find_if(waiting_, std::forward<F>(is_chosen));
@@ -96,11 +96,11 @@ class Model {
   std::optional<Waiting> take_first() {
     return take_first([](const Waiting&) { return true; });
   }
-  // Fails at once when it is too late for that or when the worker is cancelled.
+  // Fails at once when the deadline has passed or the worker is cancelled.
   void wait(const Waiting& waiting);
 
   int below(int bound) { return static_cast<int>(random_.below(static_cast<unsigned>(bound))); }
-  // Mostly soon; may have passed, and may be never.
+  // Mostly soon; may be in the past, and may be never.
   Deadline random_deadline(Worker worker);
 
  private:

@@ -59,7 +59,7 @@ TEST(MutexTest, TryLockForSucceedsWhenItIsUnlockedInTime) {
   EXPECT_EQ(now() - start, 49ms);
 }
 
-TEST(MutexTest, UnlockHandsTheLockToTheOneThatWaitedLongest) {
+TEST(MutexTest, UnlockHandsTheLockToTheLongestWaiter) {
   Mutex mutex;
   std::vector<int> order;
   TaskGroup group;
@@ -78,7 +78,7 @@ TEST(MutexTest, UnlockHandsTheLockToTheOneThatWaitedLongest) {
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4}));
 }
 
-// Random tasks lock in random ways, hold the lock over suspensions, and are cancelled at random.
+// Random tasks lock in random ways, hold the lock across suspensions, and are cancelled at random.
 class MutexRivals {
  public:
   void run() {
@@ -92,7 +92,7 @@ class MutexRivals {
       if (random_.one_in(2)) rival.cancel();
     }
     for (auto& rival : rivals) EXPECT_TRUE(rival.join());
-    // First come, first served, apart from those that gave up.
+    // First come, first served, except for tasks that gave up.
     EXPECT_TRUE(std::ranges::is_sorted(granted_));
     EXPECT_GE(granted_.size(), 40u);
   }
@@ -156,7 +156,7 @@ TEST(MutexDeathTest, OnlyTheHolderUnlocks) {
   EXPECT_DEATH(unlock_anothers(), "a mutex is unlocked by the task that holds it");
 }
 
-TEST(MutexDeathTest, IsUnlockedBeforeItEnds) {
+TEST(MutexDeathTest, DestroyingALockedMutexAborts) {
   const auto forget = [] { Mutex().lock(); };
   EXPECT_DEATH(forget(), "a mutex is unlocked before it is destroyed");
 }

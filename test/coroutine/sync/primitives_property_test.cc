@@ -1,5 +1,5 @@
-// Every primitive that is held or counted against a simple model of it, by random operations: see
-// model.h; the others are in messages_property_test.cc.
+// Compares every primitive that is held or counted with a simple model of it, by random operations:
+// see model.h. The others are in messages_property_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 namespace corolane::coroutine {
 namespace {
 
-// Mutex and SharedMutex: who holds them, and who waits in line. Those behind a writer that gives up
-// may give up, too, before it has let them pass: with SharedMutex, one command at a time.
+// Mutex and SharedMutex: their holders and the queue. Readers behind a writer that gives up may
+// give up themselves before it has let them pass: with SharedMutex, one command at a time.
 template <typename M>
 class LockModel final : public Model {
   static constexpr bool is_shared = std::is_same_v<M, SharedMutex>;
   enum Kind { unlock = give_back, lock, try_lock, try_lock_until };
-  // As an argument of a command: alone, or together with others.
+  // The argument of a command: alone, or shared with others.
   enum Mode { exclusive, shared };
 
  public:
@@ -121,13 +121,13 @@ class LockModel final : public Model {
 TEST(PrimitivesPropertyTest, MutexIsLikeItsModel) { LockModel<Mutex>().run(); }
 TEST(PrimitivesPropertyTest, SharedMutexIsLikeItsModel) { LockModel<SharedMutex>().run(); }
 
-// Woken waiters compete for the mutex with those that come later: one command at a time.
+// Woken waiters compete for the mutex with latecomers: one command at a time.
 class ConditionVariableModel final : public Model {
  public:
   ConditionVariableModel() : Model(1) {}
 
  private:
-  // Those below wait for the mutex, `sleep` for the condition.
+  // Kinds below `sleep` wait for the mutex, `sleep` waits for the condition.
   enum Kind { release = give_back, hold, enter, relock, sleep, notify_one, notify_all };
 
   Command choose(Worker worker) override {

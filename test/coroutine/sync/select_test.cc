@@ -33,7 +33,7 @@ TEST(SelectTest, TakesTheFirstOfTheArgumentsThatNeedsNoWait) {
   EXPECT_EQ(more_numbers.size(), 1u);
 }
 
-TEST(SelectTest, TakesWhatComesFirstAndLeavesTheRest) {
+TEST(SelectTest, CompletesTheFirstAndLeavesTheRest) {
   Channel<int> numbers(1);
   Channel<std::unique_ptr<int>> boxes(1);
   Event stop;
@@ -43,7 +43,7 @@ TEST(SelectTest, TakesWhatComesFirstAndLeavesTheRest) {
   });
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_TRUE(boxes.try_send(std::make_unique<int>(3)));
-  EXPECT_TRUE(numbers.try_send(4));  // Nobody receives it: the selection is over.
+  EXPECT_TRUE(numbers.try_send(4));  // Not received: the selection is over.
   stop.set();
   EXPECT_EQ(selecting.join(), 3);
   EXPECT_EQ(boxes.size(), 0u);
@@ -107,7 +107,7 @@ TEST(SelectTest, CancellationEndsTheWaitAndNothingElse) {
   EXPECT_TRUE(selecting.join());
 }
 
-TEST(SelectTest, StandsInLineLikeEverybodyElse) {
+TEST(SelectTest, WaitsInOrderOfArrivalLikePlainReceivers) {
   Channel<int> channel(1);
   Event never_set;
   std::vector<int> order;

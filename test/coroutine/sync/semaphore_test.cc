@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 
-TEST(SemaphoreTest, HandsOutAsManyAsThereAre) {
+TEST(SemaphoreTest, HandsOutItsCount) {
   Semaphore semaphore(2);
   EXPECT_TRUE(semaphore.try_acquire());
   EXPECT_TRUE(semaphore.acquire(Deadline::passed()));
@@ -25,7 +25,7 @@ TEST(SemaphoreTest, HandsOutAsManyAsThereAre) {
   EXPECT_EQ(semaphore.count(), 2u);
 }
 
-TEST(SemaphoreTest, WhatIsReleasedGoesToTheOneThatWaitedLongest) {
+TEST(SemaphoreTest, AReleaseGoesToTheLongestWaiter) {
   Semaphore semaphore(0);
   std::vector<int> order;
   TaskGroup group;
@@ -37,7 +37,7 @@ TEST(SemaphoreTest, WhatIsReleasedGoesToTheOneThatWaitedLongest) {
   }
   EXPECT_TRUE(yield());
   semaphore.release(3);
-  EXPECT_FALSE(semaphore.try_acquire()) << "a latecomer may not snatch what was handed over";
+  EXPECT_FALSE(semaphore.try_acquire()) << "a latecomer may not snatch a handed-over unit";
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_EQ(order, std::vector({0, 1, 2}));
   semaphore.release(3);
@@ -58,7 +58,7 @@ TEST(SemaphoreTest, AcquireGivesUpExactlyOnItsDeadline) {
   EXPECT_EQ(semaphore.count(), 1u);
 }
 
-TEST(SemaphoreTest, CancellationEndsAWaitWithADeadlineAndNoOther) {
+TEST(SemaphoreTest, CancellationEndsOnlyAWaitWithADeadline) {
   Semaphore semaphore(0);
   auto patient = spawn("patient", [&] { semaphore.acquire(); });
   auto careful = spawn("careful", [&] { return semaphore.acquire(Deadline::never()); });

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SharedMutexTest, ManyReadOrOneWrites) {
+TEST(SharedMutexTest, ManyReadersOrOneWriterHoldIt) {
   SharedMutex mutex;
   {
     const std::shared_lock reader(mutex);
@@ -51,7 +51,7 @@ TEST(SharedMutexTest, AWaitingWriterHoldsUpLaterReaders) {
   EXPECT_EQ(order, "");
   EXPECT_FALSE(mutex.try_lock_shared());
   mutex.unlock_shared();
-  EXPECT_FALSE(mutex.try_lock_shared()) << "a latecomer may not snatch what was handed over";
+  EXPECT_FALSE(mutex.try_lock_shared()) << "a latecomer may not snatch a lock that was handed over";
   EXPECT_TRUE(group.join());
   EXPECT_EQ(order, "w.rr..w.r.");
 }
@@ -89,7 +89,7 @@ TEST(SharedMutexTest, AWriterThatGivesUpLetsTheReadersBehindItPass) {
   EXPECT_EQ(now() - start, 1s);
 }
 
-TEST(SharedMutexTest, AWriterThatGaveUpHoldsUpNobodyEvenBeforeItRuns) {
+TEST(SharedMutexTest, AWriterThatGaveUpBlocksNoReaderEvenBeforeItRuns) {
   SharedMutex mutex;
   mutex.lock_shared();
   auto writer = spawn("writer", [&] { return mutex.try_lock_for(1h); });
@@ -136,7 +136,7 @@ TEST(SharedMutexDeathTest, OnlyTheWriterUnlocks) {
   EXPECT_DEATH(unlock_anothers(), "a mutex is unlocked by the task that holds it");
 }
 
-TEST(SharedMutexDeathTest, IsUnlockedBeforeItEnds) {
+TEST(SharedMutexDeathTest, DestroyingALockedMutexAborts) {
   const auto forget = [] { SharedMutex().lock_shared(); };
   EXPECT_DEATH(forget(), "a mutex is unlocked before it is destroyed");
 }

@@ -62,7 +62,7 @@ TEST(WaitAllTest, FailsOnItsDeadlineOrWhenCancelled) {
   EXPECT_THAT(waiter.join(), fails_with(Code::cancelled));
 }
 
-TEST(WaitAllTest, OfNothingIsDone) {
+TEST(WaitAllTest, AnEmptyWaitSucceedsAtOnce) {
   EXPECT_TRUE(wait_all(Deadline::passed()));
   EXPECT_TRUE(wait_all(Deadline::passed(), std::span<Task<int>>()));
 }

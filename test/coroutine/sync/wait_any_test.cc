@@ -23,7 +23,7 @@ Task<int> answer_after(Duration delay, int answer) {
   });
 }
 
-TEST(WaitAnyTest, TellsWhichTaskEndedFirst) {
+TEST(WaitAnyTest, ReturnsTheTaskThatEndedFirst) {
   auto slow = answer_after(2s, 1);
   auto fast = answer_after(1s, 2);
   const TimePoint start = now();
@@ -32,7 +32,7 @@ TEST(WaitAnyTest, TellsWhichTaskEndedFirst) {
   EXPECT_EQ(fast.join(Deadline::passed()), 2);
 }
 
-TEST(WaitAnyTest, WhatHasHappenedAlreadyIsTakenInOrder) {
+TEST(WaitAnyTest, CompletedArgumentsAreTakenInOrder) {
   Event never_set;
   Event event;
   event.set();

@@ -222,7 +222,7 @@ TEST_F(CrashReportTest, WhatIsBrokenInATaskCostsThatTaskOnly) {
   damaged.set_suspended_count(3);
   const Crash crash = this->crash(damaged);
   EXPECT_EQ(crash.signal, SIGSEGV);
-  EXPECT_THAT(crash.report, HasSubstr("(what there is to tell of them is broken)"));
+  EXPECT_THAT(crash.report, HasSubstr("(the data of these tasks is corrupt)"));
   EXPECT_THAT(crash.report, HasSubstr("3 tasks suspended, waits for what never comes"));
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }

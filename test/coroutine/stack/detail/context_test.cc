@@ -22,7 +22,7 @@
 namespace corolane::coroutine::detail {
 namespace {
 
-// A flow below the scheduler: counts, switching back to its creator at each step, then ends.
+// A flow below the scheduler: counts, switches back to its creator at each step, then ends.
 struct Counter : Context {
   explicit Counter(const Stack& stack) {
     ThreadState::find();
@@ -50,7 +50,7 @@ struct Counter : Context {
   int count = 0;
 };
 
-TEST(ContextTest, GoesOnWhereItWasLeftOnItsOwnStack) {
+TEST(ContextTest, ResumesWhereItWasLeftOnItsOwnStack) {
   StackPool pool;
   auto stack = pool.acquire();
   ASSERT_TRUE(stack);
@@ -106,7 +106,7 @@ TEST(ContextTest, TheRoundingModeBelongsToTheTask) {
   EXPECT_EQ(third(), to_nearest);
 }
 
-TEST(ContextTest, ATaskThatEndsLeavesItsRoundingModeToNobody) {
+TEST(ContextTest, TheRoundingModeOfAnEndedTaskIsNotInherited) {
   auto careless = spawn("careless", [] { std::fesetround(FE_UPWARD); });
   auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
   EXPECT_TRUE(careless.join());
@@ -114,7 +114,7 @@ TEST(ContextTest, ATaskThatEndsLeavesItsRoundingModeToNobody) {
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
-TEST(ContextTest, ADeadContextsStackCarriesTheNext) {
+TEST(ContextTest, TheStackOfAnEndedContextIsReused) {
   StackPool pool;
   for (int round = 0; round < 100; ++round) {
     auto stack = pool.acquire();
@@ -169,7 +169,7 @@ TEST(ContextTest, ATaskBegunInsideCatchHasNoException) {
   }
 }
 
-// Throws, catches, suspends and throws on, at each depth, and always knows its own exceptions.
+// Throws, catches, suspends and rethrows at each depth, and always sees its own exceptions.
 void throw_and_catch(test::Random& random, const std::string& name, int depth) {
   const std::string message = name + "/" + std::to_string(depth);
   try {
@@ -206,7 +206,7 @@ TEST(ContextTest, NestedAndRethrownExceptionsStayWithTheirTask) {
   EXPECT_TRUE(group.join());
 }
 
-// Suspends while an exception is on its way through the frame.
+// Suspends while an exception passes through the frame.
 struct SuspendsWhenUnwound {
   ~SuspendsWhenUnwound() {
     for (int turn = 0; turn < 3; ++turn) {
@@ -232,7 +232,7 @@ TEST(ContextTest, ATaskMaySuspendWhileAnExceptionUnwindsIt) {
   EXPECT_TRUE(right.join());
 }
 
-// Half a kibibyte or more of stack for each level of depth.
+// Uses at least half a kibibyte of stack for each level of depth.
 [[gnu::noinline]] int deep_sum(int depth) {
   volatile char frame[512];
   frame[0] = 1;
@@ -249,12 +249,12 @@ TEST(ContextTest, ATaskHasTheStackThatItAskedFor) {
   EXPECT_EQ(large.join(), 400);
 }
 
-TEST(ContextDeathTest, RunningOverTheEndOfAStackIsAFault) {
+TEST(ContextDeathTest, AStackOverflowIsAFault) {
   const auto overflow = [] {
     auto task = spawn("bottomless", [] { return deep_sum(1'000'000); });
     static_cast<void>(task.join());
   };
-  // The sanitizers catch the signal and exit with a status of their own.
+  // The sanitizers catch the signal and exit with their own status.
   EXPECT_EXIT(
       overflow(),
       [](int status) {

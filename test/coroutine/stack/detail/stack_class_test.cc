@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t slot_count = 40;
 
-// Stacks of 16 KiB, their slots in one mapping.
+// Stacks of 16 KiB whose slots share one mapping.
 class StackClassTest : public testing::Test {
  protected:
   StackClassTest() {
@@ -53,7 +53,7 @@ TEST_F(StackClassTest, SlotsBeginBareAndAreCutFromTheFirstOn) {
   EXPECT_EQ(stacks_.cut(memory_, 1), 0u);
 }
 
-TEST_F(StackClassTest, WhatIsPushedIsWarmAndPoppedLastInFirstOut) {
+TEST_F(StackClassTest, PushedStacksAreWarmAndPoppedLastInFirstOut) {
   stacks_.cut(memory_, 3);
   const auto tops = pop_cold(3);
   EXPECT_EQ(stacks_.in_use_count(), 3u);
@@ -67,7 +67,7 @@ TEST_F(StackClassTest, WhatIsPushedIsWarmAndPoppedLastInFirstOut) {
   push({tops[1], tops[2]});
 }
 
-TEST_F(StackClassTest, TrimTurnsTheColdestOfTheWarmCold) {
+TEST_F(StackClassTest, TrimMakesTheColdestWarmStacksCold) {
   stacks_.cut(memory_, 5);
   const auto tops = pop_cold(5);
   for (std::byte* top : tops) *(top - 1) = std::byte{1};
@@ -82,10 +82,10 @@ TEST_F(StackClassTest, TrimTurnsTheColdestOfTheWarmCold) {
   stacks_.push(tops[4]);
 }
 
-TEST_F(StackClassTest, TrimGivesBackWhatWasFetchedAheadToo) {
+TEST_F(StackClassTest, TrimDiscardsPrimedStacksToo) {
   stacks_.cut(memory_, 20);
   stacks_.prime(memory_, 10);
-  if (stacks_.primed_count() == 0) GTEST_SKIP() << "this kernel does not do it for many at once";
+  if (stacks_.primed_count() == 0) GTEST_SKIP() << "this kernel has no batches";
   EXPECT_EQ(stacks_.primed_count(), 10u);
   EXPECT_EQ(stacks_.cold_count(), 20u);
   push(pop_cold(4));
@@ -95,7 +95,7 @@ TEST_F(StackClassTest, TrimGivesBackWhatWasFetchedAheadToo) {
   EXPECT_EQ(stacks_.warm_count(), 3u);
 }
 
-TEST_F(StackClassTest, NothingMoreIsFetchedAheadWhileSomeAre) {
+TEST_F(StackClassTest, NothingIsPrimedWhileSomeStacksAre) {
   stacks_.cut(memory_, 20);
   stacks_.prime(memory_, 10);
   const std::size_t primed_count = stacks_.primed_count();
@@ -115,7 +115,7 @@ TEST_F(StackClassTest, StripTakesTheWorstFirst) {
   EXPECT_EQ(stacks_.bare_count(), slot_count - 1);
   EXPECT_EQ(stacks_.pop(), tops[1]);
   stacks_.push(tops[1]);
-  // A bare one is as good as new once it was cut.
+  // A bare slot is as good as new once it is cut.
   EXPECT_EQ(stacks_.cut(memory_, 1), 1u);
 }
 
@@ -147,7 +147,7 @@ TEST_F(StackClassTest, APeakCountsInFullForHalfTheWindowAndFadesInTheRest) {
   }
 }
 
-TEST_F(StackClassTest, WhatIsInUseIsAlwaysInDemand) {
+TEST_F(StackClassTest, StacksInUseAlwaysCountAsDemand) {
   stacks_.cut(memory_, 7);
   const auto tops = pop_cold(7);
   stacks_.begin_bucket(1000);
@@ -155,7 +155,7 @@ TEST_F(StackClassTest, WhatIsInUseIsAlwaysInDemand) {
   push(tops);
 }
 
-TEST_F(StackClassTest, APeakThatNobodyLookedAtCountsAsOfNow) {
+TEST_F(StackClassTest, APeakDuringTimeWithoutUpkeepCountsAsOfNow) {
   stacks_.cut(memory_, slot_count);
   push(pop_cold(slot_count));
   stacks_.begin_bucket(1000);

@@ -1,4 +1,4 @@
-// Blanks and looks at memory that stands for a stack.
+// Blanks and examines memory in the role of a stack.
 #include "coroutine/stack/detail/stack_depth.h"
 
 #include <gtest/gtest.h>
@@ -23,24 +23,24 @@ class StackDepthTest : public testing::Test {
   }
   ~StackDepthTest() override { munmap(base_, size_); }
 
-  const std::size_t size_ = 100 * page;  // More than is asked of the kernel at once.
+  const std::size_t size_ = 100 * page;  // More than one query to the kernel covers.
   std::byte* base_ = nullptr;
   std::byte* used_ = nullptr;
 };
 
-TEST_F(StackDepthTest, WhatIsInUseIsLeftAsItIs) {
+TEST_F(StackDepthTest, TheUsedPartIsUnchanged) {
   EXPECT_EQ(*used_, std::byte{0xA5});
   EXPECT_EQ(base_[size_ - 1], std::byte{0xA5});
 }
 
-TEST_F(StackDepthTest, InTheTopPageTheLowestWordThatWasWrittenIsFound) {
+TEST_F(StackDepthTest, TheLowestWrittenWordOfTheTopPageIsFound) {
   used_[-8] = std::byte{1};
   EXPECT_EQ(lowest_use(base_, used_), used_ - 8);
   used_[-800] = std::byte{1};
   EXPECT_EQ(lowest_use(base_, used_), used_ - 800);
 }
 
-TEST_F(StackDepthTest, BelowItTheLowestWordOfTheLowestPageIsFound) {
+TEST_F(StackDepthTest, TheLowestWordOfTheLowestPageIsFound) {
   std::byte* const deep = base_ + 70 * page + 1024;
   *deep = std::byte{1};
   deep[page] = std::byte{1};

@@ -32,7 +32,7 @@ bool is_resident(const std::byte* page) {
   return (resident & 1) != 0;
 }
 
-// Some slots of 32 KiB in a mapping of their own.
+// Some slots of 32 KiB in their own mapping.
 class StackMemoryTest : public testing::TestWithParam<StackGuard> {
  protected:
   void SetUp() override {
@@ -59,7 +59,7 @@ class StackMemoryTest : public testing::TestWithParam<StackGuard> {
 
 using StackMemoryDeathTest = StackMemoryTest;
 
-TEST_P(StackMemoryTest, TheTopAloneSaysWhereTheSlotIs) {
+TEST_P(StackMemoryTest, TheTopAloneDeterminesTheSlot) {
   for (std::size_t number = 0; number < tops_.size(); ++number) {
     std::byte* const begin = begin_ + number * slot_.size_bytes();
     EXPECT_EQ(slot_.begin(tops_[number]), begin);
@@ -69,7 +69,7 @@ TEST_P(StackMemoryTest, TheTopAloneSaysWhereTheSlotIs) {
   }
 }
 
-TEST_P(StackMemoryTest, AGuardThatIsThereMayBeInstalledAgain) {
+TEST_P(StackMemoryTest, AnExistingGuardMayBeInstalledAgain) {
   EXPECT_TRUE(memory_.install_guards(tops_, slot_));
   EXPECT_TRUE(memory_.install_guards(tops_, slot_));
 }
@@ -85,7 +85,7 @@ TEST_P(StackMemoryTest, WithoutAGuardTheSlotIsPlainMemoryAgain) {
 
 TEST_P(StackMemoryTest, OnlyTheTopPageIsFetchedAhead) {
   ASSERT_TRUE(memory_.install_guards(tops_, slot_));
-  if (!memory_.populate(tops_)) GTEST_SKIP() << "this kernel does not do it for many at once";
+  if (!memory_.populate(tops_)) GTEST_SKIP() << "this kernel has no batches";
   for (std::byte* top : tops_) {
     EXPECT_TRUE(is_resident(top - 1));
     EXPECT_FALSE(is_resident(top - 1 - page_size_bytes));
@@ -93,7 +93,7 @@ TEST_P(StackMemoryTest, OnlyTheTopPageIsFetchedAhead) {
   }
 }
 
-TEST_P(StackMemoryTest, OneAloneIsNotFetchedAhead) {
+TEST_P(StackMemoryTest, ASingleStackIsNotFetchedAhead) {
   EXPECT_FALSE(memory_.populate(StackTops(tops_).first(1)));
   EXPECT_FALSE(memory_.populate({}));
   EXPECT_FALSE(is_resident(tops_[0] - 1));
@@ -102,7 +102,7 @@ TEST_P(StackMemoryTest, OneAloneIsNotFetchedAhead) {
 TEST_P(StackMemoryTest, DiscardedStacksHoldNothing) {
   ASSERT_TRUE(memory_.install_guards(tops_, slot_));
   for (std::byte* top : tops_) std::fill(slot_.base(top), top, std::byte{1});
-  // More at once than fit into one batch.
+  // More than one batch holds.
   std::vector<std::byte*> discarded(tops_.begin() + 1, tops_.end());
   for (int round = 0; round < 3; ++round) {
     discarded.insert(discarded.end(), tops_.begin() + 1, tops_.end());
@@ -136,13 +136,13 @@ const auto guards = testing::Values(StackGuard::madvise, StackGuard::mprotect);
 INSTANTIATE_TEST_SUITE_P(Guards, StackMemoryTest, guards, name_of);
 INSTANTIATE_TEST_SUITE_P(Guards, StackMemoryDeathTest, guards, name_of);
 
-TEST(StackMemoryLimitTest, AddressSpaceThatIsNotThereIsExhausted) {
+TEST(StackMemoryLimitTest, TooMuchAddressSpaceIsRefused) {
   const StackMemory memory(StackGuard::automatic);
   EXPECT_THAT(memory.reserve(std::size_t{1} << 62), fails_with(Code::resource_exhausted));
 }
 
 #if defined(COROLANE_ASAN)
-TEST(StackMemoryLimitTest, WhatIsGivenUpKeepsNoMarksOfFrames) {
+TEST(StackMemoryLimitTest, ReleasedMemoryKeepsNoPoisonOfFrames) {
   constexpr std::size_t size_bytes = 1024 * 1024;
   const StackMemory memory(StackGuard::automatic);
   auto begin = memory.reserve(size_bytes);
@@ -153,7 +153,7 @@ TEST(StackMemoryLimitTest, WhatIsGivenUpKeepsNoMarksOfFrames) {
 }
 #endif
 
-TEST(StackMemoryLimitTest, TwoMappingsPerGuardStayBelowWhatAProcessMayHave) {
+TEST(StackMemoryLimitTest, TwoMappingsPerGuardStayBelowTheLimitOfTheProcess) {
   std::ifstream file("/proc/sys/vm/max_map_count");
   std::size_t mapping_count_max = 0;
   ASSERT_TRUE(file >> mapping_count_max);

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 
-// Where the calls below will return to, outermost first.
+// The return addresses of the calls below, outermost first.
 std::vector<std::uintptr_t> called_from;
 
 [[gnu::always_inline]] inline void note_caller() {
@@ -30,7 +30,7 @@ std::vector<std::uintptr_t> called_from;
       reinterpret_cast<std::uintptr_t>(__builtin_extract_return_addr(__builtin_return_address(0))));
 }
 
-// Keeps the call before it from being the last act of its function, which would leave no frame.
+// Prevents a tail call, which would leave no frame.
 [[gnu::always_inline]] inline void stay() { asm volatile(""); }
 
 [[gnu::noinline]] void inner(void (*act)()) {
@@ -45,7 +45,7 @@ std::vector<std::uintptr_t> called_from;
   stay();
 }
 
-// The return addresses that both hold, in the order of the trace.
+// The return addresses in both lists, in the order of the trace.
 std::vector<std::uintptr_t> common_calls(const StackTrace& trace) {
   std::vector<std::uintptr_t> common;
   std::ranges::copy_if(trace.return_addresses, std::back_inserter(common),
@@ -64,7 +64,7 @@ class UnwindTest : public testing::Test {
  protected:
   UnwindTest() { called_from.clear(); }
 
-  // A task that calls `act` two calls deep, and has been given the time to.
+  // Spawns a task that calls `act` two calls deep, and lets it run.
   Task<void> spawn_deep(void (*act)()) {
     auto task = spawn("deep", [act] { outer(act); });
     id_ = Scheduler::current().tasks().back().id;
@@ -84,7 +84,7 @@ TEST_F(UnwindTest, WalksATaskThatWaits) {
   auto task = spawn_deep([] { EXPECT_TRUE(sleep_for(1s)); });
   expect_both_calls();
   EXPECT_EQ(trace_of(id_), trace_of(id_));
-  EXPECT_TRUE(task.join());  // It goes on as if nobody had looked.
+  EXPECT_TRUE(task.join());  // It continues undisturbed.
 }
 
 TEST_F(UnwindTest, WalksATaskThatYielded) {
@@ -127,7 +127,7 @@ TEST_F(UnwindTest, WalksThroughLibrariesWithoutFramePointers) {
   EXPECT_TRUE(task.join());
 }
 
-TEST_F(UnwindTest, WalksTheTaskThatAsks) {
+TEST_F(UnwindTest, WalksTheCallingTask) {
   static StackTrace own;
   outer([] { own = unwind_here(); });
   ASSERT_EQ(called_from.size(), 2u);
@@ -155,7 +155,7 @@ TEST_F(UnwindTest, EveryTraceEndsWhereTheTaskBegan) {
   return below + 1;
 }
 
-TEST_F(UnwindTest, OfADeepStackTheInnermostFramesAreKept) {
+TEST_F(UnwindTest, ADeepStackKeepsItsInnermostFrames) {
   auto task = spawn("deep", [] { return descend(500); }, {.stack_size_bytes = 256 * 1024});
   EXPECT_TRUE(yield());
   const StackTrace trace = Scheduler::current().tasks({.traces = true}).back().trace;
@@ -174,7 +174,7 @@ TEST_F(UnwindTest, ATaskThatHasNotBegunOrHasEndedHasNoTrace) {
   EXPECT_FALSE(Scheduler::current().task(id));
 }
 
-// It is not suspended: what its control block says of its stack is out of date.
+// That task is not suspended: its control block's frame is out of date.
 TEST_F(UnwindTest, ATaskThatRunsAnotherSchedulerHasNoTrace) {
   const Scheduler& outer_scheduler = Scheduler::current();
   const TaskId id = outer_scheduler.tasks().front().id;
