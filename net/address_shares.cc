@@ -11,8 +11,8 @@
 namespace corolane::net {
 namespace {
 
-// An address that holds less is a newcomer. A player often waits for one thing and asks for
-// another, so where there is much to share it is a few; the last tenth is then still enough for a
+// An address that holds less is a newcomer. A player often waits in one call while making another,
+// so where there is much to share a newcomer may hold a few; the last tenth then still serves a
 // hundred addresses and more.
 constexpr std::size_t newcomer_most = 8;
 constexpr std::size_t newcomers_per_reserve = 100;

@@ -1,5 +1,5 @@
-// Divides among addresses what a server has a limited number of, such as running calls, so that no
-// single address takes everything.
+// Divides a limited resource of a server, such as running calls, among addresses, so that no single
+// address takes everything.
 //
 //   AddressShares shares({.count_max = 131'072});
 //   AddressShares::Guest guest(shares, stream->peer_endpoint());  // Once per connection.
@@ -8,15 +8,15 @@
 //   ...
 //   guest.give_back();
 //
-// One address holds at most its share. When nine tenths are taken, an address that holds a few
-// already gets no more: the last tenth is for newcomers.
+// One address holds at most its share. When nine tenths are taken, an address that already holds a
+// few gets no more: the last tenth is for newcomers.
 //
 // An address is an IPv4 address, or the /64 prefix of an IPv6 one, which is the least that a
 // household gets. The clients of a Unix socket have no address and no bound: the permissions of its
-// file say who may connect, and a proxy behind it speaks for everybody.
+// file control access, and a proxy behind it connects for many clients.
 //
-// The table is looked up once per connection; a call costs two increments. An address that nobody
-// comes from is forgotten. Not thread-safe, never suspends; outlives its guests.
+// The table is looked up once per connection; a call costs two increments. An address without
+// guests is forgotten. Not thread-safe, never suspends; outlives its guests.
 #pragma once
 
 #include <cstddef>
@@ -29,23 +29,23 @@
 
 namespace corolane::net {
 
-// The address that counts as one: "10.1.0.7", "2001:db8:1:2::/64". An IPv4 address that is written
-// as an IPv6 one is itself. Empty for a Unix socket.
+// The address that is counted: "10.1.0.7", "2001:db8:1:2::/64". An IPv4-mapped IPv6 address counts
+// as the IPv4 one. Empty for a Unix socket.
 std::string share_address(const Endpoint& peer);
 
 class AddressShares {
  public:
   struct Limits {
-    std::size_t count_max = 0;  // All addresses together hold no more.
-    // The share of one address, in hundredths. Half keeps one machine from taking everything, and
-    // has room for the thousands of players behind the one address of a mobile carrier. 100 is for
-    // servers behind a proxy, whose address everybody has: then addresses are not told apart.
+    std::size_t count_max = 0;  // The bound for all addresses together.
+    // The share of one address, in percent. Half keeps one machine from taking everything, and has
+    // room for the thousands of players behind the one address of a mobile carrier. 100 is for
+    // servers behind a proxy, whose address all clients share: it turns the distinction off.
     std::uint32_t share_percent = 50;
   };
 
   struct Statistics {
     std::size_t count = 0;          // Taken now.
-    std::size_t address_count = 0;  // That somebody comes from now.
+    std::size_t address_count = 0;  // Addresses that have guests now.
     std::uint64_t refused_count = 0;
   };
 
@@ -55,7 +55,7 @@ class AddressShares {
   AddressShares(const AddressShares&) = delete;
   AddressShares& operator=(const AddressShares&) = delete;
 
-  // From now on; what is taken stays taken.
+  // Applies from now on; nothing that is taken is withdrawn.
   void set_limits(const Limits& limits);
   Statistics statistics() const {
     return {.count = count_, .address_count = holders_.size(), .refused_count = refused_count_};
@@ -72,15 +72,15 @@ class AddressShares {
 
   Limits limits_;
   std::size_t share_max_ = 0;
-  std::size_t scarce_count_ = 0;  // From here on only newcomers are let in,
-  std::size_t newcomer_max_ = 0;  // who hold less than this.
+  std::size_t scarce_count_ = 0;  // From here on only newcomers are let in;
+  std::size_t newcomer_max_ = 0;  // they hold less than this.
   std::size_t count_ = 0;
   std::uint64_t refused_count_ = 0;
   Holders holders_;
 };
 
-// Somebody who comes from an address, such as a connection. A default guest is nobody's: it has no
-// bound and is not counted. A guest gives back what it has taken before its end.
+// A holder that comes from an address, such as a connection. A default guest belongs to no table:
+// it has no bound and is not counted. A guest gives back everything it took before it is destroyed.
 class AddressShares::Guest {
  public:
   Guest() = default;
@@ -92,13 +92,13 @@ class AddressShares::Guest {
   Guest& operator=(Guest&& other) noexcept;
 
   bool is_counted() const { return shares_ != nullptr; }
-  // Whether its address holds a few at the most, so that what is left at the end is for it.
+  // Whether its address holds only a few, so that the last tenth is open to it.
   bool is_newcomer() const {
     return holder_ == nullptr || holder_->second.count <= shares_->newcomer_max_ ||
            shares_->limits_.share_percent == 100;
   }
-  // Whether its address may take one more; a refusal is counted. `is_scarce` says that something
-  // else which all need, such as stacks, has less than a tenth left.
+  // Whether its address may take one more; a refusal is counted. `is_scarce` says that another
+  // resource which all need, such as stacks, has less than a tenth left.
   bool may_take(bool is_scarce = false);
   void take() {
     if (shares_ == nullptr) return;

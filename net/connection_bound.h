@@ -1,12 +1,11 @@
-// How many connections may be open at the same time: all together, and from one address.
+// Bounds the connections that are open at the same time: in total, and per address.
 //
 //   ConnectionBound bound({.count_max = 16'384});
 //   ConnectionBound::Place place = bound.take(stream->peer_endpoint());
 //   if (!place) return refuse(*stream);
 //
-// The servers of several threads share one, so that a node with many shards takes as many
-// connections as its operator says. Thread-safe: all of it may be called from any thread. Outlives
-// its places; never suspends.
+// The servers of several threads share one bound, so that a node with many shards takes as many
+// connections as its operator configures. Thread-safe. Outlives its places; never suspends.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ namespace corolane::net {
 
 class ConnectionBound {
  public:
-  // The place of a connection that is let in; given back at its end. A default place is none.
+  // The place of an admitted connection; given back when it is destroyed. A default place is empty.
   class Place {
    public:
     Place() = default;
@@ -42,9 +41,9 @@ class ConnectionBound {
 
   explicit ConnectionBound(const AddressShares::Limits& limits) : shares_(limits) {}
 
-  // A place for a connection from there; none when there is no room for it.
+  // Returns a place for a connection from `peer`; an empty one when there is no room for it.
   Place take(const Endpoint& peer);
-  // From now on; connections that there are stay.
+  // Applies from now on; connections that are open stay.
   void set_limits(const AddressShares::Limits& limits);
   AddressShares::Statistics statistics() const;
 

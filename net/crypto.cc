@@ -56,7 +56,7 @@ std::array<std::byte, 20> sha1(std::string_view text) {
 }
 
 std::string to_base64(std::span<const std::byte> bytes) {
-  // With room for the zero that OpenSSL puts behind it.
+  // With room for the zero that OpenSSL appends.
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                                    reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -70,7 +70,7 @@ std::optional<std::string> from_base64(std::string_view text) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::size_t letter_count = std::min(text.find_first_not_of(letters), text.size());
   const std::string_view padding = text.substr(letter_count);
-  // OpenSSL alone would take blanks around it, too.
+  // OpenSSL alone would also accept blanks around it.
   if (text.size() % 4 != 0 || (!padding.empty() && padding != "=" && padding != "==")) return {};
   std::string bytes(text.size() / 4 * 3, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),

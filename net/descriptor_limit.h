@@ -6,7 +6,7 @@
 namespace corolane::net {
 
 // Raises the soft limit to the hard one: the usual soft limit of 1,024 is kept low for programs
-// that use select(). Returns what is in force from now on.
+// that use select(). Returns the limit that is then in force.
 std::uint64_t raise_descriptor_limit();
 
 }  // namespace corolane::net

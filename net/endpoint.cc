@@ -12,11 +12,11 @@ namespace {
 Error wrong_form(std::string_view text) {
   return Error(Code::invalid_argument,
                "\"" + std::string(text) +
-                   "\" is no host and port: write \"example.org:80\", \"127.0.0.1:80\", "
+                   "\" is not of the form host:port: write \"example.org:80\", \"127.0.0.1:80\", "
                    "\"[::1]:80\" or, for a Unix socket, \"unix:/run/name.sock\"");
 }
 
-// A host that is called "unix" may still have a port.
+// A host named "unix" may still have a port.
 bool names_unix_socket(std::string_view text) {
   return text.starts_with("unix:/") || text.starts_with("unix:@");
 }
@@ -72,7 +72,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   auto address =
       detail::to_socket_address({.address = std::move(parsed->host), .port = parsed->port});
   if (!address) return address.error();
-  // Written by the kernel's rules, so that equal endpoints are equal texts.
+  // In the kernel's notation, so that equal endpoints are equal texts.
   return detail::to_endpoint(*address);
 }
 

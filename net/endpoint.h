@@ -2,7 +2,7 @@
 //
 //   127.0.0.1:8460   [::1]:8460
 //   unix:/run/chess.sock   a socket file, by its absolute path
-//   unix:@chess            a name that only the kernel knows ("abstract"): there is no file
+//   unix:@chess            a name in the kernel only ("abstract"), without a file
 #pragma once
 
 #include <compare>
@@ -16,10 +16,10 @@
 namespace corolane::net {
 
 struct Endpoint {
-  // "127.0.0.1", "::1", "unix:/run/chess.sock", "unix:@chess"; no name: see Network::resolve().
-  // "unix:" alone is the client of a Unix socket, which has no address.
+  // "127.0.0.1", "::1", "unix:/run/chess.sock", "unix:@chess"; never a host name, see
+  // Network::resolve(). "unix:" alone is the client of a Unix socket, which has no address.
   std::string address;
-  std::uint16_t port = 0;  // 0 to listen on a free one, and for a Unix socket.
+  std::uint16_t port = 0;  // 0 to listen on a free port, and for a Unix socket.
 
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
@@ -28,7 +28,7 @@ bool is_unix(const Endpoint& endpoint);
 // True for the client of a Unix socket.
 bool is_unnamed(const Endpoint& endpoint);
 
-// As above; what parse_endpoint() reads.
+// The form above; parse_endpoint() reads it.
 std::string to_string(const Endpoint& endpoint);
 std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint);
 
@@ -38,8 +38,8 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 
-// Reads "host:port", "[ipv6]:port", "unix:/path" or "unix:@name". Fails with invalid_argument that
-// shows the right form, or says how long the path of a Unix socket may be.
+// Reads "host:port", "[ipv6]:port", "unix:/path" or "unix:@name". Fails with invalid_argument; the
+// message shows the right form, or how long the path of a Unix socket may be.
 Result<HostPort> parse_host_port(std::string_view text);
 
 // The same for a numeric address or a Unix socket, as an Endpoint.

@@ -15,8 +15,8 @@ bool is_ipv6(const Endpoint& address) {
   return !is_unix(address) && address.address.find(':') != std::string::npos;
 }
 
-// RFC 8305, section 4: the families take turns, the one that the resolver put first begins; within
-// a family its order stays.
+// RFC 8305, section 4: the families take turns, beginning with the family of the resolver's first
+// address; the order within a family stays.
 std::vector<Endpoint> interleave_families(const std::vector<Endpoint>& addresses) {
   std::vector<Endpoint> first;
   std::vector<Endpoint> second;
@@ -31,13 +31,14 @@ std::vector<Endpoint> interleave_families(const std::vector<Endpoint>& addresses
   return all;
 }
 
-// Attempts to connect, each a task, of which one is to succeed.
+// Attempts to connect, each a task; the first success wins.
 class Race {
  public:
   Race(Network& network, const std::string& name, const StreamOptions& options, Deadline deadline)
       : network_(network), name_(name), options_(options), deadline_(deadline) {}
 
-  // Suspends until one has succeeded, all have failed, or time is up; then none goes on.
+  // Suspends until one has succeeded, all have failed, or time is up; then no attempt is left
+  // running.
   Result<std::unique_ptr<Stream>> run(const std::vector<Endpoint>& addresses) {
     auto cancelled = start_all(addresses);
     if (!cancelled) cancelled = wait_for_end();
@@ -101,7 +102,7 @@ std::optional<Error> Race::wait_for_end() {
 void Race::attempt(const Endpoint& address) {
   auto stream = network_.connect_by_name(name_, address, deadline_, options_);
   if (!stream && stream.error().code() == Code::cancelled) {
-    // By the race, which is over: where that was not won, because of the time.
+    // Cancelled by the race, which is over: if no attempt has won it, because of the deadline.
     errors_.emplace_back(Code::deadline_exceeded,
                          "connect to " + to_string(address) + ": no answer");
   } else if (!stream) {

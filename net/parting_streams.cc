@@ -11,7 +11,7 @@
 namespace corolane::net {
 namespace {
 
-// No event tells that there is room, or that all is sent: this is how often to look.
+// No event reports that there is room, or that all is sent; the stream is polled at this interval.
 constexpr Duration look_interval = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -37,7 +37,7 @@ class PartingStreams::Parting final : private ReadSink, private coroutine::Timer
 
  private:
   void on_bytes(std::span<const std::byte>) override {}
-  // Inside of a call of the stream, which cannot be destroyed here.
+  // Called inside a call of the stream, which cannot be destroyed here.
   void on_end(const Error&) override {
     peer_has_ended_ = true;
     coroutine::Scheduler::current().timers().arm(*this, Deadline::passed());

@@ -1,7 +1,7 @@
-// Streams whose owners are done with them, while their peers take what was written last.
+// Closing streams: their owners are done with them, but their peers have not taken all output yet.
 //
-// Whoever is done with a stream would have to wait until that is sent, or lose it: a stream that is
-// destroyed drops what is queued. So it is left to its network, for a while.
+// The owner of a stream would have to wait until its output is sent, or lose it: a stream that is
+// destroyed drops its queue. So the owner hands it to its network, for a limited time.
 //
 // Belongs to one scheduler's thread. The streams are closed when that scheduler's main task ends.
 #pragma once
@@ -18,7 +18,8 @@ namespace corolane::net {
 
 class PartingStreams {
  public:
-  // Each costs a socket, and the memory of what it has not sent yet. More are closed at once.
+  // Each costs a socket, and the memory of its unsent output. Above this count streams are closed
+  // at once.
   static constexpr std::size_t count_max = 1024;
 
   PartingStreams();
@@ -26,12 +27,12 @@ class PartingStreams {
   PartingStreams(const PartingStreams&) = delete;
   PartingStreams& operator=(const PartingStreams&) = delete;
 
-  // Sends what is queued, then `last`, and tells the peer that no more will come. What the peer
-  // still sends is dropped. Closes the stream when the peer has ended as well, at the latest after
-  // `time_max`. Never suspends; not to be called from the stream's sink.
+  // Sends what is queued, then `last`, and tells the peer that no more will come. Further input
+  // from the peer is dropped. Closes the stream when the peer has ended as well, at the latest
+  // after `time_max`. Never suspends; must not be called from the stream's sink.
   void take(std::unique_ptr<Stream> stream, std::vector<std::byte> last, Duration time_max);
 
-  // Drops what they have not sent.
+  // Drops their unsent output.
   void close_all();
   std::size_t count() const { return all_.size(); }
 

@@ -5,7 +5,7 @@
 namespace corolane::net {
 namespace {
 
-// What the room of a thread's streams keeps for the next message; more is given back.
+// Memory that the thread's room keeps between messages; more is freed.
 constexpr std::size_t kept_bytes = 64 * 1024;
 
 }  // namespace

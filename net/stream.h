@@ -4,8 +4,8 @@
 // Push: a ReadSink is called on the loop's stack as bytes arrive, so that an idle connection costs
 // no coroutine. A stream has one reader: read_some() is not called once a sink is set.
 //
-// What is written goes into the stream's output buffer; all buffers are sent once per turn of the
-// loop, so that many small messages cost one system call. Above the high-water mark linear writers
+// Written bytes go into the stream's output buffer; all buffers are sent once per turn of the loop,
+// so that many small messages cost one system call. Above the high-water mark linear writers
 // suspend and push writers are refused; a peer that stays above it is closed.
 //
 // All of it belongs to one scheduler's thread.
@@ -29,50 +29,50 @@ namespace corolane::net {
 class PartingStreams;
 
 struct StreamOptions {
-  // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s
-  // carries in 20 ms. The kernel holds as much again of a TCP connection that is not on its way.
+  // Unsent output above which writers wait or are refused: about what a link of 100 Mbit/s carries
+  // in 20 ms. For a TCP connection the kernel holds as much again that is not on its way yet.
   std::size_t output_bytes_max = 256 * 1024;
-  // A peer that acknowledges nothing for so long while output is above the mark is closed, at the
-  // latest after half as long again. Bytes that the kernel took count only when they arrive.
+  // A peer that acknowledges nothing for this time while output is above the mark is closed, at the
+  // latest after half as long again. Bytes in the kernel count only when the peer has them.
   std::chrono::milliseconds output_stall_max = std::chrono::seconds(10);
-  // While more output than this is unsent a sink is given nothing, so that a client that takes no
-  // replies cannot pile up requests either. For one end of a connection only: two that do so wait
-  // for each other until they stall. No limit by default.
+  // While more output than this is unsent a sink is given nothing, so that a client that reads no
+  // replies cannot pile up requests either. Only one end of a connection may set it: two that do
+  // would wait for each other until they stall. No limit by default.
   std::size_t output_while_reading_max = std::numeric_limits<std::size_t>::max();
 
   // A TCP peer that vanished without a word (power, cable, a router that forgot it) would stay for
-  // ever. One that is silent for so long is asked whether it is there: seldom enough to cost
-  // nothing, often enough to keep routers from forgetting. Zero: never asked.
+  // ever. A peer that is silent for this time is probed: seldom enough to cost nothing, often
+  // enough to keep routers from forgetting. Zero: never probed.
   std::chrono::seconds keepalive_idle = std::chrono::seconds(30);
-  // It is asked again after so long,
+  // The interval between further probes.
   std::chrono::seconds keepalive_interval = std::chrono::seconds(10);
-  // and after so many questions without an answer the connection is broken: a minute in all. So it
-  // is when output stays unacknowledged for that minute, which the kernel alone would bear for 15.
+  // After this many unanswered probes the connection is broken: within a minute in all. Output that
+  // stays unacknowledged for that minute breaks it, too; the kernel alone would wait for 15.
   int keepalive_count = 3;
 };
 
-// What an operator wants to know of a connection.
+// Counters of a connection for operators.
 struct StreamStatistics {
   std::uint64_t received_bytes = 0;
-  std::uint64_t written_bytes = 0;  // What waits to be sent included.
-  std::size_t unsent_bytes = 0;     // Of them, what the kernel has not taken.
-  // Of them, what the peer is known to have; inside of TLS on the wire.
+  std::uint64_t written_bytes = 0;  // Including those that wait to be sent.
+  std::size_t unsent_bytes = 0;     // Written, but not taken by the kernel.
+  // Written, and known to have reached the peer; inside of TLS counted on the wire.
   std::uint64_t acknowledged_bytes = 0;
   std::size_t output_bytes_max = 0;
   TimePoint opened_at{};
-  TimePoint heard_at{};  // When bytes have come last, to a turn of the loop.
-  // Since when a sink has been given what comes; the largest while it waits, be it paused or for
-  // the peer to take output.
+  TimePoint heard_at{};  // When the last bytes came, by the clock of the loop's turn.
+  // Since when the sink has received all input; the largest while input waits, because the sink
+  // paused or because the peer has to take output first.
   TimePoint reading_since{};
   bool is_encrypted = false;
 };
 
-// Whether the peer takes output: a sign of life of one that has not received our ping yet, since
-// the output before it is long.
+// Tells whether the peer takes output: that is a sign of life while our ping waits behind long
+// output and cannot be answered yet.
 class OutputProgress {
  public:
-  // True when it has taken more since the last look than pings are: the system of a peer takes
-  // these even when its process hangs.
+  // True when the peer has taken more since the last call than pings alone: its kernel takes pings
+  // even when its process hangs.
   bool has_grown(const StreamStatistics& statistics) {
     const std::uint64_t before = std::exchange(acknowledged_bytes_, statistics.acknowledged_bytes);
     return statistics.acknowledged_bytes > before + ping_bytes_max;
@@ -84,8 +84,8 @@ class OutputProgress {
   std::uint64_t acknowledged_bytes_ = 0;
 };
 
-// Receives what a stream reads, on the loop's stack: must not suspend. This stream it may only
-// close, which ends the calls; any other it may destroy as well.
+// Receives what a stream reads, on the loop's stack: must not suspend. The sink may only close this
+// stream, which ends the calls; any other stream it may destroy as well.
 class ReadSink {
  public:
   // The bytes are valid during the call only.
@@ -103,43 +103,43 @@ class Stream {
   // Closes it. No task may be inside one of its calls, nor woken from one and not yet run.
   virtual ~Stream() = default;
 
-  // Linear reading: suspends until at least one byte is there and returns how many were put into
+  // Linear reading: suspends until at least one byte has arrived and returns how many were put into
   // `buffer`; 0 when the peer has finished sending. Fails with unavailable when the connection
-  // broke or was closed here, with deadline_exceeded or cancelled; nothing is lost then. What
-  // arrived before a connection broke is read first.
+  // broke or was closed here, with deadline_exceeded or cancelled; nothing is lost then. Bytes that
+  // arrived before a connection broke are read first.
   virtual Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) = 0;
 
   // Push reading, from now on. Bytes that arrived before are delivered by the next turn, never
   // inside this call. The sink outlives the stream or its close(); another one replaces it.
   virtual void set_read_sink(ReadSink& sink) = 0;
 
-  // From now on the sink is given nothing: what comes waits in the kernel, and then at the peer.
-  // Only a connection that breaks is told meanwhile. Not for linear reading, which stops by itself.
-  // May be called from the sink. Never suspends.
+  // Stops giving input to the sink: it waits in the kernel, and then at the peer. Only a broken
+  // connection is reported meanwhile. Not for linear reading, which stops by itself. May be called
+  // from the sink. Never suspends.
   virtual void pause_reading() = 0;
-  // The sink is given the rest, beginning with the next turn, never inside this call.
+  // The sink receives the rest, beginning with the next turn, never inside this call.
   virtual void resume_reading() = 0;
 
   // Linear writing: appends all of `bytes` to the output, then suspends while it is above the
-  // high-water mark. Success does not mean that the peer has them. Fails with unavailable when
-  // the connection is gone; with deadline_exceeded or cancelled the bytes stay queued.
+  // high-water mark. Success does not mean that the peer has received them. Fails with unavailable
+  // when the connection is gone; with deadline_exceeded or cancelled the bytes stay queued.
   virtual Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) = 0;
 
   // Push writing: never suspends. Appends all of `bytes`, or nothing and fails with
   // resource_exhausted above the high-water mark, with unavailable when the connection is gone.
   virtual Result<void> try_write(std::span<const std::byte> bytes) = 0;
 
-  // Room for `size` bytes, for those who make what they write: once it is filled, all of it is
-  // given to write_all() or try_write() before anything else is done with this thread's streams.
-  // Saves a copy where the room is the output itself.
+  // Returns room for `size` bytes that the caller fills in place, and then passes whole to
+  // write_all() or try_write() before it does anything else with this thread's streams. Saves a
+  // copy when the room lies in the output itself.
   virtual std::span<std::byte> room_to_write(std::size_t size);
 
-  // Suspends until all output is handed to the kernel, which may still find the peer gone: only an
-  // answer tells that it has it. Fails with unavailable when the connection is gone, with
-  // deadline_exceeded or cancelled.
+  // Suspends until all output is handed to the kernel, which may still find the peer gone: only a
+  // reply proves that the peer has received it. Fails with unavailable when the connection is gone,
+  // with deadline_exceeded or cancelled.
   virtual Result<void> flush(Deadline deadline) = 0;
 
-  // Sends what is queued, then tells the peer that no more will come; reading goes on. Writing
+  // Sends what is queued, then tells the peer that no more will come; reading still works. Writing
   // more fails with failed_precondition. Never suspends.
   virtual void finish_writing() = 0;
 
@@ -152,15 +152,15 @@ class Stream {
   virtual const Endpoint& peer_endpoint() const = 0;
   virtual const Endpoint& local_endpoint() const = 0;
 
-  // So far. Inside of TLS it counts what is on the wire. The default knows nothing.
+  // The counters so far. Inside of TLS they count bytes on the wire. The default returns zeros.
   virtual StreamStatistics statistics() const { return {}; }
 
-  // Where it may be left to send what is queued; null where it cannot.
+  // The network's keeper of streams that still have to send; null if it has none.
   virtual PartingStreams* parting_streams() { return nullptr; }
 
-  // Who the peer is by the certificate that it has shown and TLS has verified; empty without.
+  // The peer's identity by the certificate that TLS has verified; empty without one.
   virtual std::string_view peer_identity() const { return {}; }
-  // What both ends have agreed to speak inside of TLS (ALPN, RFC 7301): "h2"; empty without.
+  // The protocol that both ends have agreed on inside of TLS (ALPN, RFC 7301): "h2"; empty without.
   virtual std::string_view application_protocol() const { return {}; }
 };
 

@@ -1,15 +1,15 @@
-// Work that blocks, beside the loop: a password to hash, a file to read, a library that waits.
+// Blocking work beside the loop: a password to hash, a file to read, a library that blocks.
 //
 //   auto hash = run_blocking(workers, [password] { return slow_hash(password); }, deadline);
 //   if (!hash) return hash.error();
 //
-// The calling task is parked while the function runs on another thread. That one may not touch what
-// belongs to a scheduler, nor suspend: it is no task.
+// The calling task is parked while the function runs on another thread. The function may neither
+// touch what belongs to a scheduler nor suspend: it is not a task.
 //
-// A function that runs cannot be stopped. When its task is cancelled or its deadline passes, the
-// task goes on at once and the function runs to its end alone; only one that has not begun yet
-// never does. So it must own what it uses: capture by value, or through a shared_ptr. It is
-// destroyed, and so is a result that nobody waits for, on the scheduler's thread.
+// A running function cannot be stopped. When its task is cancelled or its deadline passes, the task
+// continues at once and the function runs to its end alone; a function that has not begun yet never
+// runs. So it must own everything it uses: capture by value, or through a shared_ptr. The function
+// and an abandoned result are destroyed on the scheduler's thread.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class BlockingJob {
   BlockingJob(const BlockingJob&) = delete;
   BlockingJob& operator=(const BlockingJob&) = delete;
 
-  // On whatever thread; once.
+  // Runs on any thread; once.
   virtual void run() = 0;
 
   // On the scheduler's thread, once the pool is done with it.
@@ -53,13 +53,14 @@ class BlockingJob {
 
 }  // namespace detail
 
-// Threads for run_blocking(), and the seam of simulation: the real one is libuv's (UvWorkerPool in
-// uv_worker_pool.h); the simulated one runs everything on the test's own thread, in virtual time.
+// Threads for run_blocking(), and the seam for simulation: the real pool is libuv's (UvWorkerPool
+// in uv_worker_pool.h); the simulated one runs everything on the test's own thread, in virtual
+// time.
 class WorkerPool {
  public:
   virtual ~WorkerPool() = default;
 
-  // Has the job run and suspends until it has ended. Fails with resource_exhausted when too many
+  // Runs the job and suspends until it has ended. Fails with resource_exhausted when too many jobs
   // wait already, with deadline_exceeded or cancelled; the job may still run then.
   virtual Result<void> run(std::shared_ptr<detail::BlockingJob> job, Deadline deadline) = 0;
 };
@@ -94,7 +95,8 @@ class BlockingCall final : public BlockingJob {
     } catch (const std::exception& stray) {
       result_.emplace(Error(Code::internal, std::string("blocking work threw: ") + stray.what()));
     } catch (...) {
-      result_.emplace(Error(Code::internal, "blocking work threw something that is no exception"));
+      result_.emplace(
+          Error(Code::internal, "blocking work threw something other than a std::exception"));
     }
   }
 
@@ -107,10 +109,10 @@ class BlockingCall final : public BlockingJob {
 
 }  // namespace detail
 
-// Runs `function` on a thread of the pool and returns what it returned: a T, a Result<T> or
-// nothing, as a Result<T>. Suspends. Fails with resource_exhausted when the pool is full, with
-// internal when the function threw, with deadline_exceeded or cancelled; see above for what becomes
-// of the function then.
+// Runs `function` on a thread of the pool and returns its result: a T, a Result<T> or nothing, as a
+// Result<T>. Suspends. Fails with resource_exhausted when the pool is full, with internal when the
+// function threw, with deadline_exceeded or cancelled; the top of this file says what then happens
+// to the function.
 template <typename F>
 auto run_blocking(WorkerPool& pool, F function, Deadline deadline)
     -> Result<typename detail::BlockingCall<F>::Value> {

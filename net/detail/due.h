@@ -1,4 +1,4 @@
-// What the loop calls at the end of the turn, before it waits: sockets whose output is collected.
+// Work that the loop does at the end of a turn, before it waits: sockets whose output is collected.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ class Due {
   // May destroy this object.
   virtual void end_turn() = 0;
 
-  // Where the loop keeps it until then.
+  // Its index in the loop's list until then.
   static constexpr std::size_t not_due = std::numeric_limits<std::size_t>::max();
   std::size_t due_index = not_due;
 

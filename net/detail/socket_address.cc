@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
 
-// A path ends with a zero byte, an abstract name begins with one and is as long as the size says.
+// A path ends with a zero byte; an abstract name begins with one, and its length is in the size.
 Result<SocketAddress> to_unix_address(const std::string& text) {
   const std::string_view name = std::string_view(text).substr(unix_prefix.size());
   const bool is_abstract = name.starts_with('@');
   if (name.size() < 2 || !(is_abstract || name.starts_with('/')) || name.contains('\0')) {
     return Error(Code::invalid_argument, "\"" + text +
-                                             "\" is no Unix socket: write an absolute path, "
+                                             "\" is not a Unix socket: write an absolute path, "
                                              "\"unix:/run/name.sock\", or \"unix:@name\"");
   }
   sockaddr_un local{};
@@ -75,7 +75,7 @@ Result<SocketAddress> to_socket_address(const Endpoint& endpoint) {
     return address;
   }
   return Error(Code::invalid_argument,
-               "\"" + endpoint.address + "\" is no numeric address such as 127.0.0.1 or ::1");
+               "\"" + endpoint.address + "\" is not a numeric address such as 127.0.0.1 or ::1");
 }
 
 Endpoint to_endpoint(const SocketAddress& address) {

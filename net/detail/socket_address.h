@@ -1,4 +1,4 @@
-// Endpoints as the kernel takes them.
+// Endpoints in the kernel's format.
 #pragma once
 
 #include <netinet/in.h>
@@ -18,16 +18,16 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-// Fails with invalid_argument when the address is neither numeric nor a Unix socket's, or when the
-// latter is too long.
+// Fails with invalid_argument when the address is neither numeric nor a Unix socket, or when the
+// path of a Unix socket is too long.
 Result<SocketAddress> to_socket_address(const Endpoint& endpoint);
 
-// An empty Endpoint for an address of another kind.
+// Returns an empty Endpoint for other address families.
 Endpoint to_endpoint(const SocketAddress& address);
 // The same for IPv4 and IPv6 only.
 Endpoint to_endpoint(const sockaddr& address);
 
-// The short form of these two, without a text in between.
+// The compact forms for UDP, without the detour over text.
 SocketAddress socket_address_of(const UdpPeer& peer);
 UdpPeer to_udp_peer(const sockaddr& address);
 

@@ -36,8 +36,8 @@ class HttpClient::Connection {
   bool has_answered() const { return reader_.has_begun(); }
   bool keeps_alive() const { return reader_.keeps_alive(); }
   TimePoint idle_since() const { return idle_since_; }
-  // False when the server has finished, the connection broke, or something came that nobody asked
-  // for: a 408, mostly. Never suspends.
+  // False when the server has finished, the connection broke, or an unsolicited response came: a
+  // 408, mostly. Never suspends.
   bool is_silent() {
     std::array<std::byte, 1> unasked;
     const auto read = stream_->read_some(unasked, Deadline::passed());

@@ -1,7 +1,7 @@
-// The header fields of an HTTP message: names and values in the order in which they came.
+// The header fields of an HTTP message: names and values in the order of their arrival.
 //
-// All of them lie in one text, and clear() keeps its memory: a server that reads one request after
-// the other into the same fields allocates nothing for them.
+// All of them lie in one text, and clear() keeps its memory: a server that reads request after
+// request into the same fields allocates nothing for them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace corolane::net {
 
-// Names are the same whatever the case of their letters.
+// Header names compare without regard to case.
 inline bool is_same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
   return a.size() == b.size() &&
@@ -26,7 +26,7 @@ class HttpHeaders {
   using Header = std::pair<std::string_view, std::string_view>;
   class Iterator;
   using value_type = Header;
-  using const_iterator = Iterator;  // NOLINT(readability-identifier-naming): std has it so.
+  using const_iterator = Iterator;  // NOLINT(readability-identifier-naming): std's name.
 
   HttpHeaders() = default;
   HttpHeaders(std::initializer_list<Header> headers) {
@@ -39,7 +39,7 @@ class HttpHeaders {
     text_.append(name).append(value);
   }
 
-  // The value of the first one of that name; empty when there is none.
+  // The value of the first header of that name; empty when there is none.
   std::string_view find(std::string_view name) const {
     for (const Place& place : places_) {
       if (place.name_size == name.size() && is_same_name(at(place).first, name)) {
@@ -56,7 +56,7 @@ class HttpHeaders {
     places_.clear();
   }
 
-  // What they give is valid until the next add() or clear().
+  // The views are valid until the next add() or clear().
   inline Iterator begin() const;
   inline Iterator end() const;
 

@@ -55,8 +55,8 @@ class HttpLines::Impl {
   detail::HttpReader reader_;
   const HttpOptions options_;
   HttpResponse head_;
-  std::string text_;           // What came and was not asked for yet, behind the latest line.
-  std::size_t line_size_ = 0;  // Of the latest line, with its end.
+  std::string text_;           // Received but not returned yet, behind the latest line.
+  std::size_t line_size_ = 0;  // The latest line's, with its terminator.
 };
 
 Result<HttpLines> HttpLines::open(Network& network, const HostPort& host,

@@ -21,19 +21,19 @@ using namespace std::chrono_literals;
 using detail::HttpConnection;
 using detail::HttpExchange;
 
-// How soon to look again when the process has no descriptor for another connection.
+// How long accepting pauses when the process has no descriptor for another connection.
 constexpr Duration accept_pause = 10ms;
-// How often to look for a connection that has come to wait for its peer.
+// How often make_room() looks for a connection that has begun to wait for its peer.
 constexpr Duration slow_reader_look_interval = 1s;
-// How long the end of a connection may take to send what is queued, while stopping.
+// How long stop() lets a connection send its queued output.
 constexpr Duration flush_time_max = 500ms;
 
-// Connections without a place that are being told so. More are closed without a word: each has a
-// descriptor for as long as its peer takes to read it.
+// Connections without a place that are being answered 503. More are closed without a word: each
+// holds a descriptor until its peer has read the answer.
 constexpr std::size_t turned_away_count_max = 64;
 
-// As many as a busy server has at a time, not as many as it once had; and none of those that a rare
-// large message has made large.
+// Enough for a busy server's usual load, not for its peak; exchanges that a rare large message has
+// grown are not kept.
 constexpr std::size_t idle_exchange_count_max = 1024;
 constexpr std::size_t idle_body_bytes_max = 64 * 1024;
 
@@ -111,7 +111,7 @@ class HttpServer::Impl final : private HttpConnection::Host {
   DateText date_;
   bool stopping_ = false;
   std::uint64_t last_id_ = 0;
-  std::size_t turned_away_count_ = 0;  // Connections without a place that are there still.
+  std::size_t turned_away_count_ = 0;  // Connections without a place that are still open.
   std::vector<std::unique_ptr<HttpExchange>> idle_exchanges_;
   std::list<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<std::uint64_t, std::unique_ptr<HttpConnection>> connections_;
@@ -146,7 +146,7 @@ Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint) {
 
 void HttpServer::Impl::accept_all(Listener& listener) {
   while (!stopping_) {
-    // Where a new connection takes another one's place, that one stays until the new one is there.
+    // Where a new connection evicts another, the old one stays until the new one has arrived.
     if (!options_.evicts_idle && !make_room()) return;
     auto stream = listener.accept(Deadline::never());
     if (stream) {
@@ -155,7 +155,7 @@ void HttpServer::Impl::accept_all(Listener& listener) {
     } else if (stopping_ || !coroutine::sleep_for(accept_pause)) {
       return;
     }
-    // Whatever else it was may pass: when out of descriptors, others will end.
+    // Any other failure may pass: when out of descriptors, others will end.
   }
 }
 
@@ -164,7 +164,7 @@ bool HttpServer::Impl::make_room() {
   while (!stopping_ && connections_.size() >= options_.connection_count_max) {
     if (options_.evicts_idle && evict_idlest()) continue;
     if (options_.evicts_idle) evict_slowest_reader();
-    // One that is being served may wait for its peer later on, of which nobody tells.
+    // A connection being served may begin to wait for its peer later, and no event reports it.
     const auto waited = room_.wait(options_.evicts_idle ? Deadline::after(slow_reader_look_interval)
                                                         : Deadline::never());
     if (!waited && waited.error().code() != Code::deadline_exceeded) return false;
@@ -185,7 +185,7 @@ bool HttpServer::Impl::evict_idlest() {
   return true;
 }
 
-// Its task ends it, and makes room then.
+// The evicted connection's task ends it, and makes room then.
 void HttpServer::Impl::evict_slowest_reader() {
   const auto since = [](const auto& entry) { return entry.second->sending_since(); };
   const auto slowest = std::ranges::min_element(connections_, {}, since);
@@ -241,7 +241,7 @@ Result<void> HttpServer::Impl::stop(Deadline deadline) {
     }
     serving_.cancel_and_join();
   }
-  // What ends meanwhile leaves the map; it is destroyed below.
+  // Connections that end meanwhile leave the map; they are destroyed below.
   housekeeping_.cancel_and_join();
   const Deadline flushed = Deadline::after(flush_time_max);
   for (HttpConnection* const connection : open_connections()) {
@@ -278,7 +278,7 @@ void HttpServer::Impl::give_back(std::unique_ptr<HttpExchange> exchange) {
 Result<coroutine::TaskRef> HttpServer::Impl::begin_serving(HttpConnection& connection) {
   ++statistics_.request_count;
   if (!connection.shares.may_take(coroutine::Scheduler::current().stacks().is_scarce())) {
-    return Error(Code::resource_exhausted, "the share of requests of this address is taken");
+    return Error(Code::resource_exhausted, "this address has used up its share of requests");
   }
   return serving_.spawn("http", [&connection] { connection.serve(); }, options_.task);
 }

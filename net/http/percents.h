@@ -6,8 +6,8 @@
 
 namespace corolane::net {
 
-// Appends to `decoded` what the text stands for; `plus` is what a "+" stands for, a blank in a
-// query. False when a code is cut off or none.
+// Appends the decoded text to `decoded`; `plus` is the meaning of a "+", a blank in a query. False
+// when a code is cut off or invalid.
 bool read_percents(std::string_view text, char plus, std::string& decoded);
 
 }  // namespace corolane::net

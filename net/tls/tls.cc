@@ -11,7 +11,7 @@
 namespace corolane::net {
 namespace {
 
-// How long a connect that has failed waits for the reason to leave.
+// How long a failed connect waits for the reason to reach the peer.
 constexpr auto say_why_time_max = std::chrono::milliseconds(100);
 
 // A client that waits for its handshake.
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Listener>> TlsNetwork::listen(const Endpoint& endpoint,
 
 Result<std::unique_ptr<Stream>> TlsNetwork::connect(const Endpoint& endpoint, Deadline deadline,
                                                     StreamOptions options) {
-  // A Unix socket has no name that a certificate could be for.
+  // A Unix socket has no name for a certificate.
   return connect_by_name(is_unix(endpoint) ? "" : endpoint.address, endpoint, deadline, options);
 }
 

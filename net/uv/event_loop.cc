@@ -13,25 +13,26 @@
 namespace corolane::net {
 namespace {
 
-// How many tasks one poll makes ready before they run: so many that to look for them costs
-// nothing each, so few that their stacks and sockets are in the cache from the first to the last.
-// A thousand at once cost each a quarter more.
+// How many tasks one poll makes ready before they run: enough that the check for them costs nothing
+// per task, few enough that their stacks and sockets are in the cache from the first to the last.
+// Running a thousand at once makes each a quarter more expensive.
 constexpr std::size_t ready_count_max = 64;
 
-// What they write is sent no more often than this: each time may wake a peer, which costs as much
-// as a dozen small calls. Nor does it wait for all of the poll: the peer can work meanwhile.
+// The interval at which their output is sent: each send may wake a peer, which costs as much as a
+// dozen small calls. Output does not wait for the end of the poll: the peer can work meanwhile.
 constexpr Duration send_pause = std::chrono::microseconds(250);
-// But to so many peers it is: there is little to collect for each, and a buffer for all of them.
+// Output for this many peers is sent at once: there is little to collect for each, and each holds a
+// buffer.
 constexpr std::size_t due_count_max = 32;
 
-// After so long in one poll the rest is read first: when there is more to do than can be done, it
-// has to be known how much, and not to lie in the kernel's buffers while its time runs out.
+// After this time in one poll the rest of the input is read before tasks run: under overload the
+// server has to know how much there is, instead of letting requests expire in the kernel's buffers.
 constexpr Duration run_time_max = std::chrono::milliseconds(1);
 
 }  // namespace
 
 EventLoop::Impl::Impl() {
-  // A write to a connection that is gone is an error to return, not a reason to die.
+  // Writing to a broken connection returns an error; it must not kill the process.
   [[maybe_unused]] static const auto previous = std::signal(SIGPIPE, SIG_IGN);
   check(uv_loop_init(&uv) == 0, "the process has descriptors left for an event loop");
   check(uv_async_init(&uv, &waker, nullptr) == 0, "the process has a descriptor left for wake()");
@@ -43,7 +44,7 @@ EventLoop::Impl::~Impl() {
   check(open_count == 0, "listeners and streams are gone before their event loop");
   uv_close(reinterpret_cast<uv_handle_t*>(&waker), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&timer), nullptr);
-  // Until sockets that were closed lately, and look-ups that nobody waits for, are done with.
+  // Waits for sockets that were closed lately, and for abandoned look-ups.
   uv_run(&uv, UV_RUN_DEFAULT);
   check(uv_loop_close(&uv) == 0, "an event loop that ends has nothing left to do");
 }
@@ -92,8 +93,8 @@ bool EventLoop::Impl::fall_asleep() {
 }
 
 void EventLoop::Impl::arm_timer(Deadline deadline) {
-  // A timer that fires before it has to does no harm, and re-arming it costs more than that: calls
-  // come and go long before their deadlines, and each would move it.
+  // A timer that fires too early does no harm, and re-arming costs more than that: most calls end
+  // long before their deadlines, and each would move the timer.
   if (timer_time <= deadline.time()) return;
   timer_time = deadline.time();
   // Both clocks count from the same start. Rounded up: never early.
@@ -121,7 +122,7 @@ bool EventLoop::wait(Deadline deadline) {
   ++impl.turn_count;
   impl.read_share.end_turn();
   impl.first_run_at.reset();
-  // One that has passed meanwhile needs no look at the clock: the timer then fires at once.
+  // A deadline that has passed needs no look at the clock: the timer then fires at once.
   if (impl.keep_awake || deadline == Deadline::passed() || !impl.fall_asleep()) {
     uv_run(&impl.uv, UV_RUN_NOWAIT);
     return true;

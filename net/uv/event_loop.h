@@ -1,15 +1,15 @@
-// The outside world of a scheduler: a libuv loop as its EventSource.
+// Connects a scheduler to the outside world: a libuv loop as its EventSource.
 //
 //   net::EventLoop loop;
 //   coroutine::Scheduler scheduler(loop);
 //   net::UvNetwork network(loop);
 //   scheduler.run("main", [&] { ... network.connect(...) ... });
 //
-// One timer of the loop stands for all timers of the scheduler's wheel. Before it waits, it sends
+// One timer of the loop serves all timers of the scheduler's wheel. Before the loop waits, it sends
 // the output of every stream that has some: once per turn, however many messages were written.
 //
-// The first loop of a process makes it ignore SIGPIPE: a write to a connection that is gone is an
-// error to return.
+// The first loop of a process makes it ignore SIGPIPE: writing to a broken connection returns an
+// error instead.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace corolane::net {
 class EventLoop : public coroutine::EventSource {
  public:
   EventLoop();
-  // Every listener and stream is gone by then.
+  // All listeners and streams must be destroyed before it.
   ~EventLoop() override;
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -34,7 +34,7 @@ class EventLoop : public coroutine::EventSource {
   void run_ended() override;
   void wake() override;
 
-  // Listeners, streams and look-ups that somebody holds: for leak checks.
+  // Listeners, streams and look-ups that still have an owner: for leak checks.
   std::size_t open_handle_count() const;
 
   struct Impl;

@@ -11,7 +11,7 @@ namespace corolane::net {
 
 class UvNetwork : public Network {
  public:
-  // `loop` outlives the network and all that comes from it.
+  // `loop` outlives the network and all objects that it creates.
   explicit UvNetwork(EventLoop& loop) : loop_(loop) {}
 
   Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint,

@@ -10,7 +10,7 @@
 
 namespace corolane::net {
 
-// What libuv holds on to: deletes itself when the job has ended or was cancelled.
+// The part that libuv holds: deletes itself when the job has ended or was cancelled.
 struct UvWorkerPool::Request {
   uv_work_t work{};
   std::shared_ptr<detail::BlockingJob> job;
@@ -45,7 +45,7 @@ Result<void> UvWorkerPool::run(std::shared_ptr<detail::BlockingJob> job, Deadlin
   auto waited = job->ended().wait_or_fail(deadline);
   --loop_.impl().open_count;
   if (waited) return {};
-  // Keeps a job that is still queued from being run; one that runs goes on alone.
+  // Keeps a queued job from being run; one that runs already ends alone.
   if (!job->has_ended()) uv_cancel(reinterpret_cast<uv_req_t*>(&request->work));
   return std::move(waited.error()).with_context("blocking work");
 }

@@ -16,21 +16,22 @@ class UvWorkerPool : public WorkerPool {
  public:
   struct Options {
     // Jobs that are waiting or running at once; one more is refused. At ten milliseconds each, the
-    // last of them waits for over half a second: whoever comes then is better told so.
+    // last of them waits for over half a second: a caller that comes then is better off with an
+    // error.
     std::size_t job_count_max = 256;
   };
 
-  // `loop` outlives the pool, and waits at its end for functions that still run.
+  // `loop` outlives the pool; its destructor waits for functions that still run.
   explicit UvWorkerPool(EventLoop& loop) : UvWorkerPool(loop, Options{}) {}
   UvWorkerPool(EventLoop& loop, Options options);
-  // No task waits for a job any more; jobs that were given up may still run.
+  // No task may be waiting for a job; abandoned jobs may still run.
   ~UvWorkerPool() override;
   UvWorkerPool(const UvWorkerPool&) = delete;
   UvWorkerPool& operator=(const UvWorkerPool&) = delete;
 
   Result<void> run(std::shared_ptr<detail::BlockingJob> job, Deadline deadline) override;
 
-  // Waiting or running, also those that nobody waits for any more.
+  // Waiting or running, including abandoned jobs.
   std::size_t job_count() const { return *job_count_; }
 
  private:
@@ -38,7 +39,7 @@ class UvWorkerPool : public WorkerPool {
 
   EventLoop& loop_;
   const Options options_;
-  // Jobs that were given up may end after the pool.
+  // Shared, because abandoned jobs may end after the pool.
   std::shared_ptr<std::size_t> job_count_ = std::make_shared<std::size_t>(0);
 };
 

@@ -17,18 +17,18 @@ namespace {
 using detail::WebSocketMask;
 using detail::WebSocketOpcode;
 
-// How much waits here for who is busy; when there is more, the stream pauses.
+// How much input waits here for a busy reader; above that the stream pauses.
 constexpr std::size_t unread_bytes_max = 16 * 1024;
-// The thread's buffer for frames is given back when a larger one was needed.
+// The thread's frame buffer shrinks to this size after a larger frame.
 constexpr std::size_t kept_buffer_bytes = 64 * 1024;
-// Of a close frame: 125 bytes with the code.
+// The bound of a close frame: 125 bytes with the code.
 constexpr std::size_t reason_bytes_max = 123;
 constexpr std::uint16_t going_away = 1001;
-// A close frame for which the stream has no room is tried again after so long.
+// The delay before a close frame is retried for which the stream had no room.
 constexpr Duration close_retry_delay = std::chrono::milliseconds(10);
 
-// Section 5.3: from a strong source of entropy, anew for each frame; which costs a system call for
-// each, unless they come in heaps.
+// Section 5.3: from a strong source of entropy, anew for each frame. Fetching many at once saves a
+// system call per frame.
 WebSocketMask new_mask() {
   thread_local std::array<std::byte, 1024> heap;
   thread_local std::size_t left = 0;
@@ -46,7 +46,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// At most so many bytes, and no half character at the end.
+// Cuts to at most `bytes_max` bytes, without splitting a character.
 std::string_view cut_text(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   std::size_t size = bytes_max;
@@ -79,7 +79,7 @@ WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketO
 
 WebSocket::~WebSocket() {
   sink_ = nullptr;
-  // Behind the end of a scheduler nobody could send anything.
+  // Outside of a scheduler nothing can be sent any more.
   if (coroutine::Scheduler::current_or_null() != nullptr) {
     close(going_away);
     if (state_ == State::closing || state_ == State::parting) leave_stream();
@@ -114,7 +114,7 @@ Result<WebSocketMessage> WebSocket::read_message(Deadline deadline) {
     const detail::CallCount::Inside inside(calls_);
     auto waited = readable_.wait_or_fail(deadline, &message);
     if (std::exchange(reader_is_awake_, false) && (broken_by_ || !unread_.empty())) {
-      // Goes on when this task waits for something else, at the latest.
+      // Decoding continues at the latest when this task waits for something else.
       delivery_is_due_ = true;
       rearm();
     }
@@ -162,7 +162,7 @@ void WebSocket::on_bytes(std::span<const std::byte> bytes) {
   regulate_stream();
 }
 
-// As long as somebody wants it; what is left is the decoder's rest().
+// Decodes while a reader wants messages; decoder_.rest() holds the remaining bytes.
 void WebSocket::decode(std::span<const std::byte> bytes) {
   decoder_.feed(bytes);
   for (detail::WebSocketEvent event; !failure_ && wants_messages();) {
@@ -207,7 +207,7 @@ void WebSocket::handle(const detail::WebSocketEvent& event) {
       return handle_close(event.payload);
     case WebSocketOpcode::ping:
       return send_control(WebSocketOpcode::pong, event.payload);
-    default:  // A pong is a sign of life, and has been taken for one.
+    default:  // A pong is a sign of life, which on_bytes() has noted.
       return;
   }
 }
@@ -229,7 +229,7 @@ void WebSocket::handle_close(std::span<const std::byte> payload) {
   const auto said = detail::read_websocket_close(payload);
   if (!said) return refuse(said.error());
   peer_close_ = WebSocketClose{.code = said->code, .reason = said->reason};
-  // Section 5.5.1: it is answered with the same code.
+  // Section 5.5.1: the answer has the same code.
   if (state_ == State::open) {
     constexpr std::uint16_t no_code = 1005;
     send_close(said->code == no_code ? 1000 : said->code, {});
@@ -247,12 +247,12 @@ void WebSocket::refuse(const detail::WebSocketViolation& violation) {
                         violation.reason));
 }
 
-// Both sides have said that they are done: the connection ends as soon as the peer has heard so.
+// Both sides are done: the connection ends as soon as the peer has received our close frame.
 void WebSocket::part() {
   state_ = State::parting;
   closing_until_ = now() + options_.close_time_max;
   if (unsent_close_.empty()) stream_->finish_writing();
-  // What may still come is dropped; a stream that pauses would not see the end.
+  // Further input is dropped; a paused stream would not see the end.
   if (std::exchange(stream_paused_, false)) stream_->resume_reading();
   rearm();
 }
@@ -272,8 +272,8 @@ void WebSocket::on_end(const Error& reason) {
     broken_by_ = Error(reason).with_context("WebSocket: ended without a close frame");
     decode_unread();
   }
-  // One that has only finished sending may have said why in what is not read yet, and may not have
-  // heard all that we say.
+  // A peer that has only finished sending may have given its reason in unread input, and may not
+  // have received all our output.
   const bool has_unsent = !unsent_close_.empty() || stream_->statistics().unsent_bytes > 0;
   const bool goes_on = state_ == State::open || (state_ == State::parting && has_unsent);
   if (state_ != State::ended && (has_broken || !goes_on)) end_stream();
@@ -297,7 +297,7 @@ Result<void> WebSocket::check_writable(MessageKind kind, std::span<const std::by
   return {};
 }
 
-// In a buffer that the thread's next frame reuses.
+// The frame lies in a buffer that the thread's next frame reuses.
 std::span<const std::byte> WebSocket::make_frame(WebSocketOpcode opcode,
                                                  std::span<const std::byte> payload) const {
   thread_local std::vector<std::byte> buffer;
@@ -335,7 +335,7 @@ Result<void> WebSocket::try_write_message(MessageKind kind, std::span<const std:
   return stream_->try_write(make_frame(opcode, payload));
 }
 
-// A peer that takes no output gets no answers to its pings either.
+// A peer that takes no output gets no pongs either.
 void WebSocket::send_control(WebSocketOpcode opcode, std::span<const std::byte> payload) {
   if (state_ != State::open) return;
   static_cast<void>(stream_->try_write(make_frame(opcode, payload)));
@@ -367,7 +367,7 @@ void WebSocket::close(std::uint16_t code, std::string_view reason) {
   send_close(code, reason);
   state_ = State::closing;
   closing_until_ = now() + options_.close_time_max;
-  // What nobody asked for is dropped: behind it comes the answer.
+  // Unread messages are dropped: the peer's answer comes behind them.
   pending_.reset();
   paused_ = false;
   delivery_is_due_ = true;
@@ -437,9 +437,9 @@ void WebSocket::give_up_closing() {
 }
 
 void WebSocket::look_for_life() {
-  // Who does not read hears nothing.
+  // A paused stream reads nothing, so silence proves nothing.
   if (stream_paused_) return arm(Deadline::after(options_.keepalive_interval));
-  // What the peer has to say may wait behind what it takes.
+  // The peer's own data may wait behind the output that it takes.
   if (output_progress_.has_grown(stream_->statistics())) {
     took_at_ = now();
     asked_for_life_ = false;

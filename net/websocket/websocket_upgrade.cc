@@ -17,9 +17,9 @@ constexpr std::string_view version = "13";
 constexpr std::string_view key_suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 // A key is 16 bytes in base64.
 constexpr std::size_t key_size = 24;
-// Of a server's response.
+// The bound of a server's response.
 constexpr std::size_t response_bytes_max = 8 * 1024;
-// Room for what one read may bring.
+// Room for one read.
 constexpr std::size_t read_bytes = 4096;
 
 std::string accept_of(std::string_view key) {
@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The parts between commas, of all headers of that name.
+// The comma-separated parts of all headers of that name.
 std::vector<std::string_view> list_of(const HttpHeaders& headers, std::string_view name) {
   std::vector<std::string_view> all;
   for (const auto& [known_name, value] : headers) {
@@ -106,7 +106,7 @@ std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
 
 namespace {
 
-// The response after which nothing more is said. Suspends until the kernel has it.
+// Sends the last response of a connection. Suspends until the kernel has it.
 Result<void> send_last(Stream& stream, const HttpResponse& response, Deadline deadline) {
   std::string text;
   if (detail::append_head(text, response, {})) text += response.body;
@@ -165,14 +165,14 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stre
 
 namespace {
 
-// Status and headers of a response without a body. Beast would read on for one.
+// Status and headers of a response without a body. Beast would wait for a body.
 struct ResponseHead {
   unsigned status = 0;
   HttpHeaders headers;
 };
 
 Error wrong_answer(const std::string& what) {
-  return Error(Code::unavailable, "WebSocket: the server answers " + what);
+  return Error(Code::unavailable, "WebSocket: the server answered " + what);
 }
 
 Result<ResponseHead> parse_head(std::string_view text) {
@@ -181,10 +181,10 @@ Result<ResponseHead> parse_head(std::string_view text) {
   ResponseHead head;
   constexpr std::size_t number_at = std::string_view("HTTP/1.1 ").size();
   if (!status.starts_with("HTTP/1.1 ") || status.size() < number_at + 3) {
-    return wrong_answer("what is not HTTP/1.1");
+    return wrong_answer("with something other than HTTP/1.1");
   }
   for (const char digit : status.substr(number_at, 3)) {
-    if (digit < '0' || digit > '9') return wrong_answer("with no status");
+    if (digit < '0' || digit > '9') return wrong_answer("without a status");
     head.status = head.status * 10 + static_cast<unsigned>(digit - '0');
   }
   std::string_view rest = line_end == std::string_view::npos ? "" : text.substr(line_end + 2);
@@ -199,7 +199,7 @@ Result<ResponseHead> parse_head(std::string_view text) {
   return head;
 }
 
-// Reads up to the empty line; what came behind it is put into `early`.
+// Reads up to the empty line; puts the bytes behind it into `early`.
 Result<ResponseHead> read_head(Stream& stream, Deadline deadline, std::string& early) {
   std::string text;
   std::array<std::byte, 4096> buffer;
@@ -212,12 +212,12 @@ Result<ResponseHead> read_head(Stream& stream, Deadline deadline, std::string& e
     if (text.size() > response_bytes_max) return wrong_answer("more headers than fit");
     auto count = stream.read_some(buffer, deadline);
     if (!count) return count.error();
-    if (*count == 0) return wrong_answer("nothing, and ends");
+    if (*count == 0) return wrong_answer("nothing and closed");
     text.append(reinterpret_cast<const char*>(buffer.data()), *count);
   }
 }
 
-// Section 4.1, what a client has to check.
+// Section 4.1: the checks that a client has to make.
 Result<void> check_head(const ResponseHead& head, std::string_view key,
                         const std::vector<std::string>& protocols) {
   constexpr unsigned switching_protocols = 101;
@@ -229,7 +229,7 @@ Result<void> check_head(const ResponseHead& head, std::string_view key,
     return wrong_answer("101, but not to a WebSocket");
   }
   if (head.headers.find("Sec-WebSocket-Accept") != accept_of(key)) {
-    return wrong_answer("another key than ours (Sec-WebSocket-Accept)");
+    return wrong_answer("with the wrong key (Sec-WebSocket-Accept)");
   }
   if (!head.headers.find("Sec-WebSocket-Extensions").empty()) {
     return wrong_answer("an extension that was not asked for");
@@ -245,7 +245,7 @@ bool is_line(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
 }
 
-// Fails with invalid_argument for what HTTP cannot carry.
+// Fails with invalid_argument for a request that HTTP cannot carry.
 Result<std::string> make_request(const HostPort& host, std::string_view target,
                                  std::string_view key, const WebSocketUpgradeOptions& options) {
   HttpHeaders headers = options.headers;

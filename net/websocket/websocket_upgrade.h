@@ -1,7 +1,7 @@
-// How a WebSocket comes about: by an HTTP request that asks for it (RFC 6455, section 4).
+// The opening handshake of a WebSocket: an HTTP request that asks for one (RFC 6455, section 4).
 //
-// A server that has read the request already, among others, answers it by answer_websocket() and
-// goes on with the stream; accept_websocket() does both.
+// A server that has read the request itself, among others, uses answer_websocket() and keeps the
+// stream; accept_websocket() does both.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@
 namespace corolane::net {
 
 struct WebSocketUpgradeOptions {
-  // What may be spoken inside, the preferred one first. A server takes the first that the client
-  // offers, or none; a client offers all, and takes none other.
+  // The subprotocols, the preferred one first. A server takes the first that the client offers, or
+  // none; a client offers all, and accepts no other.
   std::vector<std::string> protocols = {};
-  // Of a server: the pages that browsers may come from, "https://game.example"; empty for all.
-  // Clients that are no browsers name none, and are let in.
+  // For a server: the pages that browsers may come from, "https://game.example"; empty for all.
+  // Clients that are not browsers name no origin, and are admitted.
   std::vector<std::string> origins = {};
-  // Of a client: what the request says besides, such as Authorization or Origin.
+  // For a client: additional request headers, such as Authorization or Origin.
   HttpHeaders headers = {};
-  // Of a server's accept_websocket(), for the request.
+  // For a server's accept_websocket(): the bounds of the request.
   HttpOptions http = {};
   WebSocketOptions websocket = {};
 };
@@ -42,27 +42,27 @@ struct WebSocketAnswer {
   std::string protocol = {};  // Empty when there is none.
 };
 
-// What to send, or the response that refuses: 400 for a request that breaks the rules, 403 for
-// another origin, 426 for another version.
+// Returns the answer to send, or the response that refuses: 400 for a request that breaks the
+// rules, 403 for another origin, 426 for another version.
 std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
     const HttpRequest& request, const WebSocketUpgradeOptions& options = {});
 
-// Answers the request, which came by that stream, and makes a WebSocket of it; `early` is what was
-// read behind the request. Suspends until the answer is sent, at most. Fails with invalid_argument
-// or permission_denied when the request is refused, after the peer was told so; and as the stream
-// does.
+// Answers the request, which came over that stream, and turns it into a WebSocket; `early` are
+// bytes that were read behind the request. Suspends at most until the answer is sent. Fails with
+// invalid_argument or permission_denied when the request is refused, after telling the peer; and as
+// the stream does.
 Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
                                                     const HttpRequest& request, Deadline deadline,
                                                     const WebSocketUpgradeOptions& options = {},
                                                     std::span<const std::byte> early = {});
 
-// The same for a stream by which nothing has come yet: reads the request first.
+// The same for a stream from which nothing has been read yet: reads the request first.
 Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
                                                     Deadline deadline,
                                                     const WebSocketUpgradeOptions& options = {});
 
 // Connects and asks for a WebSocket at `target`, "/play". Suspends. Fails as connect_to() does, and
-// with unavailable when the server answers otherwise, or what RFC 6455 forbids.
+// with unavailable when the server answers otherwise, or violates RFC 6455.
 Result<std::unique_ptr<WebSocket>> connect_websocket(Network& network, const HostPort& host,
                                                      std::string_view target, Deadline deadline,
                                                      const WebSocketUpgradeOptions& options = {});

@@ -1,4 +1,4 @@
-// What an operator may set of the chess service: the section `chess` of the configuration.
+// The settings of the chess service: the section `chess` of the configuration.
 #pragma once
 
 #include <chrono>

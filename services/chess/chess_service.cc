@@ -12,13 +12,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t name_size_max = 100;
-// The names of the lobby's games have it in them.
+// The names of the lobby's games contain it.
 constexpr std::size_t kind_size_max = 32;
-// How long who has found an opponent tries to take a seat, and then waits for that one to do so.
+// How long a player who has found an opponent tries to take a seat, and then waits for the opponent
+// to do so.
 constexpr Duration join_time_max = 5s;
 constexpr Duration opponent_time_max = 10s;
 
-// Names are read aloud to people and are in every state that is sent: an object's id may be longer.
+// Names are shown to people and are in every state that is sent; the bound of an object's id is
+// larger.
 Result<void> check_name(const std::string& name, const char* what) {
   if (!name.empty() && name.size() <= name_size_max) return {};
   return Error(Code::invalid_argument, std::string(what) + ": a name of 1 to 100 bytes");
@@ -121,15 +123,15 @@ Result<SeekReply> ChessService::sit_down(const std::string& player, const MeetRe
   joining.set_game(met.game());
   joining.set_seat(met.seat());
   joining.set_player(player);
-  // A seat that was taken by this very call, whose answer was lost, is the same seat. The game is
-  // new, and each seat of it has one caller: the name of a player may be too long for a request id.
+  // If the answer to this very call was lost, a retry gets the same seat. The game is new, and each
+  // seat has one caller; the name of a player may be too long for a request id.
   const rpc::RequestId request_id{.caller = Seat_Name(met.seat()), .sequence = 1};
   const auto seated =
       game.join(joining, {.deadline = Deadline::after(join_time_max), .request_id = request_id});
   if (!seated) return seated.error();
   const auto begun = game.wait_opponent({}, {.deadline = Deadline::after(opponent_time_max)});
   if (!begun && begun.error().code() == Code::deadline_exceeded) {
-    return Error(Code::aborted, "the opponent who was found has gone: seek again");
+    return Error(Code::aborted, "the opponent has left: seek again");
   }
   if (!begun) return begun.error();
 

@@ -1,5 +1,4 @@
-// What clients of the chess service call: everything is done by the objects of game.proto, wherever
-// they live.
+// The service that clients call: the objects of game.proto do the work, wherever they live.
 #pragma once
 
 #include <string>
@@ -31,9 +30,9 @@ class ChessService : public ChessBase {
                                            rpc::Context& context) override;
 
  private:
-  // Fails with invalid_argument when no game has such a name.
+  // Fails with invalid_argument when the name is not valid.
   Result<GameClient> game_of(const std::string& name);
-  // In the game of two who have met.
+  // Takes a seat in the game of two players who have met.
   Result<SeekReply> sit_down(const std::string& player, const MeetReply& met);
 
   framework::Router& router_;

@@ -8,11 +8,12 @@
 
 namespace corolane::services::chess {
 
-// What a game is worth at most: FIDE's factor for experienced players (Rating Regulations 8.3.3).
+// The most that a game can change a rating by: FIDE's factor for experienced players (Rating
+// Regulations 8.3.3).
 constexpr std::int32_t rating_change_max = 20;
 
-// What white gets by a game between players of these ratings, and black loses; without a winner it
-// was a draw.
+// The points that white gains and black loses by a game between players of these ratings; without a
+// winner it was a draw.
 std::int32_t rating_change(std::int32_t white, std::int32_t black,
                            std::optional<rules::Color> winner);
 

@@ -11,9 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between attempts to reach a player who is away.
+// The pause between attempts to reach a player object that is unavailable.
 constexpr Duration settle_interval = 1s;
-// And for a game whose node is gone.
+// The interval of the reminder for a game whose node has died.
 constexpr std::chrono::milliseconds settle_again_after = 1min;
 constexpr const char* settle_reminder = "settle";
 
@@ -44,7 +44,7 @@ Result<void> Game::on_reminder(const framework::Reminder&) {
   return {};
 }
 
-// So that the time until now is charged.
+// Stores the clocks, so that the time until now is charged.
 void Game::on_deactivate() {
   if (room_.both_seated() && !room_.is_over()) room_.store(state());
 }
@@ -172,7 +172,7 @@ void Game::changed() {
     state().set_ended_at_ms(wall_clock().now().time_since_epoch().count());
     if (has_unsettled_end()) {
       settle_soon();
-      // Also when this node has no time for it any more, or a player is away for long.
+      // Needed if this node dies first, or a player object stays unavailable.
       static_cast<void>(reminders().every(settle_reminder, wall_clock().now() + settle_again_after,
                                           settle_again_after));
     }
@@ -191,7 +191,7 @@ void Game::set_flag() {
   if (set) flag_ = *set;
 }
 
-// A name is free again when its last game has been over for a while.
+// A name becomes free again some time after its last game ended.
 void Game::reopen_if_long_over() {
   const auto kept = wall_clock().now().time_since_epoch() -
                     std::chrono::milliseconds(std::as_const(*this).state().ended_at_ms());
@@ -218,8 +218,8 @@ Result<void> Game::settle(const google::protobuf::Empty&, rpc::Context& context)
   return settled;
 }
 
-// A saga: what both get is decided and stored, then each is told until it has it. Where it ends
-// before that it begins again when the game is next alive, for which a reminder sees.
+// A saga: the rating change is decided and stored, then each player is notified until it has stored
+// it. If that is interrupted, it starts again at the next activation, which a reminder ensures.
 Result<void> Game::change_ratings(Deadline deadline) {
   if (!std::as_const(*this).state().has_transfer()) {
     std::int32_t to_white = 0;
@@ -269,7 +269,8 @@ EndedGame Game::ended_game() const {
   return game;
 }
 
-// Others may look at the game while it waits for somebody else, who may be away for a while.
+// Runs `work` without the turn: other calls may look at the game while it waits for a player, who
+// may be unavailable for a while.
 template <typename F>
 Result<void> Game::without_turn(Deadline deadline, F work) const {
   coroutine::Event ended{"players of a game that has ended"};

@@ -1,4 +1,4 @@
-// The object of one game: a room that is stored with every move, and the ratings that it changes.
+// The object of one game: a room that is stored with every move, and the rating changes it causes.
 #pragma once
 
 #include <string>
@@ -36,23 +36,23 @@ class Game : public GameObject {
   Result<void> on_reminder(const framework::Reminder& reminder) override;
 
  private:
-  // What a player does to a game besides moving: its token and the new state.
+  // Any action of a player except moving; needs the token, returns the new state.
   template <typename Reply, typename Request>
   Result<Reply> act(const Request& request, Result<void> (Room::*action)(Token));
   Result<void> check_is_open() const;
   // Ends and stores a game whose time is up.
   Result<void> end_on_time();
-  // The same for those who only read: they have it done, and wait for that.
+  // The same for read-only calls: they start the ending, and wait for it.
   Result<void> wait_until_on_time(Deadline deadline) const;
-  // Suspends until something has happened, if only that time is up.
+  // Suspends until the game has changed, or its time is up.
   Result<void> wait_for_change(Deadline deadline) const;
-  // After whatever has changed the room.
+  // Called after every change of the room.
   void changed();
-  // For who only watches: the game ends when somebody's time is up.
+  // Sets the timer for the flag, for spectators: the game ends when a player's time is up.
   void set_flag();
   void reopen_if_long_over();
 
-  // It is over, and its players do not have what they get for it.
+  // Whether it is over, but its players have not got their rating changes yet.
   bool has_unsettled_end() const;
   void settle_soon() const;
   Result<void> change_ratings(Deadline deadline);

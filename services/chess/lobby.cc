@@ -11,10 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// By how much ratings may differ at first, and by how much more after each second of waiting.
+// The largest rating difference at first, and its growth per second of waiting.
 constexpr std::int32_t distance_at_first = 100;
 constexpr std::int32_t distance_per_second = 50;
-// How often who waits looks whether somebody has become near enough.
+// How often a waiting player looks for an opponent that has come into range.
 constexpr Duration look_interval = 1s;
 
 std::int32_t distance_max(TimePoint since) {
@@ -24,11 +24,11 @@ std::int32_t distance_max(TimePoint since) {
 
 }  // namespace
 
-// Nothing here waits but wait_until_met(): what two seekers are told cannot come apart.
+// Only wait_until_met() suspends here, so both seekers always get matching answers.
 Result<MeetReply> Lobby::meet(const MeetRequest& request, rpc::Context& context) {
   Seeker seeker{.player = request.player(), .rating = request.rating()};
   if (Seeker* const other = best_for(seeker)) {
-    // Who came first has the first move.
+    // The player who came first moves first.
     introduce(*other, seeker);
     return *std::move(seeker.met);
   }
@@ -66,7 +66,7 @@ Lobby::Seeker* Lobby::best_for(const Seeker& seeker) const {
 }
 
 void Lobby::introduce(Seeker& white, Seeker& black) const {
-  // The seats of a game are anybody's who knows its name.
+  // Any caller that knows the name of a game can take its seats, so the name is random.
   const std::string game = "lobby " + id() + " " + std::to_string(new_token());
   for (Seeker* const each : {&white, &black}) {
     MeetReply& reply = each->met.emplace();

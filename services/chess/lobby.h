@@ -1,4 +1,4 @@
-// The object that brings together who wants the same kind of game.
+// The object that brings together players who want the same kind of game.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Lobby : public LobbyObject {
   Result<MeetReply> meet(const MeetRequest& request, rpc::Context& context) override;
 
  private:
-  // Somebody who waits, on the stack of that call.
+  // A waiting player, on the stack of that call.
   struct Seeker {
     std::string player;
     std::int32_t rating;
@@ -28,8 +28,8 @@ class Lobby : public LobbyObject {
   };
 
   Result<void> wait_until_met(Seeker& seeker, Deadline deadline);
-  // Who waits and is nearest by rating. May be as far away as the one of both would go who has
-  // waited longer: so in a full lobby, too, somebody far from all others is found.
+  // The waiting player nearest by rating. The allowed distance is the larger one of the two, which
+  // grows with waiting: so even in a full lobby a player far from all others is found.
   Seeker* best_for(const Seeker& seeker) const;
   void introduce(Seeker& white, Seeker& black) const;
 

@@ -9,7 +9,7 @@
 namespace corolane::services::chess {
 namespace {
 
-// The sum of what games have changed, within its bounds: what was stored once may lie beyond.
+// The sum of all rating changes, clamped: a stored value may lie beyond the bounds.
 std::int32_t bounded(std::int64_t change) {
   constexpr std::int64_t limit = Player::rating_change_sum_max;
   return static_cast<std::int32_t>(std::clamp(change, -limit, limit));
@@ -46,7 +46,7 @@ Result<LookAtPlayerReply> Player::end_game(const EndGameRequest& request, rpc::C
 
 Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::Context&) {
   if (std::abs(std::int64_t{request.rating_change()}) > rating_change_max) {
-    return Error(Code::invalid_argument, "rating_change: no game is worth more than 20");
+    return Error(Code::invalid_argument, "rating_change: at most 20 points per game");
   }
   const int place = find_unscored(request.game());
   if (place < 0) return google::protobuf::Empty();

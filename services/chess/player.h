@@ -1,4 +1,4 @@
-// The object of one player: a rating, and the games it comes from.
+// The object of one player: a rating, and its results.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace corolane::services::chess {
 
 class Player : public PlayerObject {
  public:
-  // Of who has not played yet.
+  // The rating before the first game.
   static constexpr std::int32_t first_rating = 1'500;
-  // A rating goes no further from the first one than that, whatever games are told.
+  // A rating never differs from the first one by more than this, whatever changes are reported.
   static constexpr std::int32_t rating_change_sum_max = 1'000'000;
-  // Games that have ended and not scored: with so many of them no other one ends.
+  // The bound of games that have ended and not scored: at the bound no further game can end.
   static constexpr int unscored_count_max = 1'000;
 
   Result<LookAtPlayerReply> look(const LookAtPlayerRequest& request,
@@ -22,11 +22,11 @@ class Player : public PlayerObject {
   Result<google::protobuf::Empty> score(const ScoreRequest& request,
                                         rpc::Context& context) override;
 
-  // Asks the games that have not scored to do so: their nodes may have crashed before they did.
+  // Asks the games that have not scored to do so: their nodes may have crashed first.
   Result<void> on_activate() override;
 
  private:
-  // The place of that game among those that have not scored; -1 when it is none of them.
+  // The index of that game among the unscored ones; -1 when it is not among them.
   int find_unscored(const EndedGame& game) const;
 };
 

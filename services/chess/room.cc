@@ -141,7 +141,7 @@ Result<Room> Room::restore(std::string name, const ChessConfig& config, const Ga
 }
 
 Result<void> Room::load(const GameRecord& record) {
-  // A name under which nobody has played.
+  // A name without a game yet.
   if (record.ByteSizeLong() == 0) return {};
   if (record.seats_size() != 2) return Error(Code::data_loss, "a game has two seats");
   for (const rules::Color color : rules::colors) {
@@ -151,7 +151,7 @@ Result<void> Room::load(const GameRecord& record) {
     clocks_[index_of(color)] = Duration(seat.clock_ns());
   }
   const bool may_have_moves = both_seated() || record.moves().empty();
-  if (!is_open() || !may_have_moves) return Error(Code::data_loss, "nobody sits there");
+  if (!is_open() || !may_have_moves) return Error(Code::data_loss, "a seat is empty");
   for (const std::string& uci : record.moves()) {
     const auto move = rules::parse_uci(game_.position(), uci);
     if (!move) return Error(Code::data_loss, move.error());
@@ -162,7 +162,7 @@ Result<void> Room::load(const GameRecord& record) {
   const bool has_end = !record.ended_by().empty() || record.winner() == SEAT_UNSPECIFIED;
   if (ends_twice || !has_end || !Seat_IsValid(record.winner()) ||
       !Seat_IsValid(record.draw_offered_by())) {
-    return Error(Code::data_loss, "it has no such end");
+    return Error(Code::data_loss, "its end is invalid");
   }
   draw_offered_by_ = color_from(record.draw_offered_by());
   ended_by_ = record.ended_by();
@@ -199,7 +199,8 @@ Deadline Room::flag_falls() const {
   return Deadline::at(turn_began_ + clocks_[index_of(game_.side_to_move())]);
 }
 
-// Who cannot mate does not win (FIDE Laws of Chess, 6.9); of all such cases, the bare king.
+// A player who cannot mate does not win (FIDE Laws of Chess, 6.9); of all such cases, this covers
+// the bare king.
 void Room::end_by_flag() {
   const rules::Color opponent = opponent_of(game_.side_to_move());
   const bool has_bare_king = game_.position().pieces(opponent).size() == 1;

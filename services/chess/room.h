@@ -1,5 +1,5 @@
-// A room: one game of chess with its two seats and its clocks. Nothing of it suspends. Time is the
-// scheduler's.
+// A room: one game of chess with its two seats and its clocks. Nothing in it suspends. Its time is
+// the scheduler's.
 #pragma once
 
 #include <array>
@@ -30,14 +30,14 @@ class Room {
   Room(std::string name, const ChessConfig& config)
       : name_(std::move(name)), config_(&config), clocks_{config.clock, config.clock} {}
 
-  // One that was stored: its clock goes on from there. Fails with data_loss when it is no game by
-  // the rules.
+  // Restores a stored room: its clock continues from there. Fails with data_loss when the record
+  // violates the rules.
   static Result<Room> restore(std::string name, const ChessConfig& config,
                               const GameRecord& record);
-  // All but what other objects have to do with it, with the clocks of this moment.
+  // Writes all fields except those for other objects, with the clocks of this moment.
   void store(GameRecord& record) const;
 
-  // Fails with already_exists when the seat is taken. The clock starts when both are.
+  // Fails with already_exists when the seat is taken. The clock starts when both seats are taken.
   Result<void> take_seat(rules::Color seat, Token token);
 
   // Fails with permission_denied without a right to act, with failed_precondition out of turn or
@@ -53,8 +53,8 @@ class Room {
   // when the game has ended before it.
   Result<const PlayedMove*> move_of(std::size_t ply) const;
 
-  // Until when somebody has to move, or to come: then on_time() ends the game. Never when it is
-  // over, or nobody plays it yet.
+  // The deadline for the next move, or for the second player: then on_time() ends the game. Never,
+  // when it is over or has no players yet.
   Deadline next_deadline() const;
   void on_time();
 
@@ -67,8 +67,8 @@ class Room {
 
  private:
   Result<void> load(const GameRecord& record);
-  // Fails unless the game is on and the token may act in it. A flag that has fallen comes first,
-  // even if nobody has asked on_time() to see it.
+  // Fails unless the game is running and the token may act in it. A fallen flag comes first, even
+  // if on_time() has not noticed it yet.
   Result<rules::Color> player(Token token);
   Deadline flag_falls() const;
   void end_by_flag();
@@ -84,7 +84,7 @@ class Room {
   std::array<Duration, 2> clocks_;  // Left at the start of the present turn.
   TimePoint turn_began_{};
   std::optional<rules::Color> draw_offered_by_;
-  std::string ended_by_;  // Unless the rules ended it: "resignation" ...
+  std::string ended_by_;  // Empty if the rules ended it; "resignation" ...
   std::optional<rules::Color> winner_;
   TimePoint opened_at_{};  // When the first player came.
 };

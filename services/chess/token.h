@@ -1,4 +1,4 @@
-// What a player has to show for a seat.
+// The credential of a player for a seat.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace corolane::services::chess {
 // The right to act for a seat; never 0.
 using Token = std::uint64_t;
 
-// One that nobody can guess.
+// An unpredictable one.
 Token new_token();
 
 }  // namespace corolane::services::chess

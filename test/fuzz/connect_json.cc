@@ -1,5 +1,5 @@
-// JSON of messages: what is read can be written, and says the same when it is read again; whatever
-// else comes is refused in words, not by a crash.
+// JSON of messages: a message that was read can be written, and reads back the same; all other
+// input is refused with an error, not a crash.
 //
 // Input: a JSON text for corolane.test.Everything.
 #include <google/protobuf/util/field_comparator.h>
@@ -15,7 +15,7 @@
 namespace corolane::fuzz {
 
 void run(Input input) {
-  // As a server has them: kept from one request to the next, refused ones included.
+  // Like those of a server: kept from one request to the next, refused ones included.
   static rpc::JsonReader reader;
   static rpc::JsonWriter writer;
   test::Everything message;

@@ -1,4 +1,4 @@
-// The function that libFuzzer calls, and replay.cc.
+// The function that libFuzzer calls, as does replay.cc.
 #include "test/fuzz/entry.h"
 
 #include "test/fuzz/target.h"

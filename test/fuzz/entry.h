@@ -1,4 +1,4 @@
-// How libFuzzer knows a target (https://llvm.org/docs/LibFuzzer.html).
+// The entry point that libFuzzer expects (https://llvm.org/docs/LibFuzzer.html).
 #pragma once
 
 #include <cstddef>

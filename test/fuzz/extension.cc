@@ -1,8 +1,8 @@
 // The extension of a request, the object that it names, and the trace context in it and in a
-// traceparent header: whatever the bytes are, what is understood of them is printed and read back
-// the same, and a frame carries them unchanged, in any chunking.
+// traceparent header: any part of the bytes that is understood is printed and read back the same,
+// and a frame carries the bytes unchanged, in any chunking.
 //
-// Input: cuts, and the bytes, which are taken as an extension and as a header.
+// Input: cuts, and the bytes, which are read both as an extension and as a header.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -22,24 +22,24 @@ constexpr std::size_t payload_size_max = std::size_t{1} << 20;
 void check_header(std::string_view text) {
   const auto trace = rpc::parse_traceparent(text);
   if (!trace) return;
-  check(trace->is_valid(), "what is read is a trace");
+  check(trace->is_valid(), "a trace that was read is valid");
   const std::string printed = rpc::format_traceparent(*trace);
-  check(rpc::parse_traceparent(printed) == trace, "what is printed is read back");
-  // All but version, flags that mean nothing, and what later versions append.
+  check(rpc::parse_traceparent(printed) == trace, "a printed trace is read back");
+  // Everything except the version, flags without a meaning, and additions of later versions.
   constexpr std::size_t ids_begin = 2;
   constexpr std::size_t ids_end = 53;
   check(text.substr(ids_begin, ids_end - ids_begin) ==
             std::string_view(printed).substr(ids_begin, ids_end - ids_begin),
-        "and says the same");
+        "and has the same meaning");
 }
 
 void check_same(const rpc::ObjectTarget* one, const rpc::ObjectTarget* other) {
-  check((one == nullptr) == (other == nullptr), "there is an object or there is none");
+  check((one == nullptr) == (other == nullptr), "both have an object or neither has");
   if (one == nullptr) return;
   check(one->id == other->id && one->node_epoch == other->node_epoch &&
             one->partition_epoch == other->partition_epoch,
         "the object is the same");
-  // Without a caller there is nothing to count.
+  // Without a caller the sequence number has no meaning.
   check(one->request_id.caller == other->request_id.caller &&
             (!one->request_id || one->request_id == other->request_id),
         "and so is the id of the request");
@@ -60,10 +60,10 @@ void check_extension(Bytes bytes) {
   const rpc::ExtensionBytes printed(trace, extension.authorization(), target.get());
   const bool says_something =
       trace.is_valid() || !extension.authorization().empty() || target.get() != nullptr;
-  check(says_something != printed.view().empty(), "nothing to say takes no bytes");
+  check(says_something != printed.view().empty(), "an empty context takes no bytes");
   rpc::RequestExtension again;
   check(again.ParseFromArray(printed.view().data(), static_cast<int>(printed.view().size())),
-        "what is printed can be read");
+        "a printed extension can be read");
   check(rpc::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
   check(again.authorization() == extension.authorization(), "and so is the token");
   check_same(target.get(), rpc::ReceivedTarget(again, rpc::Door::nodes).get());
@@ -88,7 +88,7 @@ void check_frame(Bytes extension, const std::vector<std::size_t>& cuts) {
     rpc::Frame frame;
     for (;;) {
       const auto more = decoder.next(frame);
-      check(more.has_value(), "an encoded frame is one");
+      check(more.has_value(), "an encoded frame is valid");
       if (!*more) break;
       ++frame_count;
       check(std::ranges::equal(frame.extension, extension), "the extension is unchanged");

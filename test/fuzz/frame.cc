@@ -1,5 +1,5 @@
-// FrameDecoder: the same frames and the same verdict in any chunking, and headers that are read
-// back as they were written.
+// FrameDecoder: the same frames and the same verdict in any chunking, and headers are read back as
+// written.
 //
 // Input: a limit for the payload (in 256 bytes), cuts, a flow of frames.
 #include "rpc/wire/frame.h"
@@ -25,7 +25,7 @@ struct DecodedFrame {
 
 struct Decoded {
   std::vector<DecodedFrame> frames;
-  std::optional<Error> error;  // What ended the flow.
+  std::optional<Error> error;  // The error that ended the flow.
 
   friend bool operator==(const Decoded&, const Decoded&) = default;
 };

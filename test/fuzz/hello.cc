@@ -1,7 +1,7 @@
-// A server and a peer that says anything: a good client beside it is served on, nobody is served
-// before a good hello, answers are frames, and the chunking changes nothing.
+// A server and a peer that sends arbitrary bytes: a good client beside it is still served, no peer
+// is served before a valid hello, answers are frames, and the chunking changes nothing.
 //
-// Input: cuts, and what the peer says from its first byte on.
+// Input: cuts, and the peer's bytes from the first one on.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -26,7 +26,7 @@ using test::SleepRequest;
 
 constexpr std::size_t request_bytes_max = 1024;
 
-// Methods that do not make a fuzzer wait: nothing is as large as a gigabyte, or thrown.
+// Methods that do not slow a fuzzer down: none creates gigabytes or throws.
 class CountingService : public test::EchoService {
  public:
   Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
@@ -58,7 +58,7 @@ struct Answer {
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
-// All that the server says until it closes, or is silent for longer than it waits for the rest of
+// Reads the server's output until it closes, or is silent for longer than it waits for the rest of
 // a frame.
 std::string read_all(net::Stream& stream) {
   std::string all;
@@ -74,13 +74,13 @@ std::string read_all(net::Stream& stream) {
 Answer say(const Pieces& pieces) {
   sim::SimulatedNetwork network;
   CountingService service;
-  // No ping while the peer is listened to, and the same random delays each time.
+  // No ping while the output is read, and the same random delays each time.
   rpc::Server server(network, {.keepalive = {.interval = 1min}, .random_seed = 1});
   check(server.add(service).has_value(), "the service can be added");
   check(server.listen({"server", 1}, {.request_bytes_max = request_bytes_max}).has_value(),
         "the server listens");
   const auto good = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
-  check(good.has_value(), "a good client is let in");
+  check(good.has_value(), "a good client is admitted");
 
   const auto stream = network.connect({"server", 1}, Deadline::after(1s));
   check(stream.has_value(), "the peer can connect");
@@ -88,7 +88,7 @@ Answer say(const Pieces& pieces) {
   Answer answer{.bytes = read_all(**stream), .executed_count = service.executed_count};
 
   const auto reply = test::EchoClient(**good).echo(test::make_echo("still here"));
-  check(reply.has_value() && reply->text() == "still here", "a good client is served on");
+  check(reply.has_value() && reply->text() == "still here", "a good client is still served");
   (*stream)->close();
   check(coroutine::sleep_for(10s).has_value(), "time passes");
   check(server.statistics().connection_count == 1, "the peer is forgotten");
@@ -116,10 +116,10 @@ void check_answer(const Answer& answer, Bytes question) {
   for (const rpc::FrameHeader& header : said) {
     said_bytes += rpc::frame_header_size + header.payload_size;
   }
-  check(said_bytes == answer.bytes.size(), "a server says whole frames");
-  // To a peer that says that it goes there is nothing to say.
+  check(said_bytes == answer.bytes.size(), "a server sends whole frames");
+  // A peer that says goodbye gets no answer.
   if (said.empty() && !asked.empty() && asked.front().type == rpc::FrameType::bye) return;
-  check(!said.empty(), "a server says at least why it closes");
+  check(!said.empty(), "a server at least gives the reason for closing");
   const bool says_hello = is_good_hello(said.front());
 
   const auto count = [](const auto& headers, rpc::FrameType type) {
@@ -129,12 +129,12 @@ void check_answer(const Answer& answer, Bytes question) {
   const auto pong_count = count(said, rpc::FrameType::pong);
   const auto bye_count = count(said, rpc::FrameType::bye);
   check((says_hello ? 1 : 0) + reply_count + pong_count + bye_count == std::ssize(said),
-        "a hello first, and only what was asked for");
+        "a hello first, and only requested answers");
   check(bye_count <= (said.back().type == rpc::FrameType::bye ? 1 : 0), "a bye is the last word");
   check(reply_count <= count(asked, rpc::FrameType::request), "no request has two replies");
   check(pong_count <= count(asked, rpc::FrameType::ping), "nor a ping two pongs");
   if (asked.empty() || !is_good_hello(asked.front())) {
-    check(!says_hello && reply_count + pong_count == 0, "nobody is answered before a good hello");
+    check(!says_hello && reply_count + pong_count == 0, "no peer is answered before a valid hello");
     check(answer.executed_count == 0, "nor served");
   }
 }
@@ -142,7 +142,7 @@ void check_answer(const Answer& answer, Bytes question) {
 }  // namespace
 
 void run(Input input) {
-  // One for all inputs: to make one costs more than most of them.
+  // One for all inputs: creating it costs more than most of them.
   static coroutine::VirtualTime time;
   static coroutine::Scheduler scheduler(time);
   const auto cuts = input.take_cuts();

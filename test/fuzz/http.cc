@@ -1,5 +1,5 @@
-// HTTP/1.1: requests and responses have the same meaning in any chunking, and what one end prints
-// the other end reads as it was meant.
+// HTTP/1.1: requests and responses have the same meaning in any chunking, and each end reads the
+// other's output as it was meant.
 //
 // Input: a byte that chooses the side (see run()), cuts, a flow of requests or a response.
 #include <algorithm>
@@ -28,7 +28,7 @@ using net::HttpResponse;
 
 // Small, so that inputs of a few hundred bytes reach them.
 constexpr net::HttpOptions limits{.header_bytes_max = 512, .body_bytes_max = 1024};
-// Of what was read under those limits: some headers are added.
+// Re-reads messages that passed those limits: some headers are added.
 constexpr net::HttpOptions wide_limits{};
 
 struct Served {
@@ -39,7 +39,7 @@ struct Served {
 
 constexpr std::string_view invitation = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// All that the server says until it closes. Suspends.
+// Reads the server's output until it closes. Suspends.
 std::string read_all(net::Stream& stream) {
   std::string all;
   std::array<std::byte, 4096> buffer;
@@ -78,7 +78,7 @@ HttpResponse echo(const HttpRequest& request) {
   return {.body = request.body, .headers = {{"X-Method", request.method}}};
 }
 
-// What follows from the rest of a message and is left out or added on the way.
+// Headers that are derived from the rest of a message, and are dropped or added on the way.
 bool is_derived(std::string_view given) {
   constexpr std::string_view derived[] = {"connection", "content-length", "content-type", "host",
                                           "transfer-encoding"};
@@ -100,10 +100,10 @@ bool is_same(const HttpRequest& a, const HttpRequest& b) {
   return a.method == b.method && a.target == b.target && a.body == b.body && a.headers == b.headers;
 }
 
-// Of what is no HTTP it may differ when that is noticed, and so which refusal answers it, if any
-// does before its peer has finished: the parser looks at an unfinished header only when it comes
-// first.
-// "100 Continue" is only for those whose body has not come yet.
+// The answers that do not depend on the chunking. For input that is not HTTP, chunking may decide
+// when the server notices, and so which refusal it sends, if any before its peer has finished: the
+// parser scans an unfinished header only at its start. "100 Continue" is sent only if the body has
+// not come yet.
 std::string sure_answers(const Served& served) {
   std::string answers = served.answers;
   for (std::size_t at; (at = answers.find(invitation)) != std::string::npos;) {
@@ -138,9 +138,9 @@ Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 void check_sent_again(const HttpRequest& request) {
   std::string sent;
   static_cast<void>(fetch({}, request, wide_limits, &sent));
-  if (sent.empty()) return;  // HTTP cannot carry it, says the client.
+  if (sent.empty()) return;  // The client reports that HTTP cannot carry it.
   const Served again = serve({bytes_of(sent)}, echo, wide_limits);
-  check(!again.is_refused && again.requests.size() == 1, "what our client sends is a request");
+  check(!again.is_refused && again.requests.size() == 1, "our client's output is a request");
   const HttpRequest& read = again.requests.front();
   check(read.method == request.method && read.target == request.target && read.body == request.body,
         "the same one");
@@ -168,7 +168,7 @@ void run_client(Bytes flow, std::span<const std::size_t> cuts, const HttpRequest
   for (const Pieces& pieces : other_cuts) {
     const auto again = fetch(pieces, request, limits);
     check(again.has_value() == whole.has_value(), "cuts change nothing");
-    check(!whole || is_same(*again, *whole), "nor what it says");
+    check(!whole || is_same(*again, *whole), "nor the response");
   }
   if (!whole) return;
   check(whole->body.size() <= limits.body_bytes_max, "no body is above the limit");
@@ -180,7 +180,7 @@ void run_client(Bytes flow, std::span<const std::size_t> cuts, const HttpRequest
   const Served served = serve({bytes_of(sent)}, handler, wide_limits);
   const auto again = fetch({bytes_of(served.answers)}, request, wide_limits);
   check(again.has_value(), "our client reads what our server repeats");
-  // What has no body has no type of it.
+  // A response without a body has no content type.
   HttpResponse meant = *whole;
   if (meant.status == 204 || meant.status == 304) meant.content_type.clear();
   check(is_same(*again, meant), "as it was meant");
@@ -200,7 +200,7 @@ void run_side(std::uint8_t side, Bytes flow, std::span<const std::size_t> cuts) 
 }  // namespace
 
 void run(Input input) {
-  // One for all inputs: to make one costs more than most of them.
+  // One for all inputs: creating it costs more than most of them.
   static coroutine::VirtualTime time;
   static coroutine::Scheduler scheduler(time);
   const std::uint8_t side = input.take_byte();

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 void replay(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  // To the byte, so that a sanitizer sees the first one behind it.
+  // Exactly sized, so that a sanitizer detects a read beyond the end.
   const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
   // A target that aborts leaves the name of its input as the last line.
   std::printf("%s: %zu bytes\n", path.c_str(), bytes.size());
@@ -42,8 +42,7 @@ int main(int argc, char** argv) {
   }
   for (int index = 1; index < argc; ++index) {
     if (replay_all(argv[index]) == 0) {
-      std::fprintf(stderr, "%s: no input is there; name a file, or a folder of them\n",
-                   argv[index]);
+      std::fprintf(stderr, "%s: no input found; name a file or a folder\n", argv[index]);
       return 1;
     }
   }

@@ -1,5 +1,5 @@
-// A network without waiting: a stream's peer has said all that it will ever say. Nothing suspends,
-// so no scheduler is needed, and a target of it is as fast as what it tests.
+// A network without waiting: a stream's peer has sent all its bytes in advance. Nothing suspends,
+// so no scheduler is needed, and a target is as fast as the code that it tests.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace corolane::fuzz {
 class ScriptedStream final : public net::Stream {
  public:
   // Each read returns at most one of the pieces, which outlive the stream; then the peer has
-  // finished. What is written is appended to `written`.
+  // finished. Output is appended to `written`.
   ScriptedStream(Pieces pieces, std::string& written)
       : pieces_(std::move(pieces)), written_(written) {}
 
@@ -53,14 +53,14 @@ class ScriptedStream final : public net::Stream {
   net::Endpoint endpoint_{.address = "127.0.0.1", .port = 1};
 };
 
-// Connects once, to the peer that says `pieces`.
+// Connects once, to a peer that sends `pieces`.
 class ScriptedNetwork final : public net::Network {
  public:
   ScriptedNetwork(Pieces pieces, std::string& written)
       : pieces_(std::move(pieces)), written_(written) {}
 
   Result<std::unique_ptr<net::Listener>> listen(const net::Endpoint&, net::ListenOptions) override {
-    return Error(Code::unimplemented, "nobody comes");
+    return Error(Code::unimplemented, "no peer connects");
   }
   Result<std::unique_ptr<net::Stream>> connect(const net::Endpoint&, Deadline,
                                                net::StreamOptions) override {

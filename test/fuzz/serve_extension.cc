@@ -1,6 +1,6 @@
-// The extension of a request that is served: objects on stacks as small as there are, behind a door
-// for nodes and one for clients. Whatever it says, the server stays, a good client is served on,
-// and every call ends.
+// The extension of a request that is served: objects on the smallest stacks, behind a door for
+// nodes and one for clients. For every extension the server survives, a good client is still
+// served, and every call ends.
 //
 // Input: a byte that chooses the stack and the door, and the bytes of a RequestExtension.
 #include <algorithm>
@@ -27,10 +27,10 @@ namespace {
 using namespace std::chrono_literals;
 using test::Counter;
 
-// More than a request may have: what is too long is refused as a frame.
+// More than a request may have: a longer extension is refused as a frame.
 constexpr std::size_t extension_bytes_max = 60 * 1024;
 
-// The methods of a counter, for everybody, on stacks of that size.
+// The public methods of a counter, on stacks of that size.
 class Rows {
  public:
   explicit Rows(std::size_t stack_size_bytes) {
@@ -50,7 +50,7 @@ class Rows {
   std::vector<rpc::Method> rows_;
 };
 
-// A node that owns everything and is alone.
+// A single node that owns everything.
 class Node {
  public:
   explicit Node(const Rows& rows)
@@ -104,20 +104,20 @@ void say(net::Network& network, std::uint16_t port, Bytes flow) {
 
 void check_good_client(net::Network& network) {
   const auto client = rpc::Client::connect(network, {"server", 2}, Deadline::after(1s));
-  check(client.has_value(), "a good client is let in");
+  check(client.has_value(), "a good client is admitted");
   const rpc::ObjectTarget target{.id = "still here"};
   test::CounterReply reply;
   const auto methods = Counter::object_type().methods;
   const auto get = std::ranges::find(methods, std::string_view("corolane.test.Counter/Get"),
                                      &rpc::Method::full_name);
   const auto called = (*client)->call(*get, test::GetRequest(), reply, {.object = &target});
-  check(called.has_value(), "and served on");
+  check(called.has_value(), "and served");
 }
 
 }  // namespace
 
 void run(Input input) {
-  // One for all inputs: to make one costs more than most of them.
+  // One for all inputs: creating it costs more than most of them.
   static coroutine::VirtualTime time;
   static coroutine::Scheduler scheduler(time);
   static const std::array<Rows, 2> rows{Rows(16 * 1024), Rows(64 * 1024)};

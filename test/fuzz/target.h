@@ -1,7 +1,7 @@
-// What a fuzz target is: a function that takes any bytes and aborts when a promise is broken.
+// A fuzz target is a function that takes any bytes and aborts when a promise is broken.
 //
-// A promise is more than that nothing crashes: what comes in one piece and what comes in many has
-// the same meaning, and what was printed is read back. check() says which one was broken.
+// A promise is more than the absence of crashes: input has the same meaning in one piece and in
+// many, and printed values are read back. check() names the promise that was broken.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 namespace corolane::fuzz {
 
 using Bytes = std::span<const std::byte>;
-// A flow of bytes, cut where it was cut.
+// A flow of bytes in pieces.
 using Pieces = std::vector<Bytes>;
 
-// Takes the input apart, from its front. A target reads its choices first and leaves the rest to
-// what it tests, so that a file of the corpus is readable but for its first bytes.
+// Consumes the input from its front. A target reads its choices first and passes the rest to the
+// code under test, so that a corpus file is readable except for its first bytes.
 class Input {
  public:
   explicit Input(Bytes bytes) : bytes_(bytes) {}
 
-  // 0 behind the end, so that every input is a whole one.
+  // 0 behind the end, so that every input is complete.
   std::uint8_t take_byte() {
     if (bytes_.empty()) return 0;
     const auto byte = static_cast<std::uint8_t>(bytes_.front());
@@ -31,7 +31,8 @@ class Input {
     return byte;
   }
 
-  // A byte says how many sizes follow, each a byte: 0 is a piece of one byte, 255 one of 256.
+  // The first byte is the number of sizes that follow, one byte each: 0 is a piece of one byte, 255
+  // one of 256.
   std::vector<std::size_t> take_cuts() {
     std::vector<std::size_t> sizes(std::min<std::size_t>(take_byte(), bytes_.size()));
     for (std::size_t& size : sizes) size = std::size_t{take_byte()} + 1;
@@ -48,7 +49,7 @@ inline std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Pieces of these sizes; what is left is the last one.
+// Cuts into pieces of these sizes; the remainder is the last piece.
 inline Pieces cut(Bytes flow, std::span<const std::size_t> sizes) {
   Pieces pieces;
   for (const std::size_t size : sizes) {
@@ -65,7 +66,7 @@ inline Pieces cut_at_every_byte(Bytes flow) {
   return cut(flow, std::vector<std::size_t>(flow.size(), 1));
 }
 
-// Every target defines it.
+// Defined by every target.
 void run(Input input);
 
 }  // namespace corolane::fuzz

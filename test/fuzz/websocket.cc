@@ -1,5 +1,5 @@
 // The frames of WebSockets: the same messages, or the same close, in any chunking; within the
-// limits; and what is written anew is read as the same again.
+// limits; and messages that are encoded again are decoded the same.
 //
 // Input: a byte that chooses the side, cuts, and what the peer sends.
 #include "net/websocket/websocket.h"
@@ -56,7 +56,7 @@ Decoded decode(const Pieces& pieces, bool expects_mask) {
       if (!*whole) break;
       decoded.messages.push_back({event.opcode, std::string(text_of(event.payload))});
     }
-    check(decoder.rest().empty(), "what is not whole yet is kept by the decoder");
+    check(decoder.rest().empty(), "the decoder keeps incomplete input");
   }
   return decoded;
 }
@@ -74,7 +74,7 @@ void check_message(const Message& message) {
   check(message.opcode != WebSocketOpcode::continuation, "a message is whole");
   if (message.opcode != WebSocketOpcode::close) return;
   const auto said = net::detail::read_websocket_close(bytes_of(message.payload));
-  check(said || is_close_code(said.error().code), "a wrong close frame has a code of ours");
+  check(said || is_close_code(said.error().code), "an invalid close frame has one of our codes");
 }
 
 std::string encode(const Message& message, bool masks) {
@@ -100,7 +100,7 @@ void run(Input input) {
   const Decoded whole = decode({flow}, expects_mask);
   check(decode(cut(flow, cuts), expects_mask) == whole, "cuts change nothing");
   check(decode(cut_at_every_byte(flow), expects_mask) == whole, "nor do cuts at every byte");
-  check(whole.close_code == 0 || is_close_code(whole.close_code), "a broken rule has its code");
+  check(whole.close_code == 0 || is_close_code(whole.close_code), "a violation has its code");
 
   std::string again;
   for (const Message& message : whole.messages) {
@@ -108,7 +108,7 @@ void run(Input input) {
     again += encode(message, expects_mask);
   }
   check(decode({bytes_of(again)}, expects_mask).messages == whole.messages,
-        "what is written anew is read as the same");
+        "encoded again, the messages are read as the same");
 }
 
 }  // namespace corolane::fuzz

@@ -1,8 +1,8 @@
-// The configuration loader: a load gives a configuration that is printed and read back as an equal
-// one, or an error whose every line says where.
+// The configuration loader: a load returns a configuration that is printed and read back as an
+// equal one, or an error whose every line names a place.
 //
-// Input: the file, then each override behind a zero byte: a variable when it begins as ours do,
-// otherwise what follows --set.
+// Input: the file, then each override behind a zero byte: an environment variable when it begins
+// with our prefix, otherwise an argument of --set.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view file_name = "node.yaml";
 
-// Returns what stands before the next zero byte and takes both off `text`.
+// Returns the text before the next zero byte and removes both from `text`.
 std::string_view take_part(std::string_view& text) {
   const std::size_t end = std::min(text.find('\0'), text.size());
   const std::string_view part = text.substr(0, end);
@@ -42,7 +42,7 @@ void check_error(std::string_view message) {
   check(!message.empty(), "an error says something");
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    check(says_where(message.substr(0, end)), "every line of an error says where");
+    check(says_where(message.substr(0, end)), "every line of an error names a place");
     message.remove_prefix(std::min(end + 1, message.size()));
   }
 }
@@ -64,7 +64,7 @@ void run(Input input) {
   if (!loaded) return check_error(loaded.error().message());
   const std::string printed = config::print(loaded->value, loaded->origins);
   const auto again = config::load_text<NodeConfig>(printed, file_name);
-  check(again.has_value(), "what is printed can be loaded");
+  check(again.has_value(), "a printed configuration can be loaded");
   check(again->value == loaded->value, "and is the same configuration");
   check(config::print(again->value) == config::print(loaded->value), "and prints the same");
 }

@@ -1,4 +1,4 @@
-// Claims about shares by address, and about connections that have places.
+// Claims about shares by address, and about the places of connections.
 #include "net/address_shares.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using Guest = AddressShares::Guest;
 
 Endpoint at(std::string address) { return {.address = std::move(address), .port = 4'000}; }
 
-// How many of `wanted` it takes until it is refused.
+// Takes until it is refused, at most `wanted`; returns how many it got.
 int take_up_to(Guest& guest, int wanted) {
   int count = 0;
   for (; count < wanted && guest.may_take(); ++count) guest.take();
@@ -28,7 +28,7 @@ void give_back(Guest& guest, int count) {
   for (int i = 0; i < count; ++i) guest.give_back();
 }
 
-TEST(AddressSharesTest, AddressIsAnIpv4AddressOrTheHalfOfAnIpv6One) {
+TEST(AddressSharesTest, AnAddressIsAnIpv4AddressOrTheUpperHalfOfAnIpv6One) {
   EXPECT_EQ(share_address({"10.1.0.7", 1}), "10.1.0.7");
   EXPECT_EQ(share_address({"::ffff:10.1.0.7", 2}), "10.1.0.7");
   EXPECT_EQ(share_address({"2001:db8:1:2:3:4:5:6", 3}), "2001:db8:1:2::/64");
@@ -38,7 +38,7 @@ TEST(AddressSharesTest, AddressIsAnIpv4AddressOrTheHalfOfAnIpv6One) {
   EXPECT_EQ(share_address({"unix:/run/a.sock", 0}), "");
 }
 
-TEST(AddressSharesTest, OneAddressTakesItsShareByHoweverManyConnections) {
+TEST(AddressSharesTest, OneAddressTakesItsShareOverAnyNumberOfConnections) {
   AddressShares shares({.count_max = 100});
   Guest first(shares, at("10.0.0.1"));
   Guest second(shares, at("10.0.0.1"));
@@ -51,7 +51,7 @@ TEST(AddressSharesTest, OneAddressTakesItsShareByHoweverManyConnections) {
   give_back(second, 21);
 }
 
-TEST(AddressSharesTest, LastTenthIsForNewcomers) {
+TEST(AddressSharesTest, TheLastTenthIsForNewcomers) {
   AddressShares shares({.count_max = 100});
   Guest first(shares, at("10.0.0.1"));
   Guest second(shares, at("10.0.0.2"));
@@ -70,7 +70,7 @@ TEST(AddressSharesTest, LastTenthIsForNewcomers) {
   give_back(fourth, 1);
 }
 
-TEST(AddressSharesTest, WhereThereIsMuchToShareANewcomerMayHoldAFew) {
+TEST(AddressSharesTest, ANewcomerMayHoldAFewOfALargeCount) {
   AddressShares shares({.count_max = 10'000});
   Guest flood(shares, at("10.0.0.1"));
   Guest more(shares, at("10.0.0.2"));
@@ -82,7 +82,7 @@ TEST(AddressSharesTest, WhereThereIsMuchToShareANewcomerMayHoldAFew) {
   give_back(player, 8);
 }
 
-TEST(AddressSharesTest, ScarcityOfSomethingElseTurnsTheCountIntoTheLastTenth) {
+TEST(AddressSharesTest, ScarcityOfAnotherResourceActsLikeTheLastTenth) {
   AddressShares shares({.count_max = 100});
   Guest guest(shares, at("10.0.0.1"));
   EXPECT_TRUE(guest.may_take(/*is_scarce=*/true));
@@ -103,14 +103,14 @@ TEST(AddressSharesTest, NothingIsTakenBeyondTheCount) {
   for (int i = 0; i < 3; ++i) guests[static_cast<std::size_t>(i)].give_back();
 }
 
-TEST(AddressSharesTest, WithAllHundredthsAddressesAreNotToldApart) {
+TEST(AddressSharesTest, AShareOf100PercentTreatsAllAddressesAlike) {
   AddressShares shares({.count_max = 100, .share_percent = 100});
   Guest proxy(shares, at("10.0.0.1"));
   EXPECT_EQ(take_up_to(proxy, 1'000), 100);
   give_back(proxy, 100);
 }
 
-TEST(AddressSharesTest, UnixSocketHasNoShareButTheWholeCounts) {
+TEST(AddressSharesTest, AUnixSocketIsBoundOnlyByTheTotal) {
   AddressShares shares({.count_max = 100});
   Guest proxy(shares, at("unix:"));
   EXPECT_EQ(take_up_to(proxy, 1'000), 100);
@@ -118,13 +118,13 @@ TEST(AddressSharesTest, UnixSocketHasNoShareButTheWholeCounts) {
   give_back(proxy, 100);
 }
 
-TEST(AddressSharesTest, NobodysGuestHasNoBound) {
+TEST(AddressSharesTest, ADefaultGuestHasNoBound) {
   Guest nobody;
   EXPECT_EQ(take_up_to(nobody, 1'000), 1'000);
   EXPECT_FALSE(nobody.is_counted());
 }
 
-TEST(AddressSharesTest, LimitsChangeForWhatIsTakenFromThenOn) {
+TEST(AddressSharesTest, ChangedLimitsApplyToLaterTakes) {
   AddressShares shares({.count_max = 100});
   Guest guest(shares, at("10.0.0.1"));
   EXPECT_EQ(take_up_to(guest, 100), 50);
@@ -136,7 +136,7 @@ TEST(AddressSharesTest, LimitsChangeForWhatIsTakenFromThenOn) {
   give_back(guest, 100);
 }
 
-TEST(AddressSharesTest, SixtyThousandAddressesComeAndGoAndNoneIsKept) {
+TEST(AddressSharesTest, SixtyThousandAddressesLeaveNoEntryBehind) {
   AddressShares shares({.count_max = 100'000});
   {
     std::vector<Guest> guests;
@@ -152,7 +152,7 @@ TEST(AddressSharesTest, SixtyThousandAddressesComeAndGoAndNoneIsKept) {
   EXPECT_EQ(shares.statistics().count, 0u);
 }
 
-TEST(AddressSharesTest, GuestThatMovesStaysOne) {
+TEST(AddressSharesTest, AMovedGuestIsCountedOnce) {
   AddressShares shares({.count_max = 100});
   Guest first(shares, at("10.0.0.1"));
   first.take();
@@ -165,7 +165,7 @@ TEST(AddressSharesTest, GuestThatMovesStaysOne) {
   EXPECT_EQ(shares.statistics().address_count, 0u);
 }
 
-TEST(ConnectionBoundTest, PlaceIsGivenBackAtItsEnd) {
+TEST(ConnectionBoundTest, APlaceIsGivenBackOnDestruction) {
   ConnectionBound bound({.count_max = 2});
   {
     const auto place = bound.take(at("10.0.0.1"));
@@ -184,7 +184,7 @@ TEST(ConnectionBoundTest, PlaceIsGivenBackAtItsEnd) {
   EXPECT_EQ(bound.statistics().refused_count, 1u);
 }
 
-TEST(ConnectionBoundTest, ManyThreadsTakeNoMoreThanThereIs) {
+TEST(ConnectionBoundTest, ManyThreadsTakeNoMorePlacesThanTheBound) {
   ConnectionBound bound({.count_max = 1'000});
   std::vector<std::vector<ConnectionBound::Place>> places(4);
   std::vector<std::thread> threads;

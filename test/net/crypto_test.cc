@@ -31,7 +31,7 @@ TEST(Base64Test, CarriesAllBytes) {
   EXPECT_EQ(from_base64(to_base64(bytes_of(all))), all);
 }
 
-TEST(Base64Test, WhatIsNoneIsNotRead) {
+TEST(Base64Test, InvalidTextIsNotRead) {
   for (const char* text : {"Z", "Zg", "Zg=", "Zm9vYg", "Zg==Zg==", "====", "Z===", "Zm9v\n\n\n\n",
                            " Zm9v   ", "Zm-_", "Zm9\xff", "=Zg="}) {
     EXPECT_EQ(from_base64(text), std::nullopt) << text;

@@ -20,7 +20,7 @@ TEST(EndpointTest, IPv6IsWrittenInBrackets) {
   EXPECT_EQ(out.str(), "10.0.0.1:1");
 }
 
-TEST(EndpointTest, WhatIsWrittenIsReadBack) {
+TEST(EndpointTest, WrittenEndpointsAreReadBack) {
   for (const Endpoint& endpoint :
        {Endpoint{.address = "127.0.0.1", .port = 0}, Endpoint{.address = "::", .port = 65535},
         Endpoint{.address = "unix:/run/chess.sock"}, Endpoint{.address = "unix:@chess"}}) {
@@ -36,7 +36,7 @@ TEST(EndpointTest, OneAddressHasOneText) {
   EXPECT_EQ(parsed->address, "::1");
 }
 
-TEST(EndpointTest, NamesAreHostsButNoEndpoints) {
+TEST(EndpointTest, NamesAreHostsButNotEndpoints) {
   const auto host = parse_host_port("example.org:80");
   ASSERT_TRUE(host) << host;
   EXPECT_EQ(host->host, "example.org");
@@ -66,14 +66,14 @@ TEST(EndpointTest, APathThatIsTooLongForTheKernelIsRefused) {
   EXPECT_THAT(parse_endpoint(too_long), fails_with(Code::invalid_argument));
 }
 
-TEST(EndpointTest, HostsInBracketsLoseThem) {
+TEST(EndpointTest, ParsingRemovesTheBracketsOfAHost) {
   const auto host = parse_host_port("[fe80::1]:443");
   ASSERT_TRUE(host) << host;
   EXPECT_EQ(host->host, "fe80::1");
   EXPECT_EQ(host->port, 443);
 }
 
-TEST(EndpointTest, EveryOtherFormIsRefusedWithTheRightOne) {
+TEST(EndpointTest, EveryOtherFormIsRefusedAndTheErrorShowsTheRightOne) {
   for (const char* text :
        {"",         ":",       "8460",       "host",      "host:", ":80",        "host:x",
         "host:80x", "host:-1", "host:65536", "host: 80",  "unix:", "unix:run/a", "unix:/",

@@ -1,5 +1,5 @@
-// connect_to(): over the simulated network, where a test says how long each address takes and what
-// it does, and once over real sockets.
+// connect_to(): over the simulated network, where a test sets the delay and behaviour of each
+// address, and once over real sockets.
 #include "net/network.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class RacingTest : public testing::Test {
   const TimePoint start_ = now();
 };
 
-TEST_F(RacingTest, OneAddressIsConnectedToAsItIs) {
+TEST_F(RacingTest, ASingleAddressIsConnectedToDirectly) {
   network_.set_addresses("host", {"10.0.0.1"});
   EXPECT_EQ(connect().value_or(""), "10.0.0.1");
   EXPECT_EQ(now() - start_, 2ms);
@@ -59,14 +59,14 @@ TEST_F(RacingTest, OneAddressIsConnectedToAsItIs) {
   EXPECT_EQ(refused.error().message(), "connect to 10.0.0.1:1: connection refused");
 }
 
-TEST_F(RacingTest, AnAddressThatAnswersSoonIsTheOnlyOneTried) {
+TEST_F(RacingTest, AnAddressThatAnswersQuicklyIsTheOnlyOneTried) {
   network_.set_addresses("host", {"10.0.0.1", "10.0.0.2"});
   EXPECT_EQ(connect().value_or(""), "10.0.0.1");
   EXPECT_EQ(now() - start_, 2ms);
   EXPECT_EQ(network_.connect_count(), 1u);
 }
 
-TEST_F(RacingTest, TheNextAttemptStartsAfterTheDelayWhileTheFirstGoesOn) {
+TEST_F(RacingTest, TheNextAttemptStartsAfterTheDelayWhileTheFirstContinues) {
   network_.set_addresses("host", {"10.0.0.1", "10.0.0.2"});
   network_.set_host("10.0.0.1", {.is_silent = true});
   EXPECT_EQ(connect().value_or(""), "10.0.0.2");
@@ -98,7 +98,7 @@ TEST_F(RacingTest, ARefusalOfAnEarlierAttemptStartsTheNextOneToo) {
   EXPECT_EQ(now() - start_, 300ms + 2ms);
 }
 
-TEST_F(RacingTest, FamiliesTakeTurnsAndTheResolversFirstBegins) {
+TEST_F(RacingTest, FamiliesTakeTurnsStartingWithTheResolversFirst) {
   network_.set_addresses("host", {"2001:db8::1", "2001:db8::2", "2001:db8::3", "10.0.0.1"});
   for (const char* broken : {"2001:db8::1", "2001:db8::2", "2001:db8::3"}) {
     network_.set_host(broken, {.is_silent = true});
@@ -107,7 +107,7 @@ TEST_F(RacingTest, FamiliesTakeTurnsAndTheResolversFirstBegins) {
   EXPECT_EQ(now() - start_, delay + 2ms) << "the second attempt, though the last address";
 }
 
-TEST_F(RacingTest, TheLosersAreCancelledAndLeaveNothing) {
+TEST_F(RacingTest, TheLosersAreCancelledAndLeaveNothingBehind) {
   network_.set_addresses("host", {"10.0.0.1", "10.0.0.2", "10.0.0.3"});
   network_.set_host("10.0.0.1", {.is_silent = true});
   network_.set_host("10.0.0.2", {.latency = 1h});
@@ -117,7 +117,7 @@ TEST_F(RacingTest, TheLosersAreCancelledAndLeaveNothing) {
   EXPECT_THAT(listener_->accept(Deadline::passed()), fails_with(Code::deadline_exceeded));
 }
 
-TEST_F(RacingTest, OfTwoThatConnectAtTheSameTimeOneIsClosed) {
+TEST_F(RacingTest, OneOfTwoSimultaneousConnectionsIsClosed) {
   network_.set_addresses("host", {"10.0.0.1", "10.0.0.2"});
   network_.set_host("10.0.0.1", {.latency = 150ms});  // Both at 300 ms.
   network_.set_host("10.0.0.2", {.latency = 25ms});
@@ -126,7 +126,7 @@ TEST_F(RacingTest, OfTwoThatConnectAtTheSameTimeOneIsClosed) {
   EXPECT_EQ(now() - start_, 300ms);
   auto first = listener_->accept(Deadline::passed());
   ASSERT_TRUE(first) << first;
-  // The other one may have been cancelled in time; if not, it hears that nobody wants it.
+  // The other connection may have been cancelled in time; if not, it is closed.
   if (auto second = listener_->accept(Deadline::passed())) {
     EXPECT_TRUE(coroutine::sleep_for(1s));
     const bool first_ended = read_text(**first, Deadline::passed()).has_value();
@@ -135,7 +135,7 @@ TEST_F(RacingTest, OfTwoThatConnectAtTheSameTimeOneIsClosed) {
   }
 }
 
-TEST_F(RacingTest, WhenAllRefuseTheErrorTellsOfEach) {
+TEST_F(RacingTest, AnErrorListsAllRefusals) {
   network_.set_addresses("host", {"10.0.0.1", "2001:db8::1"});
   network_.set_host("10.0.0.1", {.refuses = true});
   network_.set_host("2001:db8::1", {.refuses = true});
@@ -147,7 +147,7 @@ TEST_F(RacingTest, WhenAllRefuseTheErrorTellsOfEach) {
   EXPECT_EQ(now() - start_, 2 * 2ms);
 }
 
-TEST_F(RacingTest, AllEndsByTheDeadlineAndTheErrorTellsWhoWasSilent) {
+TEST_F(RacingTest, AttemptsEndAtTheDeadlineAndTheErrorNamesTheSilentOnes) {
   network_.set_addresses("host", {"10.0.0.1", "10.0.0.2", "10.0.0.3"});
   network_.set_host("10.0.0.1", {.is_silent = true});
   network_.set_host("10.0.0.2", {.refuses = true});
@@ -183,7 +183,7 @@ TEST_F(RacingTest, CancellationEndsAllAttemptsAtOnce) {
   }
 }
 
-TEST_F(RacingTest, NotMoreAddressesAreTriedThanTheBoundAllows) {
+TEST_F(RacingTest, NoMoreAddressesAreTriedThanTheBoundAllows) {
   std::vector<std::string> addresses;
   for (int number = 1; number <= 100; ++number) {
     addresses.push_back("10.0.0." + std::to_string(number));
@@ -199,7 +199,7 @@ TEST_F(RacingTest, AHostWithoutAddressesIsNotFound) {
   EXPECT_THAT(connect(), fails_with(Code::not_found));
 }
 
-// The real network with a name service of the test's own.
+// The real network with a name service controlled by the test.
 class NamedNetwork : public UvNetwork {
  public:
   NamedNetwork(EventLoop& loop, std::vector<Endpoint> addresses)
@@ -235,7 +235,7 @@ TEST(ConnectToTest, GetsPastRealAddressesThatRefuseOrAreSilent) {
   });
 }
 
-TEST(NetworkTest, OneWithoutDatagramsSaysSo) {
+TEST(NetworkTest, ANetworkWithoutDatagramsReportsSo) {
   class OnlyStreams : public SimulatedNetwork {
    public:
     Result<std::unique_ptr<UdpSocket>> bind_udp(const Endpoint& endpoint,

@@ -13,7 +13,7 @@
 
 namespace corolane::net {
 
-// A peer by raw socket and the stream that was accepted from it.
+// A raw socket as the peer, and the stream that was accepted from it.
 struct RawPair {
   RawSocket peer;
   std::unique_ptr<Stream> stream;

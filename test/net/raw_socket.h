@@ -1,4 +1,4 @@
-// A peer that does what no Stream would: it breaks connections, never reads, never accepts.
+// A peer that misbehaves as no Stream would: it breaks connections, never reads, never accepts.
 #pragma once
 
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ class RawSocket {
   RawSocket(const RawSocket&) = delete;
   RawSocket& operator=(const RawSocket&) = delete;
 
-  // On a port of its own that the kernel gives to nobody else; without listen() it refuses.
+  // Binds to a port that the kernel assigns to no other socket; without listen() it refuses.
   Endpoint bind() {
     const auto any = detail::to_socket_address({.address = "127.0.0.1"});
     check(::bind(descriptor_, any->get(), any->size) == 0, "a test can bind to loopback");
@@ -43,16 +43,16 @@ class RawSocket {
   }
   void bind_to(const Endpoint& endpoint) {
     const auto address = detail::to_socket_address(endpoint);
-    check(::bind(descriptor_, address->get(), address->size) == 0, "nobody is there yet");
+    check(::bind(descriptor_, address->get(), address->size) == 0, "the address is free");
   }
   void listen(int backlog) { ::listen(descriptor_, backlog); }
 
-  // To a listener over loopback, which has room for it at once.
+  // Connects to a loopback listener that has room for it.
   void connect(const Endpoint& endpoint) {
     const auto address = detail::to_socket_address(endpoint);
     check(::connect(descriptor_, address->get(), address->size) == 0, "a listener takes a peer");
   }
-  // To a listener that may be full: gives up soon, while the kernel goes on trying.
+  // Connects to a listener that may be full: gives up soon, while the kernel keeps trying.
   void start_connect(const Endpoint& endpoint) {
     const auto address = detail::to_socket_address(endpoint);
     const timeval patience{.tv_sec = 0, .tv_usec = 1000};
@@ -67,7 +67,7 @@ class RawSocket {
           "a small text fits into the socket");
   }
 
-  // Reads at most `count_max` bytes of those that are there; 0 when there are none.
+  // Reads at most `count_max` of the available bytes; 0 when there are none.
   std::size_t receive(std::size_t count_max) {
     std::vector<std::byte> buffer(count_max);
     const ssize_t count = ::recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -83,7 +83,7 @@ class RawSocket {
   int descriptor() const { return descriptor_; }
   int release() { return std::exchange(descriptor_, -1); }
 
-  // Ends the connection with a reset instead of an orderly end.
+  // Ends the connection with a reset instead of an orderly shutdown.
   void reset() {
     const linger hard{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
@@ -94,7 +94,7 @@ class RawSocket {
   int descriptor_;
 };
 
-// Has the peer read at that speed for so long, whenever it gets to run. Suspends.
+// Makes the peer read at that speed for `duration`, whenever it gets to run. Suspends.
 inline void read_slowly(RawSocket& peer, std::size_t bytes_per_ms, Duration duration) {
   const TimePoint start = now();
   for (std::size_t read_bytes = 0; now() - start < duration;) {
@@ -106,12 +106,13 @@ inline void read_slowly(RawSocket& peer, std::size_t bytes_per_ms, Duration dura
       read_bytes += count;
     }
     if (count == 0) {
-      check(coroutine::sleep_for(std::chrono::milliseconds(5)).has_value(), "nobody cancels it");
+      check(coroutine::sleep_for(std::chrono::milliseconds(5)).has_value(),
+            "the task is not cancelled");
     }
   }
 }
 
-// The descriptor behind a TCP stream of this process, to ask the kernel about it.
+// The descriptor behind a TCP stream of this process, for queries to the kernel.
 inline int descriptor_of(const Stream& stream) {
   for (int descriptor = 0; descriptor < 1024; ++descriptor) {
     detail::SocketAddress local;
@@ -134,7 +135,7 @@ inline int socket_option(int descriptor, int level, int option) {
   return value;
 }
 
-// A listener that is full: whoever connects now gets no answer.
+// A full listener: further connects get no answer.
 struct SilentPeer {
   SilentPeer() : endpoint(listener.bind()) {
     listener.listen(0);

@@ -1,5 +1,5 @@
 // When a ReadSink is given nothing: while it is paused, while its replies pile up, and when it has
-// had its share of a turn.
+// used up its share of a turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using test::soon;
 using testing::ElementsAre;
 using testing::EndsWith;
 
-// Both networks keep the same promises; `settle` suspends until all that was sent has arrived.
+// Both networks keep the same promises; `settle` suspends until everything sent has arrived.
 void run_on_both(const std::function<void(Network&, const std::function<void()>& settle)>& body) {
   {
     SCOPED_TRACE("real");
@@ -37,7 +37,7 @@ void run_on_both(const std::function<void(Network&, const std::function<void()>&
   body(network, [] { EXPECT_TRUE(coroutine::sleep_for(10ms)); });
 }
 
-TEST(ReadSinkPauseTest, NothingIsGivenUntilItGoesOn) {
+TEST(ReadSinkPauseTest, APausedSinkIsGivenNothingUntilItResumes) {
   run_on_both([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
@@ -70,7 +70,7 @@ TEST(ReadSinkPauseTest, TheSinkMayPauseItself) {
   });
 }
 
-TEST(ReadSinkPauseTest, WhatCameBeforeTheSinkWaitsAsWell) {
+TEST(ReadSinkPauseTest, EarlierInputWaitsForAPausedSinkToo) {
   run_on_both([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
@@ -90,7 +90,7 @@ TEST(ReadSinkPauseTest, WhatCameBeforeTheSinkWaitsAsWell) {
   });
 }
 
-TEST(ReadSinkPauseTest, MayBeClosedAndDestroyedMeanwhile) {
+TEST(ReadSinkPauseTest, APausedStreamMayBeClosedAndDestroyed) {
   run_on_both([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
@@ -109,7 +109,7 @@ TEST(ReadSinkPauseTest, MayBeClosedAndDestroyedMeanwhile) {
   });
 }
 
-TEST(ReadSinkPauseTest, WhoReadsNoRepliesIsAskedForNoMore) {
+TEST(ReadSinkPauseTest, APeerThatReadsNoRepliesIsNotReadAnyFurther) {
   run_on_both([](Network& network, const auto& settle) {
     constexpr std::size_t mark = 100'000;
     auto pair = make_stream_pair_at({.address = "127.0.0.1"}, network, {},
@@ -128,7 +128,7 @@ TEST(ReadSinkPauseTest, WhoReadsNoRepliesIsAskedForNoMore) {
       return written;
     });
     for (int round = 0; round < 10; ++round) settle();
-    EXPECT_LT(echo.text.size(), all.size());  // It would have it all, if it were given all.
+    EXPECT_LT(echo.text.size(), all.size());  // Otherwise it would have received everything.
     std::string back(all.size(), ' ');
     for (std::size_t count = 0; count < all.size();) {
       const auto more =
@@ -144,7 +144,7 @@ TEST(ReadSinkPauseTest, WhoReadsNoRepliesIsAskedForNoMore) {
   });
 }
 
-TEST(ReadSinkPauseTest, AClosedPeerIsNoticedAboveTheMark) {
+TEST(ReadSinkPauseTest, AClosedPeerIsDetectedAboveTheMark) {
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(
         loopback, {.stream = {.output_bytes_max = 1000, .output_while_reading_max = 1000}});
@@ -163,7 +163,7 @@ TEST(ReadSinkPauseTest, AClosedPeerIsNoticedAboveTheMark) {
   });
 }
 
-TEST(ReadSinkPauseTest, AFloodedConnectionHasOneShareOfATurn) {
+TEST(ReadSinkPauseTest, AFloodedConnectionGetsOneShareOfATurn) {
   run_on_real_loop([](RealLoop& real) {
     const std::string all = flood();
     auto pair = make_stream_pair(real.network);

@@ -1,4 +1,4 @@
-// Streams as the loop's own code uses them: a ReadSink, and try_write() from within it.
+// Streams as code on the loop's stack uses them: a ReadSink, and try_write() from within it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,8 @@ TEST(ReadSinkTest, ReadingIsArmedOnce) {
     exchange();
     const std::uint64_t before = system_calls().epoll_ctl_count;
     for (int round = 0; round < 50; ++round) exchange();
-    EXPECT_EQ(system_calls().epoll_ctl_count, before) << "of the task's stream and of the sink's";
+    EXPECT_EQ(system_calls().epoll_ctl_count, before)
+        << "neither the task's stream nor the sink's needs one";
   });
 }
 
@@ -73,7 +74,7 @@ TEST(ReadSinkTest, AMillionBytesArriveInOrder) {
   });
 }
 
-TEST(ReadSinkTest, HearsOfThePeersEndOnceAndMayStillAnswer) {
+TEST(ReadSinkTest, IsToldOfThePeersEndOnceAndMayStillAnswer) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -94,7 +95,7 @@ TEST(ReadSinkTest, HearsOfThePeersEndOnceAndMayStillAnswer) {
   });
 }
 
-TEST(ReadSinkTest, HearsOfAReset) {
+TEST(ReadSinkTest, IsToldOfAReset) {
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(loopback);
     ASSERT_TRUE(listener) << listener;
@@ -113,7 +114,7 @@ TEST(ReadSinkTest, HearsOfAReset) {
   });
 }
 
-TEST(ReadSinkTest, HearsOfAWriteThatFailed) {
+TEST(ReadSinkTest, IsToldOfAFailedWrite) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -127,7 +128,7 @@ TEST(ReadSinkTest, HearsOfAWriteThatFailed) {
   });
 }
 
-TEST(ReadSinkTest, HearsThatAStalledPeerWasClosed) {
+TEST(ReadSinkTest, IsToldThatAStalledPeerWasClosed) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network, {.output_bytes_max = 1000, .output_stall_max = 5ms});
     ASSERT_TRUE(pair) << pair;
@@ -140,7 +141,7 @@ TEST(ReadSinkTest, HearsThatAStalledPeerWasClosed) {
   });
 }
 
-TEST(ReadSinkTest, HearsFirstWhatArrivedBeforeItWasSet) {
+TEST(ReadSinkTest, ReceivesEarlierInputFirst) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -159,7 +160,7 @@ TEST(ReadSinkTest, HearsFirstWhatArrivedBeforeItWasSet) {
   });
 }
 
-TEST(ReadSinkTest, HearsOfAnEndThatCameBeforeItWasSet) {
+TEST(ReadSinkTest, IsToldOfAnEarlierEnd) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -188,7 +189,7 @@ TEST(ReadSinkTest, ANewSinkReplacesTheOldOne) {
   });
 }
 
-TEST(ReadSinkTest, MayCloseItsStreamAndHearsNoMore) {
+TEST(ReadSinkTest, MayCloseItsStreamAndIsNotCalledAgain) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -215,7 +216,7 @@ TEST(ReadSinkTest, MayDestroyItsStreamOnBytes) {
   });
 }
 
-TEST(ReadSinkTest, MayDestroyItsStreamOnBytesThatCameBeforeIt) {
+TEST(ReadSinkTest, MayDestroyItsStreamOnEarlierBytes) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;

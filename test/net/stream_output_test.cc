@@ -1,4 +1,4 @@
-// What a stream does with output that its peer does not take at once.
+// How a stream handles output that its peer does not take at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
@@ -34,13 +34,13 @@ TEST(StreamOutputTest, OutputOfOneTurnLeavesInOneWrite) {
   });
 }
 
-// As those do who make what they write.
+// Fills the room as a caller that builds its bytes in place does.
 void put(std::span<std::byte> room, std::string_view text) {
   ASSERT_EQ(room.size(), text.size());
   std::ranges::copy(bytes_of(text), room.begin());
 }
 
-TEST(StreamOutputTest, WhatIsMadeInItsRoomLeavesInOrderWithTheRest) {
+TEST(StreamOutputTest, BytesBuiltInTheRoomLeaveInOrderWithTheRest) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -59,7 +59,7 @@ TEST(StreamOutputTest, WhatIsMadeInItsRoomLeavesInOrderWithTheRest) {
   });
 }
 
-TEST(StreamOutputTest, RoomIsThereForAStreamThatIsGone) {
+TEST(StreamOutputTest, AClosedStreamStillProvidesRoom) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -88,7 +88,7 @@ TEST(StreamOutputTest, WritersAboveTheHighWaterMarkWaitUntilThePeerReads) {
   });
 }
 
-TEST(StreamOutputTest, AWriteAboveTheMarkEndsByDeadlineAndCancellationWithItsBytesQueued) {
+TEST(StreamOutputTest, AWriteAboveTheMarkEndsByDeadlineOrCancellationWithItsBytesQueued) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network, {.output_bytes_max = 1000});
     ASSERT_TRUE(pair) << pair;
@@ -132,11 +132,11 @@ TEST(StreamOutputTest, APeerThatTakesNothingForTooLongIsClosed) {
   });
 }
 
-TEST(StreamOutputTest, APeerIsClosedAlsoWhenOutputGrewAboveTheMarkByAndBy) {
+TEST(StreamOutputTest, APeerIsClosedAlsoWhenOutputGrewGraduallyAboveTheMark) {
   run_on_real_loop([](RealLoop& real) {
     RawPair pair;
     accept_raw(real.network, pair, {.output_bytes_max = 100'000, .output_stall_max = 5ms});
-    // Fills the way to the peer, and comes to rest below the mark.
+    // Fills the connection, and comes to rest below the mark.
     const std::string piece(10'000, 'x');
     while (!pair.stream->flush(Deadline::passed()) || pair.stream->try_write(bytes_of(piece))) {
       see_arrivals(real.network);
@@ -151,8 +151,8 @@ TEST(StreamOutputTest, APeerIsClosedAlsoWhenOutputGrewAboveTheMarkByAndBy) {
 
 TEST(StreamOutputTest, ASlowPeerThatAcknowledgesSomethingIsNotClosed) {
   run_on_real_loop([](RealLoop& real) {
-    // Once its buffer is full, the kernel takes nothing until a third of it is free again: later
-    // than the stall limit of this test, for a peer of this speed.
+    // Once its buffer is full, the kernel takes nothing until a third of it is free again: for a
+    // peer of this speed that is later than the stall limit of this test.
     RawSocket listener;
     const Endpoint endpoint = listener.bind();
     listener.listen(1);
@@ -167,7 +167,7 @@ TEST(StreamOutputTest, ASlowPeerThatAcknowledgesSomethingIsNotClosed) {
   });
 }
 
-TEST(StreamOutputTest, TheKernelHoardsNoMoreThanTheMarkOfAPeerThatDoesNotRead) {
+TEST(StreamOutputTest, TheKernelHoardsNoMoreThanTheMarkForAPeerThatDoesNotRead) {
   run_on_real_loop([](RealLoop& real) {
     RawPair pair;
     accept_raw(real.network, pair, {.output_bytes_max = 100'000});
@@ -176,7 +176,7 @@ TEST(StreamOutputTest, TheKernelHoardsNoMoreThanTheMarkOfAPeerThatDoesNotRead) {
     int held_bytes = 0;
     ASSERT_EQ(::ioctl(descriptor_of(*pair.stream), SIOCOUTQ, &held_bytes), 0);
     EXPECT_GT(held_bytes, 0);
-    EXPECT_LT(held_bytes, 400'000) << "with what is on its way, in pieces of 64 KiB";
+    EXPECT_LT(held_bytes, 400'000) << "including bytes on their way, in pieces of 64 KiB";
   });
 }
 
@@ -209,7 +209,7 @@ TEST(StreamOutputTest, FlushReturnsAtOnceWhenNothingIsQueued) {
   });
 }
 
-TEST(StreamOutputTest, AStreamMayBeDestroyedWithOutputQueuedAndOnItsWay) {
+TEST(StreamOutputTest, AStreamMayBeDestroyedWithOutputQueuedAndInFlight) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;

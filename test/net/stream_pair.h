@@ -1,4 +1,4 @@
-// Two ends of a connection over loopback, and what tests do with them.
+// Two ends of a connection over loopback, and helpers to read and write them.
 #pragma once
 
 #include <algorithm>
@@ -43,14 +43,14 @@ inline Result<StreamPair> make_stream_pair(Network& network, StreamOptions clien
   return make_stream_pair_at(loopback, network, client_options, server_options);
 }
 
-// More than a connection over loopback holds when nobody reads it.
+// More than a connection over loopback holds when it is not read.
 inline std::string flood() {
   std::string text;
   text.resize(20'000'000, 'x');
   return text;
 }
 
-// A text that shows when a piece of it is lost, doubled or moved.
+// A text that reveals a lost, doubled or moved piece.
 inline std::string numbered_text(std::size_t size) {
   std::string text(size, '.');
   for (std::uint64_t at = 0; at + sizeof(at) <= size; at += sizeof(at)) {
@@ -59,7 +59,7 @@ inline std::string numbered_text(std::size_t size) {
   return text;
 }
 
-// What one read_some() of at most `count_max` bytes returns, as text. Suspends.
+// The result of one read_some() of at most `count_max` bytes, as text. Suspends.
 inline Result<std::string> read_text(Stream& stream, Deadline deadline = test::soon(),
                                      std::size_t count_max = 4096) {
   std::array<std::byte, 4096> buffer;
@@ -68,7 +68,7 @@ inline Result<std::string> read_text(Stream& stream, Deadline deadline = test::s
   return std::string(reinterpret_cast<const char*>(buffer.data()), *count);
 }
 
-// Reads exactly `count` bytes, or fewer when the peer ends before. Suspends.
+// Reads exactly `count` bytes, or fewer when the peer ends first. Suspends.
 inline Result<std::string> read_exactly(Stream& stream, std::size_t count) {
   std::string all;
   while (all.size() < count) {
@@ -97,7 +97,7 @@ inline Result<void> send_text(Stream& stream, std::string_view text) {
   return stream.flush(test::soon());
 }
 
-// Suspends until a turn of the loop has seen everything that reached its sockets before.
+// Suspends until a turn of the loop has seen everything that had reached its sockets.
 inline void see_arrivals(Network& network) {
   auto pair = make_stream_pair(network);
   ASSERT_TRUE(pair) << pair;

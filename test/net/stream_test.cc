@@ -1,4 +1,4 @@
-// Streams as a task uses them: read_some(), write_all() and their ends.
+// Streams in a task: read_some(), write_all(), and how they end.
 #include "net/stream.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(StreamTest, BothEndsKnowBothEndpoints) {
   });
 }
 
-TEST(StreamTest, BothEndsKnowWhatWentOverThem) {
+TEST(StreamTest, BothEndsCountTheirTraffic) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -96,7 +96,7 @@ TEST(StreamTest, AMillionBytesThroughSmallBuffersArriveInOrder) {
       auto part = read_text(*pair->server, soon(), 1 + round % 777);
       ASSERT_TRUE(part && !part->empty()) << part;
       received += *part;
-      // Now and then the other side gets ahead, as far as it may.
+      // Lets the other side get ahead at intervals, as far as it may.
       if (round % 50 == 0) static_cast<void>(coroutine::yield());
     }
     EXPECT_TRUE(writer.join(soon()));
@@ -122,7 +122,7 @@ TEST(StreamTest, BytesThatArriveWhileTheReaderIsBusyAreKept) {
     ASSERT_TRUE(pair) << pair;
     EXPECT_TRUE(send_text(*pair->client, "a"));
     EXPECT_EQ(read_text(*pair->server).value_or(""), "a");
-    const std::string text = numbered_text(100'000);  // More than it reads ahead.
+    const std::string text = numbered_text(100'000);  // More than the stream reads ahead.
     EXPECT_TRUE(send_text(*pair->client, text));
     see_arrivals(real.network);
     EXPECT_EQ(read_text(*pair->server, Deadline::passed(), 2).value_or(""), text.substr(0, 2));
@@ -130,7 +130,7 @@ TEST(StreamTest, BytesThatArriveWhileTheReaderIsBusyAreKept) {
   });
 }
 
-TEST(StreamTest, APeerThatFinishesIsReadAsNothingAndStillHears) {
+TEST(StreamTest, APeerThatFinishedSendingReadsAsEmptyAndStillReceives) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -145,7 +145,7 @@ TEST(StreamTest, APeerThatFinishesIsReadAsNothingAndStillHears) {
   });
 }
 
-TEST(StreamTest, AnEndThatComesWhileOutputIsOnItsWayIsToldBehindIt) {
+TEST(StreamTest, AnEndIsSentBehindOutputInFlight) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -170,7 +170,7 @@ TEST(StreamTest, NothingIsWrittenAfterTheEnd) {
   });
 }
 
-TEST(StreamTest, WritingToAPeerThatIsGoneFails) {
+TEST(StreamTest, WritingToADepartedPeerFails) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -201,7 +201,7 @@ TEST(StreamTest, AResetEndsAWaitingReadAndSaysSo) {
   });
 }
 
-TEST(StreamTest, WhatArrivedBeforeAResetIsReadFirst) {
+TEST(StreamTest, BytesThatArrivedBeforeAResetAreReadFirst) {
   run_on_real_loop([](RealLoop& real) {
     RawPair pair;
     accept_raw(real.network, pair);
@@ -216,7 +216,7 @@ TEST(StreamTest, WhatArrivedBeforeAResetIsReadFirst) {
   });
 }
 
-TEST(StreamTest, AnAnswerIsReadThoughTheQuestionWasCutOff) {
+TEST(StreamTest, AnAnswerIsReadAlthoughTheRequestWasCutOff) {
   run_on_real_loop([](RealLoop& real) {
     RawPair pair;
     accept_raw(real.network, pair);
@@ -315,7 +315,7 @@ TEST(StreamTest, BytesThatArriveAsAReadIsCancelledAreNotLost) {
   });
 }
 
-TEST(StreamDeathTest, AStreamIsNotDestroyedBeneathATaskThatWaits) {
+TEST(StreamDeathTest, AStreamMustNotBeDestroyedBeneathAWaitingTask) {
   const auto destroy_beneath_a_reader = [](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     auto reader = coroutine::spawn("reader", [&] { return read_text(*pair->server); });

@@ -1,4 +1,4 @@
-// Stands before the C library for the calls that tests count.
+// Interposes functions of the C library for the calls that tests count.
 #include "test/net/system_calls.h"
 
 #include <sys/epoll.h>

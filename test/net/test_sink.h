@@ -1,4 +1,4 @@
-// A ReadSink that remembers.
+// A ReadSink that records its calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace corolane::net {
 
-// Keeps what it hears, and does what the test says when it hears something.
+// Records its input, and runs the test's function on each call.
 class TestSink final : public ReadSink {
  public:
   void on_bytes(std::span<const std::byte> bytes) override {
@@ -29,7 +29,7 @@ class TestSink final : public ReadSink {
     if (when_end) when_end();
   }
 
-  // Suspends until it has heard so much.
+  // Suspends until it has received as many bytes.
   void wait_for_text(std::string_view expected) {
     while (text.size() < expected.size()) ASSERT_TRUE(heard.wait(test::soon()));
     EXPECT_EQ(text, expected);

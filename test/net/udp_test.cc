@@ -11,7 +11,7 @@ namespace {
 
 using test::fails_with;
 
-TEST(UdpPeerTest, IsAnEndpointInShort) {
+TEST(UdpPeerTest, IsACompactEndpoint) {
   for (const Endpoint& endpoint :
        {Endpoint{.address = "192.0.2.7", .port = 80}, Endpoint{.address = "::1", .port = 65535}}) {
     const auto peer = to_udp_peer(endpoint);

@@ -1,4 +1,4 @@
-// run_blocking() in virtual time: what comes back of a function, and when.
+// run_blocking() in virtual time: its results, and when they arrive.
 #include "net/worker_pool.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST(RunBlockingTest, AnExceptionBecomesInternal) {
   EXPECT_THAT(odd, fails_with(Code::internal));
 }
 
-TEST(RunBlockingTest, EndsByItsDeadlineAndByCancellation) {
+TEST(RunBlockingTest, EndsAtItsDeadlineAndByCancellation) {
   sim::SimulatedWorkerPool pool({.job_time = 1h});
   const TimePoint start = now();
   EXPECT_THAT(

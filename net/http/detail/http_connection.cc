@@ -13,11 +13,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a peer that is still sending is listened to after the last answer: a socket that is
-// closed with bytes unread resets the connection, and the peer would lose that answer.
+// How long a peer that is still sending is read after the last answer: closing a socket with unread
+// bytes resets the connection, and the peer would lose that answer.
 constexpr Duration linger_time_max = 2s;
 
-// What the kernel takes at once from a connection without arrears.
+// The kernel takes this much at once from a connection without unsent output.
 constexpr std::size_t small_body_bytes = 16 * 1024;
 
 coroutine::TimerWheel& timers() { return coroutine::Scheduler::current().timers(); }
@@ -67,7 +67,7 @@ void HttpConnection::on_end(const Error&) {
 }
 
 void HttpConnection::on_time() {
-  // A peer that takes what was queued for it may have all of it.
+  // A peer that keeps taking queued output may receive all of it.
   const bool takes_answers =
       state_ == State::closing && output_progress_.has_grown(stream_->statistics());
   if (takes_answers && now() < closing_until_) {
@@ -78,7 +78,7 @@ void HttpConnection::on_time() {
 }
 
 void HttpConnection::keep(std::span<const std::byte> bytes) {
-  // Nobody can be told to wait: whoever sends so much ahead is not read any further.
+  // HTTP has no way to make a client wait: one that pipelines too much is not read any further.
   if (input_.size() + bytes.size() > options_.pipelined_bytes_max) is_leaving_ = true;
   if (!is_leaving_) input_.append(bytes);
 }
@@ -183,7 +183,7 @@ void HttpConnection::serve() {
     const bool is_last = !answer();
     if (state_ != State::serving) break;
     if (is_last) {
-      // The last answer may be long, and its peer slow.
+      // The last answer may be long, and the peer slow.
       sending_since_ = now();
       static_cast<void>(stream_->flush(Deadline::after(options_.limits.response_time_max)));
       if (state_ == State::serving) finish_writing();
@@ -207,7 +207,7 @@ void HttpConnection::serve() {
   after_reading();
 }
 
-// False when nothing may follow.
+// False when no further request may follow.
 bool HttpConnection::answer() {
   HttpExchange& exchange = *exchange_;
   exchange.request.peer = peer_;
@@ -225,7 +225,8 @@ bool HttpConnection::answer() {
                                      .keep_alive = keep_alive,
                                      .date = host_.date()});
   const Deadline deadline = Deadline::after(options_.limits.response_time_max);
-  // Both or nothing: a peer would take the head of the next answer for a body that is missing.
+  // Head and body are queued together or not at all: a peer would take the head of the next answer
+  // for the missing body.
   const auto text =
       stream_->room_to_write(exchange.head.size() + (has_body ? exchange.response.body.size() : 0));
   std::ranges::copy(bytes_of(exchange.head), text.begin());
@@ -235,11 +236,11 @@ bool HttpConnection::answer() {
   }
   sending_since_ = now();
   auto written = stream_->write_all(text, deadline);
-  // In a task that was cancelled, the answer is queued all the same. It is the last one then, since
-  // nothing would hold back those that follow.
+  // A cancelled task still queues its answer. It is the last one then, since nothing would slow
+  // down further answers.
   const bool has_room = written.has_value();
-  // An idle connection is closed when its peer has finished: the kernel has all answers by then,
-  // the small ones at the end of this turn.
+  // An idle connection is closed when its peer has finished: the kernel must have all answers by
+  // then. It gets the small ones at the end of this turn.
   if (written && exchange.response.body.size() > small_body_bytes) {
     written = stream_->flush(deadline);
   }

@@ -20,7 +20,7 @@
 
 namespace corolane::net::detail {
 
-// What a request and its answer need. Recycled with its memory; an idle connection has none.
+// The memory for a request and its answer. Recycled; an idle connection has none.
 struct HttpExchange {
   HttpRequestParser parser;
   HttpRequest request;
@@ -30,7 +30,7 @@ struct HttpExchange {
 
 class HttpConnection final : private ReadSink, private coroutine::Timer {
  public:
-  // The server, as far as a connection needs it.
+  // The part of the server that a connection needs.
   class Host {
    public:
     virtual std::unique_ptr<HttpExchange> take_exchange() = 0;
@@ -40,9 +40,9 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
     virtual void answer(const HttpRequest& request, HttpResponse& response) = 0;
     virtual void request_read() = 0;
     virtual void request_refused() = 0;
-    // The connection has no request any more that is being answered.
+    // The connection has finished its last request.
     virtual void became_idle() = 0;
-    // The value of the field Date; empty for none.
+    // The value of the Date header; empty for none.
     virtual std::string_view date() = 0;
     // The connection is closed and has no task. It may be destroyed later.
     virtual void ended(HttpConnection& connection) = 0;
@@ -61,42 +61,42 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   std::uint64_t id() const { return id_; }
   Stream& stream() { return *stream_; }
   std::uint64_t answered_count() const { return answered_count_; }
-  // Has a request that is being answered.
+  // Whether a request is being answered.
   bool is_serving() const { return state_ == State::serving; }
-  // From the first of some requests to the last of their answers.
+  // Whether it has a task: from its first pending request to its last answer.
   bool has_task() const { return has_task_; }
-  // When it last began to have none.
+  // When it last ran out of requests.
   TimePoint idle_since() const { return idle_since_; }
-  // Since when it waits for its peer to take an answer; the largest when it does not.
+  // Since when it waits for its peer to take an answer; the largest when it does not wait.
   TimePoint sending_since() const { return sending_since_; }
 
-  // In the task of the connection: answers the request that was read, and those that came behind
-  // it. Suspends.
+  // Runs in the connection's task: answers the request that was read, and the requests behind it.
+  // Suspends.
   void serve();
 
   // Answers 503 instead of reading, and ends.
   void turn_away() { refuse(503); }
 
-  // Takes no more requests than it has read: closes at once when it has none.
+  // Takes no more requests than it has read: closes at once when there is none.
   void leave();
-  // Drops everything. While it has a task, that is cancelled, and ended() follows.
+  // Drops everything. A running task is cancelled, and ended() follows.
   void close();
 
-  // Among all connections, where those are bounded; none for one that was turned away.
+  // Its place among all connections, if those are bounded; empty for one that was turned away.
   ConnectionBound::Place place;
-  // By which the request that is being served is counted with those of its address.
+  // Counts the request being served as one of its address.
   AddressShares::Guest shares;
 
  private:
-  // A request is awaited or being read; answered by the task; or no more are read, and only the end
-  // of the peer is waited for.
+  // reading: awaits or reads a request. serving: the task answers. closing: reads no more requests,
+  // and only waits for the peer's end.
   enum class State { reading, serving, closing, ended };
 
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
   void on_time();
   void keep(std::span<const std::byte> bytes);
-  // Reads from the front; returns how many bytes it took.
+  // Reads from the front; returns the number of bytes consumed.
   std::size_t read(std::span<const std::byte> bytes);
   bool read_kept();
   void after_reading();
@@ -118,14 +118,14 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   TimePoint sending_since_ = TimePoint::max();
   std::uint64_t answered_count_ = 0;
   bool is_leaving_ = false;         // The next answer is the last one.
-  bool peer_ended_ = false;         // It sends nothing more.
-  bool write_failed_ = false;       // Nobody takes the answers.
-  OutputProgress output_progress_;  // While closing.
+  bool peer_ended_ = false;         // The peer sends nothing more.
+  bool write_failed_ = false;       // The peer takes no answers.
+  OutputProgress output_progress_;  // Used while closing.
   TimePoint closing_until_{};
   bool has_task_ = false;
   coroutine::TaskRef task_;
   std::unique_ptr<HttpExchange> exchange_;  // From the first byte of a request to its answer.
-  ByteBuffer input_;                        // What the parser has not taken yet.
+  ByteBuffer input_;                        // Not taken by the parser yet.
 };
 
 }  // namespace corolane::net::detail

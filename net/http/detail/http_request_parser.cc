@@ -12,12 +12,13 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-// A peer may name any length; only what has come takes memory, beyond this.
+// A peer may announce any length; beyond this, only received bytes take memory.
 constexpr std::size_t body_bytes_reserved_max = 16 * 1024;
 
 std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
-// By its characters: those of a name, of an address in brackets, and of a port (RFC 3986, 3.2.2).
+// Checks its characters: those of a name, of an address in brackets, and of a port (RFC 3986,
+// 3.2.2).
 bool is_host(std::string_view text) {
   static constexpr std::string_view others = "-._~%!$&'()*+,;=:[]";
   return std::ranges::all_of(text, [](char c) {
@@ -30,14 +31,15 @@ class Parser final : public http::basic_parser<true> {
  public:
   explicit Parser(HttpRequest& request) : request_(request) {}
 
-  // Its coding of the body is none that we know.
+  // The body has a coding that we do not know.
   bool has_unknown_coding() const { return has_unknown_coding_; }
   bool has_old_coding() const { return has_coding_ && is_old_; }
-  // None at all, or two that could be told apart by two readers (RFC 9112, 3.2), or no host.
+  // True without a Host (except in HTTP/1.0), with two, which two parsers could resolve differently
+  // (RFC 9112, 3.2), and with a malformed one.
   bool has_wrong_host() const {
     return host_count_ > 1 || (host_count_ == 0 && !is_old_) || is_host_malformed_;
   }
-  // A browser sends one: of two, another reader may believe the other one.
+  // A browser sends one Origin: of two, another parser may believe the other one.
   bool has_two_origins() const { return origin_count_ > 1; }
   bool expects_continue = false;
 
@@ -53,7 +55,7 @@ class Parser final : public http::basic_parser<true> {
   void on_response_impl(int, beast::string_view, int, Code&) override {}
   void on_field_impl(http::field field, beast::string_view name, beast::string_view value,
                      Code&) override {
-    // What follows a chunked body could belie what stood before it, and nobody needs it.
+    // Trailer fields behind a chunked body could contradict the header; they are ignored.
     if (is_header_done()) return;
     if (field == http::field::transfer_encoding) {
       has_coding_ = true;
@@ -136,14 +138,14 @@ bool HttpRequestParser::advance(std::span<const std::byte>& bytes) {
   const std::size_t taken = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
   bytes = bytes.subspan(taken);
   if (was_in_header) header_count_ += taken;
-  // Beast bounds the first line and the fields one by one; this bounds their sum.
+  // Beast bounds the first line and each field; this bounds their sum.
   if (was_in_header && header_count_ > header_bytes_max_) {
     refuse(431);
     return false;
   }
   if (code == http::error::need_more) {
-    // The parser has seen what is left and found no end in it: it is all of one header. Between
-    // chunks of a body, too, a line may not be endless.
+    // The parser has scanned the rest and found no end in it: it belongs to one header. Lines
+    // between the chunks of a body are bounded as well.
     const std::size_t unfinished = parser.is_header_done() ? 0 : header_count_;
     if (unfinished + bytes.size() > header_bytes_max_) refuse(431);
     return false;
@@ -152,8 +154,9 @@ bool HttpRequestParser::advance(std::span<const std::byte>& bytes) {
     refuse(refusal_of(code));
     return false;
   }
-  // Where a body ends that is coded in a way unknown to HTTP/1.1 or to its peer, two readers may
-  // disagree, and one of them take its end for the next request (RFC 9112, 6.1 and 6.3).
+  // A body with a coding that HTTP/1.1 or the peer's version does not define may end at different
+  // places for two parsers, and one of them would take its end for the next request (RFC 9112, 6.1
+  // and 6.3).
   if (parser.is_header_done() && parser.has_old_coding()) refuse(400);
   if (parser.is_header_done() && (parser.has_wrong_host() || parser.has_two_origins())) {
     refuse(400);

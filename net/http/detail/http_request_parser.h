@@ -1,7 +1,7 @@
-// Cuts requests out of a flow of bytes, in whatever pieces it comes.
+// Parses requests from a byte stream that arrives in pieces of any size.
 //
-// Boost.Beast judges every byte; http_request_parser.cc only decides where it puts what it has
-// found, so that a request which is read into the memory of the last one allocates nothing.
+// Boost.Beast validates every byte; http_request_parser.cc only decides where the parts are stored,
+// so that a request that is read into the memory of the last one allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,20 @@ class HttpRequestParser {
   HttpRequestParser();
   ~HttpRequestParser();
 
-  // The next bytes are the beginning of a request, which is read into `request`. Both outlive the
-  // reading.
+  // Starts a request, which is read into `request`. Both arguments must outlive the reading.
   void begin(const HttpOptions& options, HttpRequest& request);
 
-  // Takes bytes from the front and returns how many. What it leaves while it needs more is given
-  // again, with more behind it.
+  // Consumes bytes from the front and returns how many. While it needs more, the caller passes the
+  // rest again, together with further bytes.
   std::size_t put(std::span<const std::byte> bytes);
 
   State state() const { return state_; }
-  // The status that answers what is_refused: 400, 413, 431, 501 or 505.
+  // The status that answers a request that is_refused: 400, 413, 431, 501 or 505.
   unsigned refusal() const { return refusal_; }
-  // The header is there, and its peer waits for "100 Continue" before it sends the body. Says so
-  // once.
+  // True, once per request, when the header is complete and the peer waits for "100 Continue"
+  // before it sends the body.
   bool take_expectation();
-  // When it is_done: more requests may follow.
+  // Valid when it is_done: more requests may follow.
   bool keeps_alive() const { return keeps_alive_; }
 
  private:
@@ -44,7 +43,7 @@ class HttpRequestParser {
     state_ = State::is_refused;
     refusal_ = status;
   }
-  // One step of the parser, false when there is nothing more to do now.
+  // One step of the parser; false when there is nothing more to do now.
   bool advance(std::span<const std::byte>& bytes);
 
   std::unique_ptr<Impl> impl_;
@@ -52,7 +51,8 @@ class HttpRequestParser {
   unsigned refusal_ = 0;
   bool keeps_alive_ = false;
   std::size_t header_bytes_max_ = 0;
-  std::size_t header_count_ = 0;  // Bytes taken since the request began, until its header ended.
+  std::size_t header_count_ = 0;  // Bytes consumed from the start of the request to the end of its
+                                  // header.
 };
 
 }  // namespace corolane::net::detail

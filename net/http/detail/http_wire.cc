@@ -19,7 +19,7 @@ namespace http = boost::beast::http;
 
 constexpr std::size_t read_bytes = 4 * 1024;
 
-// What follows from the message itself, and two of which would contradict each other.
+// Headers that are derived from the message itself; a second one would contradict them.
 constexpr std::string_view derived_names[] = {"Connection", "Content-Length", "Content-Type",
                                               "Host", "Transfer-Encoding"};
 
@@ -37,7 +37,7 @@ Error error_of(const beast::error_code& code) {
   if (code == http::error::body_limit) {
     return Error(Code::resource_exhausted, "the body is too large");
   }
-  return Error(Code::invalid_argument, "this is no HTTP: " + code.message());
+  return Error(Code::invalid_argument, "this is not HTTP: " + code.message());
 }
 
 bool ends_line(char c) { return c == '\r' || c == '\n' || c == '\0'; }
@@ -122,7 +122,7 @@ bool HttpReader::keeps_alive() const {
 }
 
 Result<void> HttpReader::read_header(bool to_head, bool has_bound, Deadline deadline) {
-  do {  // "100 Continue" and its like only announce the response.
+  do {  // "100 Continue" and other interim responses only announce the real one.
     parser_ = std::make_unique<Parser>();
     parser_->skip(to_head);
     parser_->header_limit(static_cast<std::uint32_t>(options_.header_bytes_max));
@@ -134,7 +134,7 @@ Result<void> HttpReader::read_header(bool to_head, bool has_bound, Deadline dead
     header_count_ = 0;
     while (!parser_->is_header_done()) {
       if (auto advanced = advance(deadline); !advanced) return advanced;
-      // Beast bounds the first line and the fields one by one; this bounds their sum.
+      // Beast bounds the first line and each field; this bounds their sum.
       if (header_count_ > options_.header_bytes_max) return error_of(http::error::header_limit);
     }
   } while (parser_->get().result_int() / 100 == 1);
@@ -162,8 +162,8 @@ Result<void> HttpReader::advance(Deadline deadline) {
   input_.consume(parsed);
   header_count_ += parsed;
   if (code == http::error::need_more) {
-    // The parser has seen what is left and found no end in it: it is all of one header. Between
-    // chunks of a body, too, a line may not be endless.
+    // The parser has scanned the rest and found no end in it: it belongs to one header. Lines
+    // between the chunks of a body are bounded as well.
     const std::size_t unfinished = parser_->is_header_done() ? 0 : header_count_;
     if (unfinished + input_.size() > options_.header_bytes_max) {
       return error_of(http::error::header_limit);
@@ -178,7 +178,7 @@ Result<void> HttpReader::read_more(Deadline deadline) {
   auto count = fill(deadline);
   if (!count) return std::move(count.error());
   if (*count > 0) return {};
-  // A response may have no other end than the connection's.
+  // The end of a response may be only the end of its connection.
   beast::error_code code = http::error::partial_message;
   if (parser_->got_some()) parser_->put_eof(code);
   if (!code) return {};

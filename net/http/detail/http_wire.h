@@ -1,6 +1,6 @@
-// HTTP/1.1 messages and their bytes: responses read from a stream, all of them written as text.
+// HTTP/1.1 messages as bytes: reads responses from a stream, writes requests and responses as text.
 //
-// Boost.Beast parses; http_wire.cc and http_request_parser.cc alone see it.
+// Boost.Beast parses; only http_wire.cc and http_request_parser.cc see it.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,33 @@
 
 namespace corolane::net::detail {
 
-// Reads the responses that come by a stream, one after the other.
+// Reads responses from a stream, one after the other.
 class HttpReader {
  public:
   // `stream` outlives it.
   HttpReader(Stream& stream, const HttpOptions& options);
   ~HttpReader();
 
-  // Suspends until all of a response is there. `to_head` when it answers a HEAD request: it has no
-  // body then, whatever it says.
+  // Suspends until a whole response has arrived. `to_head` when it answers a HEAD request: then it
+  // has no body, whatever its header says.
   Result<HttpResponse> read_response(bool to_head, Deadline deadline);
 
-  // The same in pieces, for a body without a bound: all but the body,
+  // The same in pieces, for a body without a bound: everything except the body,
   Result<HttpResponse> read_head(Deadline deadline);
-  // and then what comes of it, appended to `body`; false when there was nothing left. Fails with
-  // nothing lost when the deadline passes.
+  // and then the next piece of the body, appended to `body`; false at its end. Nothing is lost when
+  // the deadline passes.
   Result<bool> read_body(std::string& body, Deadline deadline);
 
-  // Whether something came of the response that is being read.
+  // Whether anything of the current response has arrived.
   bool has_begun() const { return header_count_ > 0 || !input_.empty(); }
-  // Behind a whole response: the peer takes another request, and has said nothing before it.
+  // After a whole response: whether the peer accepts another request and has sent nothing since.
   bool keeps_alive() const;
 
  private:
   class Parser;
 
   Result<void> read_header(bool to_head, bool has_bound, Deadline deadline);
-  // Parses what is there, or reads more.
+  // Parses the buffered bytes, or reads more.
   Result<void> advance(Deadline deadline);
   Result<void> read_more(Deadline deadline);
   Result<std::size_t> fill(Deadline deadline);
@@ -49,12 +49,12 @@ class HttpReader {
   Stream& stream_;
   const HttpOptions options_;
   ByteBuffer input_;
-  std::unique_ptr<Parser> parser_;  // Of the latest response.
-  std::size_t header_count_ = 0;    // Bytes that the parser has taken since a header began.
+  std::unique_ptr<Parser> parser_;  // The current response's parser.
+  std::size_t header_count_ = 0;    // Bytes that the parser has taken since the header began.
 };
 
-// Sends a request and has `read` read what answers it. A server may refuse a body before it has
-// read all of it: its answer counts for more than the write that failed.
+// Sends a request and lets `read` read the answer. A server may refuse a body before it has read
+// all of it: then its answer takes precedence over the failed write.
 template <typename Read>
 auto exchange(Stream& stream, std::string_view text, Deadline deadline, Read read)
     -> decltype(read()) {
@@ -69,22 +69,23 @@ auto exchange(Stream& stream, std::string_view text, Deadline deadline, Read rea
 struct HttpResponseForm {
   bool to_head = false;  // It answers a HEAD request: the body is only announced.
   bool keep_alive = false;
-  std::string_view date = {};  // The value of its field, if it gets one.
+  std::string_view date = {};  // The value of the Date header, if there is one.
 };
 
-// Appends the beginning of a response; false when a body has to follow it. HTTP cannot carry one
-// with a line break in a header or a status of no three digits: is_sendable() tells.
+// Appends the head of a response; false when no body follows. HTTP cannot carry a response with a
+// line break in a header or a status that has not three digits: see is_sendable().
 bool append_head(std::string& text, const HttpResponse& response, const HttpResponseForm& form);
 bool is_sendable(const HttpResponse& response);
 
-// The whole request; whether the connection is kept for another one. Fails with invalid_argument
+// The whole request; `keep_alive` keeps the connection for another one. Fails with invalid_argument
 // when HTTP cannot carry it.
 Result<std::string> to_text(const HttpRequest& request, const HostPort& host, bool keep_alive);
 
-// Of a request that was sent, or part of it: names it, and says that it may have been executed.
+// Completes the error of a request that was sent at least in part: names the request, and marks it
+// as possibly executed.
 Error lost(Error error, const HttpRequest& request, const HostPort& host);
 
-// A response whose body repeats the status, "404 Not Found", and no more.
+// A response whose body only repeats the status, "404 Not Found".
 HttpResponse bare_response(unsigned status);
 
 }  // namespace corolane::net::detail

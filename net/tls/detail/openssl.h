@@ -18,7 +18,8 @@ struct OpensslDeleter {
 template <typename T>
 using OpensslPointer = std::unique_ptr<T, OpensslDeleter>;
 
-// Why the last call of OpenSSL failed, in its words; forgets it. `fallback` when it said nothing.
+// The reason for the last failure of OpenSSL, in its words; clears it. `fallback` when it gave
+// none.
 std::string take_openssl_error(const std::string& fallback);
 
 }  // namespace corolane::net::detail

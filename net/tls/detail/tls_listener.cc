@@ -27,7 +27,7 @@ Result<void> TlsListener::start() {
 
 void TlsListener::take_connections() {
   while (!closed_) {
-    // Also while nobody has heard of a failure: it would only come again.
+    // Also waits while a failure is unreported: the next accept() would only repeat it.
     if (failure_ || done_.size() >= rules_.handshake_count_max) {
       if (!some_room_.wait(Deadline::never())) return;
       continue;
@@ -39,7 +39,7 @@ void TlsListener::take_connections() {
       some_done_.notify_one();
       continue;
     }
-    // Others may have been done meanwhile.
+    // Other handshakes may have completed meanwhile.
     while (done_.size() >= rules_.handshake_count_max && !closed_) {
       if (!some_room_.wait(Deadline::never())) return;
     }
@@ -51,15 +51,15 @@ void TlsListener::take_connections() {
   }
 }
 
-// Whoever is honest is done long before its place is the oldest of so many.
+// An honest peer completes its handshake long before it becomes the oldest of them.
 void TlsListener::drop_oldest() {
   if (shaking_.empty()) return;
   TlsStream& oldest = *shaking_.front();
-  // One that has failed, and waits for its peer to read why, is counted.
+  // A handshake that has failed, and waits for its peer to read the reason, is counted already.
   if (!oldest.is_closed()) {
     ++shared_->statistics.failed_count;
     shared_->statistics.last_failure = "TLS with " + to_string(oldest.peer_endpoint()) +
-                                       ": its place is given to a newer handshake";
+                                       ": dropped in favour of a newer handshake";
   }
   shaking_.erase(shaking_.begin());
 }

@@ -1,5 +1,5 @@
-// Accepts for a TlsNetwork: a task takes connections from the inner listener and begins their
-// handshakes, which go on without a task; whoever is done waits for accept().
+// Accepts connections for a TlsNetwork: a task takes them from the inner listener and starts their
+// handshakes, which need no task; completed ones wait for accept().
 #pragma once
 
 #include <deque>
@@ -23,14 +23,14 @@ class TlsListener final : public Listener, private TlsStream::Host, private coro
     std::size_t handshake_count_max;
   };
 
-  // `settings` is where those of the next connection stand.
+  // `settings` refers to the settings for the next connection.
   TlsListener(std::unique_ptr<Listener> inner, const std::shared_ptr<const TlsSettings>& settings,
               std::shared_ptr<TlsShared> shared, const Rules& rules);
   ~TlsListener() override { close(); }
   TlsListener(const TlsListener&) = delete;
   TlsListener& operator=(const TlsListener&) = delete;
 
-  // Comes first. Fails with resource_exhausted when there is no stack for its task.
+  // Must be called first. Fails with resource_exhausted when there is no stack for its task.
   Result<void> start();
 
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
@@ -42,7 +42,7 @@ class TlsListener final : public Listener, private TlsStream::Host, private coro
   void failed(TlsStream& /*stream*/) override {}
   void ended(TlsStream& stream) override;
 
-  // The task.
+  // Runs in the listener's task.
   void take_connections();
   void drop_oldest();
   std::unique_ptr<TlsStream> take_out(TlsStream& stream);
@@ -53,12 +53,12 @@ class TlsListener final : public Listener, private TlsStream::Host, private coro
   const Rules rules_;
   bool closed_ = false;
   CallCount calls_;
-  // Under way, or parting; in the order of their coming.
+  // Handshaking or parting; in order of arrival.
   std::vector<std::unique_ptr<TlsStream>> shaking_;
   std::deque<std::unique_ptr<TlsStream>> done_;
-  // May not be destroyed where they end: in a call from their inner stream.
+  // Ended handshakes may not be destroyed where they end: in a call from their inner stream.
   std::vector<std::unique_ptr<TlsStream>> ended_;
-  std::optional<Error> failure_;  // Of the inner accept(); for whoever comes next.
+  std::optional<Error> failure_;  // An error of the inner accept(), for the next caller.
   coroutine::WaitQueue some_done_{"accept"};
   coroutine::Event some_room_{"a place for a TLS handshake"};
   coroutine::Task<void> taking_;

@@ -39,7 +39,7 @@ long control_session(BIO* /*bio*/, int command, long /*number*/, void* /*pointer
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-// The whole process has one, for ever: OpenSSL numbers kinds of BIO.
+// One for the whole process, for ever: OpenSSL numbers kinds of BIO.
 const BIO_METHOD* session_method() {
   static const BIO_METHOD* const method = [] {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "session");
@@ -67,7 +67,7 @@ bool is_address(const std::string& name) {
   return address != nullptr;
 }
 
-// OpenSSL's macro for it casts in a way that we do not.
+// OpenSSL's macro for it uses a C-style cast.
 long set_server_name(SSL* ssl, const std::string& name) {
   return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                   const_cast<char*>(name.c_str()));
@@ -78,7 +78,7 @@ std::string_view text_of(const ASN1_STRING* string) {
           static_cast<std::size_t>(ASN1_STRING_length(string))};
 }
 
-// The DNS names and URIs that a certificate is for.
+// The DNS names and URIs in a certificate.
 std::vector<std::string> names_of(const X509* certificate) {
   std::vector<std::string> names;
   auto* const all = static_cast<GENERAL_NAMES*>(
@@ -105,7 +105,7 @@ std::string identity_of(const X509* certificate) {
   return names.empty() ? common_name_of(certificate) : std::move(names.front());
 }
 
-// Changes no verdict: the certificate would be gone before anybody could say whose it was.
+// Does not change the verdict: it notes the identity before the certificate is freed.
 int note_verdict(int is_good, X509_STORE_CTX* verification) {
   const X509* const certificate = X509_STORE_CTX_get0_cert(verification);
   if (is_good == 0 && certificate != nullptr) {
@@ -116,7 +116,7 @@ int note_verdict(int is_good, X509_STORE_CTX* verification) {
   return is_good;
 }
 
-// RFC 8446, section 6.2: those by which a peer says that it minds our certificate, or its lack.
+// RFC 8446, section 6.2: the alerts by which a peer rejects our certificate, or its absence.
 bool is_about_certificate(int alert) {
   return (alert >= SSL_AD_BAD_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
          alert == SSL_AD_UNKNOWN_CA || alert == SSL_AD_ACCESS_DENIED ||
@@ -155,12 +155,13 @@ Result<void> TlsSession::expect(const std::string& name) {
     return {};
   }
   X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  // The second puts it into the first message (SNI), for servers of many names.
+  // The second call puts the name into the first message (SNI), for servers of many names.
   if (name.empty() || X509_VERIFY_PARAM_set1_host(rules, name.data(), name.size()) != 1 ||
       set_server_name(ssl_, name) != 1) {
     ERR_clear_error();
-    return Error(Code::invalid_argument, "TLS: no certificate can be for the name \"" + name +
-                                             "\"; set server_name to what the peer's is for");
+    return Error(Code::invalid_argument,
+                 "TLS: no certificate can match the name \"" + name +
+                     "\"; set server_name to the name in the peer's certificate");
   }
   return {};
 }
@@ -180,7 +181,7 @@ void TlsSession::write(std::span<const std::byte> bytes) {
   if (bytes.empty() || failure_) return;
   ERR_clear_error();
   std::size_t written = 0;
-  // The BIO takes everything, so that this can fail only as a reading step has failed before.
+  // The BIO takes everything, so this can fail only after a reading step has failed.
   step_after(SSL_write_ex(ssl_, bytes.data(), bytes.size(), &written));
 }
 
@@ -225,7 +226,8 @@ Error TlsSession::read_failure() const {
   if (verdict != X509_V_OK) return certificate_failure(verdict);
   if (ERR_GET_LIB(reason) == ERR_LIB_SSL &&
       ERR_GET_REASON(reason) == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) {
-    return Error(Code::unauthenticated, "TLS: the peer shows no certificate, and needs one here");
+    return Error(Code::unauthenticated,
+                 "TLS: the peer shows no certificate, but this server requires one");
   }
   const int alert = ERR_GET_REASON(reason) - SSL_AD_REASON_OFFSET;
   if (ERR_GET_LIB(reason) == ERR_LIB_SSL && alert >= 0 &&

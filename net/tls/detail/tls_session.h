@@ -1,6 +1,6 @@
-// One end of a TLS connection without a socket: takes what the peer sent, gives what it is to get.
+// One end of a TLS connection without a socket: consumes the peer's bytes and produces its own.
 //
-// OpenSSL does the protocol. It reads straight from the bytes that are fed, and what it wants sent
+// OpenSSL implements the protocol. It reads directly from the bytes that are fed, and its output
 // collects in `sealed`.
 #pragma once
 
@@ -28,9 +28,9 @@ class TlsSession {
   enum class Role : std::uint8_t { client, server };
   enum class Step : std::uint8_t {
     done,
-    needs_input,  // All that was fed is used up.
+    needs_input,  // All input is used up.
     ended,        // The peer sends no more (close_notify).
-    failed,       // See failure(). What explains it to the peer is in sealed().
+    failed,       // See failure(). sealed() holds the alert for the peer.
   };
 
   // `sealed` borrows its memory from `shared`, which outlives the session.
@@ -39,34 +39,34 @@ class TlsSession {
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
-  // Of a client, first: who the server has to be, a host name or an IP address. Fails with
-  // invalid_argument for what is neither.
+  // For a client, before the handshake: the required identity of the server, a host name or an IP
+  // address. Fails with invalid_argument when it is neither.
   Result<void> expect(const std::string& name);
 
-  // What came from the peer. Valid until a step needs input.
+  // Passes input of the peer. It must stay valid until a step needs more.
   void feed(std::span<const std::byte> bytes) { input_ = bytes; }
 
   Step shake_hands();
-  // Reads at least one byte into `room`, unless it is not `done`.
+  // When it returns `done`, it has read at least one byte into `room`.
   Step read(std::span<std::byte> room, std::size_t& count);
-  // Fails only after another step has.
+  // Fails only after another step has failed.
   void write(std::span<const std::byte> bytes);
-  // Says that no more will be written.
+  // Announces that no more will be written.
   void finish();
 
   ByteBuffer& sealed() { return sealed_; }
   void release_sealed();
 
   const Error& failure() const { return *failure_; }
-  // After the handshake. By its certificate: the first name (DNS or URI), otherwise the common
-  // name; empty without.
+  // Valid after the handshake. The peer's identity by its certificate: the first name (DNS or URI),
+  // otherwise the common name; empty without a certificate.
   std::string peer_identity() const;
   std::string_view application_protocol() const;
 
-  // For the BIO: where OpenSSL reads and writes.
+  // For the BIO: OpenSSL reads and writes here.
   std::size_t take_input(std::span<std::byte> room);
   void put_sealed(std::span<const std::byte> bytes);
-  // Whose certificate it is that is refused.
+  // Keeps the identity of a refused certificate.
   void note_refused(std::string identity) { refused_identity_ = std::move(identity); }
 
  private:

@@ -14,14 +14,15 @@
 namespace corolane::net::detail {
 namespace {
 
-// RFC 9325, section 4.2: forward secrecy and authenticated encryption. Those of TLS 1.3 all are.
+// RFC 9325, section 4.2: forward secrecy and authenticated encryption. All ciphers of TLS 1.3 have
+// both.
 constexpr const char* tls_1_2_ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 Error file_error(const char* what, const std::string& file, const std::string& reason) {
   return Error(Code::invalid_argument, std::string(what) + " " + file + ": " + reason);
 }
 
-// OpenSSL would tell so in words of its own.
+// Checked here because OpenSSL's messages are worse.
 Result<void> check_readable(const char* what, const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor >= 0) {
@@ -70,7 +71,7 @@ Result<void> load_certificate(SSL_CTX* context, const TlsOptions& options) {
     return file_error("TLS certificate", certificate_file,
                       "no certificate in PEM: " + take_openssl_error("no reason known"));
   }
-  // A key that is not the certificate's is refused here as well.
+  // This also refuses a key that does not match the certificate.
   if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
     const unsigned long first = ERR_peek_error();
     if (ERR_GET_LIB(first) == ERR_LIB_X509) {
@@ -87,7 +88,7 @@ Result<void> load_certificate(SSL_CTX* context, const TlsOptions& options) {
 
 Result<void> load_authorities(SSL_CTX* context, const std::string& file) {
   if (file.empty()) {
-    // Where the system has none, no server will be trusted, and connecting says why.
+    // If the system has none, no server is trusted, and connecting reports why.
     SSL_CTX_set_default_verify_paths(context);
     ERR_clear_error();
     return {};
@@ -97,7 +98,7 @@ Result<void> load_authorities(SSL_CTX* context, const std::string& file) {
     return file_error("TLS CA", file,
                       "no certificate in PEM: " + take_openssl_error("no reason known"));
   }
-  // What a client is told, to choose one of its certificates.
+  // Sent to clients, so that they can choose one of their certificates.
   SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(file.c_str()));
   ERR_clear_error();
   return {};
@@ -116,7 +117,7 @@ Result<std::string> to_wire(const std::vector<std::string>& protocols) {
   return wire;
 }
 
-// RFC 7301, section 3.2: the server's choice, or an alert when there is nothing to choose.
+// RFC 7301, section 3.2: the server chooses, or sends an alert when there is no common protocol.
 int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* chosen_size,
                     const unsigned char* offered, unsigned offered_size, void* settings) {
   const std::string& ours = static_cast<const TlsSettings*>(settings)->protocols;
@@ -141,18 +142,18 @@ void set_rules(SSL_CTX* context) {
   check(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
             SSL_CTX_set_cipher_list(context, tls_1_2_ciphers) == 1,
         "OpenSSL speaks TLS 1.2");
-  // A peer could have us compute for ever by renegotiating, and read lengths by compressing. A
-  // session that is resumed shows no certificate again: a handshake costs less than to know whose
-  // it was.
+  // By renegotiating, a peer could make us compute for ever; by compressing, it could infer
+  // contents from lengths. A resumed session shows no certificate again, and a full handshake costs
+  // less than remembering the identity.
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // An idle connection keeps no record buffer. The chain is what its file says, not what OpenSSL
-  // makes of the CAs of our peers.
+  // An idle connection keeps no record buffer. The certificate file alone defines the chain:
+  // OpenSSL must not complete it from the CAs of our peers.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_NO_AUTO_CHAIN);
-  // Nobody is there to type a pass phrase.
+  // A server has no user to type a pass phrase.
   SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }
 
@@ -169,7 +170,7 @@ Result<std::shared_ptr<const TlsSettings>> load_tls_settings(const TlsOptions& o
   if (auto loaded = load_authorities(context, options.ca_file); !loaded) return loaded.error();
   if (options.needs_peer_certificate && options.ca_file.empty()) {
     return Error(Code::invalid_argument,
-                 "TLS: to need certificates of peers, name the file of the CA that signs them");
+                 "TLS: requiring peer certificates needs the file of the CA that signs them");
   }
   auto protocols = to_wire(options.application_protocols);
   if (!protocols) return protocols.error();

@@ -1,4 +1,4 @@
-// What a TlsContext has read from its files, as OpenSSL wants it; never changed once it is made.
+// The contents of a TlsContext's files in OpenSSL's form; immutable once made.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@ namespace corolane::net::detail {
 struct TlsSettings {
   OpensslPointer<SSL_CTX> context;
   bool has_certificate = false;
-  bool asks_for_certificate = false;    // Of clients,
-  bool needs_peer_certificate = false;  // who have to show one.
-  std::string protocols = {};           // As RFC 7301 has them on the wire.
+  bool asks_for_certificate = false;    // Asks clients for a certificate,
+  bool needs_peer_certificate = false;  // and refuses those without one.
+  std::string protocols = {};           // In the wire format of RFC 7301.
 };
 
-// Fails as TlsContext::load().
+// Fails as TlsContext::load() does.
 Result<std::shared_ptr<const TlsSettings>> load_tls_settings(const TlsOptions& options);
 
 }  // namespace corolane::net::detail

@@ -1,4 +1,4 @@
-// What the connections of a TlsNetwork have in common: buffers, and the counts of handshakes.
+// The state that the connections of a TlsNetwork share: buffers, and the counts of handshakes.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace corolane::net::detail {
 
 struct TlsShared {
   BufferPool buffers;
-  // What is read for sinks: its contents live during one call of a sink.
+  // Plain text for sinks: its contents are valid during one call of a sink.
   std::array<std::byte, 32 * 1024> read_buffer;
   TlsNetwork::Statistics statistics;
 };

@@ -1,4 +1,4 @@
-// How a TlsStream begins and ends, and how it writes; reading is in tls_stream_input.cc.
+// How a TlsStream opens, closes and writes; reading is in tls_stream_input.cc.
 #include "net/tls/detail/tls_stream.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ using namespace std::chrono_literals;
 
 // A record of TLS holds 16 KiB: more than that need not wait for the end of the turn.
 constexpr std::size_t sealed_at_once_bytes = 16 * 1024;
-// What is sealed at a time, so that no second copy of all output is made.
+// The size of a piece to seal, so that output is never copied as a whole.
 constexpr std::size_t sealed_piece_bytes = 64 * 1024;
 
-// How long a peer that is refused may take to read why.
+// How long a refused peer has to read the reason.
 constexpr Duration parting_time_max = 1s;
-// Records that the peer asks for (a new key) while the inner stream takes nothing are tried again
-// after so long, and more of them than these bytes are none that an honest peer asks for.
+// The peer may request records (a new key) while the inner stream takes nothing: they are retried
+// after this delay. An honest peer requests no more than these bytes.
 constexpr Duration retry_delay = 5ms;
 constexpr std::size_t unasked_bytes_max = 16 * 1024;
 
@@ -45,7 +45,7 @@ std::string TlsStream::name() const { return "TLS with " + to_string(inner_->pee
 void TlsStream::shake_hands(Host& host, Deadline deadline) {
   host_ = &host;
   coroutine::Scheduler::current().timers().arm(*this, deadline);
-  // Before the first step: a peer that is gone already is told by the next turn.
+  // Before the first step: if the peer is already gone, the next turn reports it.
   inner_->set_read_sink(*this);
   go_on_shaking_hands();
 }
@@ -109,8 +109,8 @@ void TlsStream::break_off(Error reason) {
   read_ended_ = true;
   shared_->buffers.give_back(std::move(output_));
   readable_.notify_all();
-  // Both directions; tasks that wait to write hear of it there. What explains it to the peer went
-  // out, or is lost with all else.
+  // Closes both directions; tasks that wait to write are woken by it. The alert for the peer has
+  // been sent, or is lost like everything else.
   inner_->close();
   end_turn_soon();
 }
@@ -139,7 +139,7 @@ Result<void> TlsStream::write_all(std::span<const std::byte> bytes, Deadline dea
   if (auto writable = check_writable(); !writable) return writable;
   const CallCount::Inside inside(calls_);
   const bool is_small = output_.size() + bytes.size() < sealed_at_once_bytes;
-  // An empty write tells whether the inner stream is above its mark.
+  // An empty write checks whether the inner stream is above its mark.
   if (is_small && inner_->try_write({})) {
     if (output_.capacity() == 0) output_ = shared_->buffers.lend();
     output_.append(bytes);
@@ -192,14 +192,15 @@ void TlsStream::seal_output() {
   shared_->buffers.give_back(std::move(output_));
 }
 
-// Never suspends. A connection that is gone is the inner stream's to tell.
+// Never suspends. The inner stream reports a broken connection.
 void TlsStream::send_sealed() {
   const auto sealed = session_.sealed().bytes();
   if (!sealed.empty()) {
     const auto sent = inner_->try_write(sealed);
     if (!sent && sent.error().code() == Code::resource_exhausted) {
       if (state_ == State::open && !finishing_ && sealed.size() > unasked_bytes_max) {
-        return break_off(Error(Code::unavailable, "the peer does not read what it asks for"));
+        return break_off(
+            Error(Code::unavailable, "the peer does not read the records it requests"));
       }
       return coroutine::Scheduler::current().timers().arm(*this, Deadline::after(retry_delay));
     }
@@ -210,7 +211,7 @@ void TlsStream::send_sealed() {
 
 void TlsStream::force_sealed() {
   if (session_.sealed().empty()) return;
-  // Queued whatever it returns: it does not wait, and a connection that is gone tells so again.
+  // The result does not matter: it does not wait, and a broken connection is reported again.
   static_cast<void>(inner_->write_all(session_.sealed().bytes(), Deadline::passed()));
   session_.release_sealed();
 }
@@ -221,14 +222,14 @@ void TlsStream::finish_inner() {
 }
 
 void TlsStream::end_turn_soon() {
-  // The loop fires timers that have passed before it sends what streams have collected.
+  // The loop fires timers that have passed before it sends the output that streams have collected.
   coroutine::Scheduler::current().timers().arm(*this, Deadline::passed());
 }
 
 void TlsStream::on_time() {
   switch (state_) {
     case State::shaking_hands:
-      return refuse_peer(Error(Code::deadline_exceeded, "the handshake takes too long"));
+      return refuse_peer(Error(Code::deadline_exceeded, "the handshake took too long"));
     case State::parting:
       return end_parting();
     case State::open:

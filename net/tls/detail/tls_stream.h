@@ -1,9 +1,9 @@
 // A Stream inside of TLS, over any other Stream.
 //
-// It is the read sink of the inner stream, and opens what comes right there; what the reader has no
-// use for yet waits in plain text, while the inner stream pauses. What is written collects until
-// the end of the turn and is sealed in one piece, or at once when there is more than a record of
-// it. The inner stream's high-water mark is the one that writers feel.
+// It is the read sink of the inner stream, and opens records right there; plain text that the
+// reader does not want yet waits, while the inner stream pauses. Output collects until the end of
+// the turn and is sealed in one piece, or at once when it exceeds a record. The high-water mark is
+// that of the inner stream.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,15 @@ namespace corolane::net::detail {
 
 class TlsStream final : public Stream, private ReadSink, private coroutine::Timer {
  public:
-  // Hears of the handshake, on the loop's stack; may close the stream then, but not destroy it.
+  // Is notified of the handshake, on the loop's stack; may close the stream then, but not destroy
+  // it.
   class Host {
    public:
-    // One of these two, once.
+    // One of these two is called, once.
     virtual void opened(TlsStream& stream) = 0;
     virtual void failed(TlsStream& stream) = 0;
-    // After failed(): the peer has been told why, as far as it can be, and the stream is closed.
+    // After failed(): the peer has been sent the reason, as far as possible, and the stream is
+    // closed.
     virtual void ended(TlsStream& stream) = 0;
 
    protected:
@@ -44,13 +46,13 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  // Of a client, before the handshake: see TlsSession.
+  // For a client, before the handshake: see TlsSession.
   Result<void> expect(const std::string& name) { return session_.expect(name); }
-  // Begins the handshake. `host` lives until it has heard of it, or the stream is closed.
+  // Begins the handshake. `host` lives until it is notified, or the stream is closed.
   void shake_hands(Host& host, Deadline deadline);
-  // Why it failed.
+  // Why the handshake failed.
   const Error& failure() const { return *failure_; }
-  // Suspends until the peer has been sent the reason, as far as it takes it.
+  // Suspends until the reason is sent, as far as the peer takes it.
   void say_why(Deadline deadline) { static_cast<void>(inner_->flush(deadline)); }
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
@@ -79,7 +81,7 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   enum class State : std::uint8_t { shaking_hands, parting, open, broken };
   struct Reader;
 
-  // From the inner stream.
+  // Called by the inner stream.
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
 
@@ -95,14 +97,15 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   TlsSession::Step open_for_sink();
   void deliver();
   void tell_end();
-  // Has the inner stream pause while there is more than anybody asked for, and go on after that.
+  // Pauses the inner stream while more input waits than the reader wants, and resumes it after
+  // that.
   void regulate_inner();
 
   // Writing.
   Result<void> check_writable() const;
   void seal_output();
   void send_sealed();
-  // From a task: whatever the mark says.
+  // In a task: sends even above the high-water mark.
   void force_sealed();
   void finish_inner();
   void on_time();
@@ -117,15 +120,15 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   Host* host_ = nullptr;
   std::string peer_identity_;
   std::optional<Error> failure_;
-  bool closed_ = false;  // By close(): the sink is to hear no more.
+  bool closed_ = false;  // By close(): the sink is not called any more.
   CallCount calls_;
 
   ReadSink* sink_ = nullptr;
   coroutine::WaitQueue readable_{"TLS stream read"};  // Its slot is a Reader.
-  ByteBuffer early_;                                  // Opened before anybody asked for it.
+  ByteBuffer early_;                                  // Opened ahead of any reader.
   bool read_ended_ = false;
-  bool paused_ = false;        // The sink wants nothing now.
-  bool inner_paused_ = false;  // Nor do we.
+  bool paused_ = false;        // By the sink.
+  bool inner_paused_ = false;  // By us.
 
   ByteBuffer output_;       // Not sealed yet.
   bool finishing_ = false;  // finish_writing() was called,

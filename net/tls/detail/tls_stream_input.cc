@@ -1,5 +1,5 @@
-// The reading half of TlsStream: records are opened as they come, into the hands of the task that
-// waits, through the network's buffer to the sink, or a little ahead of both.
+// The reading half of TlsStream: records are opened on arrival, directly for a waiting task,
+// through the network's buffer for the sink, or a little ahead of both.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -13,8 +13,8 @@ namespace {
 
 using Step = TlsSession::Step;
 
-// How far a stream reads ahead of a task that is busy; when there is more, the inner one pauses.
-// What that had read already comes on top: one buffer of its loop.
+// How far a stream reads ahead of a busy task; above that the inner stream pauses. Its own
+// read-ahead comes on top: one buffer of its loop.
 constexpr std::size_t early_plain_bytes_max = 16 * 1024;
 constexpr std::size_t record_bytes_max = 16 * 1024;
 
@@ -64,7 +64,7 @@ void TlsStream::pause_reading() {
 
 void TlsStream::resume_reading() {
   if (!std::exchange(paused_, false) || closed_) return;
-  // The inner stream goes on once what waits here is delivered.
+  // The inner stream resumes once the waiting input is delivered.
   end_turn_soon();
 }
 
@@ -87,7 +87,7 @@ void TlsStream::on_bytes(std::span<const std::byte> bytes) {
   if (state_ != State::open) return;
   open_records();
   regulate_inner();
-  // New keys that the peer asked for.
+  // New keys that the peer requested.
   if (state_ == State::open && !session_.sealed().empty()) send_sealed();
 }
 
@@ -136,7 +136,7 @@ TlsSession::Step TlsStream::open_for_sink() {
 
 void TlsStream::deliver() {
   if (sink_ == nullptr) return;
-  // Only a connection that breaks is told to a sink that pauses.
+  // A paused sink is told only of a broken connection.
   if (paused_ && (!failure_ || !early_.empty())) return;
   if (!early_.empty()) {
     ByteBuffer early = std::move(early_);

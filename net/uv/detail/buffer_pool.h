@@ -1,8 +1,8 @@
 // Lends buffers to streams that have bytes waiting, so that an idle connection holds none and a
 // busy one allocates none.
 //
-// Most output lives from a write to the end of the same turn: a few buffers, always the same and
-// warm in the cache, serve any number of connections.
+// Most output lives from a write to the end of the same turn: a few buffers, always warm in the
+// cache, serve any number of connections.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,11 @@ namespace corolane::net::detail {
 
 class BufferPool {
  public:
-  // What a buffer that is lent has room for at least.
+  // The smallest capacity of a lent buffer.
   static constexpr std::size_t buffer_bytes_min = 16 * 1024;
 
-  // What it keeps: a buffer for each of a thousand connections that are all answered in one turn.
+  // The memory that the pool keeps: a buffer for each of a thousand connections that are all
+  // answered in one turn.
   static constexpr std::size_t idle_bytes_max = 16 * 1024 * 1024;
 
   BufferPool() { idle_.reserve(idle_bytes_max / buffer_bytes_min); }
@@ -31,7 +32,7 @@ class BufferPool {
     return buffer;
   }
 
-  // Takes any buffer, whatever it holds; frees it when it is large or enough are idle.
+  // Takes any buffer, whatever it holds; frees it when it is too large, or when enough are idle.
   void give_back(ByteBuffer buffer) {
     if (buffer.capacity() < buffer_bytes_min || buffer.capacity() > kept_bytes_max) return;
     if (idle_bytes_ + buffer.capacity() > idle_bytes_max) return;

@@ -1,5 +1,5 @@
-// Bytes on their way: appended at the end, taken from the front, in one block of memory that
-// grows as needed and is never cleared by writing zeros. A buffer that was moved from is empty.
+// A queue of bytes: appended at the end, taken from the front, in one block of memory that grows as
+// needed and is never zeroed. A buffer that was moved from is empty.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class ByteBuffer {
     return {memory_.get() + end_, count};
   }
   void commit(std::size_t count) { end_ += count; }
-  // Whether `bytes` lie where room() said, and only need to be committed.
+  // Whether `bytes` lie in the span that room() returned, and only need to be committed.
   bool has_room_at(std::span<const std::byte> bytes) const {
     return bytes.data() == memory_.get() + end_ && bytes.size() <= capacity_ - end_;
   }

@@ -1,5 +1,5 @@
-// Counts the tasks that are inside a call of an object, which may not be destroyed beneath them:
-// also one that was woken and has not run since would return into an object that is gone.
+// Counts the tasks that are inside a call of an object. The object may not be destroyed before they
+// return: even a task that was woken and has not run yet would return into freed memory.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace corolane::net::detail {
 class CallCount {
  public:
   CallCount() = default;
-  ~CallCount() { check(count_ == 0, "no task is inside a call of what is destroyed"); }
+  ~CallCount() { check(count_ == 0, "no task is inside a call of an object that is destroyed"); }
   CallCount(const CallCount&) = delete;
   CallCount& operator=(const CallCount&) = delete;
 

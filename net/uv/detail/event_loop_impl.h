@@ -1,4 +1,5 @@
-// What an EventLoop is made of, for this module's own files: the one way to libuv's loop.
+// The implementation of EventLoop, for this module's own files only: it alone gives access to
+// libuv's loop.
 #pragma once
 
 #include <uv.h>
@@ -20,8 +21,8 @@
 namespace corolane::net {
 
 struct EventLoop::Impl {
-  // Between the loop and the threads that wake it. A loop that is awake needs no system call to
-  // see what it was woken for, and one that was woken needs no second one.
+  // Shared by the loop and the threads that wake it. A loop that is awake notices a wake() without
+  // a system call, and a loop that was woken needs no second one.
   enum class State : std::uint8_t { awake, asleep, woken };
 
   Impl();
@@ -29,40 +30,41 @@ struct EventLoop::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Has its end_turn() called before the next wait; once, however often it is asked for.
+  // Has its end_turn() called once before the next wait, however often it is added.
   void add_due(detail::Due& due);
   void remove_due(detail::Due& due);
   void end_turn();
 
-  // After each handler of a poll: lets the tasks run that it made ready, once they are many, and
-  // now and then sends what they wrote.
+  // Called after each handler of a poll: runs the tasks that it made ready, once they are many, and
+  // sends their output at intervals.
   void after_handler();
 
-  // False when a wake() came before: the loop must not sleep then.
+  // False when a wake() came first: the loop must not sleep then.
   bool fall_asleep();
   void arm_timer(Deadline deadline);
 
   uv_loop_t uv;
   uv_async_t waker;
   uv_timer_t timer;
-  TimePoint timer_time = TimePoint::max();  // For when `timer` is armed; the largest for never.
+  TimePoint timer_time = TimePoint::max();  // When `timer` fires; the largest for never.
   std::atomic<State> state = State::awake;
 
-  // How often it polled: what one turn may do only once, compares it.
+  // How often the loop has polled: sockets compare it to act only once per turn.
   std::uint64_t turn_count = 1;
   // When tasks first ran inside of this poll, if they did.
   std::optional<TimePoint> first_run_at;
-  TimePoint sent_at{};  // What they wrote; at first, when they began to.
-  // What is open and belongs to somebody; owners count it up and down.
+  TimePoint sent_at{};  // When the output of tasks was last sent in this poll; at first, when they
+                        // began to run.
+  // Handles that are open and have an owner; owners count it up and down.
   std::size_t open_count = 0;
-  // Set when a turn's end made tasks ready or armed a timer: then the scheduler has to look again
+  // Set when the end of a turn made tasks ready or armed a timer: the scheduler has to look again
   // before the loop may sleep.
   bool keep_awake = false;
-  // Null where one went away meanwhile.
+  // Null in place of one that was removed.
   std::vector<detail::Due*> all_due;
   detail::BufferPool buffers;
   PartingStreams parting_streams;
-  // What sockets with a sink read into: its contents live during one call of a sink.
+  // Sockets with a sink read into it: its contents are valid during one call of a sink.
   std::array<std::byte, detail::ReadShare::bytes_max> read_buffer;
   detail::ReadShare read_share;
 };

@@ -1,9 +1,9 @@
-// How many bytes each connection may be read per turn of the loop.
+// How many bytes each connection may read per turn of the loop.
 //
-// Many for a few that are busy, so that each read is worth its system call; few when a thousand are
-// flooded, so that whoever asks for little is not served after all that the others ask for. Halved
-// after each turn in which all of them together brought too much, doubled after each that brought
-// little.
+// Many when few connections are busy, so that each read is worth its system call; few when a
+// thousand are flooded, so that a small request need not wait for all the large ones. Halved after
+// each turn in which all connections together read too much, doubled after each turn in which they
+// read little.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,10 @@ namespace corolane::net::detail {
 class ReadShare {
  public:
   static constexpr std::size_t bytes_max = 64 * 1024;
-  // A dozen small requests: less would cost more system calls than it saves others time.
+  // A dozen small requests: reading less would cost more system calls than the waiting time that it
+  // saves.
   static constexpr std::size_t bytes_min = 2 * 1024;
-  // Of all connections in one turn: some thousand requests, a millisecond or two.
+  // The bound for all connections in one turn: some thousand requests, a millisecond or two.
   static constexpr std::size_t turn_bytes_max = 512 * 1024;
 
   std::size_t bytes() const { return bytes_; }
@@ -32,7 +33,7 @@ class ReadShare {
 
  private:
   std::size_t bytes_ = bytes_max;
-  std::size_t turn_bytes_ = 0;  // So far.
+  std::size_t turn_bytes_ = 0;  // Read so far in this turn.
 };
 
 }  // namespace corolane::net::detail

@@ -14,7 +14,7 @@
 namespace corolane::net::detail {
 namespace {
 
-// Belongs to the task that waits, and to the loop after that task has given up.
+// Owned by the waiting task, and by the loop after that task has given up.
 struct LookUp {
   uv_getaddrinfo_t request{};
   std::uint16_t port = 0;
@@ -64,7 +64,7 @@ Result<std::vector<Endpoint>> resolve(EventLoop::Impl& loop, const HostPort& hos
   auto waited = look_up->ended.wait_or_fail(deadline);
   --loop.open_count;
   if (!look_up->has_ended) {
-    uv_cancel(reinterpret_cast<uv_req_t*>(&look_up->request));  // Works while it is queued.
+    uv_cancel(reinterpret_cast<uv_req_t*>(&look_up->request));  // Has an effect while it is queued.
     look_up.release()->is_abandoned = true;
   }
   if (!waited) return std::move(waited.error()).with_context(action);

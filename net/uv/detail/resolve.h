@@ -1,4 +1,4 @@
-// Host names to addresses, by the system's resolver on a thread of libuv's pool.
+// Resolves host names with the system's resolver, on a thread of libuv's pool.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace corolane::net::detail {
 
-// As Network::resolve(). A look-up cannot be stopped: when the wait ends first, it runs to its end
-// without anybody, and the loop cleans up behind it.
+// Implements Network::resolve(). A look-up cannot be stopped: when the wait ends first, it runs to
+// its end alone, and the loop cleans up after it.
 Result<std::vector<Endpoint>> resolve(EventLoop::Impl& loop, const HostPort& host,
                                       Deadline deadline);
 

@@ -47,13 +47,13 @@ class Descriptor {
   int number_;
 };
 
-// Keeps other servers from the folder while this one looks at a file and replaces it: two that
-// start together would otherwise both find a dead one's, and the second would remove the first's.
+// Locks the folder while this server checks a file and replaces it: two servers that start together
+// would otherwise both find a dead server's file, and the second would remove the first's.
 Result<Descriptor> lock_folder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.get() < 0) return system_error("open " + folder);
-  // The others hold it for as long as a bind() takes, so this is as good as no wait at all.
+  // Other servers hold the lock only during a bind(), so this wait is negligible.
   for (int attempt = 0; attempt < 100; ++attempt) {
     if (::flock(opened.get(), LOCK_EX | LOCK_NB) == 0) return opened;
     if (errno != EWOULDBLOCK && errno != EINTR) return system_error("lock " + folder);
@@ -109,7 +109,7 @@ Result<SocketFile> listen_on_file(int descriptor, const SocketAddress& address, 
   if (::lstat(file.path_.c_str(), &made) < 0) return system_error("look at " + file.path_);
   file.device_ = made.st_dev;
   file.inode_ = made.st_ino;
-  // Still under the lock: a file that nobody listens behind yet looks like a dead server's.
+  // Still under the lock: a file without a listener yet looks like a dead server's.
   if (::listen(descriptor, backlog) < 0) {
     const int error = errno;
     file.remove();

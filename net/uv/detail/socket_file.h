@@ -1,5 +1,4 @@
-// The file through which a Unix socket is found: made by bind(), and left behind by a server that
-// died.
+// The file of a Unix socket: created by bind(), and left behind by a server that died.
 #pragma once
 
 #include <sys/types.h>
@@ -14,10 +13,10 @@ namespace corolane::net::detail {
 // True for a Unix socket with a path.
 bool has_file(const SocketAddress& address);
 
-// A socket file that this process has made.
+// A socket file that this process has created.
 class SocketFile {
  public:
-  // Removes it, unless somebody has put another in its place.
+  // Removes it, unless another process has replaced it.
   void remove() const;
 
  private:
@@ -28,9 +27,9 @@ class SocketFile {
   ino_t inode_ = 0;
 };
 
-// Binds the socket to its path and listens. A file of a server that is dead is replaced. Fails with
-// already_exists when one is alive or the file is no socket, with not_found when there is no such
-// folder, with permission_denied, and with unavailable when the folder stays locked.
+// Binds the socket to its path and listens. The file of a dead server is replaced. Fails with
+// already_exists when a server is alive there or the file is not a socket, with not_found when the
+// folder does not exist, with permission_denied, and with unavailable when the folder stays locked.
 Result<SocketFile> listen_on_file(int descriptor, const SocketAddress& address, int backlog);
 
 }  // namespace corolane::net::detail

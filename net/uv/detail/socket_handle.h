@@ -1,4 +1,4 @@
-// The part of a SocketStream that libuv holds on to, and the callbacks through which it calls.
+// The part of a SocketStream that libuv holds, and the callbacks that libuv calls.
 #pragma once
 
 #include <uv.h>
@@ -42,8 +42,8 @@ struct SocketHandle {
   static void on_written(uv_write_t* request, int status);
 
   SocketStream* owner;
-  ssize_t received = 0;  // What on_room_wanted() has read, for on_read().
-  // One handle, as libuv's functions want to see it.
+  ssize_t received = 0;  // Read by on_room_wanted(), for on_read().
+  // One handle, under the types that libuv's functions expect.
   union {
     uv_handle_t handle;
     uv_stream_t stream;
@@ -53,7 +53,7 @@ struct SocketHandle {
   uv_connect_t connect_request;
   uv_write_t write_request;
   uv_shutdown_t shutdown_request;
-  ByteBuffer sending;  // What `write_request` is about.
+  ByteBuffer sending;  // The bytes of `write_request`.
 };
 
 }  // namespace corolane::net::detail

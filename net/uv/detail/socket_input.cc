@@ -1,5 +1,5 @@
-// The reading half of SocketStream: into the hands of the task that waits, through the loop's
-// buffer to the sink, or, while neither is there, a little ahead of both.
+// The reading half of SocketStream: bytes go directly to a waiting task, through the loop's buffer
+// to the sink, or, while there is neither, a little ahead of both.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 namespace corolane::net::detail {
 namespace {
 
-// How far a stream reads ahead of a task that is busy: a request of usual size. What comes after
-// it waits in the kernel, and then at the peer.
+// How far a stream reads ahead of a busy task: a request of usual size. Further input waits in the
+// kernel, and then at the peer.
 constexpr std::size_t early_bytes_max = 16 * 1024;
 static_assert(early_bytes_max <= BufferPool::buffer_bytes_min);
 
-// What a sink is given at once: some dozens of requests, which find all that they need in the cache
-// if they are served before the next dozens are parsed.
+// The most that a sink is given at once: some dozens of requests, so that the data they need is
+// still in the cache when they are served.
 constexpr std::size_t sink_bytes_max = 8 * 1024;
 
-// How many bytes, 0 when none is there, or what libuv would tell a reader.
+// Returns the number of bytes read, 0 when there are none, or the error that libuv would report.
 ssize_t receive(int descriptor, std::span<std::byte> room) {
   const ssize_t count = ::recv(descriptor, room.data(), room.size(), 0);
   if (count > 0) return count;
@@ -100,8 +100,8 @@ void SocketStream::start_reading() {
         "a stream that is open can be read");
 }
 
-// libuv is about to read(). recv() is cheaper, so it is called here, and libuv given no room: then
-// it does not read, and on_read() comes at once.
+// libuv is about to call read(). recv() is cheaper, so this calls it and gives libuv no room: then
+// libuv does not read, and calls on_read() at once.
 void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/,
                                   uv_buf_t* buffer) {
   auto& self = *static_cast<SocketHandle*>(handle->data);
@@ -116,8 +116,8 @@ void SocketStream::note_received(ssize_t count) {
   heard_at_ = coroutine::Scheduler::current().turn_time();
 }
 
-// Lives until libuv has closed the handle, which it does later: so it can tell, as nobody else,
-// that the stream was destroyed by its sink or by a task that ran meanwhile.
+// The handle lives until libuv has closed it, which happens later. So only the handle can tell that
+// the stream was destroyed by its sink or by a task that ran meanwhile.
 void SocketHandle::on_read(uv_stream_t* stream, ssize_t /*count*/, const uv_buf_t* /*buffer*/) {
   const SocketHandle& self = *static_cast<SocketHandle*>(stream->data);
   if (self.owner == nullptr) return;
@@ -144,14 +144,14 @@ std::span<std::byte> SocketStream::place_to_read() {
   return early_.room(early_bytes_max - early_.size());
 }
 
-// Empty when the sink has had its share of this turn: a peer that
-// floods one connection does not keep the others waiting.
+// Empty when the sink has had its share of this turn, so that a peer that floods one connection
+// does not delay the others.
 std::span<std::byte> SocketStream::place_to_read_for_sink() {
   if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
   return std::span(loop_.read_buffer).first(loop_.read_share.bytes());
 }
 
-// Comes right after place_to_read(), so that the bytes lie where it said.
+// Comes right after place_to_read(): the bytes lie in the span that it returned.
 void SocketStream::on_read(ssize_t signed_count) {
   if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
   const auto count = static_cast<std::size_t>(signed_count);

@@ -17,11 +17,11 @@
 namespace corolane::net::detail {
 namespace {
 
-// A new connection costs as much as some dozens of small requests: so few at a time keep those that
-// are there from waiting for a flood of others.
+// A new connection costs as much as some dozens of small requests: accepting only a few per turn
+// keeps a flood of new connections from delaying the open ones.
 constexpr int accepted_per_turn_max = 4;
 
-// accept() reports what happened to a connection in the backlog: its trouble, not the listener's.
+// accept() also reports errors of a connection in the backlog; those are not the listener's.
 bool is_of_connection(int error) {
   switch (error) {
     case ECONNABORTED:
@@ -76,7 +76,7 @@ Result<void> SocketListener::bind_and_listen(const SocketAddress& address) {
   }
   if (auto set = set_options(action); !set) return set;
   if (::bind(descriptor_, address.get(), address.size) < 0) {
-    // To a connect() the same error means that no port is left.
+    // For connect() the same error means that no port is left.
     if (errno == EADDRNOTAVAIL) {
       return Error(Code::invalid_argument, action + ": not an address of this machine");
     }
@@ -91,7 +91,7 @@ Result<void> SocketListener::bind_and_listen(const SocketAddress& address) {
 
 Result<void> SocketListener::set_options(const std::string& action) {
   if (is_unix(local_)) return {};
-  // A restarted server takes its port back while old connections still linger on it.
+  // Lets a restarted server take its port back while old connections still linger on it.
   const int on = 1;
   ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (options_.shares_port) ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
@@ -101,7 +101,7 @@ Result<void> SocketListener::set_options(const std::string& action) {
 Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
   const auto action = [this] { return "accept on " + to_string(local_); };
   const CallCount::Inside inside(calls_);
-  // A full backlog starves nobody: the tasks that are ready come first.
+  // A full backlog must not starve other tasks: those that are ready run first.
   if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(action());
   while (descriptor_ >= 0) {
     if (std::exchange(accept_turn_, loop_.turn_count) != loop_.turn_count) accepted_in_turn_ = 0;
@@ -134,7 +134,7 @@ Result<std::unique_ptr<Stream>> SocketListener::accept(Deadline deadline) {
   return Error(Code::unavailable, action() + ": closed");
 }
 
-// Until the next turn of the loop in which there is one.
+// Suspends until the next turn of the loop in which a connection waits.
 Result<void> SocketListener::wait_for_connection(Deadline deadline) {
   if (!std::exchange(watching_, true)) {
     uv_poll_start(&watch_->handle, UV_READABLE, [](uv_poll_t* handle, int, int) {
@@ -147,7 +147,7 @@ Result<void> SocketListener::wait_for_connection(Deadline deadline) {
 
 void SocketListener::on_connection() {
   if (connections_.notify_one()) return;
-  // Everybody is busy with earlier ones: the loop need not hear of it again until they are back.
+  // All tasks are busy with earlier connections: the loop stops watching until one calls again.
   uv_poll_stop(&watch_->handle);
   watching_ = false;
 }
@@ -160,7 +160,7 @@ void SocketListener::close() {
     watch_ = nullptr;
     --loop_.open_count;
   }
-  // Before the socket closes: a file that answers nobody belongs to a dead server.
+  // Before the socket closes: a file without a listener belongs to a dead server.
   if (file_) std::exchange(file_, std::nullopt)->remove();
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   connections_.notify_all();

@@ -1,8 +1,8 @@
 // A listening socket, of TCP or a Unix socket, as a Listener.
 //
 // Connections stay in the kernel's backlog until a task takes them: there is no second queue to
-// bound, and running out of descriptors is the error of the accept() that ran into it. libuv only
-// says when to look (uv_poll).
+// bound, and an accept() that runs out of descriptors reports the error itself. libuv only reports
+// readiness (uv_poll).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class SocketListener final : public Listener {
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
 
-  // Comes first; after a failure it can only be destroyed.
+  // Must be called first; after a failure it can only be destroyed.
   Result<void> listen(const Endpoint& endpoint);
 
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
@@ -34,7 +34,7 @@ class SocketListener final : public Listener {
   Endpoint local_endpoint() const override { return local_; }
 
  private:
-  struct Watch;  // The part that libuv holds on to.
+  struct Watch;  // The part that libuv holds.
 
   Result<void> bind_and_listen(const SocketAddress& address);
   Result<void> set_options(const std::string& action);
@@ -45,11 +45,11 @@ class SocketListener final : public Listener {
   const ListenOptions options_;
   Endpoint local_;
   int descriptor_ = -1;             // -1 while it does not listen.
-  std::optional<SocketFile> file_;  // Of a Unix socket that has a path.
+  std::optional<SocketFile> file_;  // Set for a Unix socket with a path.
   Watch* watch_ = nullptr;
   bool watching_ = false;
-  std::uint64_t accept_turn_ = 0;  // Of the loop, in which it has accepted
-  int accepted_in_turn_ = 0;       // so many.
+  std::uint64_t accept_turn_ = 0;  // The loop's turn of the last accept(),
+  int accepted_in_turn_ = 0;       // and how many it accepted in that turn.
   CallCount calls_;
   coroutine::WaitQueue connections_{"accept"};
 };

@@ -1,5 +1,5 @@
-// The writing half of SocketStream: what is written in a turn of the loop is collected, and leaves
-// at its end with one system call; what the peer does not take at once is libuv's to send.
+// The writing half of SocketStream: output is collected during a turn of the loop, and sent at its
+// end with one system call; libuv sends the rest that the kernel does not take at once.
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -39,9 +39,9 @@ Result<void> SocketStream::write_all(std::span<const std::byte> bytes, Deadline 
 
 Result<void> SocketStream::try_write(std::span<const std::byte> bytes) {
   if (!failure_ && unsent_bytes() > options_.output_bytes_max) {
-    return Error(Code::resource_exhausted, name() + ": the peer is slow, " +
-                                               std::to_string(unsent_bytes()) +
-                                               " bytes wait to be sent");
+    return Error(Code::resource_exhausted,
+                 name() + ": the peer is slow: " + std::to_string(unsent_bytes()) +
+                     " bytes wait to be sent");
   }
   return append(bytes);
 }
@@ -92,7 +92,8 @@ void SocketStream::send_output() {
 
 bool SocketStream::send_now() {
   if (!output_.empty()) {
-    // Past libuv, which has nothing to send now: send() is cheaper than the write() that it uses.
+    // Bypasses libuv, which has nothing to send now: send() is cheaper than the write() that it
+    // uses.
     const ssize_t sent =
         ::send(socket_->descriptor(), output_.bytes().data(), output_.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
@@ -107,7 +108,7 @@ bool SocketStream::send_now() {
     return false;
   }
   if (finishing_ && !finished_) {
-    // Comes behind what is being sent. Fails only when the peer is gone, which reading tells.
+    // Queued behind the output being sent. Fails only when the peer is gone, which reading reports.
     finished_ = true;
     uv_shutdown(&socket_->shutdown_request, &socket_->stream, [](uv_shutdown_t*, int) {});
   }
@@ -144,7 +145,7 @@ void SocketStream::on_written(int status) {
 void SocketStream::fail_writing(int status) {
   if (!failure_) failure_ = uv_error(status, name());
   drop_output();
-  // What the peer sent before is still worth reading; behind it, reading ends now as well.
+  // Input that came before is still worth reading; after that, reading ends as well.
   ::shutdown(socket_->descriptor(), SHUT_RDWR);
 }
 
@@ -157,7 +158,8 @@ void SocketStream::drop_output() {
   if (sink_ != nullptr && !reading_ && !read_ended_) loop_.add_due(*this);
 }
 
-// Wakes those who wait for less output, and watches over a peer that acknowledges none.
+// Wakes writers that wait for less output, and starts the stall check of a peer that acknowledges
+// none.
 void SocketStream::output_changed() {
   const std::size_t unsent = unsent_bytes();
   if (unsent <= options_.output_bytes_max) {
@@ -182,17 +184,18 @@ void SocketStream::check_stall() {
   if (acknowledged != std::exchange(acknowledged_at_check_, acknowledged)) {
     stalled_check_count_ = 0;
   } else if (++stalled_check_count_ == 2) {
-    // One would not do: a process that was itself paused first looks at the clock, then at its
+    // A single check would not do: a process that was itself paused first sees its timers, then its
     // sockets.
     return break_off(Error(Code::unavailable, name() + ": the peer took no output for too long"));
   }
   arm_stall_check();
 }
 
-// The kernel takes output in steps: nothing until a good part of its buffer is free, which a slow
-// peer needs long for, and then more than the peer has room for. So what it took says little.
+// The kernel takes output in steps: nothing until a good part of its buffer is free, which takes a
+// slow peer long, and then more than the peer has room for. So the amount that it took says little.
 std::int64_t SocketStream::acknowledged_count() const {
-  // Of a Unix socket the kernel counts what its buffers weigh, which falls as the peer reads too.
+  // For a Unix socket the kernel counts the memory of its buffers, which also shrinks as the peer
+  // reads.
   int held_bytes = 0;
   ::ioctl(socket_->descriptor(), SIOCOUTQ, &held_bytes);
   return static_cast<std::int64_t>(appended_count_ - unsent_bytes()) - held_bytes;

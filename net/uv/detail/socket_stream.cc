@@ -1,4 +1,4 @@
-// How a SocketStream begins and ends; its two directions are in socket_input.cc and
+// How a SocketStream opens and closes; its two directions are in socket_input.cc and
 // socket_output.cc.
 #include "net/uv/detail/socket_stream.h"
 
@@ -56,8 +56,8 @@ Result<void> SocketStream::connect_tcp(const SocketAddress& address, Deadline de
   if (connect_status_ < 0) return uv_error(connect_status_, action);
   if (auto set = set_tcp_options(socket_->descriptor(), options_, action); !set) return set;
   opened();
-  // Where nobody listens, on a port that the kernel also gives to clients, it may give us that
-  // very one: the connection then ends where it began.
+  // When nothing listens on a port that the kernel also assigns to clients, it may assign us that
+  // very port: the connection then connects to itself.
   if (local_ == peer_) return uv_error(UV_ECONNREFUSED, action);
   return {};
 }
@@ -71,7 +71,7 @@ Result<void> SocketStream::connect_unix(const SocketAddress& address, Deadline d
   for (Duration pause = 1ms;; pause = std::min<Duration>(pause * 2, 50ms)) {
     if (::connect(descriptor, address.get(), address.size) == 0) break;
     if (errno != EAGAIN) return uv_error(-errno, action);
-    // The listener's backlog is full. No event tells when it is not: look again.
+    // The listener's backlog is full. No event reports when it has room: retry.
     if (deadline.has_passed()) return Error(Code::deadline_exceeded, action + ": no answer");
     const Deadline next = earlier(Deadline::after(pause), deadline);
     if (auto slept = coroutine::sleep_until(next); !slept) {

@@ -1,9 +1,9 @@
 // A connection of libuv as a Stream: over TCP or a Unix socket, which differ in how they begin.
 //
-// What libuv holds on to (its handle, requests and the bytes that it is sending) lives in a
-// SocketHandle, which frees itself once libuv has let go of it. So a stream may be destroyed at any
-// time, even, beyond what ReadSink asks for, by the sink that it is just calling: after such a
-// call it touches nothing of itself.
+// libuv's part (its handle, requests and the bytes being sent) lives in a SocketHandle, which frees
+// itself once libuv has released it. So a stream may be destroyed at any time, even, beyond the
+// contract of ReadSink, by the sink that it is just calling: after such a call it touches none of
+// its members.
 #pragma once
 
 #include <sys/types.h>
@@ -36,10 +36,11 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
 
-  // One of these two opens it, before anything else; after a failure it can only be destroyed.
-  // Suspends until connected, as Network::connect().
+  // One of these two opens it, before any other call; after a failure it can only be destroyed.
+  // Suspends until connected, as Network::connect() does.
   Result<void> connect(const Endpoint& peer, Deadline deadline);
-  // Takes over a connected socket that has its options from the listener, also when it fails.
+  // Takes over a connected socket, even on failure; the socket has inherited its options from the
+  // listener.
   Result<void> adopt(int descriptor, Endpoint peer);
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
@@ -58,15 +59,14 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   StreamStatistics statistics() const override;
   PartingStreams* parting_streams() override;
 
-  // Sends what was written during the turn, and delivers to the sink what waits for it. May
-  // destroy the stream.
+  // Sends the output of the turn, and delivers waiting input to the sink. May destroy the stream.
   void end_turn() override;
 
  private:
   friend struct SocketHandle;
   struct Reader;
 
-  // Beginning and end.
+  // Opening and closing.
   Result<void> connect_tcp(const SocketAddress& address, Deadline deadline);
   Result<void> connect_unix(const SocketAddress& address, Deadline deadline);
   void on_connected(int status);
@@ -79,7 +79,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   // Reading.
   void start_reading();
   void stop_reading();
-  // The sink may be given something: not while its reader is paused or its replies pile up.
+  // Whether the sink may be given input: not while it is paused or its replies pile up.
   bool sink_is_open() const;
   std::span<std::byte> place_to_read();
   std::span<std::byte> place_to_read_for_sink();
@@ -106,29 +106,29 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   void arm_stall_check();
   void check_stall();
   std::size_t unsent_bytes() const;
-  // What the peer is known to have, over all the stream's life.
+  // How many bytes the peer is known to have received, over the stream's whole life.
   std::int64_t acknowledged_count() const;
 
-  // Ordered by how often they are touched: an idle connection has none of it in the cache when a
-  // message comes, and each line counts.
+  // Ordered by how often they are touched: for an idle connection none of it is in the cache when a
+  // message comes, and each cache line counts.
   EventLoop::Impl& loop_;
   SocketHandle* socket_;  // Null once it is released.
   ReadSink* sink_ = nullptr;
-  std::optional<Error> failure_;      // Closed, broken, or at least of no use for writing.
-  std::uint64_t read_turn_ = 0;       // In which the sink was given something.
+  std::optional<Error> failure_;      // Set when closed, broken, or at least unusable for writing.
+  std::uint64_t read_turn_ = 0;       // The turn in which the sink last received input.
   std::uint64_t received_count_ = 0;  // Bytes, over all its life.
   TimePoint heard_at_{};              // When the last of them came.
   TimePoint reading_since_{};         // While it reads.
-  bool closed_ = false;               // By close(): the sink is to hear no more.
+  bool closed_ = false;               // By close(): the sink is not called any more.
   bool reading_ = false;
   bool paused_ = false;  // By pause_reading().
   bool read_ended_ = false;
   bool sending_ = false;                          // libuv waits until the peer takes more.
   bool finishing_ = false;                        // finish_writing() was called,
-  bool finished_ = false;                         // and the peer will be told after the output.
-  ByteBuffer output_;                             // Behind what the socket is sending already.
+  bool finished_ = false;                         // and the peer hears of it after the output.
+  ByteBuffer output_;                             // Queued behind the bytes being sent.
   std::uint64_t appended_count_ = 0;              // Bytes, over all its life.
-  ByteBuffer early_;                              // Read before anybody asked for it.
+  ByteBuffer early_;                              // Read ahead of any reader.
   coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
   coroutine::WaitQueue writable_{"room for output"};
   coroutine::WaitQueue flushed_{"stream flush"};

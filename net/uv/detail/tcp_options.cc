@@ -17,7 +17,7 @@
 namespace corolane::net::detail {
 namespace {
 
-// More than any figure that the kernel takes stays more, and is refused.
+// A value above the kernel's range stays above it, and is refused.
 int to_int(std::int64_t value) {
   return static_cast<int>(std::min<std::int64_t>(value, std::numeric_limits<int>::max()));
 }
@@ -32,18 +32,18 @@ Result<void> set_tcp_options(int descriptor, const StreamOptions& options,
     std::int64_t value;
   };
   const bool asks = options.keepalive_idle.count() > 0;
-  // Also for output that is not acknowledged. The kernel would give up a silent peer after this
-  // time, however many questions were meant, so it is as long as all of them take.
+  // Covers unacknowledged output, too. The kernel gives up a silent peer after this time, however
+  // many probes are configured, so it is as long as all of them take.
   const std::chrono::milliseconds patience =
       asks ? options.keepalive_idle + options.keepalive_interval * options.keepalive_count
            : std::chrono::seconds(0);
   const auto hidden_bytes_max = static_cast<std::int64_t>(
       std::min(options.output_bytes_max, options.output_while_reading_max));
   const std::array<Setting, 7> settings{{
-      // Small messages are collected here already, and then they are to leave at once.
+      // Small messages are collected here already, so the kernel must send them at once.
       {IPPROTO_TCP, TCP_NODELAY, 1},
-      // What the kernel takes without sending it is hidden from our own mark: of a peer that reads
-      // nothing it would hoard megabytes first. (Zero would be its own default.)
+      // Bytes that the kernel takes without sending them are hidden from our own mark: for a peer
+      // that reads nothing it would first hoard megabytes. (Zero would select its own default.)
       {IPPROTO_TCP, TCP_NOTSENT_LOWAT, std::max<std::int64_t>(hidden_bytes_max, 1)},
       {SOL_SOCKET, SO_KEEPALIVE, asks ? 1 : 0},
       {IPPROTO_TCP, TCP_USER_TIMEOUT, patience.count()},

@@ -1,4 +1,4 @@
-// How a TCP socket treats its peer, as StreamOptions say it.
+// Applies StreamOptions to a TCP socket.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace corolane::net::detail {
 
-// On a listening socket too: what it accepts inherits them, at no cost per connection. `action` is
-// what a failure says was being done; invalid_argument is a figure that the kernel does not take.
+// Also for a listening socket: accepted sockets inherit the options, at no cost per connection.
+// `action` is the context of a failure; invalid_argument is a value that the kernel does not
+// accept.
 Result<void> set_tcp_options(int descriptor, const StreamOptions& options, std::string_view action);
 
 }  // namespace corolane::net::detail

@@ -28,7 +28,7 @@ Code code_of(int status) {
     case UV_EAI_NONAME:
       return Code::not_found;
     default:
-      return Code::unavailable;  // The peer or the way to it: refused, reset, no port left for it.
+      return Code::unavailable;  // The peer or its route: refused, reset, no port left for it.
   }
 }
 

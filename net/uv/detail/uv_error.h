@@ -7,9 +7,9 @@
 
 namespace corolane::net::detail {
 
-// `status` is what libuv returned: a negated errno, or one of its own for name resolution.
-// `action` says what failed and with whom; "connect to 127.0.0.1:8460" gives
-// "connect to 127.0.0.1:8460: connection refused".
+// `status` is a result of libuv: a negated errno, or its own code for name resolution. `action`
+// names the failed operation and its peer; "connect to 127.0.0.1:8460" gives "connect to
+// 127.0.0.1:8460: connection refused".
 Error uv_error(int status, std::string_view action);
 
 }  // namespace corolane::net::detail

@@ -19,7 +19,7 @@
 namespace corolane::net::detail {
 namespace {
 
-// Datagrams per system call. Beyond, the call itself is no part of the cost worth saving.
+// Datagrams per system call. Beyond this number the call itself is a negligible part of the cost.
 constexpr std::size_t batch_count_max = 32;
 
 UdpOptions checked(const UdpOptions& options) {
@@ -40,7 +40,7 @@ struct UvUdpSocket::Watch {
 };
 
 struct UvUdpSocket::ReceiveBatch {
-  // As many as fit into 64 KiB of room, and at least one.
+  // Room for the datagrams that fit into 64 KiB, and for at least one.
   explicit ReceiveBatch(std::size_t datagram_bytes_max)
       : count(std::clamp<std::size_t>(64 * 1024 / datagram_bytes_max, 1, batch_count_max)),
         memory(std::make_unique_for_overwrite<std::byte[]>(count * datagram_bytes_max)) {
@@ -125,8 +125,8 @@ void UvUdpSocket::watch(int events) {
 
 void UvUdpSocket::on_ready(int status, int events) {
   if (status < 0) {
-    // An error of the socket, which is nobody's in particular: asking clears it. libuv has stopped
-    // watching because of it.
+    // An error of the socket that belongs to no particular call: getsockopt() clears it. libuv has
+    // stopped watching because of it.
     int error = 0;
     socklen_t size = sizeof(error);
     ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -139,11 +139,11 @@ void UvUdpSocket::on_ready(int status, int events) {
   }
   if ((events & UV_READABLE) == 0) return;
   if (sink_ != nullptr) return push_batch();
-  // Without a reader the loop need not hear of it again until there is one.
+  // Without a reader the loop stops watching until there is one.
   if (!readable_.notify_one()) watch(watched_events_ & ~UV_READABLE);
 }
 
-// One batch: what is left is heard of in the next turn, after everybody else.
+// Reads one batch per turn; the rest waits for the next turn, behind all other sockets.
 void UvUdpSocket::push_batch() {
   const auto batch = take_batch();
   if (batch && !batch->empty()) sink_->on_datagrams(*batch);
@@ -153,7 +153,7 @@ Result<std::span<const Datagram>> UvUdpSocket::receive(Deadline deadline) {
   check(sink_ == nullptr, "a socket with a sink has no other reader");
   check(readable_.empty(), "a UDP socket has one reader at a time");
   const CallCount::Inside inside(calls_);
-  // A flood starves nobody: the tasks that are ready come first.
+  // A flood must not starve other tasks: those that are ready run first.
   if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(name());
   while (descriptor_ >= 0) {
     auto batch = take_batch();
@@ -226,7 +226,7 @@ Result<void> UvUdpSocket::append(const UdpPeer& peer, std::span<const std::byte>
                                              std::to_string(datagram_payload_max) + " bytes");
   }
   if (!has_room(bytes.size())) {
-    // Much for one turn, but the kernel may have room for it.
+    // A lot for one turn, but the kernel may have room for it.
     send_queued();
     if (!has_room(bytes.size())) {
       return Error(Code::resource_exhausted,
@@ -250,7 +250,7 @@ void UvUdpSocket::send_queued() {
   while (done_count < queued_.size() && !blocked_) {
     const auto next = std::span(queued_).subspan(done_count);
     const int sent = send_batch(next.first(std::min(next.size(), batch_count_max)));
-    // Where none is sent, it is the first that cannot be, which says nothing of the others.
+    // If none was sent, the first one cannot be sent, which says nothing of the others.
     const bool is_lost = sent < 0 && errno != EAGAIN && errno != EINTR;
     if (sent < 0 && errno == EAGAIN) {
       blocked_ = true;
@@ -266,7 +266,7 @@ void UvUdpSocket::send_queued() {
   if (queued_.empty()) loop_.buffers.give_back(std::move(queued_bytes_));
 }
 
-// As sendmmsg() does: returns how many, or -1 when not even the first.
+// Like sendmmsg(): returns how many were sent, or -1 when not even the first was.
 int UvUdpSocket::send_batch(std::span<const Queued> datagrams) {
   SendBatch& batch = *sending_;
   auto* next = const_cast<std::byte*>(queued_bytes_.bytes().data());  // It is only read.

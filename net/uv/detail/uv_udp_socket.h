@@ -1,8 +1,8 @@
 // A UDP socket of the kernel, in batches: recvmmsg() and sendmmsg().
 //
-// Datagrams wait in the kernel until somebody takes them: there is no second queue. libuv only says
-// when to look (uv_poll). Its own uv_udp_t sends one datagram per system call, hands them over one
-// by one, and wants 64 KiB of room for each.
+// Datagrams wait in the kernel until a reader takes them: there is no second queue. libuv only
+// reports readiness (uv_poll). Its own uv_udp_t sends one datagram per system call, delivers them
+// one by one, and needs 64 KiB of room for each.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class UvUdpSocket final : public UdpSocket, public Due {
   UvUdpSocket(const UvUdpSocket&) = delete;
   UvUdpSocket& operator=(const UvUdpSocket&) = delete;
 
-  // Comes first; after a failure it can only be destroyed.
+  // Must be called first; after a failure it can only be destroyed.
   Result<void> bind(const Endpoint& endpoint);
 
   Result<std::span<const Datagram>> receive(Deadline deadline) override;
@@ -42,9 +42,9 @@ class UvUdpSocket final : public UdpSocket, public Due {
   void end_turn() override;
 
  private:
-  struct Watch;         // The part that libuv holds on to.
-  struct ReceiveBatch;  // What the kernel fills,
-  struct SendBatch;     // and what it empties.
+  struct Watch;         // The part that libuv holds.
+  struct ReceiveBatch;  // Filled by the kernel,
+  struct SendBatch;     // and emptied by it.
   struct Queued {
     UdpPeer peer;
     std::size_t size;
@@ -54,11 +54,11 @@ class UvUdpSocket final : public UdpSocket, public Due {
   void watch(int events);
   void on_ready(int status, int events);
   void push_batch();
-  // At least one datagram; none is there to be had: an empty batch.
+  // Returns at least one datagram, or an empty batch when none has arrived.
   Result<std::span<const Datagram>> take_batch();
   Result<void> append(const UdpPeer& peer, std::span<const std::byte> bytes);
   bool has_room(std::size_t size) const;
-  // Until the kernel takes no more.
+  // Sends until the kernel takes no more.
   void send_queued();
   int send_batch(std::span<const Queued> datagrams);
   std::string name() const { return "UDP socket " + to_string(local_); }
@@ -78,9 +78,9 @@ class UvUdpSocket final : public UdpSocket, public Due {
   coroutine::WaitQueue readable_{"datagrams"};
 
   std::vector<Queued> queued_;
-  ByteBuffer queued_bytes_;  // Of all of them, one behind the other.
+  ByteBuffer queued_bytes_;  // The payloads of all of them, concatenated.
   std::unique_ptr<SendBatch> sending_;
-  bool blocked_ = false;  // The kernel takes nothing until it says so.
+  bool blocked_ = false;  // The kernel takes nothing until it reports room.
   coroutine::WaitQueue writable_{"room for a datagram"};
 };
 

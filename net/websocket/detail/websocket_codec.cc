@@ -11,7 +11,7 @@ constexpr std::uint16_t protocol_error = 1002;
 constexpr std::uint16_t bad_data = 1007;
 constexpr std::uint16_t too_big = 1009;
 
-// What is unmasked goes here when all of it came in one piece; a stream reads no more at a time.
+// Holds the unmasked payload of a message that came in one piece; a stream reads no more at a time.
 constexpr std::size_t scratch_bytes = 64 * 1024;
 thread_local std::array<std::byte, scratch_bytes> scratch;
 
@@ -29,7 +29,7 @@ std::uint64_t big_endian(std::span<const std::byte> bytes) {
 
 bool is_opcode(unsigned number) { return number <= 2 || (number >= 8 && number <= 10); }
 
-// How many bytes a header has, by its first two.
+// The size of a header, by its second byte.
 std::size_t header_size(std::byte second) {
   const unsigned length = to_number(second) & 0x7f;
   const std::size_t extended = length == 127 ? 8 : length == 126 ? 2 : 0;
@@ -116,7 +116,7 @@ WebSocketDecoder::Step WebSocketDecoder::check_data_header() {
   return true;
 }
 
-// Leaves what is whole in `event` when it came in one piece, otherwise where it is collected.
+// A payload that came in one piece is left in `event`; otherwise it is collected.
 bool WebSocketDecoder::read_payload(WebSocketEvent& event) {
   const auto left = payload_size_ - payload_taken_;
   const auto bytes = input_.first(std::min<std::uint64_t>(left, input_.size()));
@@ -191,7 +191,7 @@ std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_
 
 void apply_websocket_mask(std::span<const std::byte> from, const WebSocketMask& mask,
                           std::uint64_t offset, std::byte* to) {
-  // The mask as it lies over eight bytes, the first of them at `offset`.
+  // The mask repeated over eight bytes, beginning at `offset`.
   std::array<std::byte, 8> wide;
   for (std::size_t index = 0; index < wide.size(); ++index) {
     wide[index] = mask[(offset + index) % mask.size()];
@@ -231,8 +231,8 @@ std::expected<WebSocketViolation, WebSocketViolation> read_websocket_close(
 
 namespace {
 
-// The length of the sequence that begins with `first`, and the bounds of its second byte; zero for
-// a byte that begins none. RFC 3629, section 4.
+// The length of the sequence that begins with a byte, and the bounds of its second byte; zero for a
+// byte that begins none. RFC 3629, section 4.
 struct Utf8Start {
   std::size_t size;
   unsigned second_min;

@@ -1,5 +1,5 @@
-// The frames of RFC 6455 as bytes: cuts messages out of what a peer sends, whatever the pieces, and
-// says by which rule it broke them; writes frames.
+// The frames of RFC 6455 as bytes: decodes messages from input in pieces of any size, and names the
+// rule that a peer broke; encodes frames.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ enum class WebSocketOpcode : std::uint8_t {
   pong = 10,
 };
 
-// Why a connection has to be failed: the code of section 7.4.1 and a reason for people.
+// Why a connection must be failed: the code of section 7.4.1 and a readable reason.
 struct WebSocketViolation {
   std::uint16_t code;
   std::string reason;
@@ -45,23 +45,24 @@ class WebSocketDecoder {
     std::size_t fragment_count_max;
   };
 
-  // `expects_mask`: of a server, whose clients mask; the frames of servers are bare.
+  // `expects_mask` is true on a server: clients mask their frames, servers do not.
   WebSocketDecoder(bool expects_mask, const Limits& limits)
       : limits_(limits), expects_mask_(expects_mask) {}
 
-  // What came. Valid until it is used up or taken back with rest().
+  // Passes input. It must stay valid until it is used up or taken back with rest().
   void feed(std::span<const std::byte> bytes) { input_ = bytes; }
-  // What next() has not looked at yet; forgets it.
+  // Returns the input that next() has not consumed, and forgets it.
   std::span<const std::byte> rest();
 
-  // True with the next message in `event`, whose bytes last until the next call for any decoder of
-  // this thread; false when the input is used up. After a violation it may not be called.
+  // Returns true with the next message in `event`, whose bytes are valid until the next call for
+  // any decoder of this thread; false when the input is used up. Must not be called after a
+  // violation.
   std::expected<bool, WebSocketViolation> next(WebSocketEvent& event);
 
  private:
   using Step = std::expected<bool, WebSocketViolation>;
 
-  // Each is true once that part is whole.
+  // Each returns true once its part is complete.
   Step read_header();
   Step take_header();
   Step check_data_header();
@@ -76,10 +77,10 @@ class WebSocketDecoder {
   std::span<const std::byte> input_;
 
   std::array<std::byte, 14> header_;
-  std::uint8_t header_size_ = 0;  // Bytes of it that have come.
+  std::uint8_t header_size_ = 0;  // How many bytes of it have arrived.
   bool in_payload_ = false;
 
-  // Of the frame whose payload comes.
+  // The current frame, while its payload arrives.
   WebSocketOpcode opcode_ = WebSocketOpcode::continuation;
   bool is_final_ = false;
   bool is_masked_ = false;
@@ -87,7 +88,7 @@ class WebSocketDecoder {
   std::uint64_t payload_size_ = 0;
   std::uint64_t payload_taken_ = 0;
 
-  // Of the message that comes in fragments; continuation between messages.
+  // The current fragmented message; continuation between messages.
   WebSocketOpcode message_opcode_ = WebSocketOpcode::continuation;
   std::size_t fragment_count_ = 0;
   ByteBuffer message_;
@@ -95,18 +96,19 @@ class WebSocketDecoder {
   std::array<std::byte, 125> control_;
 };
 
-// The header of a frame that is the whole message; returns its size. With a mask it is a client's.
+// Writes the header of a frame that is a whole message; returns its size. Clients pass a mask.
 constexpr std::size_t websocket_header_bytes_max = 14;
 std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_size,
                                     const WebSocketMask* mask,
                                     std::span<std::byte, websocket_header_bytes_max> header);
 
-// Puts `from` under the mask, or takes it from there, into `to`, which has as much room; `offset`
-// is the place of its first byte within the payload.
+// Masks or unmasks `from` into `to`, which has as much room; `offset` is the position of its first
+// byte within the payload.
 void apply_websocket_mask(std::span<const std::byte> from, const WebSocketMask& mask,
                           std::uint64_t offset, std::byte* to);
 
-// Section 5.5.1: what a close frame says; a violation for what none may say. 1005 for nothing.
+// Section 5.5.1: reads the contents of a close frame; a violation if they are invalid. 1005 for an
+// empty one.
 std::expected<WebSocketViolation, WebSocketViolation> read_websocket_close(
     std::span<const std::byte> payload);
 // Whether an endpoint may send that code.

@@ -1,4 +1,4 @@
-// Castling: where its pieces go, and who may still do it.
+// Castling: the squares of its pieces, and the rights that are left.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ constexpr CastlingSquares castling_squares(Color color, Wing wing) {
           .rook_to = square_at(short_side ? 5 : 3, rank)};
 }
 
-// The wing on which a move of the king castles; nothing for an ordinary one.
+// The wing on which a king's move castles; nothing for an ordinary move.
 constexpr std::optional<Wing> castling_wing(Color color, Move king_move) {
   for (const Wing wing : wings) {
     const CastlingSquares squares = castling_squares(color, wing);
@@ -41,7 +41,7 @@ constexpr std::optional<Wing> castling_wing(Color color, Move king_move) {
   return std::nullopt;
 }
 
-// Who may castle where, as far as the moves made until now are concerned.
+// The castling rights that the moves made so far have left.
 class CastlingRights {
  public:
   static constexpr CastlingRights none() { return {}; }
@@ -61,8 +61,8 @@ class CastlingRights {
     rooks_ |= castling_squares(color, wing).rook_from;
   }
 
-  // Something left these squares or arrived there: gone is every right whose king or rook had its
-  // place on one of them.
+  // Called when a piece leaves or reaches these squares: revokes every right whose king or rook
+  // starts on one of them.
   constexpr void revoke(SquareSet touched) {
     rooks_ -= touched;
     if (touched.contains(Square::e1)) rooks_ -= SquareSet::rank(0);

@@ -106,7 +106,7 @@ std::expected<std::optional<Square>, std::string> parse_en_passant(std::string_v
 
 std::expected<int, std::string> parse_clock(std::string_view field, std::string_view text,
                                             int min) {
-  constexpr int max = 9999;  // No game comes near it: seventy-five idle moves end one.
+  constexpr int max = 9999;  // No game reaches it: seventy-five idle moves end one.
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < min || value > max) {

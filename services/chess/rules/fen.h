@@ -14,9 +14,9 @@
 
 namespace corolane::services::chess::rules {
 
-// The two clocks may be left out together and are 0 and 1 then. Fails with "<field>: <what is
-// wrong>", for example "placement: rank 3 has 9 squares"; a position that no game could hold
-// (two white kings, a pawn on a8) fails too.
+// The two clocks may be omitted together and are then 0 and 1. Fails with "<field>: <reason>", for
+// example "placement: rank 3 has 9 squares"; a position that no game can reach (two white kings, a
+// pawn on a8) fails too.
 std::expected<Position, std::string> parse_fen(std::string_view text);
 
 // All six fields; the en passant square only when a capture there is legal.

@@ -1,4 +1,4 @@
-// A game: a position with the history that the drawing rules ask for.
+// A game: a position with the history that the drawing rules need.
 //
 // Holds no list of moves: repetitions can only lie behind the last capture or pawn move, and the
 // seventy-five-move rule bounds that stretch. So a game never keeps more than 151 positions of
@@ -24,7 +24,7 @@ enum class Outcome : std::uint8_t {
   checkmate,
   insufficient_material,  // Kings, with one bishop or knight or with bishops of one square colour.
   stalemate,
-  seventyfive_moves,    // Of each side, without a capture or a move of a pawn.
+  seventyfive_moves,    // By each side, without a capture or a pawn move.
   fivefold_repetition,  // The same position for the fifth time, in a row or not.
 };
 
@@ -34,7 +34,7 @@ std::string_view to_string(Outcome outcome);
 class Game {
  public:
   Game() : Game(Position()) {}
-  // A start that is mate, stalemate or dead is a game that is over.
+  // A start position that is mate, stalemate or dead makes a game that is over.
   explicit Game(const Position& start);
 
   // Fails, and changes nothing, with `illegal move "e2e5": <reason>` or "the game is over: ...".
@@ -43,7 +43,7 @@ class Game {
   // The position on the board; the reference lasts until the next play().
   const Position& position() const { return reversible_.back(); }
   Color side_to_move() const { return position().side_to_move(); }
-  // Moves played here, those of both sides counted.
+  // Moves played here, counting both sides.
   int ply() const { return ply_; }
 
   Outcome outcome() const { return outcome_; }
@@ -51,9 +51,9 @@ class Game {
   // The side that gave mate; nothing in all other cases.
   std::optional<Color> winner() const;
 
-  // Whether a player may have a draw for the position on the board: for its third occurrence, or
-  // for fifty moves of each side without a capture or a move of a pawn. Neither ends the game by
-  // itself, and neither can be claimed when the game is over.
+  // Whether a player may claim a draw for the position on the board: for its third occurrence, or
+  // for fifty moves by each side without a capture or a pawn move. Neither ends the game by itself,
+  // and neither can be claimed when the game is over.
   bool can_claim_threefold() const;
   bool can_claim_fifty_moves() const;
 
@@ -61,7 +61,7 @@ class Game {
   int occurrence_count() const;
   Outcome judge() const;
 
-  // The positions since the last capture or move of a pawn; the last is the one on the board.
+  // The positions since the last capture or pawn move; the last is the one on the board.
   std::vector<Position> reversible_;
   int ply_ = 0;
   Outcome outcome_;

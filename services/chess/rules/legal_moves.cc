@@ -1,4 +1,4 @@
-// Legal moves without trial and error: first what the safety of the king asks of all other
+// Legal moves without trial and error: first the constraints of the king's safety on all other
 // pieces (answer the check, stay on the line of a pin), then the targets that comply.
 #include "services/chess/rules/legal_moves.h"
 
@@ -13,7 +13,7 @@
 namespace corolane::services::chess::rules {
 namespace {
 
-// What the king of the side to move asks of its own pieces.
+// The constraints that the safety of the king puts on the other pieces of its side.
 class KingSafety {
  public:
   explicit KingSafety(const Position& position) {
@@ -23,7 +23,8 @@ class KingSafety {
     find_pins(position, king);
   }
 
-  // Where the piece on `from` may go without exposing the king or leaving it in check.
+  // The squares to which the piece on `from` may go without exposing the king or leaving it in
+  // check.
   SquareSet allowed(Square from) const {
     if (!pinned_.contains(from)) return answers_;
     for (const SquareSet line : pin_lines_) {
@@ -81,7 +82,7 @@ void add_pawn_moves(Color us, Square from, SquareSet targets, std::vector<Move>&
 void add_king_moves(const Position& position, std::vector<Move>& moves) {
   const Color us = position.side_to_move();
   const Square king = position.king_square(us);
-  // The king does not hide the squares behind it from the piece that attacks it.
+  // The king itself does not shield the squares behind it from a piece that attacks it.
   const SquareSet others = position.occupied() - king;
   SquareSet safe;
   for (const Square to : detail::targets_of(position, king)) {
@@ -94,7 +95,7 @@ void add_king_moves(const Position& position, std::vector<Move>& moves) {
   }
 }
 
-// Why the promotion of a move does not fit, for a piece that does reach the square.
+// Why the promotion of a move is wrong, for a piece that can reach the square.
 std::optional<std::string> why_no_promotion(Color us, PieceKind kind, Move move) {
   const bool must_promote = kind == PieceKind::pawn && rank_of(move.to) == last_rank(us);
   if (must_promote && !move.is_promotion()) {
@@ -120,7 +121,7 @@ std::vector<Move> legal_moves(const Position& position) {
   add_king_moves(position, moves);
   for (const Square from : pawns) {
     SquareSet targets = detail::targets_of(position, from);
-    // En passant has a legality of its own, which the position has already judged.
+    // En passant has its own legality check, which the position has already made.
     const auto jumped = position.en_passant_square();
     if (jumped) targets -= *jumped;
     targets &= safety.allowed(from);

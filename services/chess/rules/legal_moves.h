@@ -1,4 +1,4 @@
-// Which moves the rules allow, and why they forbid one.
+// The moves that the rules allow, and the reason when they forbid one.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace corolane::services::chess::rules {
 
-// Every legal move once, in an order that depends on nothing but the position. Empty means mate
-// or, without a check, stalemate.
+// Every legal move once, in an order that depends only on the position. Empty means mate or,
+// without a check, stalemate.
 std::vector<Move> legal_moves(const Position& position);
 
 // Nothing when `move` is legal; else the reason, such as "the pawn on e2 cannot go to e5".

@@ -1,4 +1,4 @@
-// One move of one side, as the squares it is made on.
+// One move of one side, by its squares.
 #pragma once
 
 #include "services/chess/rules/piece.h"
@@ -11,7 +11,8 @@ namespace corolane::services::chess::rules {
 struct Move {
   Square from = Square::a1;
   Square to = Square::a1;
-  PieceKind promotion = PieceKind::pawn;  // What the pawn becomes: pawn stands for no promotion.
+  PieceKind promotion = PieceKind::pawn;  // The kind that the pawn becomes; pawn means no
+                                          // promotion.
 
   constexpr bool is_promotion() const { return promotion != PieceKind::pawn; }
 

@@ -1,4 +1,4 @@
-// Sections, then the tags and the movetext of each game in them.
+// Splits a text into sections, then reads the tags and the movetext of each game in them.
 #include "services/chess/rules/pgn.h"
 
 #include <algorithm>
@@ -48,12 +48,12 @@ std::vector<Section> split_sections(std::string_view text) {
   return sections;
 }
 
-// Reads one game from where the scanner stands.
+// Reads one game from the scanner's current position.
 class GameReader {
  public:
   GameReader(PgnScanner& scanner, int ordinal) : scanner_(scanner) { game_.ordinal = ordinal; }
 
-  // Nothing when there is no game left. Call it once.
+  // Nothing when there is no game left. Must be called once.
   std::optional<std::expected<PgnGame, PgnFailure>> read() {
     if (auto damage = read_game(); !damage) {
       return std::unexpected(PgnFailure{.name = game_.name,
@@ -82,12 +82,12 @@ class GameReader {
       if (auto moved = advance(); !moved) return moved;
     }
     if (auto moves = read_movetext(); !moves) return moves;
-    return scanner_.skip_blanks_and_comments();  // What follows the result is still this game's.
+    return scanner_.skip_blanks_and_comments();  // Text after the result belongs to this game.
   }
 
   // Leaves the scanner behind the result.
   Done read_movetext() {
-    int depth = 0;  // Of variations, whose moves are skipped.
+    int depth = 0;  // Depth of variations, whose moves are skipped.
     int variation_line = 0;
     while (token_.kind != Kind::end && token_.kind != Kind::tag) {
       if (token_.kind == Kind::variation_begin) {
@@ -121,7 +121,7 @@ class GameReader {
   PgnScanner& scanner_;
   PgnGame game_;
   PgnToken token_;
-  int last_line_ = 0;  // Of the token before.
+  int last_line_ = 0;  // The line of the previous token.
 };
 
 }  // namespace

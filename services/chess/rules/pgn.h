@@ -5,12 +5,12 @@
 //
 //   1. e4 e5 {a comment} 2. Nf3 $1 (2. f4 exf4) Nc6! 1-0 ; the rest of this line
 //
-// A text of many games is worth reading even if some are damaged. So it is first cut into
-// sections, each of which begins at a tag on the first line or on one that follows a blank line.
-// Whatever is wrong inside a section, be it an unclosed comment, ends with it. (A line of a
-// comment that follows a blank one may begin with "[%", but with no other bracket.)
+// A text of many games is worth reading even if some are damaged. So it is first cut into sections,
+// each of which begins at a tag on the first line or on one that follows a blank line. Damage
+// inside a section, even an unclosed comment, ends with the section. (A line of a comment that
+// follows a blank line may begin with "[%", but with no other bracket.)
 //
-// Moves are not checked: that takes a Game and parse_san(). Comments, annotations ($1) and
+// Moves are not checked: use a Game and parse_san() for that. Comments, annotations ($1) and
 // variations must be well formed, and are skipped, as is a byte order mark.
 #pragma once
 
@@ -29,7 +29,7 @@ struct PgnTag {
 };
 
 struct PgnMove {
-  std::string san;  // As written, with its marks: "Nf3!".
+  std::string san;  // With its marks, as in the text: "Nf3!".
   int line = 0;
 
   friend bool operator==(const PgnMove&, const PgnMove&) = default;
@@ -47,12 +47,12 @@ struct PgnGame {
 struct PgnFailure {
   std::string name;  // Empty when the damage comes before the Site tag.
   int ordinal = 0;
-  int line = 0;  // Where the damage is; for what has no end, where it begins.
+  int line = 0;  // The line of the damage; for an unterminated part, the line where it begins.
   int ply = 0;   // Moves read before it.
   std::string reason;
 };
 
-// The games of `text` in their order. Takes time and memory in proportion to the text.
+// The games of `text` in order. Takes time and memory in proportion to the text.
 std::vector<std::expected<PgnGame, PgnFailure>> read_pgn(std::string_view text);
 
 }  // namespace corolane::services::chess::rules

@@ -1,4 +1,4 @@
-// Colours and pieces, with the names and letters that notations give them.
+// Colours and pieces, with their names and letters in notations.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ enum class PieceKind : std::uint8_t { pawn, knight, bishop, rook, queen, king };
 inline constexpr std::array piece_kinds{PieceKind::pawn, PieceKind::knight, PieceKind::bishop,
                                         PieceKind::rook, PieceKind::queen,  PieceKind::king};
 
-// What a pawn may become, in the order in which legal_moves lists it.
+// The kinds that a pawn may become, in the order in which legal_moves lists them.
 inline constexpr std::array promotion_kinds{PieceKind::queen, PieceKind::rook, PieceKind::bishop,
                                             PieceKind::knight};
 

@@ -1,4 +1,4 @@
-// Positions: what a Setup must fulfil, and what a move does.
+// Positions: the conditions for a Setup, and the effect of a move.
 #include "services/chess/rules/position.h"
 
 #include "services/chess/rules/detail/attacks.h"
@@ -49,7 +49,7 @@ Checked check_castling(const Position& position, Color color) {
   return {};
 }
 
-// `square` is where a pawn of the side that has just moved was jumped over.
+// `square` is the one that a pawn of the side that has just moved jumped over.
 Checked check_en_passant(const Position& position, Square square) {
   const Color them = opponent_of(position.side_to_move());
   const int forward = them == Color::white ? 1 : -1;
@@ -158,7 +158,8 @@ SquareSet Position::attackers_of(Square square, Color by) const {
 }
 
 SquareSet Position::attackers_of(Square square, Color by, SquareSet occupied) const {
-  // Attacks are mutual: what a piece of some kind on `square` attacks, attacks it by that kind.
+  // Attacks are mutual: a piece of some kind on `square` would attack exactly the pieces of that
+  // kind that attack it.
   const SquareSet queens = pieces(PieceKind::queen);
   const SquareSet attackers =
       (detail::pawn_attacks(opponent_of(by), square) & pieces(PieceKind::pawn)) |
@@ -199,7 +200,7 @@ SquareSet Position::captors_on(Square square) const {
   const Color them = opponent_of(us);
   const SquareSet candidates = detail::pawn_attacks(them, square) & pieces(us, PieceKind::pawn);
 
-  // Two pawns leave one rank at once, which no look at pins foresees: try each on the board.
+  // Two pawns leave one rank at once, which pin detection does not foresee: try each on the board.
   SquareSet captors;
   for (const Square from : candidates) {
     const Square victim = square_at(file_of(square), rank_of(from));

@@ -1,8 +1,8 @@
-// A position: where the pieces stand, who is to move, and what the past still allows.
+// A position: the pieces, the side to move, and the rights that the past has left.
 //
-// A plain value of under a hundred bytes that nobody can turn into an impossible position: it
-// begins as the starting position or as a checked Setup, and after() leads from one to the next.
-// Every position has one king of each colour, and the side that has just moved is not in check.
+// A plain value of under a hundred bytes that can never hold an impossible position: it begins as
+// the starting position or as a checked Setup, and after() leads from one to the next. Every
+// position has one king of each colour, and the side that has just moved is not in check.
 #pragma once
 
 #include <array>
@@ -21,23 +21,25 @@ namespace corolane::services::chess::rules {
 
 class Position {
  public:
-  // The parts of a position before anybody has checked that they fit together.
+  // The parts of a position, not yet checked for consistency.
   struct Setup {
     std::array<std::optional<Piece>, square_count> board;  // In the order of Square.
     Color side_to_move = Color::white;
     CastlingRights castling_rights = CastlingRights::none();
-    std::optional<Square> en_passant_square;  // The one that the pawn has just jumped over.
-    int halfmove_clock = 0;                   // Half-moves since a pawn moved or a piece fell.
-    int fullmove_number = 1;                  // Counts from one, up after each move of black.
+    std::optional<Square> en_passant_square;  // The one that a pawn has just jumped over.
+    int halfmove_clock = 0;                   // Half-moves since a pawn moved or a piece was
+                                              // captured.
+    int fullmove_number = 1;                  // Starts at one, and grows after each move of black.
   };
 
   // The starting position.
   Position() = default;
 
-  // Fails with "<field of FEN>: <what is wrong>".
+  // Fails with "<field of FEN>: <reason>".
   static std::expected<Position, std::string> from(const Setup& setup);
 
-  // The position after `move`, which must be legal here: this does not look (legal_moves.h does).
+  // The position after `move`, which must be legal here: this does not check it (legal_moves.h
+  // does).
   [[nodiscard]] Position after(Move move) const;
 
   std::optional<Piece> piece_at(Square square) const;
@@ -57,8 +59,8 @@ class Position {
   // The pawns that may capture there.
   SquareSet en_passant_captors() const;
 
-  // The pieces of `by` that attack `square`. The second form asks it for a board whose lines are
-  // open or closed as `occupied` says.
+  // The pieces of `by` that attack `square`. The second form assumes a board on which `occupied`
+  // blocks the lines.
   SquareSet attackers_of(Square square, Color by) const;
   SquareSet attackers_of(Square square, Color by, SquareSet occupied) const;
 
@@ -67,7 +69,7 @@ class Position {
   // Whether `move`, which must be legal here, takes a piece.
   bool is_capture(Move move) const;
 
-  // Equal in all that the repetition rules look at: everything but the two clocks.
+  // Equal for the repetition rules: in everything except the two clocks.
   bool repeats(const Position& other) const;
 
   friend bool operator==(const Position&, const Position&) = default;

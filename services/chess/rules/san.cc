@@ -1,5 +1,5 @@
 // Reads and writes standard algebraic notation. Reading selects from the legal moves; only a
-// failure looks closer, for its reason.
+// failure is examined further, for its reason.
 #include "services/chess/rules/san.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace corolane::services::chess::rules {
 namespace {
 
-// What the text says of a move that is not castling.
+// The contents of the text of a move that is not castling.
 struct Description {
   PieceKind kind = PieceKind::pawn;
   std::optional<int> from_file;
   std::optional<int> from_rank;
   bool is_capture = false;
   Square to = Square::a1;
-  PieceKind promotion = PieceKind::pawn;  // As in Move: pawn stands for none.
+  PieceKind promotion = PieceKind::pawn;  // As in Move: pawn means no promotion.
 
   bool fits_origin(Square from) const {
     return from_file.value_or(file_of(from)) == file_of(from) &&
@@ -35,7 +35,7 @@ std::string_view without_marks(std::string_view text) {
   return text.substr(0, text.find_last_not_of("+#!?") + 1);
 }
 
-// Takes the last character off `text` if `parse` makes something of it.
+// Removes the last character of `text` if `parse` accepts it.
 template <typename Parse>
 auto take_last(std::string_view& text, Parse parse) -> decltype(parse(' ')) {
   if (text.empty()) return {};
@@ -50,7 +50,7 @@ std::optional<PieceKind> parse_promotion(char letter) {
   return *kind;
 }
 
-// Nothing when the text is no algebraic notation at all.
+// Nothing when the text is not algebraic notation at all.
 std::optional<Description> describe(std::string_view text) {
   Description move;
   if (text.size() >= 2 && text[text.size() - 2] == '=') {
@@ -88,7 +88,7 @@ std::optional<Description> describe(std::string_view text) {
   return move;
 }
 
-// Castling is left out: it has a text of its own.
+// Castling is excluded: it has a notation of its own.
 std::vector<Move> matching_moves(const Position& position, const Description& wanted) {
   auto moves = legal_moves(position);
   std::erase_if(moves, [&](const Move& move) {
@@ -137,7 +137,7 @@ std::expected<Move, std::string> parse_castling(const Position& position, Wing w
   return Move{squares.king_from, squares.king_to};
 }
 
-// As much of the origin of `move` as tells it from the other legal moves of its kind.
+// The part of the origin of `move` that distinguishes it from the other legal moves of its kind.
 std::string disambiguation(const Position& position, PieceKind kind, Move move) {
   bool is_alone = true;
   bool has_file_alone = true;

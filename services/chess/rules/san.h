@@ -1,5 +1,5 @@
-// Moves as people write them, in standard algebraic notation: the piece, as much of its origin
-// as tells it from its equals, "x" for a capture, the target, "=Q" for a promotion, "+" or "#".
+// Moves in standard algebraic notation, as people write them: the piece, the part of its origin
+// that distinguishes it, "x" for a capture, the target, "=Q" for a promotion, "+" or "#".
 //
 //   e4   exd5   Nbd2   R1xa3   e8=Q+   O-O   Qxf7#
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace corolane::services::chess::rules {
 
-// Returns a move that is legal in `position`. Marks at the end ("+", "#", "!", "?") may be
-// missing, superfluous or wrong; more of the origin than needed is fine; all else must be right,
-// the "x" included. Fails with the text and the reason:
+// Returns a move that is legal in `position`. Marks at the end ("+", "#", "!", "?") may be missing,
+// superfluous or wrong; more of the origin than needed is fine; everything else must be right,
+// including the "x". Fails with the text and the reason:
 //
 //   malformed move "Nf9": expected algebraic notation, such as Nf3, exd5, e8=Q or O-O
 //   illegal move "Nf6": no knight of white can reach f6

@@ -1,5 +1,5 @@
-// A set of squares in one machine word, so that whole-board questions ("which of my pieces stand
-// on this line?") are a few bit operations.
+// A set of squares in one machine word, so that questions about the whole board ("which of my
+// pieces stand on this line?") take a few bit operations.
 #pragma once
 
 #include <bit>
@@ -42,7 +42,7 @@ class SquareSet {
   constexpr bool contains(Square square) const { return !(*this & square).empty(); }
   constexpr bool intersects(SquareSet other) const { return !(*this & other).empty(); }
 
-  // The squares nearest to a1 and to h8 in the order of the iterator; the set must not be empty.
+  // The first and last square in the order of the iterator; the set must not be empty.
   constexpr Square first() const { return static_cast<Square>(std::countr_zero(bits_)); }
   constexpr Square last() const { return static_cast<Square>(63 - std::countl_zero(bits_)); }
 

@@ -1,4 +1,4 @@
-// Moves as chess engines write them: the two squares, and the letter of a promotion.
+// Moves in the notation of chess engines: the two squares, and the letter of a promotion.
 //
 //   e2e4   e1g1 (castling)   e7e8q
 #pragma once

@@ -13,7 +13,7 @@ namespace {
 using test::fails_with;
 using testing::HasSubstr;
 
-TEST(SocketAddressTest, WhatTheKernelTakesComesBackAsItWas) {
+TEST(SocketAddressTest, AddressesSurviveTheRoundTripThroughTheKernelsFormat) {
   for (const Endpoint& endpoint :
        {Endpoint{.address = "192.0.2.7", .port = 80}, Endpoint{.address = "2001:db8::7", .port = 1},
         Endpoint{.address = "unix:/run/chess.sock"}, Endpoint{.address = "unix:@chess"},
@@ -24,7 +24,7 @@ TEST(SocketAddressTest, WhatTheKernelTakesComesBackAsItWas) {
   }
 }
 
-TEST(SocketAddressTest, AUnixPathHasALimitAndTheErrorTellsIt) {
+TEST(SocketAddressTest, AUnixPathHasALimitAndTheErrorStatesIt) {
   const std::string longest = "unix:/" + std::string(106, 'x');
   const auto fits = to_socket_address({.address = longest});
   ASSERT_TRUE(fits) << fits;

@@ -1,4 +1,4 @@
-// fetch_http(), against HttpServer and against servers that are less kind.
+// fetch_http(), against HttpServer and against misbehaving servers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ using test::run_on_real_loop;
 using test::soon;
 using testing::HasSubstr;
 
-// What fetch_http() makes of a peer that runs `serve` on the one connection it accepts.
+// The result of fetch_http() for a peer that runs `serve` on the one connection it accepts.
 Result<HttpResponse> fetch_from(std::function<void(Stream&)> serve, const HttpRequest& request,
                                 const HttpOptions& options = {},
                                 Duration patience = std::chrono::seconds(20)) {
@@ -58,7 +58,7 @@ Result<HttpResponse> fetch_from_ours(const HttpHandler& handler, const HttpReque
   return response;
 }
 
-// The same for a peer that sends `text` once it has been asked.
+// The same for a peer that sends `text` after the request.
 Result<HttpResponse> fetch_text(std::string_view text, const HttpRequest& request = {},
                                 const HttpOptions& options = {}) {
   return fetch_from(
@@ -99,7 +99,7 @@ TEST(HttpClientTest, FetchesFromOurServer) {
   EXPECT_EQ(response->headers.find("content-length"), "");
 }
 
-TEST(HttpClientTest, AUnixSocketIsAskedAsLocalhost) {
+TEST(HttpClientTest, TheHostOfAUnixSocketIsLocalhost) {
   const auto response = fetch_from_ours(
       [](const HttpRequest& received) {
         return HttpResponse{.body = std::string(received.header("host"))};
@@ -110,21 +110,21 @@ TEST(HttpClientTest, AUnixSocketIsAskedAsLocalhost) {
   EXPECT_EQ(response->body, "localhost");
 }
 
-TEST(HttpClientTest, ASilentBodyOfHeadIsNotWaitedFor) {
+TEST(HttpClientTest, TheBodyOfAHeadResponseIsNotAwaited) {
   const auto response =
       fetch_text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", {.method = "HEAD"});
   ASSERT_TRUE(response) << response;
   EXPECT_EQ(response->body, "");
 }
 
-TEST(HttpClientTest, AStatusOfFailureIsAResponse) {
+TEST(HttpClientTest, AFailureStatusIsAResponse) {
   const auto response = fetch_text("HTTP/1.1 503 Later\r\nContent-Length: 3\r\n\r\nno!");
   ASSERT_TRUE(response) << response;
   EXPECT_EQ(response->status, 503u);
   EXPECT_EQ(response->body, "no!");
 }
 
-TEST(HttpClientTest, ABodyThatComesWithItsHeaderDoesNotCountAsOne) {
+TEST(HttpClientTest, ABodyThatArrivesWithTheHeaderDoesNotCountAsHeader) {
   const std::string body(500, 'x');
   const auto response = fetch_text("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + body, {},
                                    {.header_bytes_max = 100});
@@ -132,7 +132,7 @@ TEST(HttpClientTest, ABodyThatComesWithItsHeaderDoesNotCountAsOne) {
   EXPECT_EQ(response->body, body);
 }
 
-TEST(HttpClientTest, AStatusBelow100IsNoHttp) {
+TEST(HttpClientTest, AStatusBelow100IsNotHttp) {
   EXPECT_THAT(fetch_text("HTTP/1.1 005 OK\r\nContent-Length: 0\r\n\r\n"),
               fails_with(Code::invalid_argument));
 }
@@ -147,7 +147,7 @@ TEST(HttpClientTest, ReadsChunksAndBodiesThatEndWithTheConnection) {
   EXPECT_EQ(until_end->body, "until the end");
 }
 
-TEST(HttpClientTest, SkipsWhatOnlyAnnouncesTheResponse) {
+TEST(HttpClientTest, SkipsInterimResponses) {
   const auto response = fetch_text(
       "HTTP/1.1 100 Continue\r\n\r\n"
       "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
@@ -167,7 +167,7 @@ TEST(HttpClientTest, AResponseThatIsCutOffIsUnavailableAndMayHaveBeenExecuted) {
   }
 }
 
-TEST(HttpClientTest, AResponseThatIsNoHttpIsAnError) {
+TEST(HttpClientTest, AResponseThatIsNotHttpIsAnError) {
   EXPECT_THAT(fetch_text("SSH-2.0-OpenSSH\r\n\r\n"), fails_with(Code::invalid_argument));
 }
 
@@ -183,13 +183,13 @@ TEST(HttpClientTest, AResponseAboveTheLimitsIsRefused) {
               fails_with(Code::resource_exhausted));
 }
 
-TEST(HttpClientTest, APeerThatDoesNotAnswerEndsByTheDeadline) {
+TEST(HttpClientTest, ASilentPeerIsGivenUpAtTheDeadline) {
   const auto response =
       fetch_from([](Stream& stream) { static_cast<void>(read_all(stream)); }, {}, {}, 20ms);
   EXPECT_THAT(response, fails_with(Code::deadline_exceeded));
 }
 
-TEST(HttpClientTest, ARefusalOfTheBodyIsReadThoughWritingFailed) {
+TEST(HttpClientTest, ARefusalOfTheBodyIsReadAfterWritingFailed) {
   const HttpRequest request{.method = "POST", .body = flood()};
   const auto response = fetch_from_ours([](const HttpRequest&) { return HttpResponse{}; }, request);
   ASSERT_TRUE(response) << response;
@@ -207,7 +207,7 @@ TEST(HttpClientTest, ARefusedConnectionWasNotExecuted) {
   });
 }
 
-TEST(HttpClientTest, WhatHttpCannotCarryIsNotSent) {
+TEST(HttpClientTest, ARequestThatHttpCannotCarryIsNotSent) {
   run_on_real_loop([](RealLoop& real) {
     const HostPort host{.host = "127.0.0.1", .port = 1};
     for (const HttpRequest& request :

@@ -1,4 +1,4 @@
-// HttpClient: what becomes of its connection between two requests, and of requests when it breaks.
+// HttpClient: its connection between two requests, and requests whose connection breaks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,10 +25,10 @@ using testing::HasSubstr;
 const HostPort host{.host = "server", .port = 80};
 const HttpRequest post{.method = "POST", .target = "/change", .body = "x"};
 
-// Or less, in a task that is cancelled.
+// Sleeps for `time`, or less in a cancelled task.
 void pass(Duration time) { static_cast<void>(coroutine::sleep_for(time)); }
 
-// Echoes bodies, after a while.
+// Echoes bodies, after a delay.
 class HttpClientConnectionTest : public testing::Test {
  protected:
   void serve(const HttpOptions& limits = {}) {
@@ -68,7 +68,7 @@ TEST_F(HttpClientConnectionTest, OneServesAllRequests) {
   EXPECT_EQ(now() - start, 2ms);
 }
 
-TEST_F(HttpClientConnectionTest, IsKeptInsideOfTlsToo) {
+TEST_F(HttpClientConnectionTest, IsKeptOverTlsToo) {
   TlsWorld world;
   HttpServer server(world.server, [](const HttpRequest&) { return HttpResponse{.body = "ok"}; });
   ASSERT_TRUE(server.listen(world.endpoint));
@@ -78,7 +78,7 @@ TEST_F(HttpClientConnectionTest, IsKeptInsideOfTlsToo) {
   EXPECT_EQ(world.network.connect_count(), 1u);
 }
 
-TEST_F(HttpClientConnectionTest, RequestsTakeTurnsInTheOrderInWhichTheyCame) {
+TEST_F(HttpClientConnectionTest, RequestsTakeTurnsInOrderOfArrival) {
   serve();
   delay_ = 10ms;
   HttpClient client(network_, host);
@@ -104,7 +104,7 @@ TEST_F(HttpClientConnectionTest, IsReplacedWhenTheServerHasClosedIt) {
   EXPECT_EQ(network_.connect_count(), 2u);
 }
 
-TEST_F(HttpClientConnectionTest, IsReplacedWhenItBrokeMeanwhile) {
+TEST_F(HttpClientConnectionTest, IsReplacedWhenItBroke) {
   serve();
   HttpClient client(network_, host);
   EXPECT_EQ(send(client, "a"), "a");
@@ -126,7 +126,7 @@ TEST_F(HttpClientConnectionTest, IsReplacedWhenItWasIdleForTooLong) {
   EXPECT_EQ(network_.connect_count(), 2u);
 }
 
-TEST_F(HttpClientConnectionTest, ALateAnswerIsNotTakenForTheNext) {
+TEST_F(HttpClientConnectionTest, ALateAnswerIsNotTakenForTheNextOne) {
   serve();
   delay_ = 100ms;
   HttpClient client(network_, host);
@@ -138,7 +138,7 @@ TEST_F(HttpClientConnectionTest, ALateAnswerIsNotTakenForTheNext) {
   EXPECT_EQ(network_.connect_count(), 2u);
 }
 
-TEST_F(HttpClientConnectionTest, WhoWaitsForATurnHasSentNothing) {
+TEST_F(HttpClientConnectionTest, ARequestWaitingForItsTurnHasSentNothing) {
   serve();
   delay_ = 100ms;
   HttpClient client(network_, host);
@@ -168,7 +168,7 @@ TEST_F(HttpClientConnectionTest, ACancelledRequestMayHaveBeenExecuted) {
   EXPECT_EQ(send(client, "next"), "next");
 }
 
-TEST_F(HttpClientConnectionTest, ARefusedOneWasNotExecutedAndTheNextTriesAgain) {
+TEST_F(HttpClientConnectionTest, ARefusedRequestWasNotExecutedAndTheNextOneReconnects) {
   HttpClient client(network_, host);
   const auto refused = send(client, "a");
   ASSERT_THAT(refused, fails_with(Code::unavailable));
@@ -177,7 +177,7 @@ TEST_F(HttpClientConnectionTest, ARefusedOneWasNotExecutedAndTheNextTriesAgain) 
   EXPECT_EQ(send(client, "b"), "b");
 }
 
-TEST_F(HttpClientConnectionTest, WhatHttpCannotCarryLeavesItAlone) {
+TEST_F(HttpClientConnectionTest, ARequestThatHttpCannotCarryLeavesItOpen) {
   serve();
   HttpClient client(network_, host);
   EXPECT_EQ(send(client, "a"), "a");
@@ -186,11 +186,11 @@ TEST_F(HttpClientConnectionTest, WhatHttpCannotCarryLeavesItAlone) {
   EXPECT_EQ(network_.connect_count(), 1u);
 }
 
-TEST_F(HttpClientConnectionTest, IsNotUsedAgainWhenTheServerSaysSo) {
+TEST_F(HttpClientConnectionTest, IsNotReusedWhenTheServerClosesIt) {
   for (const char* answer :
        {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
-        // And what was said behind an answer is none to a question that was not asked yet.
+        // Extra bytes behind an answer cannot answer a request that was not sent yet.
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n"}) {
     ScriptedServer server(network_, [&](Stream& stream, std::size_t) {
       while (!read_request(stream).empty()) say(stream, answer);
@@ -205,7 +205,7 @@ TEST_F(HttpClientConnectionTest, IsNotUsedAgainWhenTheServerSaysSo) {
   }
 }
 
-TEST_F(HttpClientConnectionTest, IsNotUsedAgainWhenSomethingCameUnasked) {
+TEST_F(HttpClientConnectionTest, IsNotReusedAfterAnUnsolicitedResponse) {
   ScriptedServer server(network_, [](Stream& stream, std::size_t number) {
     read_request(stream);
     say(stream, ok(std::to_string(number)));
@@ -219,7 +219,8 @@ TEST_F(HttpClientConnectionTest, IsNotUsedAgainWhenSomethingCameUnasked) {
   EXPECT_EQ(send(client, ""), "1");
 }
 
-// A server that answers the first request of its first connection, and `behave`s at all others.
+// A server that answers the first request of its first connection, and runs `behave` for all
+// others.
 class HttpClientRepeatTest : public testing::Test {
  protected:
   using Behave = std::function<void(Stream& stream, std::size_t connection)>;
@@ -250,7 +251,7 @@ void close_first(Stream& stream, std::size_t number) {
   say(stream, ok("again"));
 }
 
-TEST_F(HttpClientRepeatTest, AnIdempotentRequestIsSentAgain) {
+TEST_F(HttpClientRepeatTest, AnIdempotentRequestIsRetried) {
   begin(close_first);
   const auto response = client_.fetch({.method = "GET"}, soon());
   ASSERT_TRUE(response) << response;
@@ -258,7 +259,7 @@ TEST_F(HttpClientRepeatTest, AnIdempotentRequestIsSentAgain) {
   EXPECT_EQ(request_count_, 2);
 }
 
-TEST_F(HttpClientRepeatTest, AnyOtherRequestIsNot) {
+TEST_F(HttpClientRepeatTest, AnyOtherRequestIsNotRetried) {
   begin(close_first);
   const auto response = client_.fetch({.method = "POST"}, soon());
   ASSERT_THAT(response, fails_with(Code::unavailable));
@@ -269,7 +270,7 @@ TEST_F(HttpClientRepeatTest, AnyOtherRequestIsNot) {
   EXPECT_EQ(next->body, "again");
 }
 
-TEST_F(HttpClientRepeatTest, NothingIsSentAThirdTime) {
+TEST_F(HttpClientRepeatTest, NoRequestIsSentAThirdTime) {
   begin([](Stream& stream, std::size_t) { stream.close(); });
   const auto response = client_.fetch({.method = "GET"}, soon());
   ASSERT_THAT(response, fails_with(Code::unavailable));
@@ -277,7 +278,7 @@ TEST_F(HttpClientRepeatTest, NothingIsSentAThirdTime) {
   EXPECT_EQ(request_count_, 2);
 }
 
-TEST_F(HttpClientRepeatTest, ARepetitionThatFindsNobodyMayHaveBeenExecutedBefore) {
+TEST_F(HttpClientRepeatTest, ARetryThatFailsToConnectIsMarkedMaybeExecuted) {
   begin([&](Stream& stream, std::size_t) {
     network_.set_host("server", {.refuses = true});
     stream.close();
@@ -287,7 +288,7 @@ TEST_F(HttpClientRepeatTest, ARepetitionThatFindsNobodyMayHaveBeenExecutedBefore
   EXPECT_TRUE(response.error().maybe_executed());
 }
 
-TEST_F(HttpClientRepeatTest, AnAnswerThatWasCutOffIsNotAskedForAgain) {
+TEST_F(HttpClientRepeatTest, ARequestIsNotRetriedAfterAPartialAnswer) {
   begin([](Stream& stream, std::size_t) {
     say(stream, "HTTP/1.1 200 O");
     stream.close();
@@ -296,7 +297,7 @@ TEST_F(HttpClientRepeatTest, AnAnswerThatWasCutOffIsNotAskedForAgain) {
   EXPECT_EQ(request_count_, 1);
 }
 
-TEST_F(HttpClientRepeatTest, ADeadlineIsNotExceededTwice) {
+TEST_F(HttpClientRepeatTest, ARetryKeepsTheDeadline) {
   begin([](Stream&, std::size_t) {});
   const TimePoint start = now();
   EXPECT_THAT(client_.fetch({.method = "GET"}, Deadline::after(1s)),

@@ -23,12 +23,12 @@ using testing::HasSubstr;
 constexpr const char* chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 constexpr const char* last_chunk = "0\r\n\r\n";
 
-// Or less, in a task that is cancelled.
+// Sleeps for `time`, or less in a cancelled task.
 void let_pass(Duration time) { static_cast<void>(coroutine::sleep_for(time)); }
 
 std::string chunk(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
-  check(text.size() < 256, "two digits say how long a chunk of a test is");
+  check(text.size() < 256, "the length of a test's chunk has two digits");
   return {digits[text.size() / 16], digits[text.size() % 16], '\r', '\n'};
 }
 
@@ -38,14 +38,14 @@ void say_chunk(Stream& stream, std::string_view text) {
 
 class HttpLinesTest : public testing::Test {
  protected:
-  // A server that does this when it was asked, and then closes.
+  // A server that reads a request, calls `answer`, and then closes.
   void serve(std::function<void(Stream&)> answer) {
     server_.emplace(network_, [answer](Stream& stream, std::size_t) {
       read_request(stream);
       answer(stream);
     });
   }
-  // The same for one that answers with this text.
+  // The same for a server that answers with this text.
   void serve_text(std::string text) {
     serve([text](Stream& stream) { say(stream, text); });
   }
@@ -57,7 +57,7 @@ class HttpLinesTest : public testing::Test {
     return *std::move(lines);
   }
 
-  // All that come, and how they end.
+  // All lines, and the code of the error after the last.
   std::vector<std::string> read_all_lines(HttpLines& lines) {
     std::vector<std::string> all;
     for (;;) {
@@ -74,7 +74,7 @@ class HttpLinesTest : public testing::Test {
   std::optional<ScriptedServer> server_;
 };
 
-TEST_F(HttpLinesTest, LinesComeAsTheyAreSent) {
+TEST_F(HttpLinesTest, LinesArriveAsTheyAreSent) {
   serve([](Stream& stream) {
     say(stream, chunked);
     for (const char* text : {"one\n", "two\n"}) {
@@ -94,7 +94,7 @@ TEST_F(HttpLinesTest, LinesComeAsTheyAreSent) {
   EXPECT_THAT(lines.next_line(soon()), fails_with(Code::out_of_range));
 }
 
-TEST_F(HttpLinesTest, ChunksAndPiecesNeedNotBeLines) {
+TEST_F(HttpLinesTest, ChunksAndPiecesNeedNotMatchLines) {
   for (const std::size_t piece : {1u, 2u, 7u, 1000u}) {
     sim::SimulatedNetwork network({.piece_bytes_max = piece});
     ScriptedServer server(network, [](Stream& stream, std::size_t) {
@@ -119,7 +119,7 @@ TEST_F(HttpLinesTest, BodiesWithoutChunksHaveLinesToo) {
   }
 }
 
-TEST_F(HttpLinesTest, AStatusOfFailureSaysWhyInItsLines) {
+TEST_F(HttpLinesTest, AFailureStatusExplainsItselfInItsLines) {
   serve_text(
       "HTTP/1.1 401 Unauthorized\r\nX-Why: so\r\nContent-Type: application/json\r\n"
       "Content-Length: 2\r\n\r\n{}");
@@ -131,7 +131,7 @@ TEST_F(HttpLinesTest, AStatusOfFailureSaysWhyInItsLines) {
   EXPECT_EQ(lines.next_line(soon()), "{}");
 }
 
-TEST_F(HttpLinesTest, ALineIsBoundedAndAllOfThemAreNot) {
+TEST_F(HttpLinesTest, ALineIsBoundedButTheirTotalIsNot) {
   serve([](Stream& stream) {
     say(stream, chunked);
     for (int round = 0; round < 100; ++round) say_chunk(stream, "0123456789\n");
@@ -156,7 +156,7 @@ TEST_F(HttpLinesTest, ALineWithoutAnEndIsBoundedToo) {
   network_.reset_all();
 }
 
-TEST_F(HttpLinesTest, SilenceLosesNothing) {
+TEST_F(HttpLinesTest, ADeadlineInsideALineLosesNothing) {
   serve([](Stream& stream) {
     say(stream, chunked);
     say_chunk(stream, "half ");
@@ -185,7 +185,7 @@ TEST_F(HttpLinesTest, CancellationEndsTheWait) {
   EXPECT_THAT(reader.join(), fails_with(Code::cancelled));
 }
 
-TEST_F(HttpLinesTest, ABrokenConnectionIsNoEnd) {
+TEST_F(HttpLinesTest, ABrokenConnectionIsNotTheEndOfTheBody) {
   serve([](Stream& stream) {
     say(stream, chunked);
     say_chunk(stream, "one\ntw");
@@ -194,14 +194,14 @@ TEST_F(HttpLinesTest, ABrokenConnectionIsNoEnd) {
   EXPECT_THAT(read_all_lines(lines), ElementsAre("one", "unavailable"));
 }
 
-TEST_F(HttpLinesTest, WhoIsNotThereWasNotAsked) {
+TEST_F(HttpLinesTest, ARequestToAMissingServerWasNotSent) {
   const auto lines = HttpLines::open(network_, ScriptedServer::host(), {}, soon());
   ASSERT_FALSE(lines);
   EXPECT_EQ(lines.error().code(), Code::unavailable);
   EXPECT_FALSE(lines.error().maybe_executed());
 }
 
-TEST_F(HttpLinesTest, WhoDoesNotAnswerMayHaveDoneIt) {
+TEST_F(HttpLinesTest, ARequestWithoutAnAnswerIsMarkedMaybeExecuted) {
   serve([](Stream& stream) { read_request(stream); });
   const auto lines =
       HttpLines::open(network_, ScriptedServer::host(), {.target = "/watch"}, Deadline::after(1s));

@@ -1,4 +1,4 @@
-// Shares of one address in an HttpServer, in virtual time.
+// The shares of one address in an HttpServer, in virtual time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 constexpr std::string_view plain_get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
-// Its handler takes a minute.
+// A server whose handler takes a minute.
 class HttpServerSharesTest : public testing::Test {
  protected:
   void serve(const HttpServer::Options& options) {
@@ -32,7 +32,7 @@ class HttpServerSharesTest : public testing::Test {
                                            options);
     ASSERT_TRUE(server_->listen({"server", 1}));
   }
-  // A client that says `text` at once.
+  // A client that sends `text` at once.
   std::unique_ptr<Stream> connect(const std::string& address, std::string_view text = plain_get) {
     network_.set_client_address(address);
     auto stream = network_.connect({"server", 1}, Deadline::after(1s));
@@ -51,7 +51,7 @@ class HttpServerSharesTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-TEST_F(HttpServerSharesTest, ConnectionAboveTheShareOfItsAddressIsTold503) {
+TEST_F(HttpServerSharesTest, AConnectionAboveTheShareOfItsAddressGetsA503) {
   serve({.connections = &connections_});
   std::vector<std::unique_ptr<Stream>> held;
   for (int i = 0; i < 5; ++i) held.push_back(connect("10.0.0.1", ""));
@@ -65,7 +65,7 @@ TEST_F(HttpServerSharesTest, ConnectionAboveTheShareOfItsAddressIsTold503) {
   EXPECT_EQ(server_->statistics().refused_connection_count, 1u);
 }
 
-TEST_F(HttpServerSharesTest, FloodFromManyAddressesLeavesATenthToNewcomers) {
+TEST_F(HttpServerSharesTest, AFloodFromManyAddressesLeavesATenthToNewcomers) {
   serve({.connections = &connections_});
   std::vector<std::unique_ptr<Stream>> held;
   for (int i = 0; i < 20; ++i) held.push_back(connect("10.0.0." + std::to_string(i % 3), ""));
@@ -75,7 +75,7 @@ TEST_F(HttpServerSharesTest, FloodFromManyAddressesLeavesATenthToNewcomers) {
   EXPECT_THAT(first_text(*newcomer), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 
-TEST_F(HttpServerSharesTest, PlacesAreGivenBackByWhoeverGoes) {
+TEST_F(HttpServerSharesTest, PlacesAreGivenBackByPeersThatLeave) {
   serve({.connections = &connections_, .requests = &requests_});
   for (int round = 0; round < 30; ++round) {
     std::vector<std::unique_ptr<Stream>> held;
@@ -85,7 +85,7 @@ TEST_F(HttpServerSharesTest, PlacesAreGivenBackByWhoeverGoes) {
     settle();
     EXPECT_EQ(connections_.statistics().count, 10u);
     held.clear();
-    ASSERT_TRUE(coroutine::sleep_for(3s));  // The server lingers, for peers that read still.
+    ASSERT_TRUE(coroutine::sleep_for(3s));  // The server lingers, for peers that still read.
     EXPECT_EQ(connections_.statistics().count, 0u);
     EXPECT_EQ(connections_.statistics().address_count, 0u);
     EXPECT_EQ(requests_.statistics().count, 0u);
@@ -104,7 +104,7 @@ TEST_F(HttpServerSharesTest, RefusedPeersThatStayCostLittle) {
   EXPECT_EQ(server_->statistics().refused_connection_count, 495u);
 }
 
-TEST_F(HttpServerSharesTest, RequestsOfOneAddressLeaveRoomForOthers) {
+TEST_F(HttpServerSharesTest, RequestsFromOneAddressLeaveRoomForOthers) {
   serve({.requests = &requests_});
   const auto first = connect("10.0.0.1");
   const auto second = connect("10.0.0.1");

@@ -1,4 +1,4 @@
-// HttpServer as peers see it who send whatever they like, in virtual time.
+// HttpServer under arbitrary input from its peers, in virtual time.
 #include "net/http/http_server.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ struct Served {
   std::unique_ptr<Stream> client;
 };
 
-// What `request` is answered with on a connection that ends with it.
+// The answer to `request` on a connection that ends with it.
 std::string answer_to(std::string_view request, const HttpOptions& options = {},
                       std::size_t piece_bytes_max = 64 * 1024) {
   Served served(options, piece_bytes_max);
@@ -141,7 +141,7 @@ TEST(HttpServerTest, ReadsALargeBody) {
   EXPECT_TRUE(answer.ends_with("POST / [" + body + "]"));
 }
 
-TEST(HttpServerTest, InvitesABodyThatWaitsForIt) {
+TEST(HttpServerTest, InvitesABodyThatWaitsForAnInvitation) {
   Served served;
   Stream& client = *served.client;
   EXPECT_TRUE(send_text(client,
@@ -159,18 +159,18 @@ TEST(HttpServerTest, HeadIsAnsweredWithoutABody) {
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
 }
 
-TEST(HttpServerTest, AStatusWithoutBodyHasNone) {
+TEST(HttpServerTest, AStatusThatForbidsABodyHasNone) {
   const std::string answer =
       answer_to("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(answer, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
 }
 
-TEST(HttpServerTest, OldPeersGetOneAnswerAndTheEnd) {
+TEST(HttpServerTest, AnHttp10PeerGetsOneAnswerAndTheEnd) {
   const std::string answer = answer_to("GET / HTTP/1.0\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
 }
 
-TEST(HttpServerTest, AnExceptionOfTheHandlerIsA500AndKeptSecret) {
+TEST(HttpServerTest, AnExceptionOfTheHandlerIsA500WithoutItsText) {
   const std::string answer =
       answer_to("GET /throw HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 Internal Server Error\r\n"));
@@ -184,7 +184,7 @@ TEST(HttpServerTest, AHandlerCannotBreakOutOfAHeader) {
   EXPECT_THAT(answer, Not(HasSubstr("evil")));
 }
 
-TEST(HttpServerTest, AStatusThatIsNoneOfHttpIsA500) {
+TEST(HttpServerTest, AnInvalidStatusIsA500) {
   for (const char* const status : {"0", "5", "99", "1000"}) {
     const std::string answer = answer_to(std::string("GET /status?is=") + status +
                                          " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
@@ -204,7 +204,7 @@ TEST(HttpServerTest, GarbageIsA400AndTheEnd) {
   }
 }
 
-TEST(HttpServerTest, AnotherVersionOfHttpIsA505) {
+TEST(HttpServerTest, AnUnknownVersionOfHttpIsA505) {
   for (const char* version : {"2.0", "9.9", "0.9"}) {
     const std::string answer = answer_to("GET / HTTP/" + std::string(version) + "\r\n\r\n");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 505 HTTP Version Not Supported\r\n"));
@@ -247,7 +247,7 @@ TEST(HttpServerTest, AnOversizedBodyIsA413) {
   }
 }
 
-TEST(HttpServerTest, APeerThatGoesOnSendingStillReadsItsRefusal) {
+TEST(HttpServerTest, APeerThatKeepsSendingStillReadsItsRefusal) {
   Served served(HttpOptions{.body_bytes_max = 100});
   Stream& client = *served.client;
   const std::string body(300'000, 'x');
@@ -271,13 +271,13 @@ TEST(HttpServerTest, ASlowRequestIsCutOffByItsLimit) {
   }
 }
 
-TEST(HttpServerTest, AnIdlePeerIsLetGo) {
+TEST(HttpServerTest, AnIdlePeerIsDisconnected) {
   const TimePoint start = now();
   EXPECT_EQ(answer_to("", {.idle_time_max = 5s}), "");
   EXPECT_GE(now() - start, 5s);
 }
 
-TEST(HttpServerTest, APeerThatLeavesInTheMiddleIsForgotten) {
+TEST(HttpServerTest, APeerThatLeavesInsideARequestIsForgotten) {
   for (const char* part : {"", "GET / HT", "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET"}) {
     Served served;
     EXPECT_TRUE(served.client->try_write(bytes_of(part)));
@@ -297,7 +297,7 @@ TEST(HttpServerTest, AnIdleConnectionHasNoTask) {
   EXPECT_EQ(served.server.statistics().serving_count, 0u);
 }
 
-TEST(HttpServerTest, APeerThatFinishesSendingIsAnsweredToTheEnd) {
+TEST(HttpServerTest, APeerThatFinishedSendingGetsAllAnswers) {
   Served served;
   EXPECT_TRUE(served.client->try_write(
       bytes_of("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\nPOST /3 "
@@ -308,7 +308,7 @@ TEST(HttpServerTest, APeerThatFinishesSendingIsAnsweredToTheEnd) {
   EXPECT_THAT(answers, EndsWith("GET /2 []"));
 }
 
-// How many answers there are, each whole: its head and the body of which that speaks.
+// The number of answers, each complete: a head and a body of the announced length.
 std::size_t whole_answer_count(std::string_view answers) {
   constexpr std::string_view length = "Content-Length: ";
   std::size_t count = 0;
@@ -333,11 +333,11 @@ TEST(HttpServerTest, AnswersAreWholeAfterAHalfClose) {
   served.client->finish_writing();
   ASSERT_TRUE(coroutine::sleep_for(1s));
   const std::string answers = read_all(*served.client).value_or("");
-  // As many as its output holds.
+  // The rest does not fit into the output.
   EXPECT_GE(whole_answer_count(answers), 80u);
 }
 
-TEST(HttpServerTest, PeerThatReadsItsLastAnswersSlowlyGetsAllOfThem) {
+TEST(HttpServerTest, APeerThatReadsItsLastAnswersSlowlyGetsAllOfThem) {
   Served served(with_limits({}), 64 * 1024,
                 [](const HttpRequest&) { return HttpResponse{.body = std::string(400'000, 'x')}; });
   EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
@@ -378,7 +378,7 @@ TEST(HttpServerTest, APeerThatGoesAwayCancelsItsRequest) {
   EXPECT_EQ(served.server.statistics().connection_count, 0u);
 }
 
-TEST(HttpServerTest, WhoSendsTooFarAheadIsCutOffBehindItsAnswers) {
+TEST(HttpServerTest, APeerThatSendsTooFarAheadIsCutOffAfterItsAnswers) {
   Slow slow;
   HttpServer::Options options = with_limits({});
   options.pipelined_bytes_max = 100;
@@ -392,7 +392,7 @@ TEST(HttpServerTest, WhoSendsTooFarAheadIsCutOffBehindItsAnswers) {
   EXPECT_EQ(slow.begun_count, 1);
 }
 
-TEST(HttpServerTest, MoreConnectionsThanItTakesWaitForTheirTurn) {
+TEST(HttpServerTest, ConnectionsAboveTheLimitWaitForTheirTurn) {
   HttpServer::Options options = with_limits({});
   options.connection_count_max = 1;
   Served served(options);
@@ -426,7 +426,7 @@ TEST(HttpServerTest, EvictsTheConnectionThatHasBeenIdleLongestForANewOne) {
   EXPECT_EQ(served.server.statistics().connection_count, 2u);
 }
 
-TEST(HttpServerTest, EvictsHalfARequestAsItDoesNone) {
+TEST(HttpServerTest, EvictsAConnectionWithHalfARequest) {
   Served served(that_evicts(1));
   EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost:")));
   ASSERT_TRUE(coroutine::sleep_for(1s));
@@ -437,7 +437,7 @@ TEST(HttpServerTest, EvictsHalfARequestAsItDoesNone) {
   EXPECT_EQ(read_all(*served.client).value_or("lost"), "");
 }
 
-TEST(HttpServerTest, EvictsNoConnectionThatItServes) {
+TEST(HttpServerTest, EvictsNoConnectionWhoseRequestIsBeingServed) {
   Slow slow;
   Served served(that_evicts(1), 1024, slow.handler());
   EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
@@ -449,7 +449,7 @@ TEST(HttpServerTest, EvictsNoConnectionThatItServes) {
   EXPECT_EQ(slow.cancelled_count, 0);
 }
 
-TEST(HttpServerTest, EvictsAPeerThatTakesNoAnswerWhenAllHaveOne) {
+TEST(HttpServerTest, EvictsAPeerThatTakesNoAnswerWhenAllHaveRequests) {
   Served served(that_evicts(1), 64 * 1024,
                 [](const HttpRequest&) { return HttpResponse{.body = std::string(400'000, 'x')}; });
   EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
@@ -500,7 +500,7 @@ TEST(HttpServerTest, StoppingEndsRequestsAtItsDeadline) {
   EXPECT_EQ(slow.cancelled_count, 1);
 }
 
-TEST(HttpServerTest, WithoutAStackForItARequestIsRefused) {
+TEST(HttpServerTest, ARequestWithoutAStackIsRefused) {
   coroutine::VirtualTime time;
   coroutine::Scheduler full(time, {.stacks = {.stack_count_max = 32, .control_count = 4}});
   const auto ran = full.run("main", [] {
@@ -516,7 +516,7 @@ TEST(HttpServerTest, WithoutAStackForItARequestIsRefused) {
   EXPECT_TRUE(ran) << ran;
 }
 
-TEST(HttpServerTest, RefusesFieldsThatMayStandOnceWhenTheyStandTwice) {
+TEST(HttpServerTest, RefusesDuplicatesOfUniqueFields) {
   for (const char* fields : {"Host: h\r\nHost: h", "Host: h\r\nhost: i",
                              "Host: h\r\nOrigin: http://h\r\nOrigin: http://h",
                              "Host: h\r\nOrigin: http://h\r\nORIGIN: null"}) {
@@ -526,7 +526,7 @@ TEST(HttpServerTest, RefusesFieldsThatMayStandOnceWhenTheyStandTwice) {
   }
 }
 
-TEST(HttpServerTest, RefusesAHostThatIsNone) {
+TEST(HttpServerTest, RefusesAMalformedHost) {
   for (const char* host : {"a b", "a/b", "a@b", "a?b", "a#b", "a\\b", "a\"b"}) {
     EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n"),
                 StartsWith("HTTP/1.1 400 "))
@@ -540,7 +540,7 @@ TEST(HttpServerTest, RefusesAHostThatIsNone) {
   }
 }
 
-TEST(HttpServerTest, TwoEndsOfOneBodyAreRefused) {
+TEST(HttpServerTest, ABodyWithTwoEndsIsRefused) {
   for (const char* fields :
        {"Content-Length: 3\r\nTransfer-Encoding: chunked", "Content-Length: 3\r\nContent-Length: 4",
         "Transfer-Encoding: chunked\r\nContent-Length: 3", "Content-Length : 3",
@@ -559,7 +559,7 @@ TEST(HttpServerTest, TwoEndsOfOneBodyAreRefused) {
   }
 }
 
-TEST(HttpServerTest, ARequestNamesOneHost) {
+TEST(HttpServerTest, ARequestMustNameExactlyOneHost) {
   for (const char* fields : {"", "Host: one\r\nHost: two\r\n", "Host: one\r\nhost: one\r\n"}) {
     EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nConnection: close\r\n" + std::string(fields) + "\r\n"),
                 StartsWith("HTTP/1.1 400 "))
@@ -570,7 +570,7 @@ TEST(HttpServerTest, ARequestNamesOneHost) {
   EXPECT_THAT(answer_to("GET / HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
 }
 
-TEST(HttpServerTest, FieldsBehindABodyAreNotRead) {
+TEST(HttpServerTest, TrailerFieldsAreIgnored) {
   Served served(with_limits({}), 1024, [](const HttpRequest& request) {
     return HttpResponse{.body = "[" + std::string(request.header("authorization")) + "]"};
   });
@@ -580,7 +580,7 @@ TEST(HttpServerTest, FieldsBehindABodyAreNotRead) {
   EXPECT_THAT(read_all(*served.client).value_or(""), EndsWith("[]"));
 }
 
-TEST(HttpServerTest, SaysWhatDayItIs) {
+TEST(HttpServerTest, SendsTheDate) {
   HttpServer::Options options;
   Served served(options);
   EXPECT_TRUE(send_text(*served.client, "GET / HTTP/1.0\r\n\r\n"));

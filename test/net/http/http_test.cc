@@ -16,14 +16,14 @@ TEST(HttpRequestTest, PathAndQueryAreTakenFromTheTarget) {
   EXPECT_EQ(request.query(""), "");
 }
 
-TEST(HttpRequestTest, ATargetWithoutQueryIsAllPath) {
+TEST(HttpRequestTest, ATargetWithoutAQueryIsOnlyAPath) {
   EXPECT_EQ(HttpRequest{.target = "/stats"}.path(), "/stats");
   EXPECT_EQ(HttpRequest{.target = "/stats"}.query("stats"), "");
   EXPECT_EQ(HttpRequest{.target = "/stats#a=b"}.path(), "/stats");
   EXPECT_EQ(HttpRequest{.target = "/?a=1&a=2"}.query("a"), "1");
 }
 
-TEST(HttpRequestTest, HeaderNamesAreFoundWhateverTheirCase) {
+TEST(HttpRequestTest, HeaderNamesIgnoreCase) {
   const HttpRequest request{
       .headers = {{"Content-Type", "text/plain"}, {"X-Twice", "first"}, {"x-twice", "second"}}};
   EXPECT_EQ(request.header("content-type"), "text/plain");

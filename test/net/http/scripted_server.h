@@ -1,4 +1,4 @@
-// A server of HTTP that says what the test wants it to say, over the simulated network.
+// An HTTP server that sends what the test scripts, over the simulated network.
 //
 //   ScriptedServer server(network, [](Stream& stream, std::size_t number) {
 //     read_request(stream);
@@ -24,7 +24,8 @@
 
 namespace corolane::net {
 
-// The next request, if it is short and has no body; empty when the client has gone. Suspends.
+// The next request, which must be short and without a body; empty when the client has gone.
+// Suspends.
 inline std::string read_request(Stream& stream) {
   std::string text;
   while (!text.ends_with("\r\n\r\n")) {
@@ -46,13 +47,13 @@ inline std::string ok(std::string_view body) {
 
 class ScriptedServer {
  public:
-  // Is given each connection, with its number from 0, on a task of its own, and closes it at the
-  // end.
+  // Runs for each connection, with its number from 0, on a task of its own; the connection is
+  // closed when it returns.
   using Script = std::function<void(Stream& stream, std::size_t number)>;
 
   ScriptedServer(sim::SimulatedNetwork& network, Script script) : script_(std::move(script)) {
     auto listener = network.listen({.address = "server", .port = 80});
-    check(listener.has_value(), "nobody else is there");
+    check(listener.has_value(), "the address is free");
     listener_ = *std::move(listener);
     static_cast<void>(tasks_.spawn("server", [this] { accept_all(); }));
   }

@@ -1,4 +1,4 @@
-// TLS with a peer that is not ours: the openssl command, on either side, over real sockets.
+// TLS with a foreign peer: the openssl command, on either side, over real sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class Command {
   Command(RealLoop& real, const std::string& command)
       : pool_(real.loop), pipe_(::popen((command + " 2>&1").c_str(), "r"), &::pclose) {}
 
-  // Up to the line that has `text` in it; all of it when no line has. Suspends.
+  // Reads up to the line that contains `text`, or everything if no line does. Suspends.
   std::string read_until(const std::string& text) {
     auto read = run_blocking(
         pool_,
@@ -61,7 +61,7 @@ std::uint16_t port_in(const std::string& line) {
   return static_cast<std::uint16_t>(std::atoi(line.substr(line.rfind(':') + 1).c_str()));
 }
 
-// Answers one line and ends.
+// Answers one line and closes.
 void answer_one(Listener& listener) {
   auto stream = listener.accept(soon());
   ASSERT_TRUE(stream) << stream;
@@ -73,7 +73,7 @@ void answer_one(Listener& listener) {
   EXPECT_TRUE(read_all(**stream));
 }
 
-TEST(TlsPeerTest, OpensslAsAClientOfBothVersions) {
+TEST(TlsPeerTest, OpensslConnectsAsAClientWithBothVersions) {
   if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
   run_on_real_loop([](RealLoop& real) {
     TlsOptions options = server_tls();
@@ -115,11 +115,11 @@ TEST(TlsPeerTest, VersionsBeforeOnePointTwoAreNotSpoken) {
   });
 }
 
-TEST(TlsPeerTest, OpensslAsAServer) {
+TEST(TlsPeerTest, OpensslServesAsAServer) {
   if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
   run_on_real_loop([](RealLoop& real) {
     const TlsOptions options = server_tls();
-    // Answers each line backwards.
+    // Answers each line reversed.
     Command server(real, "timeout 20 openssl s_server -accept 127.0.0.1:0 -naccept 1 -rev -cert " +
                              options.certificate_file + " -key " + options.key_file + " -CAfile " +
                              options.ca_file + " -Verify 1");
@@ -140,7 +140,7 @@ TEST(TlsPeerTest, OpensslAsAServer) {
 TEST(TlsPeerTest, AServerWhoseCertificateHasExpiredIsRefused) {
   if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
   run_on_real_loop([](RealLoop& real) {
-    // Ours would not even start with it.
+    // Our own server would not even start with it.
     const auto files = cluster_authority().issue(
         {.common_name = "old", .addresses = {"127.0.0.1"}, .valid_until = -1h});
     Command server(real, "timeout 20 openssl s_server -accept 127.0.0.1:0 -naccept 1 -rev -cert " +

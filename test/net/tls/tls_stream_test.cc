@@ -1,5 +1,5 @@
-// TlsStream keeps what a Stream promises: over the simulated network, in virtual time, and over
-// real sockets where kernels decide.
+// TlsStream keeps the promises of a Stream: over the simulated network, in virtual time, and over
+// real sockets where the kernel's behaviour matters.
 #include "net/tls/detail/tls_stream.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using test::run_on_real_loop;
 using test::soon;
 using testing::HasSubstr;
 
-// Keeps what it is given; answers or closes if it is told to.
+// Records its input; answers or closes if the test says so.
 class TestSink final : public ReadSink {
  public:
   void on_bytes(std::span<const std::byte> bytes) override {
@@ -42,14 +42,14 @@ class TestSink final : public ReadSink {
   Stream* closes = nullptr;
 };
 
-TEST(TlsStreamTest, AnEmptyReadIsTheEndThatThePeerHasSaid) {
+TEST(TlsStreamTest, AnEmptyReadIsThePeersOrderlyEnd) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
   EXPECT_TRUE(send_text(*pair->client, "last words"));
   pair->client->finish_writing();
   EXPECT_EQ(read_all(*pair->server).value_or(""), "last words");
-  // The other direction goes on.
+  // The other direction still works.
   EXPECT_TRUE(send_text(*pair->server, "heard"));
   pair->server->finish_writing();
   EXPECT_EQ(read_all(*pair->client).value_or(""), "heard");
@@ -68,7 +68,7 @@ TEST(TlsStreamTest, FinishingAtOnceLosesNothing) {
   EXPECT_EQ(read_all(*pair->server).value_or(""), "not yet sealed");
 }
 
-TEST(TlsStreamTest, AConnectionThatIsClosedWithoutAWordIsCutOff) {
+TEST(TlsStreamTest, AConnectionClosedWithoutCloseNotifyIsCutOff) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
@@ -82,7 +82,7 @@ TEST(TlsStreamTest, AConnectionThatIsClosedWithoutAWordIsCutOff) {
   EXPECT_THAT(pair->server->try_write(bytes_of("x")), fails_with(Code::unavailable));
 }
 
-TEST(TlsStreamTest, AConnectionThatBreaksTellsReadersWritersAndSinks) {
+TEST(TlsStreamTest, ABrokenConnectionIsReportedToReadersWritersAndSinks) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
@@ -96,7 +96,7 @@ TEST(TlsStreamTest, AConnectionThatBreaksTellsReadersWritersAndSinks) {
   EXPECT_THAT(sink.end, HasSubstr("unavailable: TLS with server:1: connection reset"));
 }
 
-TEST(TlsStreamTest, TheSinkIsGivenWhatCameBeforeIt) {
+TEST(TlsStreamTest, TheSinkReceivesEarlierInput) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
@@ -186,11 +186,11 @@ TEST(TlsStreamTest, WritersFeelTheMarkOfTheInnerStream) {
   EXPECT_TRUE(writing.join());
 }
 
-TEST(TlsStreamTest, BytesThatAreNoRecordBreakTheConnection) {
+TEST(TlsStreamTest, InvalidRecordsBreakTheConnection) {
   TlsWorld world;
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
-  // Hands the bytes of both sides on, and then says something of its own.
+  // Forwards the bytes of both sides, and then injects bytes of its own.
   auto proxy_listener = world.network.listen({.address = "server", .port = 2});
   ASSERT_TRUE(proxy_listener);
   auto connecting = coroutine::spawn(
@@ -243,7 +243,7 @@ TEST(TlsStreamTest, ASinkThatPausesIsGivenNothingUntilItResumes) {
   EXPECT_THAT(sink.end, HasSubstr("closed by peer"));
 }
 
-TEST(TlsStreamTest, MegabytesArriveOverSocketsWithBackPressure) {
+TEST(TlsStreamTest, MegabytesArriveOverSocketsWithBackpressure) {
   run_on_real_loop([](RealLoop& real) {
     auto context = load_tls(server_tls());
     TlsNetwork network(real.network, *context);

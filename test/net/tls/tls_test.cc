@@ -1,4 +1,5 @@
-// Who is let in by whom, and with what: contexts, handshakes and their failures, in virtual time.
+// Which peers are admitted, and with which certificates: contexts, handshakes and their failures,
+// in virtual time.
 #include "net/tls/tls.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +34,7 @@ std::string failure_of_connect(TlsWorldOptions options) {
   return pair ? "none" : pair.error().to_string();
 }
 
-TEST(TlsContextTest, NamesTheFileThatIsNotThere) {
+TEST(TlsContextTest, NamesTheMissingFile) {
   TlsOptions options = server_tls();
   options.certificate_file = "/nowhere/node.pem";
   EXPECT_THAT(failure_of(options),
@@ -46,7 +47,7 @@ TEST(TlsContextTest, NamesTheFileThatIsNotThere) {
   EXPECT_THAT(failure_of(options), HasSubstr("CA /nowhere/ca.pem: No such file"));
 }
 
-TEST(TlsContextTest, SaysWhatIsWrongWithAFile) {
+TEST(TlsContextTest, ExplainsWhatIsWrongWithAFile) {
   const std::string text = cluster_authority().write("text", "no certificate\n");
   TlsOptions options = server_tls();
   options.certificate_file = text;
@@ -85,14 +86,14 @@ TEST(TlsContextTest, ACertificateThatIsNotValidTodayIsRefused) {
               HasSubstr(early.certificate_file + ": not valid before 20"));
 }
 
-TEST(TlsContextTest, PeersCannotBeNeededWithoutTheirCa) {
+TEST(TlsContextTest, RequiringPeerCertificatesNeedsACa) {
   TlsOptions options = server_tls();
   options.ca_file.clear();
   options.needs_peer_certificate = true;
-  EXPECT_THAT(failure_of(options), HasSubstr("name the file of the CA"));
+  EXPECT_THAT(failure_of(options), HasSubstr("needs the file of the CA"));
 }
 
-TEST(TlsContextTest, ProtocolsHaveNamesOfALengthThatFits) {
+TEST(TlsContextTest, NamesOfProtocolsHaveALimitedLength) {
   EXPECT_THAT(failure_of({.application_protocols = {""}}), HasSubstr("1 to 255 bytes"));
   EXPECT_THAT(failure_of({.application_protocols = {std::string(256, 'x')}}),
               HasSubstr("1 to 255 bytes"));
@@ -135,7 +136,7 @@ TEST(TlsNetworkTest, WorksSplitAtEveryByte) {
   EXPECT_EQ(read_exactly(*pair->server, 10).value_or(""), "one by one");
 }
 
-TEST(TlsNetworkTest, BothEndsKnowWhoTheOtherIs) {
+TEST(TlsNetworkTest, BothEndsKnowTheIdentityOfTheOther) {
   TlsWorld world({.client = named_client_tls()});
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
@@ -158,7 +159,7 @@ TEST(TlsNetworkTest, AnIdentityIsAUriOrACommonNameToo) {
   EXPECT_EQ(other->server->peer_identity(), "node 8");
 }
 
-TEST(TlsNetworkTest, AClientWithoutACertificateIsNamelessWhereNoneIsNeeded) {
+TEST(TlsNetworkTest, AClientWithoutACertificateIsAdmittedWithoutIdentityUnlessOneIsNeeded) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
@@ -190,7 +191,7 @@ TEST(TlsNetworkTest, TheServerIsToldThatItsCertificateIsRefused) {
               HasSubstr("the peer refuses our certificate: unknown CA"));
 }
 
-TEST(TlsNetworkTest, TheNameThatIsExpectedMayBeAnother) {
+TEST(TlsNetworkTest, AnotherServerNameMayBeExpected) {
   const auto files = cluster_authority().issue({.dns_names = {"*.cluster.game"}});
   TlsWorld world(
       {.server = tls_options(files), .client_network = {.server_name = "a.cluster.game"}});
@@ -211,7 +212,7 @@ TEST(TlsNetworkTest, ConnectToVerifiesTheNameAndNotTheAddress) {
   EXPECT_THAT(refused.error().message(), HasSubstr("not for \"alias\""));
 }
 
-TEST(TlsNetworkTest, AnAddressIsVerifiedAsOne) {
+TEST(TlsNetworkTest, AnAddressIsVerifiedAsAnAddress) {
   TlsWorld world;
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -220,13 +221,13 @@ TEST(TlsNetworkTest, AnAddressIsVerifiedAsOne) {
               fails_with(Code::unauthenticated));
 }
 
-TEST(TlsNetworkTest, AClientWithoutACertificateIsRefusedWhereOneIsNeeded) {
+TEST(TlsNetworkTest, AClientWithoutACertificateIsRefusedIfOneIsNeeded) {
   TlsWorldOptions options{.server = server_tls()};
   options.server.needs_peer_certificate = true;
   TlsWorld world(std::move(options));
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
-  // TLS 1.3: a client is done before the server has seen what it shows.
+  // TLS 1.3: a client completes before the server has seen its certificate.
   auto client = world.client.connect(world.endpoint, soon());
   ASSERT_TRUE(client) << client;
   const auto answer = read_text(**client);
@@ -260,14 +261,14 @@ TEST(TlsNetworkTest, TheServersPreferenceOfProtocolsDecides) {
   EXPECT_EQ(pair->server->application_protocol(), "h2");
 }
 
-TEST(TlsNetworkTest, PeersWithoutACommonProtocolPart) {
+TEST(TlsNetworkTest, PeersWithoutACommonProtocolDisconnect) {
   TlsWorldOptions options{.server = server_tls(), .client = client_tls()};
   options.server.application_protocols = {"h2"};
   options.client.application_protocols = {"chess"};
   EXPECT_THAT(failure_of_connect(std::move(options)), HasSubstr("no application protocol"));
 }
 
-TEST(TlsNetworkTest, WhoAsksForNoProtocolGetsNone) {
+TEST(TlsNetworkTest, AClientThatAsksForNoProtocolGetsNone) {
   TlsWorldOptions options{.server = server_tls()};
   options.server.application_protocols = {"h2"};
   TlsWorld world(std::move(options));
@@ -276,7 +277,7 @@ TEST(TlsNetworkTest, WhoAsksForNoProtocolGetsNone) {
   EXPECT_EQ(pair->client->application_protocol(), "");
 }
 
-TEST(TlsNetworkTest, GarbageInsteadOfAHelloIsTurnedAway) {
+TEST(TlsNetworkTest, GarbageInsteadOfAHelloIsRefused) {
   TlsWorld world;
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -291,7 +292,7 @@ TEST(TlsNetworkTest, GarbageInsteadOfAHelloIsTurnedAway) {
   EXPECT_TRUE(world.client.connect(world.endpoint, soon()));
 }
 
-TEST(TlsNetworkTest, AServerThatSpeaksNoTlsIsNamed) {
+TEST(TlsNetworkTest, AServerThatDoesNotSpeakTlsIsNamedInTheError) {
   TlsWorld world;
   auto listener = world.network.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -307,7 +308,7 @@ TEST(TlsNetworkTest, AServerThatSpeaksNoTlsIsNamed) {
   EXPECT_TRUE(server.join());
 }
 
-TEST(TlsNetworkTest, AServerThatSaysNothingIsGivenUpInTime) {
+TEST(TlsNetworkTest, ASilentServerIsGivenUpInTime) {
   TlsWorld world({.client_network = {.handshake_time_max = 3s}});
   auto listener = world.network.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -332,7 +333,7 @@ TEST(TlsNetworkTest, AClientThatEndsInTheMiddleOfItsHandshakeIsForgotten) {
   EXPECT_THAT(world.server.statistics().last_failure, HasSubstr("during the handshake: closed"));
 }
 
-TEST(TlsNetworkTest, SlowHandshakesHoldUpNobody) {
+TEST(TlsNetworkTest, SlowHandshakesDelayNoOtherPeer) {
   TlsWorld world;
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -347,13 +348,13 @@ TEST(TlsNetworkTest, SlowHandshakesHoldUpNobody) {
   EXPECT_TRUE(client);
   EXPECT_TRUE((*listener)->accept(soon()));
   EXPECT_LE(now() - start, 10ms);
-  // And in five seconds they are gone.
+  // After five seconds they are gone.
   for (const auto& stream : slow) EXPECT_TRUE(read_all(*stream));
   EXPECT_LE(now() - start, 6100ms);
   EXPECT_EQ(world.server.statistics().failed_count, 20u);
 }
 
-TEST(TlsNetworkTest, NewHandshakeHasThePlaceOfTheOldestOne) {
+TEST(TlsNetworkTest, ANewHandshakeTakesThePlaceOfTheOldestOne) {
   TlsWorld world({.server_network = {.handshake_count_max = 2}});
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -365,15 +366,15 @@ TEST(TlsNetworkTest, NewHandshakeHasThePlaceOfTheOldestOne) {
   EXPECT_TRUE(client) << client;
   EXPECT_LE(now() - start, 100ms);
   EXPECT_TRUE((*listener)->accept(soon()));
-  // The first one is gone, the second one has its time still.
+  // The first handshake is dropped, the second one still has time.
   EXPECT_TRUE(read_all(**first));
   EXPECT_LE(now() - start, 100ms);
   EXPECT_FALSE((*second)->is_closed());
   EXPECT_EQ(world.server.statistics().failed_count, 1u);
-  EXPECT_THAT(world.server.statistics().last_failure, HasSubstr("given to a newer handshake"));
+  EXPECT_THAT(world.server.statistics().last_failure, HasSubstr("in favour of a newer handshake"));
 }
 
-TEST(TlsNetworkTest, FloodOfHalfOpenHandshakesKeepsNobodyOut) {
+TEST(TlsNetworkTest, AFloodOfHalfOpenHandshakesBlocksNoOtherPeer) {
   TlsWorld world({.server_network = {.handshake_count_max = 16}});
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -389,7 +390,7 @@ TEST(TlsNetworkTest, FloodOfHalfOpenHandshakesKeepsNobodyOut) {
   }
 }
 
-TEST(TlsNetworkTest, StreamsThatNobodyAcceptsCountAsHandshakes) {
+TEST(TlsNetworkTest, UnacceptedStreamsCountAsHandshakes) {
   TlsWorld world({.server_network = {.handshake_count_max = 1}});
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -401,7 +402,7 @@ TEST(TlsNetworkTest, StreamsThatNobodyAcceptsCountAsHandshakes) {
   EXPECT_TRUE((*listener)->accept(soon()));
 }
 
-TEST(TlsNetworkTest, ClosingTheListenerEndsWhatWaits) {
+TEST(TlsNetworkTest, ClosingTheListenerEndsWaitingCalls) {
   TlsWorld world;
   auto listener = world.server.listen(world.endpoint);
   ASSERT_TRUE(listener);
@@ -440,7 +441,7 @@ TEST(TlsNetworkTest, AReloadThatFailsChangesNothing) {
   EXPECT_TRUE(world.connect());
 }
 
-TEST(TlsNetworkTest, AListenerSeesWhatIsReloaded) {
+TEST(TlsNetworkTest, AListenerUsesReloadedFiles) {
   const auto files = cluster_authority().issue({.dns_names = {"server"}});
   TlsWorld world({.server = tls_options(files)});
   auto listener = world.server.listen(world.endpoint);

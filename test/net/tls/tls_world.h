@@ -1,4 +1,4 @@
-// A server and a client inside of TLS over the simulated network, as tests of TLS begin.
+// A server and a client with TLS over the simulated network: the common start of TLS tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@
 
 namespace corolane::net {
 
-// Keys are made once: they are what takes time.
+// Keys are made once: only they take time.
 inline test::CertificateAuthority& cluster_authority() {
   static test::CertificateAuthority authority("the cluster");
   return authority;
 }
 inline test::CertificateAuthority& foreign_authority() {
-  static test::CertificateAuthority authority("somebody else");
+  static test::CertificateAuthority authority("another authority");
   return authority;
 }
 
@@ -32,7 +32,7 @@ inline TlsOptions tls_options(const test::CertificateFiles& files) {
           .ca_file = cluster_authority().file()};
 }
 
-// Of a server at "server" and at loopback.
+// For a server at "server" and at loopback.
 inline TlsOptions server_tls() {
   static const auto files = cluster_authority().issue(
       {.common_name = "ignored", .dns_names = {"server"}, .addresses = {"127.0.0.1"}});
@@ -66,7 +66,7 @@ struct TlsWorld {
         server(network, *server_context, options.server_network),
         client(network, *client_context, options.client_network) {}
 
-  // Both ends of a new connection, or the client's failure. Suspends.
+  // Connects; returns both ends, or the client's failure. Suspends.
   Result<StreamPair> connect(StreamOptions client_options = {}, StreamOptions server_options = {}) {
     auto listener = server.listen(endpoint, {.stream = server_options});
     if (!listener) return listener.error();

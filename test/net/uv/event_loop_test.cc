@@ -38,19 +38,19 @@ TEST(EventLoopTest, AWakeOfAnotherThreadEndsAWait) {
   }
 }
 
-TEST(EventLoopTest, AWaitWithAPassedDeadlineOnlyLooks) {
+TEST(EventLoopTest, AWaitWithAPassedDeadlineOnlyPolls) {
   EventLoop loop;
   EXPECT_TRUE(loop.wait(Deadline::passed()));
   EXPECT_TRUE(loop.wait(Deadline::at(loop.now())));
 }
 
-TEST(EventLoopTest, AWaitEndsByItsDeadline) {
+TEST(EventLoopTest, AWaitEndsAtItsDeadline) {
   EventLoop loop;
   for (const auto patience : {100us, 1000us, 2500us}) {
     const TimePoint end = loop.now() + patience;
     while (loop.now() < end) EXPECT_TRUE(loop.wait(Deadline::at(end)));
   }
-  // A deadline that is nearer, or farther, or gone, replaces the one before.
+  // A nearer, a later or a passed deadline replaces the one before.
   EXPECT_TRUE(loop.wait(Deadline::at(loop.now() + 1ms)));
   loop.wake();
   EXPECT_TRUE(loop.wait(Deadline::at(loop.now() + 24h)));
@@ -103,7 +103,7 @@ TEST(EventLoopTest, PostsOfFourThreadsAllRunInTheirOrder) {
   });
 }
 
-TEST(EventLoopTest, BusyTasksDoNotKeepSocketsWaiting) {
+TEST(EventLoopTest, BusyTasksDoNotStarveSockets) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -119,7 +119,7 @@ TEST(EventLoopTest, BusyTasksDoNotKeepSocketsWaiting) {
   });
 }
 
-// Counts what it heard, and for each piece spawns a task that counts it as handled.
+// Counts the pieces it received, and for each spawns a task that counts it as handled.
 class CountingSink final : public ReadSink {
  public:
   struct Counts {
@@ -165,7 +165,7 @@ TEST(EventLoopTest, TasksRunBetweenTheHandlersOfOnePoll) {
     for (StreamPair& pair : pairs) EXPECT_TRUE(pair.client->try_write(bytes_of("hello")));
     see_arrivals(real.network);
     EXPECT_EQ(counts.handled, connection_count);
-    // The first batch of 64 at least; how many follow depends on how long they took.
+    // The first batch of 64 at least; the number of further ones depends on how long they took.
     EXPECT_LE(counts.unhandled_max, connection_count - 64);
     EXPECT_TRUE(counts.handlers.join());
   });
@@ -203,7 +203,7 @@ TEST(EventLoopTest, ATaskMayDestroyAStreamBetweenTheSharesOfARead) {
   });
 }
 
-TEST(EventLoopTest, WorkThatAlwaysPostsItselfKeepsNeitherSocketsNorTimersWaiting) {
+TEST(EventLoopTest, WorkThatAlwaysPostsItselfStarvesNeitherSocketsNorTimers) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network);
     ASSERT_TRUE(pair) << pair;
@@ -219,11 +219,11 @@ TEST(EventLoopTest, WorkThatAlwaysPostsItselfKeepsNeitherSocketsNorTimersWaiting
   });
 }
 
-TEST(EventLoopTest, AWriterThatTheTurnsEndReleasesIsNotLeftAsleep) {
+TEST(EventLoopTest, AWriterReleasedByTheEndOfATurnIsNotLeftAsleep) {
   run_on_real_loop([](RealLoop& real) {
     auto pair = make_stream_pair(real.network, {.output_bytes_max = 0});
     ASSERT_TRUE(pair) << pair;
-    // Nothing but the end of the turn itself can end this wait: no timer, no other task.
+    // Only the end of the turn itself can end this wait: there is no timer and no other task.
     EXPECT_TRUE(pair->client->write_all(bytes_of("x"), Deadline::never()));
     EXPECT_TRUE(pair->client->flush(Deadline::never()));
   });

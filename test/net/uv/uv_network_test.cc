@@ -26,7 +26,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::StartsWith;
 
-// While it lives, the process gets no new descriptor.
+// While it exists, the process gets no new descriptor.
 class NoDescriptors {
  public:
   NoDescriptors() {
@@ -45,7 +45,7 @@ class NoDescriptors {
   rlimit before_{};
 };
 
-TEST(UvNetworkTest, PortZeroIsAnsweredWithAFreeOne) {
+TEST(UvNetworkTest, PortZeroYieldsAFreePort) {
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(loopback);
     ASSERT_TRUE(listener) << listener;
@@ -102,7 +102,7 @@ TEST(UvNetworkTest, AcceptWaitsForAPeer) {
   });
 }
 
-TEST(UvNetworkTest, AStormOfPeersIsAcceptedBySeveralTasks) {
+TEST(UvNetworkTest, ManyPeersAtOnceAreAcceptedBySeveralTasks) {
   run_on_real_loop([](RealLoop& real) {
     constexpr std::size_t peer_count = 200;
     auto listener = real.network.listen(loopback);
@@ -130,11 +130,11 @@ TEST(UvNetworkTest, AStormOfPeersIsAcceptedBySeveralTasks) {
   });
 }
 
-TEST(UvNetworkTest, PeersWaitInTheBacklogWhileNobodyAccepts) {
+TEST(UvNetworkTest, PeersWaitInTheBacklogWhileNoTaskAccepts) {
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(loopback);
     ASSERT_TRUE(listener) << listener;
-    // It is being watched when nobody is there any more: the loop must not spin for it.
+    // The socket is still watched after the last accept() has ended: the loop must not spin for it.
     EXPECT_THAT((*listener)->accept(Deadline::after(1ms)), fails_with(Code::deadline_exceeded));
     for (int round = 0; round < 3; ++round) {
       auto client = real.network.connect((*listener)->local_endpoint(), soon());
@@ -194,7 +194,7 @@ TEST(UvNetworkTest, AcceptedStreamsOutliveTheirListener) {
   });
 }
 
-TEST(UvNetworkTest, ARefusedConnectionSaysByWhom) {
+TEST(UvNetworkTest, ARefusedConnectionNamesThePeer) {
   run_on_real_loop([](RealLoop& real) {
     RawSocket nobody;
     const Endpoint endpoint = nobody.bind();
@@ -243,14 +243,14 @@ TEST(UvNetworkTest, LocalhostResolvesToLoopback) {
 
 TEST(UvNetworkTest, AnUnknownHostIsNotFound) {
   run_on_real_loop([](RealLoop& real) {
-    // Malformed, so that no name server is asked.
+    // Malformed, so that no name server is queried.
     const auto found = real.network.resolve({.host = "two..dots", .port = 80}, soon());
     ASSERT_THAT(found, fails_with(Code::not_found));
     EXPECT_THAT(found.error().message(), StartsWith("resolve two..dots: "));
   });
 }
 
-TEST(UvNetworkTest, ALookUpThatNobodyWaitsForLeavesNothingBehind) {
+TEST(UvNetworkTest, AnAbandonedLookUpLeavesNothingBehind) {
   run_on_real_loop([](RealLoop& real) {
     EXPECT_THAT(real.network.resolve({.host = "localhost", .port = 1}, Deadline::passed()),
                 fails_with(Code::deadline_exceeded));

@@ -1,5 +1,5 @@
-// Blocking work on real threads. Tests open a Door to let a function go on, so that they decide
-// what happens first.
+// Blocking work on real threads. A test opens a Door to let a function continue, and so decides the
+// order of events.
 #include "net/uv/uv_worker_pool.h"
 
 #include <gmock/gmock.h>
@@ -44,12 +44,12 @@ class Door {
   bool is_open_ = false;
 };
 
-// Suspends until a worker has made it true.
+// Suspends until a worker has set it.
 void wait_for(const std::atomic<bool>& fact) {
   while (!fact) ASSERT_TRUE(coroutine::sleep_for(1ms));
 }
 
-TEST(UvWorkerPoolTest, TheFunctionRunsOnAnotherThreadAndTheTaskGoesOnOnItsOwn) {
+TEST(UvWorkerPoolTest, TheFunctionRunsOnAnotherThreadAndTheTaskResumesOnItsOwn) {
   run_on_real_loop([](RealLoop& real) {
     UvWorkerPool pool(real.loop);
     const auto here = std::this_thread::get_id();
@@ -71,7 +71,7 @@ TEST(UvWorkerPoolTest, OtherTasksRunMeanwhile) {
   });
 }
 
-TEST(UvWorkerPoolTest, ATaskThatGivesUpGoesOnWhileItsFunctionRunsToItsEnd) {
+TEST(UvWorkerPoolTest, ATaskThatGivesUpContinuesWhileItsFunctionRunsToItsEnd) {
   auto has_ended = std::make_shared<std::atomic<bool>>(false);
   run_on_real_loop([&](RealLoop& real) {
     UvWorkerPool pool(real.loop);
@@ -97,7 +97,7 @@ TEST(UvWorkerPoolTest, ATaskThatGivesUpGoesOnWhileItsFunctionRunsToItsEnd) {
   EXPECT_TRUE(*has_ended) << "the loop waited for it";
 }
 
-TEST(UvWorkerPoolTest, WhatAFunctionOwnsIsDestroyedOnTheSchedulersThread) {
+TEST(UvWorkerPoolTest, TheStateOfAFunctionIsDestroyedOnTheSchedulersThread) {
   auto destroyed_on = std::make_shared<std::thread::id>();
   run_on_real_loop([&](RealLoop& real) {
     UvWorkerPool pool(real.loop);
@@ -115,7 +115,7 @@ TEST(UvWorkerPoolTest, WhatAFunctionOwnsIsDestroyedOnTheSchedulersThread) {
   EXPECT_EQ(*destroyed_on, std::this_thread::get_id());
 }
 
-TEST(UvWorkerPoolTest, AFunctionThatHasNotBegunNeverDoesWhenItsTaskGivesUp) {
+TEST(UvWorkerPoolTest, AFunctionThatHasNotBegunNeverRunsAfterItsTaskGaveUp) {
   run_on_real_loop([](RealLoop& real) {
     UvWorkerPool pool(real.loop, {.job_count_max = 1000});
     auto door = std::make_shared<Door>();
@@ -137,7 +137,7 @@ TEST(UvWorkerPoolTest, AFunctionThatHasNotBegunNeverDoesWhenItsTaskGivesUp) {
   });
 }
 
-TEST(UvWorkerPoolTest, OneJobTooManyIsRefusedAlsoWhenNobodyWaitsForTheOthers) {
+TEST(UvWorkerPoolTest, OneJobTooManyIsRefusedEvenIfTheOthersWereAbandoned) {
   run_on_real_loop([](RealLoop& real) {
     UvWorkerPool pool(real.loop, {.job_count_max = 1});
     auto door = std::make_shared<Door>();

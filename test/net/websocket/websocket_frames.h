@@ -1,4 +1,4 @@
-// Frames of RFC 6455 as a test writes them, right or wrong.
+// Frames of RFC 6455 for tests, valid or not.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ inline std::string frame_header(unsigned first, std::size_t size, unsigned mask_
   return header;
 }
 
-// Of a server. `first` is FIN, the reserved bits and the opcode.
+// A frame of a server. `first` is FIN, the reserved bits and the opcode.
 inline std::string bare_frame(unsigned first, std::string_view payload) {
   return frame_header(first, payload.size(), 0).append(payload);
 }
 
-// Of a client.
+// A frame of a client.
 inline std::string masked_frame(unsigned first, std::string_view payload) {
   constexpr std::array<unsigned char, 4> mask = {0x37, 0xfa, 0x21, 0x3d};
   std::string frame = frame_header(first, payload.size(), 0x80);

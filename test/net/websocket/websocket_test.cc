@@ -1,4 +1,4 @@
-// WebSockets against one another and against frames written by hand, in virtual time.
+// WebSockets against one another and against hand-written frames, in virtual time.
 #include "net/websocket/websocket.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class MessageLog final : public MessageSink {
   std::function<void()> when_message;
 };
 
-// A server's WebSocket, and a peer that writes frames by hand; or two WebSockets.
+// A server's WebSocket, and a peer that sends hand-written frames; or two WebSockets.
 struct WebSockets {
   explicit WebSockets(WebSocketOptions options = {},
                       sim::SimulatedNetwork::Options network_options = {},
@@ -60,7 +60,7 @@ struct WebSockets {
     client = std::make_unique<WebSocket>(std::move(peer), WebSocket::Role::client, options);
   }
   void send(std::string_view bytes) { EXPECT_TRUE(send_text(*peer, bytes)); }
-  // All that the server has sent until it ended, or for a second.
+  // The server's output until it ended, or of one second.
   std::string received() {
     std::string all;
     const Deadline deadline = Deadline::after(1s);
@@ -106,7 +106,7 @@ TEST(WebSocketTest, WorksSplitAtEveryByte) {
   EXPECT_EQ(world.server->read_message(soon())->payload, text);
 }
 
-TEST(WebSocketTest, ASinkIsGivenEveryMessageAndTheEnd) {
+TEST(WebSocketTest, ASinkReceivesEveryMessageAndTheEnd) {
   WebSockets world;
   MessageLog sink;
   world.send(masked_frame(0x81, "early"));
@@ -123,14 +123,14 @@ TEST(WebSocketTest, ASinkIsGivenEveryMessageAndTheEnd) {
   EXPECT_EQ(world.received(), bare_frame(0x88, close_frame(1000)));
 }
 
-TEST(WebSocketTest, PingsAreAnsweredWithWhatTheySay) {
+TEST(WebSocketTest, PingsAreAnsweredWithTheirPayload) {
   WebSockets world;
   world.send(masked_frame(0x89, "are you there"));
   world.send(masked_frame(0x8a, "unasked"));
   EXPECT_EQ(world.received(), bare_frame(0x8a, "are you there"));
 }
 
-TEST(WebSocketTest, AnIdleReaderGetsTheMessageThatComesLater) {
+TEST(WebSocketTest, AWaitingReaderGetsALaterMessage) {
   WebSockets world;
   auto reading = coroutine::spawn("read", [&] { return world.server->read_message(soon()); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
@@ -147,7 +147,7 @@ TEST(WebSocketTest, AReaderThatGivesUpLosesNothing) {
   EXPECT_EQ(world.server->read_message(soon())->payload, "later");
 }
 
-TEST(WebSocketTest, ManyMessagesWaitForATaskThatIsBusy) {
+TEST(WebSocketTest, ManyMessagesWaitForABusyTask) {
   WebSockets world({}, {}, {.output_bytes_max = 1000});
   world.make_client();
   auto writing = coroutine::spawn("write", [&]() -> Result<void> {
@@ -159,7 +159,7 @@ TEST(WebSocketTest, ManyMessagesWaitForATaskThatIsBusy) {
     return {};
   });
   EXPECT_TRUE(coroutine::sleep_for(1s));
-  EXPECT_FALSE(writing.is_done());  // It is held back.
+  EXPECT_FALSE(writing.is_done());  // Backpressure holds it.
   for (int number = 0; number < 2'000; ++number) {
     auto message = world.server->read_message(soon());
     ASSERT_TRUE(message) << message;
@@ -185,7 +185,7 @@ TEST(WebSocketTest, ASinkMayPause) {
   EXPECT_THAT(sink.end, HasSubstr("closed by peer with 1000"));
 }
 
-TEST(WebSocketTest, ClosingTellsThePeerAndWaitsForItsAnswer) {
+TEST(WebSocketTest, ClosingNotifiesThePeerAndWaitsForItsAnswer) {
   WebSockets world;
   world.make_client();
   MessageLog sink;
@@ -204,18 +204,18 @@ TEST(WebSocketTest, ClosingTellsThePeerAndWaitsForItsAnswer) {
   EXPECT_TRUE(world.client->stream().is_closed());
 }
 
-TEST(WebSocketTest, APeerThatDoesNotAnswerAcloseIsGivenUp) {
+TEST(WebSocketTest, APeerThatDoesNotAnswerACloseIsGivenUp) {
   WebSockets world;
   const TimePoint start = now();
   world.server->close(1001, std::string(200, 'x'));
   EXPECT_THAT(world.server->read_message(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_EQ(now() - start, 5s);
   EXPECT_TRUE(world.server->stream().is_closed());
-  // What the reason is cut to.
+  // The reason is cut to this length.
   EXPECT_EQ(world.received(), bare_frame(0x88, close_frame(1001, std::string(123, 'x'))));
 }
 
-TEST(WebSocketTest, WhatComesAfterACloseOfOursIsDropped) {
+TEST(WebSocketTest, MessagesAfterOurCloseAreDropped) {
   WebSockets world;
   MessageLog sink;
   world.server->set_message_sink(sink);
@@ -228,7 +228,7 @@ TEST(WebSocketTest, WhatComesAfterACloseOfOursIsDropped) {
   EXPECT_THAT(sink.end, HasSubstr("closed by peer with 1005"));
 }
 
-TEST(WebSocketTest, ABrokenRuleIsAnsweredWithItsCode) {
+TEST(WebSocketTest, AViolationIsAnsweredWithItsCode) {
   struct Case {
     std::string bytes;
     unsigned code;
@@ -265,7 +265,7 @@ TEST(WebSocketTest, AConnectionThatEndsWithoutACloseFrameIsBroken) {
               fails_with(Code::unavailable));
 }
 
-TEST(WebSocketTest, ASilentPeerIsAskedAndThenGivenUp) {
+TEST(WebSocketTest, ASilentPeerIsPingedAndThenGivenUp) {
   WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 3s});
   const TimePoint start = now();
   EXPECT_THAT(world.server->read_message(Deadline::never()), fails_with(Code::unavailable));
@@ -285,7 +285,7 @@ TEST(WebSocketTest, APeerThatAnswersPingsStays) {
   EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
 }
 
-// What a server does that answers each message with the same, and lets the socket go at the end.
+// A server that echoes each message, and drops the socket at the end.
 void echo_all(std::unique_ptr<WebSocket> socket) {
   while (auto message = socket->read_message(Deadline::after(1min))) {
     const auto sent = socket->write_message(message->kind, message->payload, Deadline::after(1min));
@@ -293,7 +293,7 @@ void echo_all(std::unique_ptr<WebSocket> socket) {
   }
 }
 
-TEST(WebSocketTest, LoopThatEndsWithItsPeerSendsTheLastRepliesAndTheCloseFrame) {
+TEST(WebSocketTest, ALoopThatEndsWithItsPeerSendsTheLastRepliesAndTheCloseFrame) {
   WebSockets world;
   world.send(masked_frame(0x81, "one") + masked_frame(0x81, "two") +
              masked_frame(0x88, close_frame(4001, "done")));
@@ -302,7 +302,7 @@ TEST(WebSocketTest, LoopThatEndsWithItsPeerSendsTheLastRepliesAndTheCloseFrame) 
                                   bare_frame(0x88, close_frame(4001)));
 }
 
-TEST(WebSocketTest, PeerThatEndsRightBehindItsCloseFrameIsAnsweredToTheEnd) {
+TEST(WebSocketTest, APeerThatEndsRightAfterItsCloseFrameGetsAllReplies) {
   WebSockets world({}, {}, {.output_bytes_max = 1'000});
   const std::string large(50'000, 'x');
   world.send(masked_frame(0x82, large) + masked_frame(0x88, close_frame(1000)));
@@ -312,7 +312,7 @@ TEST(WebSocketTest, PeerThatEndsRightBehindItsCloseFrameIsAnsweredToTheEnd) {
   EXPECT_TRUE(echoing.join());
 }
 
-TEST(WebSocketTest, SocketThatLeavesScopeSaysSoBehindAllThatWasWritten) {
+TEST(WebSocketTest, ASocketThatLeavesScopeClosesAfterAllItsOutput) {
   for (const std::size_t size : {std::size_t{10}, std::size_t{50'000}}) {
     WebSockets world({}, {}, {.output_bytes_max = 1'000});
     const std::string text(size, 'x');
@@ -322,7 +322,7 @@ TEST(WebSocketTest, SocketThatLeavesScopeSaysSoBehindAllThatWasWritten) {
   }
 }
 
-TEST(WebSocketTest, SocketThatLeavesScopeWhileItClosesLosesNothing) {
+TEST(WebSocketTest, ASocketThatLeavesScopeWhileClosingLosesNothing) {
   WebSockets world;
   EXPECT_TRUE(world.server->try_write_message(MessageKind::text, "last"));
   world.server->close(4002, "enough");
@@ -331,7 +331,7 @@ TEST(WebSocketTest, SocketThatLeavesScopeWhileItClosesLosesNothing) {
             bare_frame(0x81, "last") + bare_frame(0x88, close_frame(4002, "enough")));
 }
 
-TEST(WebSocketTest, APartingStreamIsClosedWithItsPeerOrInTime) {
+TEST(WebSocketTest, APartingStreamIsClosedWithItsPeerOrAtItsDeadline) {
   for (const bool peer_ends : {true, false}) {
     WebSockets world;
     PartingStreams& parting = *world.peer->parting_streams();
@@ -350,7 +350,7 @@ TEST(WebSocketTest, APartingStreamIsClosedWithItsPeerOrInTime) {
   }
 }
 
-TEST(WebSocketTest, NoMoreStreamsPartThanThereIsRoomFor) {
+TEST(WebSocketTest, PartingStreamsAreBounded) {
   WebSockets world;
   PartingStreams& parting = *world.peer->parting_streams();
   std::vector<StreamPair> pairs;
@@ -363,7 +363,7 @@ TEST(WebSocketTest, NoMoreStreamsPartThanThereIsRoomFor) {
   EXPECT_EQ(parting.count(), PartingStreams::count_max);
 }
 
-TEST(WebSocketTest, FinishingSendsAllAndWaitsForTheAnswerOfThePeer) {
+TEST(WebSocketTest, FinishingSendsEverythingAndWaitsForThePeersAnswer) {
   WebSockets world;
   world.make_client();
   MessageLog sink;
@@ -373,7 +373,7 @@ TEST(WebSocketTest, FinishingSendsAllAndWaitsForTheAnswerOfThePeer) {
   EXPECT_EQ(world.client->peer_close()->code, 1000);
   EXPECT_THAT(sink.messages, ElementsAre("text last"));
   EXPECT_THAT(sink.end, HasSubstr("closed by peer with 1000"));
-  EXPECT_TRUE(world.client->finish(soon()));  // Nothing is left to do.
+  EXPECT_TRUE(world.client->finish(soon()));  // It has nothing left to do.
 }
 
 TEST(WebSocketTest, FinishingAnswersThePeersClose) {
@@ -396,7 +396,7 @@ TEST(WebSocketTest, FinishingFailsWhenThePeerDoesNotAnswer) {
   EXPECT_THAT(broken.server->finish(soon()), fails_with(Code::unavailable));
 }
 
-TEST(WebSocketTest, CloseFrameWaitsForRoomBehindWhatThePeerTakesSlowly) {
+TEST(WebSocketTest, TheCloseFrameWaitsBehindOutputThatThePeerTakesSlowly) {
   WebSockets world({}, {}, {.output_bytes_max = 1'000});
   const std::string text(5'000, 'x');
   EXPECT_TRUE(world.server->try_write_message(MessageKind::text, text));
@@ -407,7 +407,7 @@ TEST(WebSocketTest, CloseFrameWaitsForRoomBehindWhatThePeerTakesSlowly) {
   EXPECT_TRUE(finishing.join());
 }
 
-TEST(WebSocketTest, PeerThatReadsSlowlyButSteadilyStays) {
+TEST(WebSocketTest, APeerThatReadsSlowlyButSteadilyStays) {
   WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 5s});
   EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, std::string(660 * 1024, 'x')));
   std::vector<std::byte> buffer(4 * 1024);
@@ -418,14 +418,14 @@ TEST(WebSocketTest, PeerThatReadsSlowlyButSteadilyStays) {
   EXPECT_FALSE(world.server->is_closed());
 }
 
-TEST(WebSocketTest, PeerThatTakesNothingIsGivenUp) {
+TEST(WebSocketTest, APeerThatTakesNothingIsGivenUp) {
   WebSockets world({.keepalive_interval = 10s, .keepalive_patience = 5s});
   EXPECT_TRUE(world.server->try_write_message(MessageKind::binary, std::string(60 * 1024, 'x')));
   EXPECT_TRUE(coroutine::sleep_for(16s));
   EXPECT_TRUE(world.server->is_closed());
 }
 
-TEST(WebSocketTest, ATextHasToBeOne) {
+TEST(WebSocketTest, ATextMustBeUtf8) {
   WebSockets world;
   EXPECT_THAT(world.server->try_write_message(MessageKind::text, "\xff"),
               fails_with(Code::invalid_argument));

@@ -1,4 +1,4 @@
-// How WebSockets begin, on both ends, and with a peer that is not ours.
+// The opening handshake of WebSockets, on both ends, and with foreign peers.
 #include "net/websocket/websocket_upgrade.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(WebSocketUpgradeTest, TheServersPreferenceOfProtocolsDecides) {
   EXPECT_EQ(answer_websocket(request, {.protocols = {"other"}})->protocol, "");
 }
 
-TEST(WebSocketUpgradeTest, WrongRequestsAreRefusedWithWhatIsWrong) {
+TEST(WebSocketUpgradeTest, AWrongRequestIsRefusedWithTheMatchingStatus) {
   const auto status_of = [](const HttpRequest& request, WebSocketUpgradeOptions options = {}) {
     const auto answer = answer_websocket(request, options);
     return answer ? 101 : answer.error().status;
@@ -91,7 +91,7 @@ TEST(WebSocketUpgradeTest, WrongRequestsAreRefusedWithWhatIsWrong) {
 struct UpgradeWorld {
   UpgradeWorld() : listener(*network.listen({.address = "server", .port = 1})) {}
 
-  // Accepts one and answers each message with the same, until the end.
+  // Accepts one client and echoes each message, until the end.
   Result<void> echo(WebSocketUpgradeOptions options = {}) {
     auto stream = listener->accept(soon());
     if (!stream) return stream.error();
@@ -118,7 +118,7 @@ struct UpgradeWorld {
   std::unique_ptr<Listener> listener;
 };
 
-TEST(WebSocketUpgradeTest, BothEndsOfOursUnderstandOneAnother) {
+TEST(WebSocketUpgradeTest, OurClientAndOurServerUnderstandEachOther) {
   UpgradeWorld world;
   auto server = coroutine::spawn("server", [&] { return world.echo({.protocols = {"chess"}}); });
   auto socket = connect_websocket(world.network, {"server", 1}, "/play?seat=white", soon(),
@@ -153,7 +153,7 @@ TEST(WebSocketUpgradeTest, FramesThatComeWithTheAnswerAreNotLost) {
   EXPECT_TRUE(server.join());
 }
 
-TEST(WebSocketUpgradeTest, AClientThatAsksForSomethingElseIsTold) {
+TEST(WebSocketUpgradeTest, AClientThatAsksForSomethingElseGetsA400) {
   UpgradeWorld world;
   auto server = coroutine::spawn("server", [&] { return world.echo(); });
   auto stream = world.network.connect({.address = "server", .port = 1}, soon());
@@ -169,12 +169,13 @@ TEST(WebSocketUpgradeTest, AServerThatAnswersOtherwiseIsRefused) {
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
   for (const auto& [text, what] : {
            std::pair<std::string, std::string>{"HTTP/1.1 404 Not Found\r\n\r\n", "with status 404"},
-           {"SSH-2.0\r\n\r\n", "what is not HTTP/1.1"},
-           {"HTTP/1.1 1x1 \r\n\r\n", "with no status"},
+           {"SSH-2.0\r\n\r\n", "with something other than HTTP/1.1"},
+           {"HTTP/1.1 1x1 \r\n\r\n", "without a status"},
            {"HTTP/1.1 101\r\nnonsense\r\n\r\n", "a header without a colon"},
            {"HTTP/1.1 101\r\n\r\n", "101, but not to a WebSocket"},
-           {good + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", "another key"},
-           {"HTTP/1.1 101", "nothing, and ends"},
+           {good + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
+            "with the wrong key"},
+           {"HTTP/1.1 101", "nothing and closed"},
            {std::string(20'000, 'x'), "more headers than fit"},
        }) {
     UpgradeWorld world;
@@ -197,7 +198,7 @@ TEST(WebSocketUpgradeTest, ARequestThatHttpCannotCarryIsNotSent) {
       fails_with(Code::invalid_argument));
 }
 
-// Of Debian's python3-websockets, for both ends. What it prints.
+// A Python script with Debian's python3-websockets, for either end. read_line() returns its output.
 constexpr const char* python = "/usr/bin/python3";
 
 bool has_python_websockets() {
@@ -229,7 +230,7 @@ class Script {
   std::shared_ptr<std::FILE> pipe_;
 };
 
-TEST(WebSocketUpgradeTest, PythonAsAClient) {
+TEST(WebSocketUpgradeTest, PythonConnectsAsAClient) {
   if (!has_python_websockets()) GTEST_SKIP() << "python3-websockets is missing";
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(loopback);
@@ -268,7 +269,7 @@ asyncio.run(main())
   });
 }
 
-// The loop that everybody writes, which says nothing of closing. At "bye" our side ends it.
+// The loop that every server writes, which does not mention closing. At "bye" our side ends it.
 void echo_until_bye(std::unique_ptr<Stream> stream) {
   auto socket = accept_websocket(std::move(stream), soon());
   if (!socket) return;
@@ -327,7 +328,7 @@ asyncio.run(main())
   });
 }
 
-TEST(WebSocketUpgradeTest, PythonAsAServer) {
+TEST(WebSocketUpgradeTest, PythonServesAsAServer) {
   if (!has_python_websockets()) GTEST_SKIP() << "python3-websockets is missing";
   run_on_real_loop([](RealLoop& real) {
     Script server(real, R"(

@@ -30,14 +30,14 @@ namespace corolane::services::chess {
 
 struct ChessNode {
   std::shared_ptr<test::FaultyStore> store;
-  std::shared_ptr<test::FaultyDirectory> directory;  // Null of a node that is alone.
+  std::shared_ptr<test::FaultyDirectory> directory;  // Null for a single node.
   std::unique_ptr<framework::Node> node;
 
   GameClient game(const std::string& name) const { return {node->router(), name}; }
   PlayerClient player(const std::string& name) const { return {node->router(), name}; }
   LobbyClient lobby(const std::string& kind) const { return {node->router(), kind}; }
 
-  // Without a word to anybody: what it has not stored is lost.
+  // Without notice: unsaved state is lost.
   void crash() {
     store->cut();
     if (directory != nullptr) directory->cut();
@@ -47,21 +47,21 @@ struct ChessNode {
 
 class ChessNodes {
  public:
-  // Of the nodes that are started from then on.
+  // The configuration of nodes started from then on.
   ChessConfig config{.clock = std::chrono::minutes(1),
                      .seat_time_max = std::chrono::seconds(30),
                      .finished_kept = std::chrono::seconds(5)};
   bool public_methods_only = true;
 
-  // One that is alone. The one before it has stopped or crashed.
+  // A single node. The previous one must have stopped or crashed.
   ChessNode start() { return make("alone", nullptr); }
-  // One of several. Suspends until it is one of them.
+  // One of several nodes. Suspends until it is a member.
   ChessNode join(const std::string& name) {
     return make(name, std::make_shared<test::FaultyDirectory>(table_));
   }
 
   sim::SimulatedNetwork& network() { return network_; }
-  // What all nodes keep, whatever one of them sees of it.
+  // The contents that all nodes share, past any faults of their connections.
   framework::MemoryStore& store() { return store_; }
 
  private:
@@ -92,7 +92,7 @@ class ChessNodes {
   sim::SimulatedNetwork network_;
   framework::MemoryStore store_;
   framework::LocalDirectory table_{1'000};
-  // Virtual, as all time.
+  // Virtual, like all time.
   framework::WallClock wall_clock_{
       framework::WallTime(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29))};
 };

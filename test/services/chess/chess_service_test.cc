@@ -86,7 +86,7 @@ TEST_F(ChessServiceTest, TwoPlayersAndASpectatorShareAGame) {
             "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2");
 }
 
-TEST_F(ChessServiceTest, WhoWatchesSeesEveryMoveAndTheEnd) {
+TEST_F(ChessServiceTest, AWatcherSeesEveryMoveAndTheEnd) {
   WatchRequest request;
   request.set_game("table");
   GameState seen;
@@ -113,7 +113,7 @@ TEST_F(ChessServiceTest, WhoWatchesSeesEveryMoveAndTheEnd) {
   EXPECT_TRUE(game.finish());
 }
 
-TEST_F(ChessServiceTest, WhoWatchesSeesTheFlagFallThoughNobodyDoesAnything) {
+TEST_F(ChessServiceTest, AWatcherSeesTheFlagFallWithoutAnyCall) {
   ASSERT_TRUE(join("table", WHITE));
   ASSERT_TRUE(join("table", BLACK));
   WatchRequest request;
@@ -123,7 +123,7 @@ TEST_F(ChessServiceTest, WhoWatchesSeesTheFlagFallThoughNobodyDoesAnything) {
   ASSERT_TRUE(game.read(seen));
   const TimePoint start = now();
   ASSERT_TRUE(game.read(seen));
-  // But for the way of what was seen first.
+  // Minus the latency of the first state.
   EXPECT_THAT(now() - start, testing::AllOf(testing::Gt(59s), testing::Le(1min)));
   EXPECT_EQ(seen.outcome(), "time");
   EXPECT_EQ(seen.winner(), BLACK);
@@ -155,11 +155,11 @@ TEST_F(ChessServiceTest, WaitMoveEndsWithItsCallersDeadline) {
   const TimePoint start = now();
   const auto seen = client().wait_move(request, {.deadline = Deadline::after(2s)});
   ASSERT_THAT(seen, fails_with(Code::deadline_exceeded));
-  // A little before, so that it can still say so.
+  // A little earlier, so that the reply can still arrive.
   EXPECT_NEAR(std::chrono::duration<double>(now() - start).count(), 2, 0.02);
 }
 
-TEST_F(ChessServiceTest, TwoWhoSeekPlayEachOther) {
+TEST_F(ChessServiceTest, TwoSeekersPlayEachOther) {
   auto anna = coroutine::spawn("anna", [&] { return seek("anna"); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   const auto black = seek("ben");
@@ -189,7 +189,7 @@ TEST_F(ChessServiceTest, PlayersWithTheLongestNamesPlayEachOther) {
   EXPECT_TRUE(anna.join());
 }
 
-TEST_F(ChessServiceTest, TheGameOfTwoWhoSeekHasANameThatMayBeAskedFor) {
+TEST_F(ChessServiceTest, TheGameOfTwoSeekersHasAValidName) {
   const std::string kind(32, 'k');
   auto anna = coroutine::spawn("anna", [&] { return seek("anna", kind); });
   const auto ben = seek("ben", kind);
@@ -200,7 +200,7 @@ TEST_F(ChessServiceTest, TheGameOfTwoWhoSeekHasANameThatMayBeAskedFor) {
   EXPECT_THAT(seek(""), fails_with(Code::invalid_argument));
 }
 
-TEST_F(ChessServiceTest, WhoseOpponentHasGoneIsToldToSeekAgain) {
+TEST_F(ChessServiceTest, ASeekerWhoseOpponentHasLeftIsToldToSeekAgain) {
   auto gone = coroutine::spawn("gone", [&] {
     MeetRequest request;
     request.set_player("gone");

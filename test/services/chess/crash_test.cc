@@ -1,4 +1,5 @@
-// A crash in the middle of a move loses no move: how users test a game service (test/README.md).
+// A crash in the middle of a move loses no move: a model for users' tests of a game service
+// (test/README.md).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

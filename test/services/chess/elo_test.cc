@@ -9,14 +9,14 @@ namespace {
 
 using rules::Color;
 
-TEST(EloTest, EqualPlayersShareWhatTheGameIsWorth) {
+TEST(EloTest, EqualPlayersShareThePointsOfTheGame) {
   EXPECT_EQ(rating_change(1'500, 1'500, Color::white), 10);
   EXPECT_EQ(rating_change(1'500, 1'500, std::nullopt), 0);
   EXPECT_EQ(rating_change(1'500, 1'500, Color::black), -10);
 }
 
 // The five games of the example in Wikipedia, "Elo rating system", with a factor of 20.
-TEST(EloTest, AnExampleThatIsWellKnown) {
+TEST(EloTest, AWellKnownExampleIsReproduced) {
   EXPECT_EQ(rating_change(1'613, 1'609, Color::black), -10);  // Expected score 0.51.
   EXPECT_EQ(rating_change(1'613, 1'477, std::nullopt), -4);   // 0.69
   EXPECT_EQ(rating_change(1'613, 1'388, Color::white), 4);    // 0.79
@@ -24,7 +24,7 @@ TEST(EloTest, AnExampleThatIsWellKnown) {
   EXPECT_EQ(rating_change(1'613, 1'720, Color::black), -7);   // 0.35
 }
 
-// FIDE Rating Regulations, 8.1.2: 400 points ahead is an expected score of 0.92.
+// FIDE Rating Regulations, 8.1.2: a lead of 400 points is an expected score of 0.92.
 TEST(EloTest, AFavouriteHasLittleToWin) {
   EXPECT_EQ(rating_change(2'000, 1'600, Color::white), 2);
   EXPECT_EQ(rating_change(2'000, 1'600, std::nullopt), -8);
@@ -41,7 +41,7 @@ TEST(EloTest, RatingsAsFarApartAsTheyCanBeDoNotOverflow) {
   EXPECT_EQ(rating_change(most, least, Color::white), 0);
 }
 
-TEST(EloTest, ColoursMakeNoDifference) {
+TEST(EloTest, ColoursDoNotMatter) {
   for (std::int32_t other = 500; other < 3'000; other += 7) {
     EXPECT_EQ(rating_change(1'500, other, Color::white), -rating_change(other, 1'500, Color::black))
         << other;

@@ -116,10 +116,10 @@ TEST_F(GameTest, ADamagedRecordIsDataLoss) {
   const auto seen = node_.game("broken").look({});
   ASSERT_THAT(seen, fails_with(Code::data_loss));
   EXPECT_THAT(seen.error().message(), HasSubstr("game \"broken\": a game has two seats"));
-  EXPECT_THAT(join("broken", WHITE), fails_with(Code::data_loss)) << "nobody writes over it";
+  EXPECT_THAT(join("broken", WHITE), fails_with(Code::data_loss)) << "it is not overwritten";
 }
 
-TEST_F(GameTest, WhoWaitsForAMoveHoldsUpNobody) {
+TEST_F(GameTest, ACallWaitingForAMoveDelaysNoOther) {
   const Tokens tokens = join_both("g");
   const TimePoint start = now();
   std::vector<coroutine::Task<WaitMoveReply>> spectators;
@@ -142,7 +142,7 @@ TEST_F(GameTest, WhoWaitsForAMoveHoldsUpNobody) {
   EXPECT_EQ(now() - start, 20s);
 }
 
-TEST_F(GameTest, WhoWaitsForAMoveIsToldThatTheGameEnds) {
+TEST_F(GameTest, ACallWaitingForAMoveFailsWhenTheGameEnds) {
   const Tokens tokens = join_both("g");
   auto spectator = coroutine::spawn("spectator", [&] { return wait_move("g", 1); });
   ASSERT_TRUE(coroutine::sleep_for(1s));
@@ -152,7 +152,7 @@ TEST_F(GameTest, WhoWaitsForAMoveIsToldThatTheGameEnds) {
   EXPECT_EQ(seen.error().message(), "the game ended by resignation after 0 plies");
 }
 
-TEST_F(GameTest, WhoWaitsSeesTheFlagFall) {
+TEST_F(GameTest, ACallWaitingForAMoveSeesTheFlagFall) {
   const Tokens tokens = join_both("g", "white", "black");
   ASSERT_TRUE(move("g", tokens.white, "e4"));
   const TimePoint start = now();
@@ -164,14 +164,14 @@ TEST_F(GameTest, WhoWaitsSeesTheFlagFall) {
   EXPECT_EQ(rating("white"), 1'510);
 }
 
-TEST_F(GameTest, WhoLooksSeesThatTheFlagHasFallen) {
+TEST_F(GameTest, ALookSeesThatTheFlagHasFallen) {
   join_both("g");
   ASSERT_TRUE(coroutine::sleep_for(2min));
   EXPECT_EQ(look("g").outcome(), "time");
   EXPECT_EQ(look("g").winner(), BLACK);
 }
 
-TEST_F(GameTest, AMoveThatIsTooLateEndsTheGameForGood) {
+TEST_F(GameTest, AMoveThatIsTooLateEndsTheGame) {
   const Tokens tokens = join_both("g", "white", "black");
   ASSERT_TRUE(coroutine::sleep_for(1min));
   const auto moved = move("g", tokens.white, "e4");
@@ -183,7 +183,7 @@ TEST_F(GameTest, AMoveThatIsTooLateEndsTheGameForGood) {
   EXPECT_EQ(rating("black"), 1'510);
 }
 
-TEST_F(GameTest, WhoComesTooLateFindsTheGameOver) {
+TEST_F(GameTest, APlayerWhoComesTooLateFindsTheGameOver) {
   ASSERT_TRUE(join("g", WHITE, "white"));
   ASSERT_TRUE(coroutine::sleep_for(30s));
   const auto late = join("g", BLACK, "black");
@@ -194,7 +194,7 @@ TEST_F(GameTest, WhoComesTooLateFindsTheGameOver) {
   EXPECT_EQ(rating("white"), 1'500);
 }
 
-TEST_F(GameTest, TheTimeToComeBeginsWithTheFirstWhoComes) {
+TEST_F(GameTest, TheTimeToComeBeginsWithTheFirstPlayer) {
   EXPECT_THAT(node_.game("g").look({}), fails_with(Code::not_found));
   ASSERT_TRUE(coroutine::sleep_for(25s));
   ASSERT_TRUE(join("g", WHITE));
@@ -202,7 +202,7 @@ TEST_F(GameTest, TheTimeToComeBeginsWithTheFirstWhoComes) {
   EXPECT_TRUE(join("g", BLACK));
 }
 
-TEST_F(GameTest, WhoLooksAtNoGameStoresNone) {
+TEST_F(GameTest, LookingAtAMissingGameStoresNothing) {
   EXPECT_THAT(node_.game("g").look({}), fails_with(Code::not_found));
   EXPECT_THAT(resign("g", 1), fails_with(Code::not_found));
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -210,12 +210,12 @@ TEST_F(GameTest, WhoLooksAtNoGameStoresNone) {
   EXPECT_EQ(nodes_.store().seal(key, ~std::uint64_t{0}, Deadline::never())->version, 0U);
 }
 
-TEST_F(GameTest, ThinkingTimeIsChargedWhenNobodyCallsForLong) {
+TEST_F(GameTest, ThinkingTimeIsChargedWhileTheGameIsEvicted) {
   nodes_.config.clock = 1h;
   restart();
   const Tokens tokens = join_both("g");
   ASSERT_TRUE(move("g", tokens.white, "e4"));
-  ASSERT_TRUE(coroutine::sleep_for(20min));  // Idle games go after five minutes.
+  ASSERT_TRUE(coroutine::sleep_for(20min));  // Idle games are evicted after five minutes.
   EXPECT_EQ(node_.node->shard().host()->statistics().active_count, 0U);
   EXPECT_LE(look("g").black_clock_ms(), 55 * 60'000U);
 }
@@ -247,7 +247,7 @@ TEST_F(GameTest, ANameIsFreeAgainAfterARestartToo) {
   EXPECT_TRUE(join("g", WHITE));
 }
 
-// The game that has taken the place of another one is no longer than that.
+// The record of a game that replaces another one keeps nothing of the earlier game.
 TEST_F(GameTest, AGameThatReplacesALongerOneIsStoredAsItIs) {
   const Tokens first = join_both("g");
   ASSERT_TRUE(move("g", first.white, "e4"));
@@ -260,7 +260,7 @@ TEST_F(GameTest, AGameThatReplacesALongerOneIsStoredAsItIs) {
   EXPECT_EQ(look("g").last_san(), "d4");
 }
 
-TEST_F(GameTest, TokensAreOfOneSeat) {
+TEST_F(GameTest, ATokenIsValidForOneSeat) {
   const Tokens tokens = join_both("g");
   EXPECT_NE(tokens.white, tokens.black);
   EXPECT_NE(tokens.white, 0U);
@@ -288,7 +288,7 @@ TEST_F(GameTest, ADrawBetweenUnequalPlayersMovesRatings) {
   EXPECT_EQ(rating("strong") + rating("weak"), 3'000);
 }
 
-TEST_F(GameTest, NobodyIsRatedWithoutANameOrAgainstThemselves) {
+TEST_F(GameTest, OnlyGamesOfTwoNamedPlayersAreRated) {
   for (const auto& [game, white, black] : {std::tuple{"1", "anna", ""}, std::tuple{"2", "", "anna"},
                                            std::tuple{"3", "anna", "anna"}}) {
     const Tokens tokens = join_both(game, white, black);
@@ -325,8 +325,8 @@ TEST_F(GameTest, RatingsAreConservedOverManyGames) {
   EXPECT_EQ(results, 400U);
 }
 
-// What a node does between the end of a game and the second player who has heard of it.
-TEST_F(GameTest, RatingsAreConservedWhereverTheNodeCrashes) {
+// Crashes at each step between the end of a game and the notification of the second player.
+TEST_F(GameTest, RatingsAreConservedForACrashAtAnyStep) {
   for (int crash_at = 1; crash_at < 12; ++crash_at) {
     SCOPED_TRACE(crash_at);
     const std::string run = std::to_string(crash_at);
@@ -347,8 +347,8 @@ TEST_F(GameTest, RatingsAreConservedWhereverTheNodeCrashes) {
   }
 }
 
-// The end is stored, and then nobody asks for anything of it any more.
-TEST_F(GameTest, AReminderCompletesWhatACrashLeft) {
+// The end is stored, and the game gets no further call.
+TEST_F(GameTest, AReminderCompletesASettlementAfterACrash) {
   const Tokens tokens = join_both("g", "white", "black");
   node_.store->set_before_write([&](const framework::ObjectKey& key) -> Result<void> {
     if (key.type != Player::object_type().name) return {};
@@ -362,11 +362,11 @@ TEST_F(GameTest, AReminderCompletesWhatACrashLeft) {
   EXPECT_EQ(rating("black"), 1'490);
 }
 
-TEST_F(GameTest, ALookAtThePlayerCompletesWhatACrashLeft) {
+TEST_F(GameTest, ALookAtThePlayerCompletesASettlementAfterACrash) {
   const Tokens tokens = join_both("g", "white", "black");
   int score_count = 0;
   node_.store->set_before_write([&](const framework::ObjectKey& key) -> Result<void> {
-    // The end of the game for both, and the score of one of them.
+    // Passes the end of the game for both players, and the score of one of them.
     if (key.type != Player::object_type().name || ++score_count <= 3) return {};
     return Error(Code::unavailable, "the store is away");
   });
@@ -380,7 +380,7 @@ TEST_F(GameTest, ALookAtThePlayerCompletesWhatACrashLeft) {
   EXPECT_EQ(rating("black"), 1'490);
 }
 
-// A game that a player asks while another one waits for that player is none that waits for itself.
+// A player calls one game while another game waits for that player: this is not a deadlock.
 TEST_F(GameTest, TwoGamesOfOnePlayerAreCompletedAtOnce) {
   node_.store->set_before_write([&](const framework::ObjectKey& key) -> Result<void> {
     if (key.id != "ben") return {};
@@ -400,7 +400,7 @@ TEST_F(GameTest, TwoGamesOfOnePlayerAreCompletedAtOnce) {
   EXPECT_EQ(node_.player("anna").look({})->wins(), 3U);
 }
 
-TEST_F(GameTest, AWriteWhoseAnswerIsLostTakesEffectOnce) {
+TEST_F(GameTest, AWriteWhoseReplyIsLostTakesEffectOnce) {
   const Tokens tokens = join_both("g", "white", "black");
   int lost_count = 0;
   node_.store->set_after_write([&](const framework::ObjectKey& key) -> Result<void> {
@@ -414,7 +414,7 @@ TEST_F(GameTest, AWriteWhoseAnswerIsLostTakesEffectOnce) {
   EXPECT_EQ(rating("black"), 1'510);
 }
 
-TEST_F(GameTest, APlayerWhoIsAwayHoldsUpNobodyElse) {
+TEST_F(GameTest, AnUnavailablePlayerDelaysNoOtherCall) {
   const Tokens tokens = join_both("g", "white", "black");
   bool is_away = true;
   node_.store->set_before_write([&](const framework::ObjectKey& key) -> Result<void> {
@@ -439,7 +439,7 @@ TEST_F(GameTest, APlayerWhoIsAwayHoldsUpNobodyElse) {
   EXPECT_TRUE(join("g", WHITE));
 }
 
-TEST(GamesOfNodesTest, WhoWaitsForAMoveGoesWhereTheGameGoes) {
+TEST(GamesOfNodesTest, ACallWaitingForAMoveFollowsItsGameToAnotherNode) {
   ChessNodes nodes;
   ChessNode a = nodes.join("a");
   std::vector<Token> white_tokens;
@@ -463,7 +463,7 @@ TEST(GamesOfNodesTest, WhoWaitsForAMoveGoesWhereTheGameGoes) {
   }
   ChessNode b = nodes.join("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
-  EXPECT_GT(b.node->shard().host()->statistics().active_count, 3U) << "half of them, about";
+  EXPECT_GT(b.node->shard().host()->statistics().active_count, 3U) << "about half of them";
   for (int i = 0; i < 20; ++i) {
     MoveRequest request;
     request.set_token(white_tokens[static_cast<std::size_t>(i)]);

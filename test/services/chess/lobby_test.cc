@@ -41,14 +41,14 @@ class LobbyTest : public testing::Test {
   ChessNode node_ = nodes_.start();
 };
 
-TEST_F(LobbyTest, TwoWhoSeekAreToldOfEachOther) {
+TEST_F(LobbyTest, TwoSeekersAreToldOfEachOther) {
   auto anna = waits("anna", 1'500);
   auto ben = waits("ben", 1'520);
   const auto for_anna = anna.join();
   const auto for_ben = ben.join();
   ASSERT_TRUE(for_anna && for_ben);
   EXPECT_EQ(for_anna->game(), for_ben->game());
-  EXPECT_EQ(for_anna->seat(), WHITE) << "who came first";
+  EXPECT_EQ(for_anna->seat(), WHITE) << "the first to come";
   EXPECT_EQ(for_ben->seat(), BLACK);
   EXPECT_EQ(for_anna->opponent(), "ben");
   EXPECT_EQ(for_ben->opponent(), "anna");
@@ -57,14 +57,14 @@ TEST_F(LobbyTest, TwoWhoSeekAreToldOfEachOther) {
 TEST_F(LobbyTest, TheNearestByRatingIsFound) {
   auto far = waits("far", 1'600);
   auto near = waits("near", 1'450);
-  auto farther = waits("farther", 1'580);  // Of the first one.
+  auto farther = waits("farther", 1'580);  // Nearest to `far`.
   EXPECT_EQ(far.join()->opponent(), "farther");
   EXPECT_EQ(farther.join()->opponent(), "far");
   auto other = waits("other", 1'400);
   EXPECT_EQ(near.join()->opponent(), "other");
 }
 
-TEST_F(LobbyTest, WhoIsTooFarIsFoundAfterAWhile) {
+TEST_F(LobbyTest, ADistantPlayerIsFoundAfterAWhile) {
   const TimePoint start = now();
   auto weak = waits("weak", 1'500);
   auto strong = waits("strong", 1'801);
@@ -73,17 +73,17 @@ TEST_F(LobbyTest, WhoIsTooFarIsFoundAfterAWhile) {
   EXPECT_EQ(strong.join()->opponent(), "weak");
 }
 
-// Or nobody would ever find those at the ends, where there are always some who are nearer.
-TEST_F(LobbyTest, WhoHasWaitedForLongIsFoundAtOnce) {
+// Otherwise players at the ends of the scale would never be found while others are nearer.
+TEST_F(LobbyTest, ALongWaitingPlayerIsFoundAtOnce) {
   auto master = waits("master", 2'700);
-  ASSERT_TRUE(coroutine::sleep_for(24s));  // Is worth 1,300 points.
+  ASSERT_TRUE(coroutine::sleep_for(24s));  // Allows a distance of 1,300 points.
   const TimePoint start = now();
   EXPECT_EQ(meet(node_, "beginner", 1'400)->opponent(), "master");
   EXPECT_EQ(now(), start);
   EXPECT_TRUE(master.join());
 }
 
-TEST_F(LobbyTest, KindsOfGamesHaveLobbiesOfTheirOwn) {
+TEST_F(LobbyTest, EachKindOfGameHasItsOwnLobby) {
   auto blitz = waits("blitz", 1'500, "5+0");
   auto slow = waits("slow", 1'500, "60+30");
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -94,7 +94,7 @@ TEST_F(LobbyTest, KindsOfGamesHaveLobbiesOfTheirOwn) {
   EXPECT_TRUE(blitz.join());
 }
 
-TEST_F(LobbyTest, NobodyMeetsThemselves) {
+TEST_F(LobbyTest, APlayerDoesNotMeetThemselves) {
   auto first = waits("anna", 1'500);
   auto again = waits("anna", 1'500);
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -102,7 +102,7 @@ TEST_F(LobbyTest, NobodyMeetsThemselves) {
   EXPECT_EQ(waits("ben", 1'500).join()->opponent(), "anna");
 }
 
-TEST_F(LobbyTest, WhoHasGivenUpIsNotFound) {
+TEST_F(LobbyTest, APlayerWhoGaveUpIsNotFound) {
   auto anna = waits("anna", 1'500);
   anna.cancel();
   EXPECT_THAT(anna.join(), fails_with(Code::cancelled));
@@ -112,14 +112,14 @@ TEST_F(LobbyTest, WhoHasGivenUpIsNotFound) {
   EXPECT_EQ(waits("carl", 1'500).join()->opponent(), "ben");
 }
 
-TEST_F(LobbyTest, WhoIsNotFoundIsToldSoInTime) {
+TEST_F(LobbyTest, ASeekerWithoutAnOpponentFailsInTime) {
   const TimePoint start = now();
   EXPECT_THAT(waits("anna", 1'500).join(), fails_with(Code::deadline_exceeded));
   EXPECT_LE(now() - start, 1min + 1ms);
 }
 
-// Whoever comes, gives up or waits, in whatever order: who is told of an opponent is told of by
-// that one, in a game of their own.
+// For any order of coming, giving up and waiting: if a player is told of an opponent, that opponent
+// is told of the player, in a game of their own.
 TEST_F(LobbyTest, PairsNeverComeApart) {
   test::Random random;
   struct Seeker {
@@ -146,7 +146,7 @@ TEST_F(LobbyTest, PairsNeverComeApart) {
   for (const auto& [player, reply] : met) {
     games.insert(reply.game());
     const auto opponent = met.find(reply.opponent());
-    // Who was found and gave up in that very moment may not have heard of it.
+    // A player who was found while giving up may not have received the reply.
     if (opponent == met.end()) continue;
     EXPECT_EQ(opponent->second.opponent(), player);
     EXPECT_EQ(opponent->second.game(), reply.game());
@@ -165,7 +165,7 @@ class LobbiesOfNodesTest : public testing::Test {
   ChessNodes nodes_;
 };
 
-TEST_F(LobbiesOfNodesTest, WhoWaitsIsFoundWhereTheLobbyHasMovedTo) {
+TEST_F(LobbiesOfNodesTest, AWaitingPlayerIsFoundAfterTheLobbyHasMoved) {
   ChessNode a = nodes_.join("a");
   std::vector<coroutine::Task<MeetReply>> first;
   for (int i = 0; i < kind_count; ++i) {
@@ -184,7 +184,7 @@ TEST_F(LobbiesOfNodesTest, WhoWaitsIsFoundWhereTheLobbyHasMovedTo) {
   }
 }
 
-TEST_F(LobbiesOfNodesTest, WhoWaitsIsFoundAfterACrashOfTheLobbysNode) {
+TEST_F(LobbiesOfNodesTest, AWaitingPlayerIsFoundAfterACrashOfTheLobbysNode) {
   ChessNode a = nodes_.join("a");
   ChessNode b = nodes_.join("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));

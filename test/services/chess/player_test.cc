@@ -43,7 +43,7 @@ class PlayerTest : public testing::Test {
   ChessNode node_ = nodes_.start();
 };
 
-TEST_F(PlayerTest, WhoHasNotPlayedHasTheFirstRating) {
+TEST_F(PlayerTest, ANewPlayerHasTheFirstRating) {
   EXPECT_EQ(look("new").rating(), 1'500);
   EXPECT_EQ(look("new").wins() + look("new").draws() + look("new").losses(), 0U);
 }
@@ -62,7 +62,7 @@ TEST_F(PlayerTest, EachGameCounts) {
   EXPECT_EQ(anna.losses(), 1U);
 }
 
-TEST_F(PlayerTest, AGameThatIsToldTwiceTakesEffectOnce) {
+TEST_F(PlayerTest, AGameReportedTwiceTakesEffectOnce) {
   ASSERT_TRUE(end_game("anna", "1"));
   EXPECT_EQ(end_game("anna", "1")->rating(), 1'500);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(score("anna", "1", ScoreRequest::WIN, 10));
@@ -70,7 +70,7 @@ TEST_F(PlayerTest, AGameThatIsToldTwiceTakesEffectOnce) {
   EXPECT_EQ(look("anna").wins(), 1U);
 }
 
-TEST_F(PlayerTest, HowEverManyGamesLieBetween) {
+TEST_F(PlayerTest, AGameReportedAgainAfterManyOthersTakesEffectOnce) {
   ASSERT_TRUE(end_game("anna", "first"));
   ASSERT_TRUE(score("anna", "first", ScoreRequest::WIN, 10));
   for (int i = 0; i < 200; ++i) {
@@ -81,7 +81,7 @@ TEST_F(PlayerTest, HowEverManyGamesLieBetween) {
   EXPECT_EQ(look("anna").rating(), 1'510);
 }
 
-TEST_F(PlayerTest, WhatWasRepliedSurvivesACrash) {
+TEST_F(PlayerTest, AcknowledgedChangesSurviveACrash) {
   ASSERT_TRUE(end_game("anna", "1"));
   node_.crash();
   node_ = nodes_.start();
@@ -92,14 +92,14 @@ TEST_F(PlayerTest, WhatWasRepliedSurvivesACrash) {
   EXPECT_EQ(look("anna").rating(), 1'490);
 }
 
-TEST_F(PlayerTest, AScoreHasAResult) {
+TEST_F(PlayerTest, AScoreNeedsAResult) {
   ASSERT_TRUE(end_game("anna", "1"));
   EXPECT_THAT(score("anna", "1", ScoreRequest::RESULT_UNSPECIFIED, 10),
               fails_with(Code::invalid_argument));
   EXPECT_EQ(look("anna").rating(), 1'500);
 }
 
-TEST_F(PlayerTest, AChangeThatNoGameIsWorthIsRefused) {
+TEST_F(PlayerTest, AnExcessiveRatingChangeIsRefused) {
   constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
   ASSERT_TRUE(end_game("anna", "1"));
@@ -112,8 +112,8 @@ TEST_F(PlayerTest, AChangeThatNoGameIsWorthIsRefused) {
   EXPECT_EQ(look("anna").rating(), 1'520);
 }
 
-// A node without these checks may have stored anything.
-TEST_F(PlayerTest, ARatingStaysInItsBoundsWhateverWasStored) {
+// A node without these checks may have stored any value.
+TEST_F(PlayerTest, ARatingStaysInItsBoundsForAnyStoredValue) {
   for (const std::int32_t stored :
        {std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
     const int sign = stored > 0 ? 1 : -1;
@@ -135,7 +135,7 @@ TEST_F(PlayerTest, ARatingStaysInItsBoundsWhateverWasStored) {
   }
 }
 
-TEST_F(PlayerTest, GamesThatDoNotScoreAreBounded) {
+TEST_F(PlayerTest, UnscoredGamesAreBounded) {
   for (int i = 0; i < Player::unscored_count_max; ++i) {
     ASSERT_TRUE(end_game("anna", std::to_string(i)));
   }

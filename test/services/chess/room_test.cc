@@ -39,7 +39,7 @@ class RoomTest : public testing::Test {
   }
 
   ChessConfig config_{.clock = 1min, .seat_time_max = 30s, .finished_kept = 5s};
-  // What a node that loads it has of it.
+  // The room as a node that loads it gets it.
   Result<Room> restored() const {
     GameRecord record;
     room_.store(record);
@@ -105,7 +105,7 @@ TEST_F(RoomTest, MoveOfAPlyIsNullUntilItIsPlayed) {
   EXPECT_EQ((*room_.move_of(1))->san, "Nf3");
 }
 
-TEST_F(RoomTest, MoveOfAPlyThatWillNotComeIsAnError) {
+TEST_F(RoomTest, MoveOfAPlyAfterTheEndIsAnError) {
   EXPECT_THAT(room_.move_of(0), fails_with(Code::invalid_argument));
   play({"e4"});
   ASSERT_TRUE(room_.resign(white_token));
@@ -175,9 +175,9 @@ TEST_F(RoomTest, ClockEndsTheGameExactlyOnTime) {
   EXPECT_TRUE(room_.next_deadline().is_never());
 }
 
-// A player who acts in the very instant in which the flag falls is too late, even if nobody has
-// looked at the clock yet.
-TEST_F(RoomTest, WhateverHappensInTheInstantOfTheFlagIsTooLate) {
+// A player who acts at the very instant of the flag is too late, even if the clock has not been
+// checked yet.
+TEST_F(RoomTest, AnActionAtTheInstantOfTheFlagIsTooLate) {
   ASSERT_TRUE(coroutine::sleep_for(10s));
   play({"e4"});
   ASSERT_TRUE(coroutine::sleep_for(60s));
@@ -191,8 +191,8 @@ TEST_F(RoomTest, WhateverHappensInTheInstantOfTheFlagIsTooLate) {
 }
 
 // FIDE Laws of Chess, 6.9.
-TEST_F(RoomTest, NobodyWinsOnTimeWithABareKing) {
-  // Game 163 of the real ones, and one move more: white has but the king, black is to move.
+TEST_F(RoomTest, ABareKingDoesNotWinOnTime) {
+  // Game 163 of the real games, and one more move: white has only the king, black is to move.
   play({"e4",   "e5",    "Nc3",   "Nc6",  "Bc4",  "Nf6",   "Nf3",  "h6",   "d3",   "Nd4",  "Nxd4",
         "exd4", "Nd5",   "Nxd5",  "Bxd5", "c6",   "Bc4",   "d5",   "exd5", "cxd5", "Bb5+", "Bd7",
         "a4",   "Bxb5",  "axb5",  "Bc5",  "Qe2+", "Be7",   "c3",   "dxc3", "bxc3", "O-O",  "Qg4",
@@ -206,7 +206,7 @@ TEST_F(RoomTest, NobodyWinsOnTimeWithABareKing) {
   EXPECT_EQ(room_.state().winner(), SEAT_UNSPECIFIED);
 }
 
-TEST_F(RoomTest, WhatWasStoredIsTheSameGame) {
+TEST_F(RoomTest, ARestoredGameIsTheSame) {
   play({"e4", "e5", "Nf3"});
   ASSERT_TRUE(room_.offer_draw(white_token));
   auto again = restored();
@@ -216,7 +216,7 @@ TEST_F(RoomTest, WhatWasStoredIsTheSameGame) {
   EXPECT_TRUE(again->move(black_token, "Nc6")) << "the tokens are the same";
 }
 
-TEST_F(RoomTest, WhatWasStoredAfterTheEndHasTheSameEnd) {
+TEST_F(RoomTest, AGameRestoredAfterTheEndHasTheSameEnd) {
   play({"e4"});
   ASSERT_TRUE(room_.resign(black_token));
   const auto again = restored();
@@ -225,7 +225,7 @@ TEST_F(RoomTest, WhatWasStoredAfterTheEndHasTheSameEnd) {
   EXPECT_EQ(again->state().SerializeAsString(), room_.state().SerializeAsString());
 }
 
-TEST_F(RoomTest, RepetitionsAreCountedOverARestart) {
+TEST_F(RoomTest, RepetitionsAreCountedAcrossARestart) {
   play({"Nf3", "Nf6", "Ng1", "Ng8"});
   auto again = restored();
   ASSERT_TRUE(again) << again;
@@ -235,7 +235,7 @@ TEST_F(RoomTest, RepetitionsAreCountedOverARestart) {
   EXPECT_TRUE(again->claim_draw(white_token));
 }
 
-TEST_F(RoomTest, TheTimeBeforeItWasStoredIsCharged) {
+TEST_F(RoomTest, TheTimeBeforeStoringIsCharged) {
   play({"e4"});
   ASSERT_TRUE(coroutine::sleep_for(20s));
   GameRecord record;
@@ -247,7 +247,7 @@ TEST_F(RoomTest, TheTimeBeforeItWasStoredIsCharged) {
   EXPECT_EQ(again->next_deadline().remaining(), 40s);
 }
 
-TEST_F(RoomTest, WhatNoGameHasEverStoredIsDataLoss) {
+TEST_F(RoomTest, AnImpossibleRecordIsDataLoss) {
   play({"e4", "e5"});
   ASSERT_TRUE(room_.resign(white_token));
   GameRecord good;
@@ -256,11 +256,11 @@ TEST_F(RoomTest, WhatNoGameHasEverStoredIsDataLoss) {
   const std::multimap<std::string, std::function<void(GameRecord&)>> damages{
       {"a game has two seats", [](GameRecord& record) { record.mutable_seats()->RemoveLast(); }},
       {"a clock is below zero", [](auto& record) { record.mutable_seats(0)->set_clock_ns(-1); }},
-      {"nobody sits there", [](auto& record) { record.mutable_seats(1)->set_token(0); }},
+      {"a seat is empty", [](auto& record) { record.mutable_seats(1)->set_token(0); }},
       {"malformed move \"e2\"", [](auto& record) { record.set_moves(0, "e2"); }},
       {"illegal move \"e2e4\"", [](auto& record) { record.add_moves("e2e4"); }},
-      {"it has no such end", [](auto& record) { record.set_winner(static_cast<Seat>(3)); }},
-      {"it has no such end", [](auto& record) { record.clear_ended_by(); }},
+      {"its end is invalid", [](auto& record) { record.set_winner(static_cast<Seat>(3)); }},
+      {"its end is invalid", [](auto& record) { record.clear_ended_by(); }},
   };
   for (const auto& [reason, damage] : damages) {
     GameRecord record = good;
@@ -271,7 +271,7 @@ TEST_F(RoomTest, WhatNoGameHasEverStoredIsDataLoss) {
   }
 }
 
-TEST(EmptySeatTest, ClocksShowWhatPlayersWillHave) {
+TEST(EmptySeatTest, ClocksShowTheTimeThatPlayersWillHave) {
   const ChessConfig config{.clock = 1min};
   const Room room("empty", config);
   EXPECT_EQ(room.state().white_clock_ms(), 60'000u);
@@ -282,7 +282,7 @@ TEST(EmptySeatTest, AGameWhoseSeatStaysEmptyEndsByAbsence) {
   const ChessConfig config{.seat_time_max = 30s, .finished_kept = 0s};
   Room room("lonely", config);
   EXPECT_TRUE(room.next_deadline().is_never());
-  ASSERT_TRUE(coroutine::sleep_for(1h)) << "a name that nobody plays under yet";
+  ASSERT_TRUE(coroutine::sleep_for(1h)) << "a name without a game yet";
   ASSERT_TRUE(room.take_seat(Color::white, white_token));
   EXPECT_EQ(room.next_deadline().remaining(), 30s);
   const auto early = room.move(white_token, "e4");

@@ -1,5 +1,5 @@
-// Counts what a stranger reaches of a chess node by frames, by HTTP and by reflection. A stranger
-// is a client without any credential that has read every .proto.
+// Counts the methods of a chess node that a stranger can reach by frames, by HTTP and by
+// reflection. A stranger is a client without any credential that has read every .proto.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -59,7 +59,7 @@ std::vector<const pb::FileDescriptor*> known_files() {
 struct Known {
   Names public_methods;
   Names internal_methods;
-  std::vector<std::string> symbols;  // Of all that a description can be asked of.
+  std::vector<std::string> symbols;  // Symbols that reflection can be asked for.
 };
 
 const Known& known() {
@@ -100,8 +100,9 @@ class Stranger {
     if (client) client_ = *std::move(client);
   }
 
-  // Those of `methods` that are reached or seen. `is_expected` says which are expected to be: an
-  // answer of one that is not can be waited for, and it says nothing of those that take their time.
+  // The methods among `methods` that are reached or seen. `is_expected` names those that may be
+  // reached: a timeout counts as reached, so they get a short wait. The others get a long one, so
+  // that a slow refusal is not mistaken for a reached method.
   template <typename F>
   Names reach(const Names& methods, F is_expected) {
     const Names seen = seen_by_reflection();
@@ -117,7 +118,7 @@ class Stranger {
     return reached;
   }
 
-  // By frames: whatever is answered, other than that there is no such method.
+  // By frames: any result counts, except that there is no such method.
   bool answers(const std::string& name, Duration patience) {
     const rpc::Method method{.full_name = name.c_str(),
                              .id = rpc::method_id(name),
@@ -214,7 +215,7 @@ void report(const char* where, std::size_t reached_count) {
   std::fflush(stdout);
 }
 
-// A chess node of the program that is shipped.
+// A chess node in a process of the shipped program.
 class NodeProcess {
  public:
   explicit NodeProcess(const char* public_methods_only)
@@ -240,7 +241,7 @@ class NodeProcess {
   test::ChildProcess process_;
 };
 
-// Nothing that a node serves is missing among what is tried here.
+// Every method that a node serves is among the methods tried here.
 void expect_known(net::Network& network, const net::Endpoint& admin) {
   const auto page = net::fetch_http(network, {admin.address, admin.port},
                                     {.target = "/methods?format=json"}, Deadline::after(10s));
@@ -274,7 +275,7 @@ TEST(StrangerTest, ReachesNoInternalMethodOfANode) {
   });
 }
 
-// This test would notice.
+// Proves that this test can detect reached methods.
 TEST(StrangerTest, ReachesInternalMethodsWhereTheConfigurationOpensThem) {
   NodeProcess node("false");
   test::run_on_real_loop([&](test::RealLoop& real) {
@@ -284,11 +285,11 @@ TEST(StrangerTest, ReachesInternalMethodsWhereTheConfigurationOpensThem) {
     });
     report(" with node.public_methods_only: false", reached.size());
     EXPECT_GT(reached.size(), 10U);
-    EXPECT_TRUE(std::ranges::none_of(reached, is_of_nodes_alone)) << "nodes alone call these";
+    EXPECT_TRUE(std::ranges::none_of(reached, is_of_nodes_alone)) << "only nodes call these";
   });
 }
 
-TEST(StrangerTest, IsLetInByNeitherDoorOfANodeOfACluster) {
+TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
   const test::TemporaryFolder folder;
   std::ofstream(folder.path() / "cluster.key") << "sixteen bytes or more\n";
   sim::SimulatedNetwork network;

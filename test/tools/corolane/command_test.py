@@ -169,7 +169,7 @@ class UsageTest(CommandTest):
     def test_a_peer_is_a_host_and_a_port(self):
         process = corolane("call", "localhost", "Echo/Say")
         self.assertTrue(
-            process.stderr.startswith('corolane call: "localhost" is no host and port: '),
+            process.stderr.startswith('corolane call: "localhost" is not of the form host:port: '),
             process.stderr,
         )
         self.assertEqual(process.returncode, 2)

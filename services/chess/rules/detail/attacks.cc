@@ -1,5 +1,5 @@
-// Attacks by table: one look-up for pieces that leap; for pieces that slide, the ray in each
-// direction minus the ray that begins at its first blocker.
+// Attacks by table: one look-up for leaping pieces; for sliding pieces, the ray in each direction
+// minus the ray that begins at its first blocker.
 #include "services/chess/rules/detail/attacks.h"
 
 #include <array>
@@ -16,13 +16,13 @@ struct Step {
   int rank;
 };
 
-// In the first four directions the number of the square grows. Even ones are a rook's, odd ones
-// a bishop's.
+// In the first four directions the number of the square grows. Even directions are a rook's, odd
+// ones a bishop's.
 constexpr std::array<Step, 8> directions{
     {{0, 1}, {1, 1}, {1, 0}, {-1, 1}, {0, -1}, {-1, -1}, {-1, 0}, {1, -1}}};
 constexpr std::size_t growing_directions = 4;
 
-// The square one step away: a set of one, or of none beyond the edge.
+// The square one step away: a set of one, or an empty set beyond the edge.
 constexpr SquareSet stepped(Square square, Step step) {
   const int file = file_of(square) + step.file;
   const int rank = rank_of(square) + step.rank;

@@ -1,6 +1,6 @@
-// Which squares a piece attacks from where it stands.
+// The squares that a piece attacks from its square.
 //
-// Attacks ignore what stands on the attacked square: a defended piece counts as attacked.
+// Attacks ignore the piece on the attacked square: a defended piece counts as attacked.
 #pragma once
 
 #include "services/chess/rules/piece.h"
@@ -14,11 +14,11 @@ SquareSet pawn_attacks(Color color, Square square);
 SquareSet knight_attacks(Square square);
 SquareSet king_attacks(Square square);
 
-// Up to the first square of `occupied` on each line, that one included.
+// Each line ends at its first square of `occupied`, that square included.
 SquareSet bishop_attacks(Square square, SquareSet occupied);
 SquareSet rook_attacks(Square square, SquareSet occupied);
 
-// The squares strictly between two on one rank, file or diagonal; none for any other two.
+// The squares strictly between two on one rank, file or diagonal; empty for any other two.
 SquareSet between(Square a, Square b);
 
 }  // namespace corolane::services::chess::rules::detail

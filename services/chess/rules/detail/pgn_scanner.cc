@@ -21,12 +21,12 @@ bool is_name_letter(char letter) {
          (letter >= '0' && letter <= '9') || letter == '_';
 }
 
-// How many characters at the beginning of `text` are among `letters`.
+// The number of characters at the beginning of `text` that are among `letters`.
 std::size_t count_leading(std::string_view text, std::string_view letters) {
   return std::min(text.find_first_not_of(letters), text.size());
 }
 
-// Up to the next blank or mark of its own; at least one character.
+// Ends before the next blank or mark; at least one character.
 std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t\r\v\f\n()[]{};\"*$", 1));
 }
@@ -40,8 +40,8 @@ bool begins_like_move(std::string_view word) {
   return std::string_view("KQRBNOabcdefgh").find(word.front()) != std::string_view::npos;
 }
 
-// The length of "12." or "12..." or "12" at the beginning of `word`; zero for all else. The move
-// may follow without a blank.
+// The length of "12." or "12..." or "12" at the beginning of `word`; zero for any other word. The
+// move may follow without a blank.
 std::size_t move_number_length(std::string_view word) {
   const std::size_t number = count_leading(word, digits);
   const std::size_t dots = count_leading(word.substr(number), ".");
@@ -49,7 +49,7 @@ std::size_t move_number_length(std::string_view word) {
   return is_number ? number + dots : 0;
 }
 
-// The length of "$12" at the beginning of `word`; zero for all else.
+// The length of "$12" at the beginning of `word`; zero for any other word.
 std::size_t annotation_length(std::string_view word) {
   if (word.front() != '$' || word.size() == 1) return 0;
   return count_leading(word.substr(1), digits) == word.size() - 1 ? word.size() : 0;

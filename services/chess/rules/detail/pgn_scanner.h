@@ -1,5 +1,5 @@
-// Cuts PGN text into the words that matter: tags, moves, results, parentheses. Comments, move
-// numbers and annotations are checked and skipped.
+// Cuts PGN text into significant words: tags, moves, results, parentheses. Comments, move numbers
+// and annotations are checked and skipped.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct PgnToken {
 
   Kind kind = Kind::end;
   int line = 0;
-  std::string text = {};   // As written; of a tag its name.
-  std::string value = {};  // Of a tag, without quotes and escapes.
+  std::string text = {};   // As written; for a tag, its name.
+  std::string value = {};  // For a tag, without quotes and escapes.
 };
 
 struct PgnDamage {
@@ -29,8 +29,8 @@ class PgnScanner {
   // `text` must outlive the scanner; `line` is the number of its first line.
   PgnScanner(std::string_view text, int line) : rest_(text), line_(line) {}
 
-  // A word that begins like a move is taken for one. After the last token, one of kind `end`
-  // each time; after a failure, nothing that means anything.
+  // Takes any word that begins like a move for one. Returns a token of kind `end` after the last
+  // one, each time; after a failure the result is meaningless.
   std::expected<PgnToken, PgnDamage> next();
 
   // Fails on an unclosed comment, with the line on which it begins.

@@ -1,4 +1,4 @@
-// Quotes text of a stranger for error messages.
+// Quotes untrusted text for error messages.
 #include "services/chess/rules/detail/quote.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Text of a stranger inside an error message.
+// Untrusted text inside an error message.
 #pragma once
 
 #include <string>

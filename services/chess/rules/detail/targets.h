@@ -1,4 +1,4 @@
-// Where a piece may go by the way it moves, the safety of its own king aside.
+// The squares that a piece may move to by its way of moving, regardless of its own king's safety.
 #pragma once
 
 #include "services/chess/rules/position.h"
@@ -7,8 +7,8 @@
 
 namespace corolane::services::chess::rules::detail {
 
-// For the piece on `from`, of either colour; none when the square is empty. Captures are
-// included, en passant too; castling is not.
+// For the piece on `from`, of either colour; empty when the square is. Captures are included, en
+// passant too; castling is not.
 SquareSet targets_of(const Position& position, Square from);
 
 }  // namespace corolane::services::chess::rules::detail

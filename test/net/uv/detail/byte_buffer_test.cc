@@ -17,7 +17,7 @@ std::string text_of(const ByteBuffer& buffer) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST(ByteBufferTest, WhatIsAppendedLeavesInOrder) {
+TEST(ByteBufferTest, AppendedBytesLeaveInOrder) {
   ByteBuffer buffer;
   EXPECT_TRUE(buffer.empty());
   buffer.append(bytes_of("one "));
@@ -30,7 +30,7 @@ TEST(ByteBufferTest, WhatIsAppendedLeavesInOrder) {
   EXPECT_TRUE(buffer.empty());
 }
 
-TEST(ByteBufferTest, GrowingKeepsWhatIsThere) {
+TEST(ByteBufferTest, GrowingKeepsTheContents) {
   ByteBuffer buffer(4);
   std::string expected;
   for (int round = 0; round < 1000; ++round) {
@@ -43,7 +43,7 @@ TEST(ByteBufferTest, GrowingKeepsWhatIsThere) {
   }
 }
 
-TEST(ByteBufferTest, ConsumedRoomIsUsedAgainBeforeItGrows) {
+TEST(ByteBufferTest, ConsumedRoomIsReusedBeforeTheBufferGrows) {
   ByteBuffer buffer(8);
   buffer.append(bytes_of("12345678"));
   buffer.consume(6);
@@ -52,7 +52,7 @@ TEST(ByteBufferTest, ConsumedRoomIsUsedAgainBeforeItGrows) {
   EXPECT_EQ(text_of(buffer), "78");
 }
 
-TEST(ByteBufferTest, OnlyItsOwnRoomIsWhereBytesNeedNoCopy) {
+TEST(ByteBufferTest, OnlyBytesInItsOwnRoomNeedNoCopy) {
   ByteBuffer buffer(8);
   buffer.append(bytes_of("123"));
   const auto room = buffer.room(5);
@@ -77,7 +77,7 @@ TEST(ByteBufferTest, AMovedFromBufferIsEmptyAndUsable) {
   EXPECT_EQ(text_of(buffer), "new");
 }
 
-TEST(BufferPoolTest, WhatIsGivenBackIsLentNext) {
+TEST(BufferPoolTest, AReturnedBufferIsLentNext) {
   BufferPool pool;
   ByteBuffer first = pool.lend();
   const void* const memory = first.room(1).data();
@@ -96,7 +96,7 @@ TEST(BufferPoolTest, BuffersThatGrewLargeAreNotKept) {
   EXPECT_EQ(pool.lend().capacity(), BufferPool::buffer_bytes_min);
 }
 
-TEST(BufferPoolTest, NoMoreIsKeptThanItsBound) {
+TEST(BufferPoolTest, ThePoolKeepsNoMoreThanItsBound) {
   BufferPool pool;
   for (std::size_t given = 0; given < 2 * BufferPool::idle_bytes_max;) {
     ByteBuffer buffer(BufferPool::buffer_bytes_min * 4);
@@ -106,7 +106,7 @@ TEST(BufferPoolTest, NoMoreIsKeptThanItsBound) {
   std::size_t kept = 0;
   for (;;) {
     const ByteBuffer buffer = pool.lend();
-    if (buffer.capacity() == BufferPool::buffer_bytes_min) break;  // A new one.
+    if (buffer.capacity() == BufferPool::buffer_bytes_min) break;  // A new buffer.
     kept += buffer.capacity();
   }
   EXPECT_EQ(kept, BufferPool::idle_bytes_max);

@@ -5,13 +5,13 @@
 namespace corolane::net::detail {
 namespace {
 
-// A turn in which so many connections have all the bytes that they are allowed.
+// One turn in which `connection_count` connections read all the bytes that they may.
 void flood(ReadShare& share, std::size_t connection_count) {
   for (std::size_t index = 0; index < connection_count; ++index) share.note(share.bytes());
   share.end_turn();
 }
 
-TEST(ReadShareTest, AFewConnectionsHaveAllOfIt) {
+TEST(ReadShareTest, AFewConnectionsGetTheLargestShare) {
   ReadShare share;
   for (int turn = 0; turn < 100; ++turn) {
     flood(share, 8);
@@ -19,7 +19,7 @@ TEST(ReadShareTest, AFewConnectionsHaveAllOfIt) {
   }
 }
 
-TEST(ReadShareTest, ManyShareATurn) {
+TEST(ReadShareTest, ManyConnectionsShareATurn) {
   ReadShare share;
   for (int turn = 0; turn < 5; ++turn) flood(share, 100);
   for (int turn = 0; turn < 100; ++turn) {
@@ -35,7 +35,7 @@ TEST(ReadShareTest, IsNeverTooSmallForARequest) {
   EXPECT_EQ(share.bytes(), ReadShare::bytes_min);
 }
 
-TEST(ReadShareTest, IsItsWholeAgainSoonAfterAFlood) {
+TEST(ReadShareTest, RecoversSoonAfterAFlood) {
   ReadShare share;
   for (int turn = 0; turn < 100; ++turn) flood(share, 100'000);
   for (int turn = 0; turn < 5; ++turn) flood(share, 1);

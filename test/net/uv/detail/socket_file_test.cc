@@ -1,4 +1,4 @@
-// Unix sockets as the network offers them, and what becomes of their files.
+// Unix sockets as the network offers them, and the fate of their files.
 #include "net/uv/detail/socket_file.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ using test::soon;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 
-// Sockets in a folder of the test's own.
+// Sockets in a temporary folder of the test.
 class UnixSocketTest : public testing::Test {
  protected:
   std::string path(std::string_view name = "a.sock") const {
@@ -44,7 +44,7 @@ class UnixSocketTest : public testing::Test {
     return std::filesystem::exists(std::filesystem::symlink_status(path));
   }
 
-  // As a server leaves its file behind when it is killed.
+  // Leaves a file behind as a killed server does.
   void leave_dead_socket() {
     RawSocket dead(::socket(AF_UNIX, SOCK_STREAM, 0));
     dead.bind_to(endpoint());
@@ -88,7 +88,7 @@ TEST_F(UnixSocketTest, PeersTalkThroughANameWithoutAFile) {
   });
 }
 
-TEST_F(UnixSocketTest, APeerThatFinishesStillHears) {
+TEST_F(UnixSocketTest, APeerThatFinishedSendingStillReceives) {
   run_on_real_loop([&](RealLoop& real) {
     auto pair = make_stream_pair_at(endpoint(), real.network);
     ASSERT_TRUE(pair) << pair;
@@ -122,8 +122,8 @@ TEST_F(UnixSocketTest, APeerThatReadsNothingIsRefusedAndThenClosed) {
 
 TEST_F(UnixSocketTest, ASlowPeerThatReadsSomethingIsNotClosed) {
   run_on_real_loop([&](RealLoop& real) {
-    // The kernel takes more only when three quarters of what it holds were read: later than the
-    // stall limit of this test, for a peer of this speed.
+    // The kernel takes more only after three quarters of its buffer have been read: for a peer of
+    // this speed that is later than the stall limit of this test.
     auto listener = real.network.listen(
         endpoint(), {.stream = {.output_bytes_max = 1000, .output_stall_max = 120ms}});
     ASSERT_TRUE(listener) << listener;
@@ -138,7 +138,7 @@ TEST_F(UnixSocketTest, ASlowPeerThatReadsSomethingIsNotClosed) {
   });
 }
 
-TEST_F(UnixSocketTest, NobodyThereIsUnavailable) {
+TEST_F(UnixSocketTest, APathWithoutAServerIsUnavailable) {
   run_on_real_loop([&](RealLoop& real) {
     const auto nothing = real.network.connect(endpoint(), soon());
     ASSERT_THAT(nothing, fails_with(Code::unavailable));
@@ -175,7 +175,7 @@ TEST_F(UnixSocketTest, ConnectWaitsForAListenerThatIsFull) {
   });
 }
 
-TEST_F(UnixSocketTest, TheFileGoesWithItsListener) {
+TEST_F(UnixSocketTest, TheFileIsRemovedWithItsListener) {
   run_on_real_loop([&](RealLoop& real) {
     {
       auto listener = real.network.listen(endpoint());
@@ -204,7 +204,7 @@ TEST_F(UnixSocketTest, TheFileOfALiveServerStays) {
   run_on_real_loop([&](RealLoop& real) {
     auto first = real.network.listen(endpoint(), {.backlog = 0});
     ASSERT_TRUE(first) << first;
-    for (int round = 0; round < 3; ++round) {  // The last ones find its backlog full.
+    for (int round = 0; round < 3; ++round) {  // The last rounds find its backlog full.
       const auto second = real.network.listen(endpoint());
       ASSERT_THAT(second, fails_with(Code::already_exists));
       EXPECT_EQ(second.error().message(),
@@ -224,7 +224,7 @@ TEST_F(UnixSocketTest, AFileOfAnotherKindStays) {
   });
 }
 
-TEST_F(UnixSocketTest, AFileThatTookItsPlaceStays) {
+TEST_F(UnixSocketTest, AFileThatReplacedItStays) {
   run_on_real_loop([&](RealLoop& real) {
     auto listener = real.network.listen(endpoint());
     ASSERT_TRUE(listener) << listener;
@@ -236,7 +236,7 @@ TEST_F(UnixSocketTest, AFileThatTookItsPlaceStays) {
   });
 }
 
-TEST_F(UnixSocketTest, AFolderThatIsNotThereIsNotFound) {
+TEST_F(UnixSocketTest, AMissingFolderIsNotFound) {
   run_on_real_loop([&](RealLoop& real) {
     EXPECT_THAT(real.network.listen(endpoint("no/a.sock")), fails_with(Code::not_found));
     EXPECT_EQ(real.loop.open_handle_count(), 0u);

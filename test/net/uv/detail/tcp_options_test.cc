@@ -1,4 +1,4 @@
-// What StreamOptions say, read back from the sockets that were to get it.
+// StreamOptions, read back from the sockets that they apply to.
 #include "net/uv/detail/tcp_options.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(TcpOptionsTest, KeepaliveCanBeSwitchedOff) {
   });
 }
 
-TEST(TcpOptionsTest, AFigureThatTheKernelDoesNotTakeIsAnError) {
+TEST(TcpOptionsTest, AValueThatTheKernelRejectsIsAnError) {
   run_on_real_loop([](RealLoop& real) {
     const StreamOptions absurd{.keepalive_count = 1000};
     EXPECT_THAT(real.network.listen(loopback, {.stream = absurd}),

@@ -12,8 +12,8 @@ TEST(UvErrorTest, SaysWhatFailedAndWhy) {
             Error(Code::unavailable, "connect to 127.0.0.1:8460: connection refused"));
 }
 
-// What a machine says that has no port left for one more connection.
-TEST(UvErrorTest, APortThatIsNotToBeHadIsWeather) {
+// The error of a machine that has no port left for another connection.
+TEST(UvErrorTest, RunningOutOfPortsIsUnavailable) {
   EXPECT_EQ(uv_error(-EADDRNOTAVAIL, "connect").code(), Code::unavailable);
 }
 

@@ -1,4 +1,4 @@
-// UDP over loopback: in batches, linear and push, and what the kernel does not take.
+// UDP over loopback: batches, linear and push, and datagrams that the kernel does not take.
 #include "net/uv/detail/uv_udp_socket.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::string text_of(const Datagram& datagram) {
   return {reinterpret_cast<const char*>(datagram.bytes.data()), datagram.bytes.size()};
 }
 
-// Two sockets over loopback; what they send one another arrives unless the buffer is full.
+// Two sockets over loopback; datagrams between them arrive unless the buffer is full.
 struct UdpPair {
   explicit UdpPair(Network& network, UdpOptions options = {}) {
     auto first = network.bind_udp(loopback, options);
@@ -45,7 +45,7 @@ struct UdpPair {
     at_b = *to_udp_peer(b->local_endpoint());
   }
 
-  // The texts of `count` datagrams at b, in as many batches as it takes. Suspends.
+  // Returns the texts of `count` datagrams at b, in as many batches as it takes. Suspends.
   std::vector<std::string> receive(std::size_t count) const {
     std::vector<std::string> texts;
     while (texts.size() < count) {
@@ -109,7 +109,7 @@ TEST(UdpSocketTest, IPv6Works) {
   });
 }
 
-TEST(UdpSocketTest, DatagramsKeepTheirBounds) {
+TEST(UdpSocketTest, DatagramsKeepTheirBoundaries) {
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network);
     for (const char* text : {"", "one", "", "three"}) {
@@ -119,7 +119,7 @@ TEST(UdpSocketTest, DatagramsKeepTheirBounds) {
   });
 }
 
-TEST(UdpSocketTest, WhatIsWrittenInATurnLeavesInOneCallAndArrivesInOne) {
+TEST(UdpSocketTest, DatagramsOfATurnLeaveInOneCallAndArriveInOne) {
   if (!sees_system_calls) GTEST_SKIP() << "system calls are not seen here";
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network);
@@ -133,13 +133,14 @@ TEST(UdpSocketTest, WhatIsWrittenInATurnLeavesInOneCallAndArrivesInOne) {
     EXPECT_EQ(batch->size(), 32u);
     EXPECT_EQ(text_of(batch->back()), "31");
     EXPECT_EQ(system_calls().sendmmsg_count - before.sendmmsg_count, 1u);
-    EXPECT_EQ(system_calls().recvmmsg_count - before.recvmmsg_count, 2u) << "one found nothing";
+    EXPECT_EQ(system_calls().recvmmsg_count - before.recvmmsg_count, 2u)
+        << "one of them found nothing";
     EXPECT_EQ(pair.a->statistics().sent_count, 32u);
     EXPECT_EQ(pair.b->statistics().received_count, 32u);
   });
 }
 
-TEST(UdpSocketTest, ALongDatagramArrivesCutAndSaysSo) {
+TEST(UdpSocketTest, ALongDatagramArrivesTruncatedAndMarked) {
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network, {.datagram_bytes_max = 10});
     EXPECT_TRUE(pair.a->try_send(pair.at_b, bytes_of("0123456789")));
@@ -189,11 +190,11 @@ TEST(UdpSocketTest, ATaskWaitsForDatagramsWithADeadline) {
   });
 }
 
-TEST(UdpSocketTest, DatagramsThatNobodyTakesWaitInTheKernelAndCostTheLoopNothing) {
+TEST(UdpSocketTest, DatagramsWithoutAReaderWaitInTheKernelAndCostTheLoopNothing) {
   if (!sees_system_calls) GTEST_SKIP() << "system calls are not seen here";
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network);
-    // From now on it is watched, although nobody is there any more.
+    // From now on the socket is watched, although it has no reader any more.
     EXPECT_THAT(pair.b->receive(Deadline::after(1ms)), fails_with(Code::deadline_exceeded));
     EXPECT_TRUE(pair.a->try_send(pair.at_b, bytes_of("waits")));
     see_arrivals(real.network);
@@ -204,7 +205,7 @@ TEST(UdpSocketTest, DatagramsThatNobodyTakesWaitInTheKernelAndCostTheLoopNothing
   });
 }
 
-TEST(UdpSocketTest, ASinkHearsWithoutATaskAndMayAnswer) {
+TEST(UdpSocketTest, ASinkReceivesWithoutATaskAndMayAnswer) {
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network);
     TestDatagramSink echo;
@@ -222,7 +223,7 @@ TEST(UdpSocketTest, ASinkHearsWithoutATaskAndMayAnswer) {
   });
 }
 
-TEST(UdpSocketTest, ASinkHearsWhatCameBeforeItAndNothingAfterItsClose) {
+TEST(UdpSocketTest, ASinkReceivesEarlierDatagramsAndNoneAfterItsClose) {
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network, {.datagram_bytes_max = datagram_payload_max});
     // A batch of this socket is one datagram.
@@ -257,7 +258,7 @@ TEST(UdpSocketTest, AReadingSinkCostsNoEpollCtl) {
   });
 }
 
-// While it lives, the kernel takes no datagram, or not so many at once.
+// While it exists, the kernel takes no datagrams, or only a limited number at once.
 class BusyKernel {
  public:
   explicit BusyKernel(int error) { system_calls().sendmmsg_error = error; }
@@ -266,7 +267,7 @@ class BusyKernel {
   BusyKernel& operator=(const BusyKernel&) = delete;
 };
 
-TEST(UdpSocketTest, WhatTheKernelDoesNotTakeWaitsUpToTheBoundAndThenLeavesInOrder) {
+TEST(UdpSocketTest, DatagramsThatTheKernelRefusesWaitUpToTheBoundAndLeaveInOrder) {
   if (!sees_system_calls) GTEST_SKIP() << "system calls are not seen here";
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network, {.output_count_max = 3});
@@ -310,7 +311,7 @@ TEST(UdpSocketTest, ATurnMaySendMoreThanTheBoundWhileTheKernelTakesIt) {
   });
 }
 
-TEST(UdpSocketTest, ADatagramThatCannotBeSentIsCountedAndHoldsUpNoOther) {
+TEST(UdpSocketTest, ADatagramThatCannotBeSentIsCountedAndDelaysNoOther) {
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network);
     UdpPeer nowhere = pair.at_b;
@@ -324,7 +325,7 @@ TEST(UdpSocketTest, ADatagramThatCannotBeSentIsCountedAndHoldsUpNoOther) {
   });
 }
 
-TEST(UdpSocketTest, APeerThatIsNotThereBreaksNothing) {
+TEST(UdpSocketTest, AMissingPeerBreaksNothing) {
   run_on_real_loop([](RealLoop& real) {
     UdpPair pair(real.network);
     auto third = real.network.bind_udp(loopback);
@@ -339,7 +340,7 @@ TEST(UdpSocketTest, APeerThatIsNotThereBreaksNothing) {
   });
 }
 
-TEST(UdpSocketTest, CloseSendsWhatWaitsAndEndsEveryWaitingCall) {
+TEST(UdpSocketTest, CloseSendsTheQueueAndEndsEveryWaitingCall) {
   run_on_real_loop([](RealLoop& real) {
     const UdpPair pair(real.network);
     auto reader = coroutine::spawn("reader", [&]() -> Result<void> {
@@ -372,7 +373,7 @@ TEST(UdpSocketTest, OnlyFreeNumericAddressesOfThisMachineAreBound) {
   });
 }
 
-// Sends back what it hears, so often.
+// Returns each datagram to its sender until `rounds_left` is used up.
 class Player final : public DatagramSink {
  public:
   Player(UdpSocket& socket, int& rounds_left, coroutine::Event& over)

@@ -1,4 +1,4 @@
-// Frames of RFC 6455 as bytes, whole and in pieces, and each rule that they may break.
+// Frames of RFC 6455 as bytes, whole and in pieces, and every violation of their rules.
 #include "net/websocket/detail/websocket_codec.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What a decoder makes of the bytes in pieces of that size: "1:hello" is a text, "!1002" the end.
+// Decodes the bytes in pieces of that size: "1:hello" is a text, "!1002" a violation.
 std::vector<std::string> decode(std::string_view bytes, std::size_t piece_size,
                                 bool expects_mask = false) {
   WebSocketDecoder decoder(expects_mask, limits);
@@ -55,7 +55,7 @@ std::vector<std::string> decode_in_pieces(std::string_view bytes, bool expects_m
   return whole;
 }
 
-TEST(WebSocketCodecTest, CutsMessagesOutOfTheBytes) {
+TEST(WebSocketCodecTest, DecodesMessages) {
   EXPECT_THAT(decode_in_pieces(bare_frame(0x81, "hello") + bare_frame(0x82, "") +
                                bare_frame(0x82, "binary")),
               ElementsAre("1:hello", "2:", "2:binary"));
@@ -81,7 +81,7 @@ TEST(WebSocketCodecTest, MaskedFramesOfEveryLengthAreUnmasked) {
   }
 }
 
-TEST(WebSocketCodecTest, FragmentsAreOneMessageAndControlFramesComeBetween) {
+TEST(WebSocketCodecTest, FragmentsFormOneMessageAndControlFramesMayComeBetween) {
   EXPECT_THAT(
       decode_in_pieces(bare_frame(0x01, "one ") + bare_frame(0x89, "ping") + bare_frame(0x00, "") +
                        bare_frame(0x8a, "") + bare_frame(0x80, "two") + bare_frame(0x82, "next")),
@@ -91,9 +91,9 @@ TEST(WebSocketCodecTest, FragmentsAreOneMessageAndControlFramesComeBetween) {
 TEST(WebSocketCodecTest, EveryBrokenRuleOfFramingIsAProtocolError) {
   for (const std::string& bytes : {
            bare_frame(0xc1, ""),                         // A reserved bit,
-           bare_frame(0x83, ""),                         // an opcode that nobody knows,
-           bare_frame(0x8b, ""),                         // another,
-           masked_frame(0x81, "x"),                      // a mask that should not be,
+           bare_frame(0x83, ""),                         // an unknown opcode,
+           bare_frame(0x8b, ""),                         // another one,
+           masked_frame(0x81, "x"),                      // a mask that a server must not use,
            bare_frame(0x80, ""),                         // a continuation of nothing,
            bare_frame(0x01, "") + bare_frame(0x81, ""),  // a message within a message,
            bare_frame(0x09, ""),                         // a control frame in fragments,
@@ -107,8 +107,8 @@ TEST(WebSocketCodecTest, EveryBrokenRuleOfFramingIsAProtocolError) {
   EXPECT_THAT(decode_in_pieces(bare_frame(0x81, "x"), true), ElementsAre("!1002"));
 }
 
-TEST(WebSocketCodecTest, MessagesAboveTheLimitsAreTooBig) {
-  // By what the header says: nothing of it is kept.
+TEST(WebSocketCodecTest, MessagesAboveTheLimitsAreRefused) {
+  // The header alone decides: no payload is kept.
   EXPECT_THAT(decode(std::string("\x82\x7f\0\0\0\0\0\x01\x86\xa1", 10), 100), ElementsAre("!1009"));
   EXPECT_THAT(decode(bare_frame(0x02, std::string(60'000, 'x')) +
                          bare_frame(0x80, std::string(40'001, 'x')),
@@ -122,7 +122,7 @@ TEST(WebSocketCodecTest, MessagesAboveTheLimitsAreTooBig) {
 TEST(WebSocketCodecTest, ATextIsUtf8) {
   EXPECT_THAT(decode_in_pieces(bare_frame(0x81, "K\u00f6nig \u2654 \U0001f3f0")),
               ElementsAre("1:K\u00f6nig \u2654 \U0001f3f0"));
-  // A character may be cut by fragments.
+  // A fragment may end inside a character.
   EXPECT_THAT(decode_in_pieces(bare_frame(0x01, "\xe2\x99") + bare_frame(0x80, "\x94")),
               ElementsAre("1:\u2654"));
   for (const char* const wrong :
@@ -133,7 +133,7 @@ TEST(WebSocketCodecTest, ATextIsUtf8) {
   }
 }
 
-TEST(WebSocketCodecTest, WhatIsEncodedIsDecoded) {
+TEST(WebSocketCodecTest, EncodedFramesAreDecoded) {
   test::Random random;
   for (int round = 0; round < 200; ++round) {
     const std::size_t size = round % 3 == 0 ? random.below(70'000) : random.below(200);
@@ -151,7 +151,7 @@ TEST(WebSocketCodecTest, WhatIsEncodedIsDecoded) {
   }
 }
 
-TEST(WebSocketCodecTest, CloseFramesSayACodeAndAReason) {
+TEST(WebSocketCodecTest, CloseFramesCarryACodeAndAReason) {
   const auto read = [](std::string_view payload) {
     const auto said = read_websocket_close(bytes_of(payload));
     return said ? std::to_string(said->code) + said->reason

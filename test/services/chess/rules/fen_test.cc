@@ -1,4 +1,4 @@
-// Claims about services/chess/rules/fen.h and about what a Position::Setup must fulfil.
+// Claims about services/chess/rules/fen.h and about the conditions for a Position::Setup.
 #include "services/chess/rules/fen.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(FenTest, CountsTheFields) {
             "fields: expected 6, or 4 without the clocks, got 5");
 }
 
-TEST(FenTest, NamesWhatIsWrongWithThePlacement) {
+TEST(FenTest, NamesTheFaultInThePlacement) {
   EXPECT_EQ(failure_of("4k3/8/8/8/8/8/4K3 w - -"), "placement: expected 8 ranks, got 7");
   EXPECT_EQ(failure_of("4k3/8/8/8/8/ppppppppp/8/4K3 w - -"), "placement: rank 3 has 9 squares");
   EXPECT_EQ(failure_of("4k3/8/8/8/8/8/8/4K2 w - -"), "placement: rank 1 has 7 squares");
@@ -72,7 +72,7 @@ TEST(FenTest, NamesWhatIsWrongWithThePlacement) {
   EXPECT_EQ(failure_of("4k3/44/8/8/8/8/8/4K3 w - -"), "placement: rank 7 has two digits in a row");
 }
 
-TEST(FenTest, NamesWhatIsWrongWithTheOtherFields) {
+TEST(FenTest, NamesTheFaultInTheOtherFields) {
   EXPECT_EQ(failure_of("4k3/8/8/8/8/8/8/4K3 W - -"), "side to move: expected w or b, got \"W\"");
   for (const std::string_view castling : {"", "KK", "X", "Pq", "K-"}) {
     EXPECT_EQ(
@@ -91,7 +91,7 @@ TEST(FenTest, NamesWhatIsWrongWithTheOtherFields) {
             "full-move number: expected a number from 1 to 9999, got \"99999999999\"");
 }
 
-TEST(FenTest, RefusesPositionsThatNoGameCanHold) {
+TEST(FenTest, RefusesPositionsThatNoGameCanReach) {
   EXPECT_EQ(failure_of("8/8/8/8/8/8/8/4K3 w - -"), "placement: black has 0 kings, not one");
   EXPECT_EQ(failure_of("4k3/8/8/8/8/8/8/3KK3 w - -"), "placement: white has 2 kings, not one");
   EXPECT_EQ(failure_of("P3k3/8/8/8/8/8/8/4K3 w - -"), "placement: a pawn stands on a8");

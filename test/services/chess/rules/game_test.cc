@@ -60,7 +60,7 @@ TEST(GameTest, CheckmateEndsTheGameForTheSideThatGaveIt) {
   EXPECT_EQ(game.winner(), Color::black);
 }
 
-TEST(GameTest, NothingIsPlayedAfterTheEnd) {
+TEST(GameTest, NoMoveIsPlayedAfterTheEnd) {
   Game game;
   play(game, "f3 e5 g4 Qh4");
   const auto played = game.play({Square::a2, Square::a3});
@@ -82,7 +82,7 @@ TEST(GameTest, AStartWithoutMovesIsOver) {
   EXPECT_EQ(game_at("k7/2Q5/8/8/8/8/8/4K3 b - -").outcome(), Outcome::stalemate);
 }
 
-TEST(GameTest, NobodyCanMateWithTooLittle) {
+TEST(GameTest, InsufficientMaterialEndsTheGame) {
   for (const std::string_view fen : {
            "4k3/8/8/8/8/8/8/4K3 w - -",     // King against king.
            "4k3/8/8/8/8/8/8/4KB2 w - -",    // With a bishop,
@@ -94,13 +94,13 @@ TEST(GameTest, NobodyCanMateWithTooLittle) {
   }
 }
 
-TEST(GameTest, ACaptureDownToTooLittleEndsTheGame) {
+TEST(GameTest, ACaptureDownToInsufficientMaterialEndsTheGame) {
   Game game = game_at("4k3/8/8/8/8/8/4r3/4K3 w - -");
   play(game, "Kxe2");
   EXPECT_EQ(game.outcome(), Outcome::insufficient_material);
 }
 
-TEST(GameTest, MateThatTakesHelpIsStillPossibleMate) {
+TEST(GameTest, AHelpmateCountsAsSufficientMaterial) {
   for (const std::string_view fen :
        {"4k3/8/8/8/8/8/P7/4K3 w - -", "4k3/8/8/8/8/8/8/R3K3 w - -", "4k3/8/8/8/8/8/8/Q3K3 w - -",
         "4k3/8/8/8/8/8/8/NN2K3 w - -", "4k1n1/8/8/8/8/8/8/1N2K3 w - -",

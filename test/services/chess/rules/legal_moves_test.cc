@@ -1,4 +1,4 @@
-// Claims about services/chess/rules/legal_moves.h, one rule each; perft_test.cc counts them all.
+// Claims about services/chess/rules/legal_moves.h, one rule each; perft_test.cc counts all moves.
 #include "services/chess/rules/legal_moves.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(LegalMovesTest, APinnedPieceStaysOnTheLineOfThePin) {
   EXPECT_THAT(moves_from("4k3/8/8/8/8/6b1/5P2/4K3 w - -", f2), UnorderedElementsAre("f2g3"));
 }
 
-TEST(LegalMovesTest, TwoShieldsAreNoPin) {
+TEST(LegalMovesTest, TwoShieldingPiecesAreNotPinned) {
   EXPECT_THAT(moves_from("4k3/4r3/8/8/4P3/8/4N3/4K3 w - -", e2),
               UnorderedElementsAre("e2c1", "e2g1", "e2c3", "e2g3", "e2d4", "e2f4"));
 }
@@ -89,7 +89,7 @@ TEST(LegalMovesTest, TheKingDoesNotTakeADefendedPiece) {
   EXPECT_THAT(moves_from("4k3/8/8/8/8/2b5/3q4/4K3 w - -", e1), UnorderedElementsAre("e1f1"));
 }
 
-TEST(LegalMovesTest, CastlingIsOnOfferWhenNothingIsInTheWay) {
+TEST(LegalMovesTest, CastlingIsLegalWhenNothingIsInTheWay) {
   EXPECT_THAT(moves_from("r3k2r/8/8/8/8/8/8/R3K2R w KQkq -", e1), IsSupersetOf({"e1g1", "e1c1"}));
   EXPECT_THAT(moves_from("r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", e8), IsSupersetOf({"e8g8", "e8c8"}));
 }
@@ -147,7 +147,7 @@ TEST(LegalMovesTest, EnPassantAnswersTheCheckOfTheTakenPawn) {
   EXPECT_THAT(moves_from("4k3/8/8/3pP3/2K5/8/8/8 w - d6", e5), UnorderedElementsAre("e5d6"));
 }
 
-TEST(LegalMovesTest, EnPassantBlocksNoCheckItDoesNotAnswer) {
+TEST(LegalMovesTest, EnPassantIsIllegalWhenItDoesNotAnswerTheCheck) {
   EXPECT_THAT(moves_from("4k3/8/8/3pP3/8/8/8/r3K3 w - -", e5), IsEmpty());
   EXPECT_EQ(position_of("4k3/8/8/3pP3/8/8/8/r3K3 w - d6").en_passant_square(), std::nullopt);
 }

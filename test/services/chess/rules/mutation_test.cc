@@ -1,5 +1,5 @@
-// Whatever happens to a text, reading it ends in a value or in an error that says where, and
-// damage inside one game of a PGN spares those around it.
+// Reading any mutated text ends in a value or in an error that gives the place, and damage inside
+// one game of a PGN spares its neighbours.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int round_count = 2'000;
 
-// Replaces, inserts and erases a few characters. Letters that mean something are likelier.
+// Replaces, inserts and erases a few characters. Significant letters are likelier.
 std::string mutated(std::string text, test::Random& random) {
   constexpr std::string_view marks = "[]{}();$*\"\\.%/-=+x \n\t0189abhKNOQ\xff";
   for (std::uint64_t count = 1 + random.below(4); count > 0; --count) {
@@ -36,7 +36,7 @@ std::string mutated(std::string text, test::Random& random) {
   return text;
 }
 
-TEST(MutationTest, DamageInsideOneGameSparesThoseAroundIt) {
+TEST(MutationTest, DamageInsideOneGameSparesItsNeighbours) {
   constexpr std::string_view before = "[Site \"before\"]\n\n1. e4 {fine} e5 (1... c5) 1-0\n\n[";
   constexpr std::string_view middle =
       "Event \"a \\\"b\\\"\"]\n[Site \"middle\"]\n\n1. d4 {one} d5 (1... f5 $1 (1... c5)) 2. c4 ; "

@@ -1,5 +1,5 @@
-// Counts the leaves of move trees whose size is known: any rule that is missing, wrong or applied
-// twice changes a number (https://www.chessprogramming.org/Perft_Results).
+// Counts the leaves of move trees of known size: any rule that is missing, wrong or applied twice
+// changes a number (https://www.chessprogramming.org/Perft_Results).
 #include <gtest/gtest.h>
 
 #include <cstdint>

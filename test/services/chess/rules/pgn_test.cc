@@ -12,7 +12,7 @@ namespace {
 
 using Entry = std::expected<PgnGame, PgnFailure>;
 
-// "line 3, ply 2: reason" for damage, and "good" for a game without.
+// "line 3, ply 2: reason" for a damaged game, and "good" for an intact one.
 std::string verdict_of(const Entry& entry) {
   if (entry) return "good";
   const PgnFailure& failure = entry.error();
@@ -34,7 +34,7 @@ std::vector<std::string> moves_of(std::string_view text) {
   return moves;
 }
 
-// A one-line tag section before `movetext`, which so begins on line 3.
+// A one-line tag section before `movetext`, which therefore begins on line 3.
 std::string game_of(std::string_view movetext) {
   return "[Site \"here\"]\n\n" + std::string(movetext);
 }
@@ -59,7 +59,7 @@ TEST(PgnTest, ReadsTagsMovesAndResult) {
   EXPECT_EQ(game.result, "1/2-1/2");
 }
 
-TEST(PgnTest, AByteOrderMarkIsNoPartOfTheFirstGame) {
+TEST(PgnTest, AByteOrderMarkIsNotPartOfTheFirstGame) {
   const auto games = read_pgn("\xEF\xBB\xBF" + game_of("1. e4 *"));
   ASSERT_EQ(games.size(), 1U);
   ASSERT_TRUE(games[0]) << verdict_of(games[0]);
@@ -82,7 +82,7 @@ TEST(PgnTest, ReadsEveryResult) {
   }
 }
 
-TEST(PgnTest, SkipsNumbersHoweverTheyAreWritten) {
+TEST(PgnTest, SkipsNumbersInAnyForm) {
   EXPECT_EQ(moves_of(game_of("1.e4 e5 2 . Nf3 2... Nc6 3...Bb5 ...a6 12 Ba4*")),
             (Moves{"e4", "e5", "Nf3", "Nc6", "Bb5", "a6", "Ba4"}));
 }
@@ -98,7 +98,7 @@ TEST(PgnTest, ACommentMayHoldCommandsAndBlankLines) {
   EXPECT_EQ(moves_of(game_of("1. e4 {first\n\n[%clk 0:01:00]} e5 *")), (Moves{"e4", "e5"}));
 }
 
-TEST(PgnTest, ReadsLinesThatEndTheWindowsWay) {
+TEST(PgnTest, ReadsWindowsLineEnds) {
   const auto games =
       read_pgn("[Site \"a\"]\r\n\r\n1. e4\r\n*\r\n\r\n[Site \"b\"]\r\n\r\n1. d4\r\n*\r\n");
   ASSERT_EQ(games.size(), 2U);
@@ -147,7 +147,7 @@ TEST(PgnTest, ReportsDamagedTagsByLine) {
   EXPECT_EQ(verdict_on(head + "[]\n\n*"), "line 2, ply 0: tag without a name");
 }
 
-TEST(PgnTest, ReportsWhatBeginsAndDoesNotEndByWhereItBegins) {
+TEST(PgnTest, ReportsAnUnterminatedPartByItsBeginning) {
   EXPECT_EQ(verdict_on(game_of("1. e4 e5\n2. Nf3 {oops\n2... Nc6 *\n")),
             "line 4, ply 3: unterminated comment");
   EXPECT_EQ(verdict_on(game_of("1. e4\n(1. d4 d5\n(1... Nf6)\n1... e5 *\n")),
@@ -213,7 +213,7 @@ TEST(PgnTest, NoDamageReachesTheNeighbours) {
   }
 }
 
-TEST(PgnTest, NestingHasNoPrice) {
+TEST(PgnTest, DeepNestingDoesNotOverflowTheStack) {
   const std::string open(200'000, '(');
   EXPECT_EQ(verdict_on(game_of("1. e4\n" + open)), "line 4, ply 1: unterminated variation");
   const std::string close(200'000, ')');

@@ -20,7 +20,7 @@ std::string fen_after(std::string_view fen, std::string_view uci) {
   return move ? to_fen(position.after(*move)) : move.error();
 }
 
-TEST(PositionTest, AMoveLeavesTheOldPositionAsItWas) {
+TEST(PositionTest, AMoveDoesNotChangeTheOldPosition) {
   const Position start;
   const Position next = start.after({Square::e2, Square::e4});
   EXPECT_EQ(start, Position());
@@ -36,22 +36,22 @@ TEST(PositionTest, CastlingMovesKingAndRook) {
   EXPECT_EQ(fen_after(black, "e8c8"), "2kr3r/8/8/8/8/8/8/R3K2R w KQ - 5 10");
 }
 
-TEST(PositionTest, CastlingRightsGoWithTheKing) {
+TEST(PositionTest, AKingsMoveLosesItsCastlingRights) {
   EXPECT_EQ(fen_after("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1e2"),
             "r3k2r/8/8/8/8/8/4K3/R6R b kq - 1 1");
 }
 
-TEST(PositionTest, CastlingRightsGoWithARookThatMoves) {
+TEST(PositionTest, ARooksMoveLosesItsCastlingRight) {
   EXPECT_EQ(fen_after("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "h1g1"),
             "r3k2r/8/8/8/8/8/8/R3K1R1 b Qkq - 1 1");
 }
 
-TEST(PositionTest, CastlingRightsGoWithARookThatFalls) {
+TEST(PositionTest, ACapturedRookLosesItsCastlingRight) {
   EXPECT_EQ(fen_after("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "a1a8"),
             "R3k2r/8/8/8/8/8/8/4K2R b Kk - 0 1");
 }
 
-TEST(PositionTest, EnPassantTakesThePawnBesides) {
+TEST(PositionTest, EnPassantTakesThePawnBeside) {
   EXPECT_EQ(fen_after("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 5", "e5d6"),
             "4k3/8/3P4/8/8/8/8/4K3 b - - 0 5");
   EXPECT_EQ(fen_after("4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 5", "d4e3"),
@@ -77,7 +77,7 @@ TEST(PositionTest, PromotionReplacesThePawn) {
             "4k3/8/8/8/8/8/8/q3K3 w - - 0 41");
 }
 
-TEST(PositionTest, TheHalfmoveClockRestsOnCapturesAndPawnMoves) {
+TEST(PositionTest, CapturesAndPawnMovesResetTheHalfmoveClock) {
   EXPECT_EQ(fen_after("4k3/8/8/8/8/8/4r3/4K3 w - - 30 60", "e1e2"),
             "4k3/8/8/8/8/8/4K3/8 b - - 0 60");
   EXPECT_EQ(fen_after("4k3/8/8/8/8/8/3P4/4K3 w - - 30 60", "d2d3"),
@@ -103,7 +103,7 @@ TEST(PositionTest, KnowsCaptures) {
   EXPECT_FALSE(position.is_capture({Square::e5, Square::e6}));
 }
 
-TEST(PositionTest, RepeatsWhateverTheClocksSay) {
+TEST(PositionTest, RepetitionIgnoresTheClocks) {
   const Position position = position_of("r3k2r/8/8/3pP3/8/8/8/4K3 w kq d6 0 5");
   EXPECT_TRUE(position.repeats(position_of("r3k2r/8/8/3pP3/8/8/8/4K3 w kq d6 12 50")));
   EXPECT_FALSE(position.repeats(position_of("r3k2r/8/8/3pP3/8/8/8/4K3 w k d6 0 5")));
@@ -112,7 +112,7 @@ TEST(PositionTest, RepeatsWhateverTheClocksSay) {
   EXPECT_FALSE(position.repeats(position_of("r3k2r/8/8/3pP3/8/8/8/3K4 w kq d6 0 5")));
 }
 
-TEST(PositionTest, AnEnPassantSquareNobodyCanUseDoesNotTellPositionsApart) {
+TEST(PositionTest, AnUnusableEnPassantSquareDoesNotDistinguishPositions) {
   EXPECT_TRUE(position_of("4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1")
                   .repeats(position_of("4k3/8/8/8/4P3/8/8/4K3 b - - 2 2")));
 }

@@ -1,6 +1,6 @@
-// What must hold in every position that play can reach, tried on games of random moves.
+// Invariants of every reachable position, checked on games of random moves.
 //
-// Each test prints its seed; COROTEST_SEED=N repeats what it did with seed N.
+// Each test prints its seed; COROTEST_SEED=N repeats the run with seed N.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void expect_notations_round_trip(const Position& position, Move move) {
   EXPECT_EQ(why_illegal(position, move), std::nullopt);
 }
 
-// Every other way to go from square to square must have a reason against it.
+// Every other move from square to square must have a reason against it.
 void expect_all_else_illegal(const Position& position, const std::vector<Move>& moves) {
   for (const Square from : SquareSet::all()) {
     for (const Square to : SquareSet::all()) {
@@ -50,7 +50,7 @@ void expect_sound(const Position& position) {
     EXPECT_TRUE(parse_fen(to_fen(position.after(move))));
     sans.insert(to_san(position, move));
   }
-  EXPECT_EQ(sans.size(), moves.size()) << "two moves are written alike";
+  EXPECT_EQ(sans.size(), moves.size()) << "two moves have the same notation";
 }
 
 TEST(RandomGamesTest, NotationsRoundTripAndMovesLeaveLegalPositions) {

@@ -1,5 +1,5 @@
-// Replays whole files of games: 366 that people played, with what another implementation says of
-// each (test/data/chess/README.md), and a few that are damaged on purpose.
+// Replays whole files of games: 366 games of people, with the results of another implementation for
+// each (test/data/chess/README.md), and a few deliberately damaged ones.
 #include <gtest/gtest.h>
 
 #include <expected>
@@ -53,7 +53,7 @@ std::map<std::string, Replay> read_expected() {
   return rows;
 }
 
-// "game-001: line 9, ply 12: ", the ply being the number of moves before.
+// "game-001: line 9, ply 12: "; the ply is the number of moves before.
 std::string place(const std::string& name, int line, int ply) {
   return name + ": line " + std::to_string(line) + ", ply " + std::to_string(ply) + ": ";
 }
@@ -79,7 +79,7 @@ std::expected<Replay, std::string> replay(const PgnGame& record) {
   return result;
 }
 
-// What becomes of each game of broken.pgn: its outcome, or where and why it fails.
+// The verdict on each game of broken.pgn: its outcome, or the place and reason of its failure.
 std::vector<std::string> verdicts_on_broken_games() {
   std::vector<std::string> verdicts;
   for (const auto& game : read_pgn(read_chess_data("broken.pgn"))) {

@@ -53,7 +53,7 @@ TEST(SanTest, MarksCheckAndMate) {
 TEST(SanTest, AddsNoMoreOfTheOriginThanNeeded) {
   EXPECT_EQ(san_of(two_knights, "b1d2"), "Nbd2");
   EXPECT_EQ(san_of("4k3/8/8/R7/8/8/8/R3K3 w - -", "a1a3"), "R1a3");
-  // Three queens on the corners of a square: neither file nor rank alone tells the middle one.
+  // Three queens on the corners of a square: neither file nor rank alone identifies the middle one.
   EXPECT_EQ(san_of("8/k7/8/8/4Q2Q/8/8/1K5Q w - -", "h4e1"), "Qh4e1");
   EXPECT_EQ(san_of("8/k7/8/8/4Q2Q/8/8/1K5Q w - -", "h1e1"), "Q1e1");
   EXPECT_EQ(san_of("8/k7/8/8/4Q2Q/8/8/1K5Q w - -", "e4e1"), "Qee1");
@@ -87,7 +87,7 @@ TEST(SanTest, MoreOfTheOriginThanNeededIsFine) {
   EXPECT_EQ(read(start, "Ng1f3"), "g1f3");
 }
 
-TEST(SanTest, RefusesWhatIsNoNotation) {
+TEST(SanTest, RefusesTextThatIsNotNotation) {
   for (const std::string_view text :
        {"",        "+",   "e",    "Nf9",   "Zf3",  "nf3",   "Pe4",   "e2e4", "2e4", "ed5",
         "e8Q",     "e8=", "e8=K", "Nf3=Q", "N",    "Nxx5",  "x",     "xd5",  "=Q",  "0-0",
@@ -120,7 +120,7 @@ TEST(SanTest, NamesTheObstacleToCastling) {
   EXPECT_EQ(read(castles, "Kg1"), "illegal move \"Kg1\": no king of white can reach g1");
 }
 
-TEST(SanTest, AsksForThePromotion) {
+TEST(SanTest, RequiresThePromotion) {
   EXPECT_EQ(read(promotes, "a8"), "illegal move \"a8\": the pawn that reaches a8 must promote");
   EXPECT_EQ(read(start, "e4=Q"),
             "illegal move \"e4=Q\": only a pawn that reaches the last rank promotes");

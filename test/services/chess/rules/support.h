@@ -1,4 +1,4 @@
-// What the tests of the rules share: positions from FEN, sets of squares, test data.
+// Helpers for the tests of the rules: positions from FEN, sets of squares, test data.
 #pragma once
 
 #include <fstream>
@@ -15,7 +15,7 @@
 
 namespace corolane::services::chess::rules {
 
-// Throws, and so fails the test, when `fen` is no position.
+// Throws, and so fails the test, when `fen` is not a position.
 inline Position position_of(std::string_view fen) {
   auto position = parse_fen(fen);
   if (!position) throw std::invalid_argument(position.error());

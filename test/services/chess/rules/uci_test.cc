@@ -23,7 +23,7 @@ TEST(UciTest, ReadsLegalMoves) {
             (Move{Square::e1, Square::g1}));
 }
 
-TEST(UciTest, RefusesWhatIsNoPairOfSquares) {
+TEST(UciTest, RefusesTextThatIsNotAPairOfSquares) {
   for (const std::string_view text :
        {"", "e2", "e2e", "e2e9", "i2e4", "E2E4", "a7a8k", "a7a8Q", "a7a8qq", "e2-e4", " e2e4"}) {
     const auto move = parse_uci(Position(), text);

@@ -18,7 +18,7 @@ TEST(QuoteTest, CutsLongText) {
   EXPECT_EQ(quote(std::string(33, 'a')), '"' + std::string(32, 'a') + "...\"");
 }
 
-TEST(QuoteTest, HidesWhatATerminalOrALogWouldInterpret) {
+TEST(QuoteTest, HidesControlCharactersAndNonAscii) {
   EXPECT_EQ(quote("a\x1b\n\t\xff\x7f"), "\"a?????\"");
 }
 
