@@ -1,4 +1,4 @@
-// How much work a server takes on at a time. What it refuses, it refuses on arrival.
+// How much work a server admits at a time. A call that is refused is refused on arrival.
 #pragma once
 
 #include <chrono>
@@ -7,17 +7,17 @@
 namespace corolane::rpc {
 
 struct AdmissionOptions {
-  // What a call may wait for its turn while others always wait before it: half of a game's tick of
-  // 50 ms. Much less, and players of whom each waits for one reply at a time would look like
-  // overload as soon as they are some hundreds.
+  // The queue delay a call may have under a standing queue: half of a game's tick of 50 ms. With a
+  // much smaller value, a few hundred players who each wait for one reply would look like overload.
   std::chrono::milliseconds delay_target{25};
-  // What it may wait in a burst, after which the queue is empty again: what people notice.
+  // The queue delay a call may have in a burst, after which the queue is empty again: about what
+  // people notice.
   std::chrono::milliseconds delay_max{100};
-  // How long a queue must stand to be no burst.
+  // A queue that stands for longer than this is not a burst.
   std::chrono::milliseconds interval{100};
-  // Calls that wait at the most, however fast they go.
+  // The maximum number of waiting calls, at any rate.
   std::size_t waiting_max = 16'384;
-  // What is told to those that are refused, at least: they come back between then and twice that.
+  // The least retry_after of a refusal: callers come back after once to twice this time.
   std::chrono::milliseconds retry_after{100};
 };
 

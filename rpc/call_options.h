@@ -1,4 +1,4 @@
-// What a caller may say of one call.
+// The options of one call, set by its caller.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 namespace corolane::rpc {
 
 struct CallOptions {
-  // Until when to wait. Without one the method's own timeout counts from now; Deadline::never()
-  // has to be spelled out. Inside a handler no call outlasts the handler's own deadline.
+  // How long the caller waits. Empty: the method's timeout, from now; Deadline::never() must be set
+  // explicitly. Inside a handler no call outlasts the handler's own deadline.
   std::optional<Deadline> deadline = {};
 
-  // Calls of one client with the same key, other than zero, reach the server in the order in which
-  // they were made, also when one has to be tried again: later ones wait behind it.
+  // Calls of one client with the same non-zero key reach the server in the order in which they were
+  // made, even when one of them is retried: later calls wait behind it.
   std::uint64_t order_key = 0;
 
-  // Who calls, for the filters of the server: a token of theirs. Valid during the call.
+  // The caller's token, for the filters of the server. Valid during the call.
   std::string_view authorization = {};
 
-  // Of an object: the same one again takes effect once, and is replied the same, for
-  // RequestId::memory_time after its first end (framework/objects/object.h). So it is tried again
-  // where it may have been executed; a deadline that is later than that is for calls without an id.
-  // Those of one client are no other's: see Client::Options::requester.
+  // For calls of objects: a repeated call with the same id takes effect once and gets the same
+  // reply, for RequestId::memory_time after the first one ended (framework/objects/object.h). So
+  // such a call is retried even if it may have been executed; a deadline later than that time is
+  // for calls without an id. Different clients cannot share an id: see Client::Options::requester.
   RequestId request_id = {};
-  // Set by framework::Router, which makes such calls; null for calls of services.
+  // Set by framework::Router, which makes the calls of objects; null for calls of services.
   const ObjectTarget* object = nullptr;
 };
 

@@ -21,7 +21,7 @@ const CallScope* CallScope::current() { return call_scope.get(); }
 
 CallScope& CallScope::enter(const CallScope& scope) {
   CallScope& entered = call_scope.get_or_new();
-  // One by one: a copy of the whole would wait for what the caller has only just put together.
+  // Member by member: a copy of the whole would stall on the caller's recent stores.
   entered.deadline = scope.deadline;
   entered.may_take_last_stacks = scope.may_take_last_stacks;
   if (scope.trace.is_valid() || entered.trace.is_valid()) entered.trace = scope.trace;

@@ -1,8 +1,8 @@
-// What a handler hands down to the calls that it makes, without naming it: how long it has left
-// itself, the trace in which it is, and what it may take.
+// The values that the calls of a handler inherit implicitly: its remaining time, its trace, and
+// which resources it may take.
 //
-// A task-local value, set by the server while a handler runs and inherited by the tasks that the
-// handler spawns. Client::call() reads it.
+// It is a task-local value, set by the server while a handler runs and inherited by the tasks that
+// the handler spawns. Client::call() reads it.
 #pragma once
 
 #include "coroutine/base/deadline.h"
@@ -11,30 +11,30 @@
 namespace corolane::rpc {
 
 struct CallScope {
-  // Of the calls made here: some time before the handler's own, so that it can still answer when a
-  // callee uses up all that it is given.
+  // The deadline of the calls made here: a little before the handler's own, so that the handler can
+  // still reply when a callee uses up its time.
   Deadline deadline = Deadline::never();
-  [[no_unique_address]] TraceContext trace = {};  // What follows lies in its last bytes.
-  // False in work for a client whose address holds much: it takes none of the last tenth of the
-  // stacks, on whichever thread.
+  [[no_unique_address]] TraceContext trace = {};  // Its tail padding holds what follows.
+  // False in work for a client whose address holds many calls: such work takes none of the last
+  // tenth of the stacks, on any thread.
   bool may_take_last_stacks = true;
 
-  // The running task's; null outside of handlers.
+  // The running task's scope; null outside handlers.
   static const CallScope* current();
   static CallScope& enter(const CallScope& scope);
-  // The same, to be changed: outside of handlers it begins with an empty one.
+  // The running task's scope, for changes. Outside handlers it creates an empty one.
   static CallScope& current_or_new();
 
-  // The same for the running task; true outside of handlers.
+  // may_take_last_stacks of the running task; true outside handlers.
   static bool current_may_take_last_stacks();
 
-  // How much earlier than the handler's deadline that of its calls is: a tenth of what is left, at
-  // most ten milliseconds, which is a way through a data centre and a turn of a busy loop.
+  // The deadline for the calls of a handler: earlier than its own by a tenth of the time left, at
+  // most ten milliseconds, which covers a round trip in a data centre and a turn of a busy loop.
   static Deadline before(Deadline handler_deadline, TimePoint now);
 };
 
-// With the chain of calls it just fits into what a task has for its values (TaskLocals): one that
-// is larger would be allocated, at each call.
+// Together with the chain of calls it just fits into a task's inline storage (TaskLocals): a larger
+// scope would cost an allocation per call.
 static_assert(sizeof(CallScope) <= 40);
 
 }  // namespace corolane::rpc

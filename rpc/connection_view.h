@@ -1,4 +1,4 @@
-// A connection as its owner shows it to those who list them all.
+// A connection as its owner shows it to code that lists all connections.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace corolane::rpc {
 
-// Refers to what may be gone after the call that it is handed to.
+// Valid only during the call that it is passed to.
 struct ConnectionView {
   const net::Stream& stream;
-  bool is_open = false;  // The handshake is done, and nobody has said bye.
+  bool is_open = false;  // The handshake is done, and neither end has said bye.
   std::size_t running_count = 0;
-  std::uint64_t answered_count = 0;  // Calls that have ended, well or not.
+  std::uint64_t answered_count = 0;  // Calls that have ended, successful or not.
 };
 
 }  // namespace corolane::rpc

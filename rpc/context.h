@@ -1,4 +1,4 @@
-// What a handler knows of the call that it serves.
+// The call that a handler serves, as the handler sees it.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -20,25 +20,25 @@ class Context {
  public:
   struct Facts {
     Deadline deadline = Deadline::never();
-    Door door = Door::nodes;  // A call within the process comes through none, and is trusted.
+    Door door = Door::nodes;           // An in-process call has no door, and is trusted.
     bool may_take_last_stacks = true;  // See CallScope.
     std::string_view peer = {};
     std::string_view peer_identity = {};
     std::string_view authorization = {};
     TraceContext trace = {};
     TimePoint arrived_at{};
-    TimePoint begun_at{};  // The epoch: as it arrived.
+    TimePoint begun_at{};  // The epoch: equal to arrived_at.
     const ObjectTarget* object = nullptr;
   };
 
-  // All of them outlive it, and what `facts` name does as well.
+  // All arguments outlive the context, and so does everything that `facts` refers to.
   Context(const Method& method, const google::protobuf::Message& request, const Facts& facts)
       : method_(&method), request_(&request), facts_(&facts) {}
   Context(const Method& method, const google::protobuf::Message& request, Facts&& facts) = delete;
 
-  // Until when the caller waits: hand it down to every wait. When it passes, or when the caller
-  // gives up or vanishes, the handler's task is cancelled. Calls to other services end some time
-  // before it by themselves (call_scope.h).
+  // The caller's deadline: pass it to every wait. When it passes, or when the caller gives up or
+  // vanishes, the handler's task is cancelled. Calls to other services end a little before it by
+  // themselves (call_scope.h).
   Deadline deadline() const { return facts_->deadline; }
 
   // "package.Service/Method".
@@ -46,38 +46,39 @@ class Context {
   const Method& descriptor() const { return *method_; }
   const google::protobuf::Message& request() const { return *request_; }
 
-  // Which door of this node the call came through: `nodes` for the call of a client that another
-  // node, or another shard, has sent on. So it says nothing of who asked an object.
+  // The door of this node that the call came through: `nodes` for a client's call that another node
+  // or shard has forwarded. So it does not say who called an object.
   Door door() const { return facts_->door; }
   // "10.1.0.7:52310".
   std::string_view peer() const { return facts_->peer; }
-  // By its TLS certificate; empty without.
+  // The peer's identity by its TLS certificate; empty without one.
   std::string_view peer_identity() const { return facts_->peer_identity; }
-  // The token that the caller has sent along; empty without. Nobody has checked it but filters.
+  // The caller's token; empty without one. Only filters check it.
   std::string_view authorization() const { return facts_->authorization; }
-  // The trace of which this call is a part; not valid when there is none.
+  // The trace that this call belongs to; invalid when there is none.
   const TraceContext& trace() const { return facts_->trace; }
 
-  // The object that is called; null when the caller has named none.
+  // The object that is called; null when the caller has not named one.
   const ObjectTarget* object() const { return facts_->object; }
 
-  // When it got its task: until then it has waited for its turn.
+  // When the call got its task; before that it waited in the queue.
   TimePoint begun_at() const {
     return facts_->begun_at == TimePoint{} ? facts_->arrived_at : facts_->begun_at;
   }
-  // When the request was read; and when the handler had returned, for observers, and for filters
-  // that ask behind next(): the clock is read once, whoever asks, and the server counts with it.
+  // When the request was read, and when the handler returned. The latter is for observers, and for
+  // filters after next(): the first caller reads the clock, and the server's statistics use the
+  // same reading.
   TimePoint arrived_at() const { return facts_->arrived_at; }
   TimePoint returned_at() {
     if (returned_at_ == TimePoint{}) returned_at_ = now();
     return returned_at_;
   }
-  // The same, or the epoch when nobody has asked.
+  // The same without reading the clock: the epoch if returned_at() was never called.
   TimePoint returned_at_or_epoch() const { return returned_at_; }
 
-  // Who calls, as the filter of authentication.h has found out; null without one.
+  // The caller, as the filter of authentication.h has identified it; null without that filter.
   const Principal* principal() const { return principal_; }
-  // Lives until the filter that says so returns.
+  // `principal` lives until the filter that sets it returns.
   void set_principal(const Principal* principal) { principal_ = principal; }
 
  private:

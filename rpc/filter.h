@@ -1,5 +1,5 @@
-// Filters: plain functions around calls, for what concerns all of them: logging, metrics, tracing,
-// authentication.
+// Filters: plain functions around calls, for concerns that all calls share: logging, metrics,
+// tracing, authentication.
 //
 //   server.add_filter([&](rpc::Context& call, const rpc::Next& next) -> Result<void> {
 //     if (!tokens.contains(call.authorization())) {
@@ -10,10 +10,10 @@
 //     return result;
 //   });
 //
-// They run in the order in which they were added, the first one outermost, in the task of the call;
-// they may suspend. One that does not call next() ends the call with what it returns. They see the
-// outcome, and cannot change a reply: it is on its way when next() returns. Whoever only wants to
-// know what came of a call is an observer, which costs less.
+// Filters run in the order in which they were added, the first one outermost, in the task of the
+// call; they may suspend. A filter that does not call next() ends the call with its own result.
+// Filters see the outcome but cannot change a reply: it is on its way when next() returns. Use an
+// observer, which costs less, where only the outcome of a call matters.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -30,13 +30,13 @@
 
 namespace corolane::rpc {
 
-// The rest of a call: the filters that are left, and then the call itself.
+// The rest of a call: the remaining filters, then the call itself.
 class Next {
  public:
-  // To be called once, or not at all. Suspends.
+  // Call it at most once. Suspends.
   Result<void> operator()() const { return run_(state_, index_); }
 
-  // For those that build chains.
+  // For code that builds chains.
   using Run = Result<void> (*)(void* state, std::size_t index);
   Next(Run run, void* state, std::size_t index) : run_(run), state_(state), index_(index) {}
 
@@ -48,24 +48,23 @@ class Next {
 
 using ServerFilter = std::function<Result<void>(Context& call, const Next& next)>;
 
-// Told of each call that has run, behind all filters: in its task, but it must not suspend.
+// Called after all filters for each call that has run, in its task. Must not suspend.
 using ServerObserver = std::function<void(Context& call, const Result<void>& outcome)>;
 
-// Of which successes an observer is told; of failures it always is. It may move its bar whenever it
-// is told of a call, and elsewhere in the server's thread: the calls that are below it then cost
-// nothing.
+// Selects the successful calls that an observer sees; it sees all failures. The observer may move
+// its bar at any time on the server's thread. Calls below the bar cost it nothing.
 struct CallBar {
-  Duration took_max = Duration::min();       // It took longer, from when the request was read,
+  Duration took_max = Duration::min();       // The call took longer since its request was read,
   TimePoint ends_before = TimePoint::max();  // or ended then or later.
 };
 
-// A call that a client makes, with all its attempts; of a stream, until it is open.
+// A call that a client makes, with all its attempts; for a stream, until it is open.
 struct OutgoingCall {
   const Method& method;
   const google::protobuf::Message& request;
   CallOptions& options;     // May be changed before next().
-  std::string_view peer;    // "host:port" as the client was told.
-  TraceContext trace = {};  // Goes along with the request when it is valid.
+  std::string_view peer;    // "host:port", as given to the client.
+  TraceContext trace = {};  // Sent with the request when it is valid.
 };
 
 using ClientFilter = std::function<Result<void>(OutgoingCall& call, const Next& next)>;

@@ -1,4 +1,4 @@
-// How dead peers are found out: those that vanished without closing their connection.
+// How dead peers are detected: those that vanished without closing their connection.
 #pragma once
 
 #include <chrono>
@@ -6,10 +6,10 @@
 namespace corolane::rpc {
 
 struct Keepalive {
-  // A peer that was silent for so long is asked whether it is there. Below the half minute after
-  // which routers begin to forget connections.
+  // A peer that has been silent for this long is pinged. Below the half minute after which routers
+  // begin to forget connections.
   std::chrono::milliseconds interval{10'000};
-  // It is lost when nothing came for so long after that.
+  // The peer is lost when nothing arrives for this long after the ping.
   std::chrono::milliseconds patience{5'000};
 };
 

@@ -1,4 +1,4 @@
-// Who may talk to whom: what both ends of a connection have to agree on.
+// Which peers may connect: what both ends of a connection have to agree on.
 #pragma once
 
 #include <cstddef>
@@ -7,28 +7,28 @@
 
 namespace corolane::rpc {
 
-// Which peers a listener is for, and so what they may do and what is believed of them.
+// The kind of peers that a listener serves, which decides what they may call and what is trusted.
 enum class Door : std::uint8_t {
-  // Nodes of the own cluster and programs that are trusted like them: every method.
+  // Nodes of the same cluster and equally trusted programs: every method.
   nodes,
-  // Everybody else, such as players: methods with the option `public` alone. A server takes no
-  // epochs and no call chains from them.
+  // All other peers, such as players: only methods with the option `public`. A server ignores
+  // epochs and call chains from them.
   clients,
 };
 
 struct Security {
-  // Both ends name the same one, so that a test cluster never joins production by mistake. Empty
-  // for a server that belongs to none, and its clients.
+  // Both ends name the same cluster, so that a test cluster never joins production by mistake.
+  // Empty for a server that belongs to no cluster, and its clients.
   std::string cluster = {};
 
-  // When it is not empty both ends prove that they have it, without sending it, before the first
-  // call is looked at. It keeps strangers out; it hides nothing: that takes TLS.
+  // When it is not empty, both ends prove that they know it, without sending it, before the first
+  // call is read. It keeps strangers out but encrypts nothing: that takes TLS.
   std::string shared_key = {};
 
-  // Of a server: takes only peers that TLS knows by a certificate (net::Stream::peer_identity()).
+  // For a server: accepts only peers with a TLS certificate (net::Stream::peer_identity()).
   bool needs_peer_certificate = false;
 
-  // Shorter keys could be found by trying, by whoever has seen one handshake.
+  // An eavesdropper on one handshake could brute-force shorter keys.
   static constexpr std::size_t shared_key_bytes_min = 16;
 };
 

@@ -1,4 +1,4 @@
-// What protoc-gen-corolane generates against: a service is a table of methods.
+// The types that protoc-gen-corolane generates code against: a service is a table of methods.
 //
 // For `service Chess` the plugin writes an abstract ChessBase, whose methods are linear functions
 // for the user to implement, and a typed ChessClient. Users name neither Method nor Service.
@@ -19,25 +19,25 @@ namespace corolane::rpc {
 
 class Service;
 
-// Which calls a loaded server serves first, and refuses last: those of the earlier classes.
+// A loaded server serves the calls of earlier classes first and refuses them last.
 enum class Priority : std::uint8_t {
-  control,     // What keeps the cluster going.
-  in_session,  // Of players who are in a game: what methods are unless they say otherwise.
-  login,       // Of those who want to come in.
-  background,  // What may wait for a quiet hour.
+  control,     // Calls that keep the cluster going.
+  in_session,  // Calls of players who are in a game: the default.
+  login,       // Calls of players who want to come in.
+  background,  // Work that may wait for a quiet hour.
 };
 inline constexpr std::size_t priority_count = 4;
 
-// Takes what a handler answers and sends it at once.
+// Takes a handler's answer and sends it at once.
 class ReplySink {
  public:
-  // The one reply of a unary call, whose content may be taken. Suspends while the caller takes
-  // nothing. Fails with resource_exhausted when the reply is too large for a frame; nothing was
-  // sent then.
+  // Sends the one reply of a unary call; may move its content out. Suspends while the caller takes
+  // nothing. Fails with resource_exhausted, and sends nothing, when the reply is too large for a
+  // frame.
   virtual Result<void> reply(google::protobuf::Message& message) = 0;
 
-  // The next message of a stream. Suspends while the caller has a window full of them unread. Fails
-  // as reply() does, and with cancelled or unavailable when nobody listens any more.
+  // Sends the next message of a stream. Suspends while the caller has a full window unread. Fails
+  // as reply() does, and with cancelled or unavailable when the caller is gone.
   virtual Result<void> write(const google::protobuf::Message& message) = 0;
 
  protected:
@@ -48,31 +48,31 @@ class ReplySink {
 struct Method {
   const char* full_name;  // "package.Service/Method".
   std::uint64_t id;       // method_id(full_name).
-  Duration timeout;       // When the caller gives no deadline.
+  Duration timeout;       // The default when the caller gives no deadline.
   std::size_t stack_size_bytes;
   Priority priority = Priority::in_session;
-  bool idempotent = false;        // May be called again although it may have been executed.
+  bool idempotent = false;        // May be retried even though it may have been executed.
   bool one_way = false;           // Has no reply.
   bool server_streaming = false;  // Replies with any number of messages.
-  bool is_public = false;         // For clients outside of the cluster, too.
-  // It passes calls on, and knows whether their handlers have begun: its errors may say
-  // not_executed, which is taken away from those of other methods.
+  bool is_public = false;         // Clients outside the cluster may call it.
+  // The method forwards calls and knows whether their handlers have begun: its errors may carry
+  // not_executed, which is stripped from the errors of other methods.
   bool passes_on = false;
-  // Of objects (framework/objects/object.h).
-  bool durable = false;    // Replies when what the object keeps is stored.
-  bool read_only = false;  // Changes nothing that it keeps.
+  // For objects (framework/objects/object.h).
+  bool durable = false;    // Replies when the object's state is stored.
+  bool read_only = false;  // Does not change the object's state.
 
   google::protobuf::Message* (*new_request)(google::protobuf::Arena* arena) = nullptr;
-  // For calls within a process; null of methods without one reply. The second moves the content of
-  // one reply into another one.
+  // For calls within a process; null for methods without exactly one reply. take_reply moves the
+  // content of one reply into another.
   google::protobuf::Message* (*new_reply)(google::protobuf::Arena* arena) = nullptr;
   void (*take_reply)(google::protobuf::Message& from, google::protobuf::Message& to) = nullptr;
-  // Calls the handler and gives what it answers to the sink; returns the error of either.
+  // Calls the handler and passes its answer to the sink; returns the error of either.
   Result<void> (*invoke)(Service& service, const google::protobuf::Message& request,
                          Context& context, ReplySink& sink) = nullptr;
 };
 
-// What the .proto says of one of its parts, for people who ask through reflection.
+// The .proto comment of one symbol, for users of reflection.
 struct SymbolComment {
   const char* symbol;  // "package.Service.Method", "package.Message.field".
   const char* text;    // Lines without slashes.
@@ -84,7 +84,7 @@ class Service {
   // "package.Service".
   virtual const char* service_name() const = 0;
   virtual std::span<const Method> methods() const = 0;
-  // Of itself, its methods and all that their messages are made of.
+  // The comments of the service, its methods and their message types, recursively.
   virtual std::span<const SymbolComment> comments() const { return {}; }
 };
 

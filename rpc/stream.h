@@ -14,8 +14,8 @@
 //   for (Event event; events.read(event);) show(event);
 //   return events.finish();
 //
-// The writer may be ahead of the reader by a window of 64 KiB; then it suspends. A reader that goes
-// away, or whose deadline passes, cancels the handler.
+// The writer may be ahead of the reader by a window of 64 KiB; then it suspends. The handler is
+// cancelled when its reader goes away or the deadline passes.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -38,22 +38,22 @@ class Writer {
  public:
   explicit Writer(ReplySink& sink) : sink_(&sink) {}
 
-  // Suspends while the reader is a window behind. Fails with cancelled when nobody reads any more
-  // or the deadline of the call has passed: return it then; and with resource_exhausted when the
-  // message fits no frame.
+  // Suspends while the reader is a window behind. Fails with cancelled when the reader is gone or
+  // the deadline of the call has passed: return that error; and with resource_exhausted when the
+  // message does not fit a frame.
   Result<void> write(const T& message) { return sink_->write(message); }
 
  private:
   ReplySink* sink_;
 };
 
-// A Reader of whatever type; move-only.
+// A Reader of any message type; move-only.
 class StreamCall {
  public:
-  // Suspends while there is no connection, or no room on it. What goes wrong is told by finish().
+  // Suspends while there is no connection or no room on it. finish() reports errors.
   StreamCall(Client& client, const Method& method, const google::protobuf::Message& request,
              const CallOptions& options);
-  // A stream that has not ended is given up: its handler is cancelled.
+  // Abandons a stream that has not ended: its handler is cancelled.
   ~StreamCall();
   StreamCall(StreamCall&&) noexcept;
   StreamCall& operator=(StreamCall&&) noexcept;
@@ -68,17 +68,17 @@ class StreamCall {
 template <typename T>
 class Reader {
  public:
-  // `client` outlives it.
+  // `client` outlives the reader.
   Reader(Client& client, const Method& method, const google::protobuf::Message& request,
          const CallOptions& options)
       : call_(client, method, request, options) {}
 
-  // Suspends until the next message is there and puts it into `message`; false when none comes any
-  // more, which finish() explains.
+  // Suspends until the next message arrives and puts it into `message`; false when the stream has
+  // ended, which finish() explains.
   bool read(T& message) { return call_.read(message); }
 
-  // How the stream ended: with the handler's own error or the runtime's, as Client::call() does.
-  // One that has not ended is given up, which is `cancelled`. Never suspends.
+  // How the stream ended: with the handler's own error or the runtime's, as Client::call() does. A
+  // stream that has not ended is abandoned, and the result is `cancelled`. Never suspends.
   Result<void> finish() { return call_.finish(); }
 
  private:

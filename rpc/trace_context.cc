@@ -21,7 +21,7 @@ constexpr std::uint8_t sampled_flag = 1;
 
 constexpr std::string_view digits = "0123456789abcdef";
 
-// Whole bytes from pairs of lower-case digits; false when there is anything else.
+// Reads bytes from pairs of lower-case digits; false for any other character.
 bool read_hex(std::string_view text, std::span<std::uint8_t> out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t high = digits.find(text[2 * i]);
@@ -57,7 +57,7 @@ std::optional<TraceContext> parse_traceparent(std::string_view text) {
     return std::nullopt;
   }
   if (text.size() > length_of_version_00) {
-    // Later versions may append fields, and nothing else.
+    // Later versions may only append fields.
     if (version[0] == version_00 || text[length_of_version_00] != '-') return std::nullopt;
   }
   TraceContext trace{.is_sampled = (flags[0] & sampled_flag) != 0};

@@ -1,7 +1,7 @@
-// The place of a call in a trace, as it goes from process to process.
+// The place of a call in a trace, as it is passed between processes.
 //
-// What W3C Trace Context says in the header traceparent (https://www.w3.org/TR/trace-context/), in
-// binary form, and in the text form of that header.
+// The content of W3C Trace Context's header traceparent (https://www.w3.org/TR/trace-context/), in
+// binary form and in the text form of that header.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@ namespace corolane::rpc {
 
 struct TraceContext {
   std::array<std::byte, 16> trace_id{};  // Not all zero when there is a trace.
-  std::uint64_t span_id = 0;             // Of the span that is open now: the parent of what comes.
-  bool is_sampled = false;               // Somebody records the spans of this trace.
+  std::uint64_t span_id = 0;             // The open span: the parent of later ones.
+  bool is_sampled = false;               // The spans of this trace are recorded.
 
-  // There is a trace at all.
+  // True when there is a trace.
   bool is_valid() const { return span_id != 0; }
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
 // "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01": the value of a traceparent header.
-// Nothing when it is malformed, or an id in it is all zero; then a trace begins here. Of a version
-// to come it reads what the known ones say, as the specification asks for.
+// Nothing when it is malformed or an id in it is all zero; then a new trace begins here. From a
+// future version it reads the fields that are known, as the specification requires.
 std::optional<TraceContext> parse_traceparent(std::string_view text);
 
-// The same back, in version 00. `trace` is valid.
+// The header's text, in version 00. `trace` must be valid.
 std::string format_traceparent(const TraceContext& trace);
 
-// The ids as 32 and 16 lower-case hexadecimal digits, as people look for them.
+// The ids as 32 and 16 lower-case hexadecimal digits, as people search for them.
 std::string trace_id_text(const TraceContext& trace);
 std::string span_id_text(std::uint64_t span_id);
 

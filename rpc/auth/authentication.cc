@@ -21,9 +21,9 @@ class Authentication {
                    std::string(call.method()) + " needs a token: CallOptions::authorization");
     }
     if (token.size() > options_.token_bytes_max) {
-      return Error(Code::unauthenticated,
-                   "the token has " + std::to_string(token.size()) + " bytes; at most " +
-                       std::to_string(options_.token_bytes_max) + " are read");
+      return Error(Code::unauthenticated, "the token has " + std::to_string(token.size()) +
+                                              " bytes, the maximum is " +
+                                              std::to_string(options_.token_bytes_max));
     }
     const auto principal = options_.verify(token, call);
     if (!principal) return principal.error();
@@ -37,7 +37,7 @@ class Authentication {
   }
 
  private:
-  // Looked up once for each method: a server has few, and they live for the whole program.
+  // Looks each method up once: a server has few, and they live for the whole program.
   bool is_exempt(const Method& method) {
     if (options_.exempt.empty()) return false;
     const auto [known, is_new] = exempt_.emplace(&method, false);

@@ -1,4 +1,4 @@
-// Lets only those calls through whose caller is known: a filter that finds out who calls.
+// A filter that identifies the caller and lets only calls of known callers through.
 //
 //   server.add_filter(rpc::authenticate(
 //       {.verify = [&](std::string_view token, rpc::Context&) { return tokens.verify(token); },
@@ -6,8 +6,8 @@
 //   ...
 //   if (!context.principal()->has_role("admin")) return Error(Code::permission_denied, "...");
 //
-// What a caller shows is CallOptions::authorization, any text of at most `token_bytes_max`. Beware:
-// whoever can read a connection can use what is sent over it (net/README.md says how to encrypt).
+// The caller's token is CallOptions::authorization, any text of at most `token_bytes_max`. Beware:
+// an eavesdropper on the connection can reuse the token (net/README.md says how to encrypt).
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace corolane::rpc {
 
-// Who calls.
+// The identity of a caller.
 struct Principal {
   std::string id;
   std::vector<std::string> roles = {};
@@ -35,21 +35,21 @@ struct Principal {
 };
 
 struct AuthenticationOptions {
-  // Who it is that shows this token; an error, mostly unauthenticated, is what the caller gets. May
-  // suspend, to ask somebody. Never sees an empty token.
+  // Returns the principal of this token; the caller gets its error, usually unauthenticated. May
+  // suspend, for example to ask another service. Never sees an empty token.
   std::function<Result<Principal>(std::string_view token, Context& call)> verify;
-  // Whether that one may make this call; everybody may, when it is empty.
+  // Decides whether the principal may make this call. Empty: every principal may.
   std::function<Result<void>(const Principal& principal, Context& call)> authorize = {};
-  // Methods that anybody may call, without or with whatever token: "package.Service/Method", or
-  // "package.Service/*" for all of a service.
+  // Methods that need no token, and ignore one: "package.Service/Method", or "package.Service/*"
+  // for all methods of a service.
   std::vector<std::string> exempt = {};
   std::size_t token_bytes_max = 4096;
 };
 
-// Calls without a token, or with one that is too long, are unauthenticated.
+// Calls without a token, or with a token that is too long, fail with unauthenticated.
 ServerFilter authenticate(AuthenticationOptions options);
 
-// An authorize that asks for one of these roles, and is permission_denied otherwise.
+// An `authorize` that requires one of these roles and fails with permission_denied otherwise.
 std::function<Result<void>(const Principal&, Context&)> needs_role(std::vector<std::string> roles);
 
 }  // namespace corolane::rpc

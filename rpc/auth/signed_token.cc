@@ -33,7 +33,7 @@ std::string to_base64url(std::string_view bytes) {
   return text;
 }
 
-// Of one text only: what is left over has to be zero, so that no token has two forms.
+// Leftover bits have to be zero, so that each token has only one encoding.
 std::optional<std::string> from_base64url(std::string_view text) {
   std::string bytes;
   std::uint32_t bits = 0;
@@ -98,7 +98,7 @@ Result<Principal> TokenVerifier::verify(std::string_view token) const {
     return net::equal_in_constant_time(net::hmac_sha256(key, {signed_part}),
                                        std::as_bytes(std::span(*signature)));
   };
-  // Nothing else of it is looked at before.
+  // Nothing else of the token is read before this check.
   if (!std::ranges::any_of(keys_, is_signed)) {
     return Error(Code::unauthenticated, "the token is not signed by a key that is known here");
   }

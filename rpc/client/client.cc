@@ -1,5 +1,5 @@
-// The public face of Client, and how its calls are made: filters, attempts, retries. How it comes
-// by connections is in detail/client_connecting.cc.
+// The public interface of Client, and its calls: filters, attempts, retries. Connecting is in
+// detail/client_connecting.cc.
 #include "rpc/client/client.h"
 
 #include <algorithm>
@@ -18,15 +18,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whether its handler has not begun, or may run twice, and the next attempt may do better.
+// True when the handler has not begun or may run twice, and the next attempt may succeed.
 bool is_worth_a_retry(const Error& error, const Method& method) {
   if (!error.not_executed() && !method.idempotent) return false;
   if (error.code() == Code::unavailable) return true;
-  // A server that is loaded says when to come back; other limits do not pass by themselves.
+  // A loaded server says when to come back; other limits do not go away by themselves.
   return error.code() == Code::resource_exhausted && error.retry_after() > 0ms;
 }
 
-// What failed before the request was sent.
+// The error of a call that failed before its request was sent.
 template <typename T>
 Error not_sent(Result<T>& failed) {
   return std::move(failed.error()).with_not_executed();
@@ -39,7 +39,7 @@ Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make ma
   return make(call, extension.view());
 }
 
-// The filters that are left, around the call.
+// The remaining filters around the call.
 struct Client::Impl::FilterChain {
   Result<void> run(std::size_t index) {
     if (index == filters.size()) return make_with_extension(call, make);
@@ -111,7 +111,8 @@ Client::Impl::Attempt Client::Impl::try_call(detail::CallOrder::Place& place, co
   if (auto turn = place.wait_for_turn(deadline); !turn) return {.result = not_sent(turn)};
   auto connection = this->connection(deadline);
   if (!connection) return {.result = not_sent(connection)};
-  // Appended below before this task suspends again, so the next one may prepare itself.
+  // The request is appended below before this task suspends again, so the next call may prepare its
+  // own.
   place.sent();
   return {.result = (*connection)->call(method, request, reply, deadline, extension),
           .was_sent = true};

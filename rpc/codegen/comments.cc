@@ -17,7 +17,7 @@ namespace pb = google::protobuf;
 
 bool is_control(char c) { return (c >= '\0' && c < ' ' && c != '\t') || c == '\x7f'; }
 
-// What is no UTF-8 may be in no string that travels, and compilers warn of it.
+// Strings on the wire must be UTF-8, and compilers warn about other bytes.
 void make_utf8(std::string& text) {
   std::size_t valid = utf8_length(text);
   while (valid < text.size()) {
@@ -56,7 +56,7 @@ CommentLines comment_in_source(const Descriptor& descriptor) {
   return comment_at(location);
 }
 
-// Without the blank that mostly follows the slashes.
+// The text without the blank that usually follows the slashes.
 std::string plain_text(const CommentLines& lines) {
   std::string text;
   for (const std::string& line : lines) {
@@ -113,7 +113,7 @@ class SymbolWalk {
     for (int i = 0; i < type.value_count(); ++i) add(*type.value(i));
   }
 
-  std::set<std::string> seen_;  // Types that refer to each other would never end.
+  std::set<std::string> seen_;  // Types may refer to each other.
   std::vector<SymbolComment> comments_;
 };
 

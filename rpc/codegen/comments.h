@@ -1,4 +1,4 @@
-// What people wrote above and behind the parts of a .proto file.
+// The comments above and behind the parts of a .proto file.
 #pragma once
 
 #include <string>
@@ -13,21 +13,21 @@ class ServiceDescriptor;
 
 namespace corolane::rpc::codegen {
 
-// The lines of a comment as they follow two slashes: "// like this" is " like this".
+// The lines of a comment as they follow the slashes: "// like this" is " like this".
 using CommentLines = std::vector<std::string>;
 
-// What stands directly above a thing, and behind it after an empty line. Not what an empty line
-// separates from it: headings and code that was commented out.
+// The comment directly above an element, then, after an empty line, the one behind it. Comments
+// that an empty line separates are left out: headings and commented-out code.
 CommentLines comment_of(const google::protobuf::ServiceDescriptor& service);
 CommentLines comment_of(const google::protobuf::MethodDescriptor& method);
-// Of a file it is what stands above its syntax.
+// The comment above the file's syntax statement.
 CommentLines comment_of(const google::protobuf::FileDescriptor& file);
 
-// The full name of a part of a file, and its comment with single newlines and no slashes.
+// The full name of an element of a file, and its comment with single newlines and no slashes.
 using SymbolComment = std::pair<std::string, std::string>;
 
-// Of all services of the file, their methods and everything that their messages are made of, where
-// there is a comment. Types of protobuf itself are left out: everybody knows them.
+// The comments of all services of the file, their methods and their message types, recursively.
+// Types of protobuf itself are left out: they are well known.
 std::vector<SymbolComment> symbol_comments(const google::protobuf::FileDescriptor& file);
 
 }  // namespace corolane::rpc::codegen

@@ -1,7 +1,7 @@
 # corolane_add_protos(TARGET name PROTOS file... [USES module...] [IMPORT_ROOT folder])
 #
-# A static library corolane_NAME, known as corolane::NAME, of what is generated from .proto files:
-# X.pb.h with the messages, and X.corolane.h if the file has services.
+# Adds a static library corolane_NAME, alias corolane::NAME, with the code generated from .proto
+# files: X.pb.h with the messages, and X.corolane.h if the file has services.
 #
 #   corolane_add_protos(TARGET chess_protos PROTOS chess.proto)
 #   target_link_libraries(chess_node PRIVATE corolane::chess_protos)
@@ -13,8 +13,8 @@
 # IMPORT_ROOT   where import paths begin, and the paths in #include of what is generated. The root
 #               of the project when left out.
 #
-# A file is generated again when it, one that it imports or what generates it has changed, and
-# compiled again only when other code came out: a comment on a message costs no compilation.
+# The code of a file is generated again when the file, an import or the generator has changed, and
+# compiled again only when the generated code differs: a comment on a message costs no compilation.
 function(corolane_add_protos)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IMPORT_ROOT" "PROTOS;USES")
   _corolane_check_arguments()
@@ -24,7 +24,7 @@ function(corolane_add_protos)
   cmake_path(ABSOLUTE_PATH arg_IMPORT_ROOT NORMALIZE OUTPUT_VARIABLE import_root)
   set(generated ${PROJECT_BINARY_DIR}/generated)
 
-  # All are known before the first looks for its imports, which may be the last.
+  # All stems are known before any file looks for its imports, which may come later in the list.
   set(stems)
   foreach(proto IN LISTS arg_PROTOS)
     _corolane_own_proto(${proto} stem)
@@ -64,11 +64,11 @@ function(corolane_add_protos)
   endforeach()
 
   corolane_module(${arg_TARGET} SOURCES ${sources} USES ${arg_USES})
-  # What is generated has the same names in each file.
+  # Each generated file defines the same names, so no unity build.
   set_target_properties(corolane_${arg_TARGET} PROPERTIES
     COROLANE_IMPORT_ROOTS "${import_roots}" UNITY_BUILD OFF)
   target_link_libraries(corolane_${arg_TARGET} PUBLIC protobuf::libprotobuf)
-  # A system folder, so that no warning comes from there into code that includes it.
+  # A system folder, so that its headers cause no warnings in code that includes them.
   target_include_directories(corolane_${arg_TARGET} SYSTEM INTERFACE
     $<BUILD_INTERFACE:${generated}>)
 endfunction()
@@ -80,7 +80,7 @@ endfunction()
 function(_corolane_check_arguments)
   if(arg_UNPARSED_ARGUMENTS)
     list(JOIN arg_UNPARSED_ARGUMENTS " " stray)
-    _corolane_fail("\"${stray}\" is for none of TARGET, PROTOS, USES and IMPORT_ROOT")
+    _corolane_fail("\"${stray}\" belongs to none of TARGET, PROTOS, USES and IMPORT_ROOT")
   endif()
   foreach(keyword TARGET PROTOS)
     if(NOT arg_${keyword})
@@ -92,12 +92,12 @@ function(_corolane_check_arguments)
   endif()
 endfunction()
 
-# Makes a file one of this library. Sets `stem` to its path from the import root without ".proto".
+# Adds a file to this library. Sets `stem` to its path from the import root without ".proto".
 function(_corolane_own_proto proto stem)
   cmake_path(ABSOLUTE_PATH proto BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE
     OUTPUT_VARIABLE path)
   if(NOT path MATCHES "\\.proto$")
-    _corolane_fail("PROTOS: \"${proto}\" is no .proto file")
+    _corolane_fail("PROTOS: \"${proto}\" is not a .proto file")
   endif()
   if(NOT EXISTS ${path})
     _corolane_fail("PROTOS: there is no ${path}")
@@ -118,13 +118,13 @@ link that, or give this a path of its own")
   set(${stem} ${path} PARENT_SCOPE)
 endfunction()
 
-# Looks for services, those of objects among them, and imports, and has cmake look again whenever
-# the file changes. Sets `imported_targets` to the other libraries whose files it imports.
+# Looks for services, object services and imports, and makes cmake look again whenever the file
+# changes. Sets `imported_targets` to the other libraries whose files it imports.
 function(_corolane_read_proto stem has_service has_object imported_targets)
   set(path ${import_root}/${stem}.proto)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
   file(READ ${path} text)
-  # Without comments. What looks like one in a string is lost, too, and missed by nobody.
+  # Removes comments. Text in a string that looks like one is lost too, which does no harm.
   string(REGEX REPLACE "/[*]([^*]|[*]+[^*/])*[*]+/" " " text "${text}")
   string(REGEX REPLACE "//[^\n]*" "" text "${text}")
 
@@ -134,7 +134,7 @@ function(_corolane_read_proto stem has_service has_object imported_targets)
     set(${has_service} TRUE PARENT_SCOPE)
   endif()
   set(${has_object} FALSE PARENT_SCOPE)
-  # The name of our package is left out in packages below it.
+  # Packages below ours may leave its name out.
   if(text MATCHES "option${blank}*[(]${blank}*([.]?corolane[.])?object${blank}*[)]")
     set(${has_object} TRUE PARENT_SCOPE)
   endif()
@@ -155,10 +155,11 @@ declare one before, or add it to PROTOS")
   set(${imported_targets} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Has protoc make STEM.KIND.h and .cc with its --LANGUAGE_out, again after `generator` changed.
+# Makes protoc generate STEM.KIND.h and .cc with its --LANGUAGE_out, again when `generator` has
+# changed.
 #
-# ninja compiles nothing when what was generated is as old as before (restat). make would generate
-# the same again each time, so there it has the time of now.
+# ninja compiles nothing when the generated file keeps its time (restat). make would then generate
+# it again each time, so under make the file gets the current time.
 function(_corolane_generate stem kind language generator)
   set(fresh ${PROJECT_BINARY_DIR}/generated.fresh)
   set(only_if_different FALSE)

@@ -40,8 +40,8 @@ bool Generator::GenerateAll(const std::vector<const pb::FileDescriptor*>& files,
     for (const Problem& problem : find_problems(*file)) *error += "\n" + to_string(problem);
   }
   if (!error->empty()) {
-    // The compiler puts its own words before this.
-    error->insert(0, "nothing is generated until this is mended:");
+    // The compiler prints a prefix of its own before this.
+    error->insert(0, "nothing is generated until this is fixed:");
     return false;
   }
 

@@ -9,7 +9,7 @@
 
 namespace corolane::rpc::codegen {
 
-// Makes X.corolane.h and X.corolane.cc of each X.proto, or reports what is wrong with all of them.
+// Makes X.corolane.h and X.corolane.cc from each X.proto, or reports the problems of all of them.
 // Takes no parameter.
 class Generator : public google::protobuf::compiler::CodeGenerator {
  public:

@@ -71,11 +71,11 @@ void print_base(Printer& printer, const ServiceModel& service, bool has_comments
 
 std::string client_promise(const ServiceModel& service) {
   return "Calls " +
-         (service.is_object() ? "the " + service.name + " of an id, wherever it lives."
+         (service.is_object() ? "the " + service.name + " with an id, wherever it lives."
                               : service.name + " on a server.") +
-         " Each call suspends until it is answered: at most " +
+         " Each call suspends until it is answered, for at most " +
          config::format_duration(timeout_default) +
-         " where neither its method nor its options say otherwise.";
+         " unless its method or its options say otherwise.";
 }
 
 void print_client(Printer& printer, const ServiceModel& service) {
@@ -104,9 +104,10 @@ void print_client(Printer& printer, const ServiceModel& service) {
   }
   if (service.publishes()) {
     printer.Print("\n");
-    printer.PrintRaw(comment_text(2, {},
-                                  "What it publishes from now on, wherever it lives: next() is one "
-                                  "after the other. Never suspends."));
+    printer.PrintRaw(
+        comment_text(2, {},
+                     "Subscribes to what it publishes from now on, wherever it lives: next() "
+                     "returns one message after the other. Never suspends."));
     printer.PrintRaw(signature(2, service.subscription_type(), "subscribe", {""}, " const;"));
   }
   printer.Print("\n private:\n");
@@ -120,7 +121,7 @@ void print_client(Printer& printer, const ServiceModel& service) {
   printer.Print("};\n");
 }
 
-// What the declarations need, and nothing else.
+// Only the headers that the declarations need.
 std::set<std::string> includes_of(const FileModel& file) {
   std::set<std::string> includes = file.message_headers;
   includes.insert("rpc/service.h");
@@ -141,14 +142,14 @@ std::string way_of_use(const FileModel& file) {
   std::string text;
   if (file.has_plain_services()) {
     text =
-        "A server implements XBase and is given it by rpc::Server::add(); a caller wraps an "
-        "rpc::Client into an XClient.";
+        "A server implements XBase and registers it with rpc::Server::add(); a caller wraps an "
+        "rpc::Client in an XClient.";
   }
   if (file.has_objects()) {
     if (!text.empty()) text += " ";
     text +=
-        "A node implements XObject and is given it by framework::Node::host(); a caller names the "
-        "id of the object to an XClient.";
+        "A node implements XObject and registers it with framework::Node::host(); a caller gives "
+        "the id of the object to an XClient.";
   }
   return text;
 }

@@ -14,7 +14,7 @@ std::string joined(const std::vector<std::string>& pieces, const std::string& se
   return text;
 }
 
-// The arguments from `margin` on, as many in a line as fit.
+// The arguments from column `margin` on, as many per line as fit.
 std::string filled(std::size_t margin, const std::vector<std::string>& arguments) {
   std::string text;
   std::size_t column = margin;
@@ -27,13 +27,13 @@ std::string filled(std::size_t margin, const std::vector<std::string>& arguments
   return text;
 }
 
-// A comment line that the next line is no part of: a backslash at its end would make it one, and
-// so would the three characters that stood for a backslash once.
+// Ends a comment line so that the next line does not become part of it, as after a backslash or the
+// trigraph for one.
 std::string ended(const std::string& line) {
   return line.ends_with('\\') || line.ends_with("?\?/") ? line + '.' : line;
 }
 
-// Cuts the first line off, with its end.
+// Cuts off the first line, with its newline.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end == text.npos ? text.size() : end + 1);
@@ -48,7 +48,7 @@ std::string escaped_for_literal(std::string_view text) {
     if (c == '\n') {
       result += "\\n";
     } else {
-      // Of two question marks and what follows, compilers warn: it was a trigraph once.
+      // Compilers warn about two question marks: they began a trigraph.
       if (c == '"' || c == '\\' || (c == '?' && before == '?')) result += '\\';
       result += c;
     }
@@ -149,7 +149,7 @@ std::string literal(std::size_t indent, std::string_view text) {
 void print_opening(Printer& printer, const FileModel& file) {
   printer.PrintRaw(comment_text(
       0, {},
-      "Made from " + file.proto_path + " by protoc-gen-corolane: change that file instead."));
+      "Generated from " + file.proto_path + " by protoc-gen-corolane: edit that file instead."));
 }
 
 void print_namespace_begin(Printer& printer, const FileModel& file) {

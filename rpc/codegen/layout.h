@@ -1,4 +1,4 @@
-// The layout of generated code: that of a person who keeps to 100 columns.
+// The layout of generated code: like hand-written code with at most 100 columns.
 #pragma once
 
 #include <google/protobuf/io/printer.h>
@@ -17,7 +17,7 @@ using google::protobuf::io::Printer;
 
 inline constexpr std::size_t columns_max = 100;
 
-// The text that `print` gives to the printer; $name$ in it stands for a value.
+// The text that `print` writes to the printer; $name$ in it is a variable.
 template <typename Print>
 std::string printed(const Print& print) {
   std::string text;
@@ -29,19 +29,19 @@ std::string printed(const Print& print) {
 
 std::size_t lines_in(const std::string& text);
 
-// `type` `name`(arguments)`tail`, broken into lines where it is too long for one.
+// `type` `name`(arguments)`tail`, broken into lines when it is too long for one.
 std::string signature(std::size_t indent, const std::string& type, const std::string& name,
                       std::vector<std::string> arguments, const std::string& tail);
 
-// `begin` arguments `end`, as many in a line as fit, below each other where they can be.
+// `begin` arguments `end`, as many per line as fit, aligned below each other where possible.
 std::string packed(std::size_t indent, const std::string& begin, std::vector<std::string> arguments,
                    const std::string& end);
 
-// What a person wrote, line by line, and after an empty line sentences of ours, wrapped.
+// The lines of a .proto comment, then, after an empty line, generated sentences, wrapped.
 std::string comment_text(std::size_t indent, const CommentLines& lines,
                          const std::string& sentences);
 
-// `text` as it stands in C++: a literal for each of its lines, one below the other.
+// `text` as C++ literals, one for each of its lines, one below the other.
 std::string literal(std::size_t indent, std::string_view text);
 
 // The first lines of a file, and the namespace around the rest.

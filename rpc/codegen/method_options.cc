@@ -33,7 +33,7 @@ std::string known_priorities() {
   return names;
 }
 
-// Whether who imports `file` sees what is in `other`.
+// Whether a file that imports `file` sees the definitions in `other`.
 bool hands_on(const pb::FileDescriptor& file, const pb::FileDescriptor& other) {
   if (&file == &other) return true;
   for (int i = 0; i < file.public_dependency_count(); ++i) {
@@ -50,7 +50,8 @@ bool sees(const pb::FileDescriptor& file, const pb::FileDescriptor& other) {
   return false;
 }
 
-// As protoc finds the type of a field: from the innermost scope to the outermost.
+// Looks a message up as protoc does for the type of a field: from the innermost scope to the
+// outermost.
 const pb::Descriptor* find_message(const std::string& name, const pb::ServiceDescriptor& service) {
   const pb::FileDescriptor& file = *service.file();
   std::string scope = name.starts_with('.') ? "" : file.package();
@@ -71,7 +72,7 @@ Result<const pb::Descriptor*> message_of(const std::string& option, const std::s
                                          const pb::ServiceDescriptor& service) {
   if (const pb::Descriptor* const message = find_message(name, service)) return message;
   return Error(Code::invalid_argument, option + ": \"" + name +
-                                           "\" is no message of this file nor of one that it "
+                                           "\" is not a message of this file or of one that it "
                                            "imports");
 }
 
@@ -90,7 +91,7 @@ Result<Duration> timeout_of(const pb::MethodDescriptor& method) {
   if (*timeout > time_left_max) {
     return Error(Code::invalid_argument, "timeout: \"" + text + "\" is above " +
                                              config::format_duration(time_left_max) +
-                                             ", the most that a request can say");
+                                             ", the maximum that a request can carry");
   }
   return timeout;
 }

@@ -1,5 +1,5 @@
-// What `option (corolane.method)` says of a method and `option (corolane.object)` of a service,
-// with defaults and limits.
+// Reads `option (corolane.method)` of a method and `option (corolane.object)` of a service, with
+// defaults and limits.
 #pragma once
 
 #include <chrono>
@@ -19,26 +19,26 @@ namespace corolane::rpc::codegen {
 
 inline constexpr std::chrono::seconds timeout_default{10};
 
-// All fail with invalid_argument and a message that says what would be right.
+// All fail with invalid_argument and a message that says what is allowed.
 Result<Duration> timeout_of(const google::protobuf::MethodDescriptor& method);
 Result<std::size_t> stack_size_bytes_of(const google::protobuf::MethodDescriptor& method);
-// As rpc::Priority spells it, "in_session".
+// Spelled as in rpc::Priority: "in_session".
 Result<std::string> priority_of(const google::protobuf::MethodDescriptor& method);
 
 bool is_one_way(const google::protobuf::MethodDescriptor& method);
 bool is_public(const google::protobuf::MethodDescriptor& method);
-// By our option; where that can be said at all also by protobuf's own idempotency_level.
+// By our option, or by protobuf's own idempotency_level if the method is unary.
 bool is_idempotent(const google::protobuf::MethodDescriptor& method);
 bool is_durable(const google::protobuf::MethodDescriptor& method);
 bool is_read_only(const google::protobuf::MethodDescriptor& method);
 
-// Whether the service is the type of objects, by its option.
+// Whether the service is a type of objects, by its option.
 bool is_object(const google::protobuf::ServiceDescriptor& service);
-// What the objects of this type keep; null when the service is not the type of any. Fails as those
+// The state message of the objects; null when the service has no objects. Fails as the functions
 // above.
 Result<const google::protobuf::Descriptor*> state_of(
     const google::protobuf::ServiceDescriptor& service);
-// What they publish; null when they publish nothing. Fails as those above.
+// The message that they publish; null when they publish nothing. Fails as the functions above.
 Result<const google::protobuf::Descriptor*> publication_of(
     const google::protobuf::ServiceDescriptor& service);
 

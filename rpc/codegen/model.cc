@@ -12,13 +12,13 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Inside of a class these are the names of what it inherits from.
+// Inside a generated class these names refer to its base classes.
 bool is_base_class(const std::string& name) {
   return name == "Service" || name == "Object" || name == "ObjectBase";
 }
 
-// Without its namespace where that says enough. A name in lower case is always written in full: it
-// may be that of a method or of a variable, too.
+// The name without its namespace where that is unambiguous. A name in lower case is always written
+// in full: it may also name a method or a variable.
 std::string type_name(const pb::Descriptor& type, const std::string& used_in) {
   std::string name = pb::compiler::cpp::ClassName(&type);
   const std::string home = namespace_of(type.file()->package());

@@ -1,4 +1,4 @@
-// What is generated from a .proto file: its services, spelled as in C++.
+// The model that code is generated from: the services of a .proto file, spelled as in C++.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,22 @@ namespace corolane::rpc::codegen {
 struct MethodModel {
   std::string cpp_name;      // "wait_move".
   std::string full_name;     // "corolane.services.chess.Chess/WaitMove".
-  CommentLines comment;      // Of the .proto.
-  std::string request_type;  // As named in the namespace of the service.
+  CommentLines comment;      // From the .proto.
+  std::string request_type;  // Spelled for the namespace of the service.
   std::string reply_type;
   Duration timeout{};
   std::size_t stack_size_bytes = 0;
-  std::string priority;  // As in rpc::Priority.
+  std::string priority;  // Spelled as in rpc::Priority.
   bool is_idempotent = false;
   bool is_one_way = false;
-  bool is_streaming = false;  // Replies a stream.
+  bool is_streaming = false;  // Replies with a stream.
   bool is_public = false;
   bool is_durable = false;
   bool is_read_only = false;
   bool is_deprecated = false;
 
   bool is_unary() const { return !is_one_way && !is_streaming; }
-  // What the method of a client returns.
+  // The return type of the client's method.
   std::string client_result() const;
 };
 
@@ -42,14 +42,14 @@ struct ServiceModel {
   std::string name;       // "Chess".
   std::string full_name;  // "corolane.services.chess.Chess".
   CommentLines comment;
-  // Of an object, as named in the namespace of the service; empty for any other service.
+  // The state of an object, spelled for the namespace of the service; empty for other services.
   std::string state_type;
-  std::string publication_type;  // Of an object that publishes; empty for any other service.
+  std::string publication_type;  // Empty for a service that does not publish.
   std::vector<MethodModel> methods;
 
   bool is_object() const { return !state_type.empty(); }
   bool publishes() const { return !publication_type.empty(); }
-  // What a client subscribes with.
+  // The type that a client's subscribe() returns.
   std::string subscription_type() const {
     return "::corolane::framework::Subscription<" + publication_type + ">";
   }
@@ -58,7 +58,7 @@ struct ServiceModel {
 };
 
 struct FileModel {
-  // True when some method of some service is as `predicate` says.
+  // True when `predicate` holds for a method of any service.
   template <typename Predicate>
   bool has_method(Predicate predicate) const {
     return std::ranges::any_of(services, [&](const ServiceModel& service) {
@@ -78,12 +78,12 @@ struct FileModel {
   std::string stem;           // The path without ".proto".
   std::string cpp_namespace;  // Empty when the file has no package.
   CommentLines comment;
-  std::set<std::string> message_headers;  // Of all requests, replies, states and publications.
+  std::set<std::string> message_headers;  // For requests, replies, states and publications.
   std::vector<ServiceModel> services;
   std::vector<SymbolComment> symbol_comments;  // For reflection.
 };
 
-// `file` is one that find_problems() has nothing against.
+// find_problems() has found no problem in `file`.
 FileModel read_model(const google::protobuf::FileDescriptor& file);
 
 }  // namespace corolane::rpc::codegen

@@ -13,7 +13,7 @@ namespace corolane::rpc::codegen {
 // "WaitMove" is "wait_move", "GetURLOf2" is "get_url_of2".
 std::string snake_case(std::string_view name);
 
-// True for every word that C++23 keeps for itself.
+// True for every reserved word of C++23.
 bool is_keyword(std::string_view word);
 
 // "corolane.services.chess" is "corolane::services::chess".
@@ -22,7 +22,7 @@ std::string namespace_of(std::string_view package);
 // "services/chess/chess.proto" is "services/chess/chess".
 std::string stem_of(const std::string& proto_path);
 
-// "package.Service/Method", what a method is called on the wire.
+// "package.Service/Method", the name of a method on the wire.
 std::string full_name_of(const google::protobuf::MethodDescriptor& method);
 
 }  // namespace corolane::rpc::codegen

@@ -25,18 +25,18 @@ namespace pb = google::protobuf;
 constexpr auto own_members =
     std::to_array<std::string_view>({"client_", "comments", "methods", "service_name"});
 
-// The same of objects, with what framework/objects/object.h gives them.
+// The same for objects, with the members of framework/objects/object.h.
 constexpr auto own_object_members = std::to_array<std::string_view>(
     {"comments",  "follow",        "id",          "id_",           "mark_changed",
      "methods",   "object_type",   "on_activate", "on_deactivate", "on_reminder",
      "reminders", "router",        "router_",     "save",          "service_name",
      "state",     "state_message", "timers",      "wait_for",      "wall_clock"});
 
-// Further ones of those that publish.
+// Further members of objects that publish.
 constexpr auto own_publishing_members =
     std::to_array<std::string_view>({"position", "publish", "subscribe"});
 
-// Macros of the C library: whoever includes its header would call those.
+// Macros of the C library: a call of such a method would expand the macro.
 constexpr auto macros =
     std::to_array<std::string_view>({"assert", "errno", "offsetof", "setjmp", "stderr", "stdin",
                                      "stdout", "va_arg", "va_copy", "va_end", "va_start"});
@@ -52,17 +52,18 @@ class ProblemFinder {
   }
 
  private:
-  // The way to a thing by numbers and indices of fields, as SourceCodeInfo notes places.
+  // The path of an element by field numbers and indices, as in SourceCodeInfo.
   using Path = std::vector<int>;
 
-  // protobuf makes namespaces of them as they are, and what it makes of messages does not compile.
+  // protobuf makes namespaces of keywords as they are, so its own code for messages does not
+  // compile.
   void check_package() {
     for (const auto part : std::views::split(file_.package(), '.')) {
       const std::string_view word(part.begin(), part.end());
       if (!is_keyword(word)) continue;
       report({pb::FileDescriptorProto::kPackageFieldNumber},
              "package " + file_.package() + ": \"" + std::string(word) +
-                 "\" is a keyword of C++, and no namespace; rename it");
+                 "\" is a keyword of C++ and cannot be a namespace; rename it");
     }
   }
 
@@ -83,7 +84,7 @@ class ProblemFinder {
     const std::string scope = file_.package().empty() ? "" : file_.package() + ".";
     const char* const base = is_object(service) ? "Object" : "Base";
     for (const std::string& name : {service.name() + base, service.name() + "Client"}) {
-      // Of a service no class has the name.
+      // A service has no class of its own name.
       if (file_.pool()->FindFileContainingSymbol(scope + name) == nullptr ||
           file_.pool()->FindServiceByName(scope + name) != nullptr) {
         continue;
@@ -147,7 +148,7 @@ class ProblemFinder {
     report(path_in(method, pb::MethodDescriptorProto::kClientStreamingFieldNumber),
            method.name() + " takes a stream, which is not supported; " +
                (method.server_streaming()
-                    ? "let it reply one, and take what callers send in a method of its own"
+                    ? "let it only reply with one, and receive what callers send in another method"
                     : "let callers call once for each message, or send them in a repeated field"));
   }
 
@@ -165,17 +166,17 @@ class ProblemFinder {
       report_option(method, MethodOptions::kIdempotentFieldNumber,
                     std::string("idempotent: ") +
                         (is_one_way(method) ? "one-way calls" : "streams") +
-                        " are never tried again; leave it out");
+                        " are never retried; leave it out");
     }
   }
 
   void check_one_way(const pb::MethodDescriptor& method) {
     if (method.server_streaming()) {
       report_option(method, MethodOptions::kOneWayFieldNumber,
-                    "one_way: it replies a stream; leave one of the two out");
+                    "one_way: it replies with a stream; leave one of the two out");
     } else if (method.output_type()->full_name() != "google.protobuf.Empty") {
       report(path_in(method, pb::MethodDescriptorProto::kOutputTypeFieldNumber),
-             method.name() + " is one_way, so nobody gets its " +
+             method.name() + " is one_way, so no caller gets its " +
                  method.output_type()->full_name() +
                  "; let it return google.protobuf.Empty, or leave one_way out");
     }
@@ -183,10 +184,11 @@ class ProblemFinder {
 
   void check_of_object(const pb::MethodDescriptor& method) {
     if (method.server_streaming()) {
-      report(path_in(method, pb::MethodDescriptorProto::kServerStreamingFieldNumber),
-             method.name() +
-                 " replies a stream, which would keep its object from all other calls; say what "
-                 "it publishes, and let a service that subscribes reply the stream");
+      report(
+          path_in(method, pb::MethodDescriptorProto::kServerStreamingFieldNumber),
+          method.name() +
+              " replies with a stream, which would block all other calls of its object; say what "
+              "it publishes, and let a service that subscribes serve the stream");
     }
     if (is_durable(method) && is_read_only(method)) {
       report_option(method, MethodOptions::kDurableFieldNumber,
@@ -229,7 +231,7 @@ class ProblemFinder {
     if (!value) report_option(method, option, value.error().message());
   }
 
-  // What has no place of its own in the notes has that of the nearest thing around it.
+  // An element without a location of its own gets that of the nearest enclosing element.
   void report(Path path, std::string message) {
     pb::SourceLocation location{};
     while (!path.empty() && !file_.GetSourceLocation(path, &location)) path.pop_back();
@@ -243,8 +245,8 @@ class ProblemFinder {
   }
 
   const pb::FileDescriptor& file_;
-  std::unordered_map<std::string, std::string> cpp_names_;  // To the first method, in a service.
-  std::unordered_map<std::uint64_t, std::string> ids_;      // To the first method, in the file.
+  std::unordered_map<std::string, std::string> cpp_names_;  // To the first method, per service.
+  std::unordered_map<std::uint64_t, std::string> ids_;      // To the first method, per file.
   std::vector<Problem> problems_;
 };
 

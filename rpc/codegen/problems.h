@@ -1,4 +1,4 @@
-// What stands in a .proto file and cannot become C++ or be called on the wire.
+// Finds what is in a .proto file but cannot become C++ or be called over the wire.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct Problem {
   std::string proto_path;
   int line = 0;
   int column = 0;
-  std::string message;  // What is wrong, and what to do.
+  std::string message;  // The problem, and how to fix it.
 };
 
 // "file:line:column: message", as the protobuf compiler prints its own.
 std::string to_string(const Problem& problem);
 
-// All of them, not just the first, in the order of the file.
+// All problems, not just the first, in the order of the file.
 std::vector<Problem> find_problems(const google::protobuf::FileDescriptor& file);
 
 }  // namespace corolane::rpc::codegen

@@ -24,11 +24,10 @@ class Sentences {
 
 // For both sides.
 void add_standing(Sentences& sentences, const MethodModel& method) {
-  sentences.add(method.priority == "control", "Control: the last that a loaded server refuses.");
+  sentences.add(method.priority == "control", "Control: a loaded server refuses it last.");
   sentences.add(method.priority == "login",
                 "Login: a loaded server refuses it before calls in a session.");
-  sentences.add(method.priority == "background",
-                "Background: the first that a loaded server refuses.");
+  sentences.add(method.priority == "background", "Background: a loaded server refuses it first.");
   sentences.add(method.is_deprecated, "Deprecated.");
 }
 
@@ -44,14 +43,14 @@ std::string promises_to_callers(const MethodModel& method) {
   sentences.add(method.is_streaming,
                 "Lasts " + timeout + " at most unless the options have a deadline.");
   sentences.add(method.is_one_way,
-                "One-way: returns when the request is on its way; nobody says what becomes of it.");
+                "One-way: returns when the request is on its way; its outcome is not reported.");
   sentences.add(method.is_one_way && has_own_timeout,
                 "Given up after " + timeout + " unless the options have a deadline.");
   sentences.add(method.is_unary() && has_own_timeout,
                 "Waits " + timeout + " at most unless the options have a deadline.");
-  sentences.add(method.is_durable, "Durable: no crash undoes what it has replied.");
+  sentences.add(method.is_durable, "Durable: no crash undoes a call that was answered.");
   sentences.add(method.is_idempotent,
-                "Idempotent: may be tried again even though it may have taken effect.");
+                "Idempotent: may be retried even though it may have taken effect.");
   add_standing(sentences, method);
   return std::move(sentences).text();
 }
@@ -61,10 +60,10 @@ std::string promises_to_handlers(const MethodModel& method) {
   const bool has_own_timeout = method.timeout != Duration(timeout_default);
   Sentences sentences;
   sentences.add(method.is_streaming,
-                "Streams: write() the messages to `out`; it ends with what is returned.");
+                "Streams: write() the messages to `out`; the returned result ends the stream.");
   sentences.add(method.is_streaming,
                 "Lasts " + timeout + " at most unless the caller has another deadline.");
-  sentences.add(method.is_one_way, "One-way: no caller sees what is returned.");
+  sentences.add(method.is_one_way, "One-way: no caller sees the returned result.");
   sentences.add(method.is_one_way && has_own_timeout,
                 "Cancelled after " + timeout + " unless the caller has another deadline.");
   sentences.add(method.is_unary() && has_own_timeout,
@@ -75,7 +74,7 @@ std::string promises_to_handlers(const MethodModel& method) {
   sentences.add(method.is_idempotent,
                 "Idempotent: may be run again for a call that has taken effect.");
   sentences.add(method.is_durable, "Durable: its reply waits until the state is stored.");
-  sentences.add(method.is_read_only, "Read-only: runs at the same time as others that are.");
+  sentences.add(method.is_read_only, "Read-only: runs at the same time as other read-only calls.");
   sentences.add(method.is_public, "Public: clients may call it, with any request.");
   add_standing(sentences, method);
   return std::move(sentences).text();

@@ -1,4 +1,4 @@
-// What the options of a method promise, in words, for the comments of generated code.
+// The options of a method as sentences, for the comments of generated code.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace corolane::rpc::codegen {
 
-// Sentences for those who call it; empty for a method that is as methods are.
+// Sentences for callers; empty for a method with default options.
 std::string promises_to_callers(const MethodModel& method);
 
-// The same for those who implement it.
+// The same for implementers.
 std::string promises_to_handlers(const MethodModel& method);
 
 }  // namespace corolane::rpc::codegen

@@ -1,4 +1,4 @@
-// X.corolane.cc: the table of methods of each service, and what both classes make of it.
+// X.corolane.cc: the method table of each service, and the members of both classes that use it.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace corolane::rpc::codegen {
 namespace {
 
-// In the largest unit that divides it: "std::chrono::seconds(60)".
+// The duration in the largest unit that divides it: "std::chrono::seconds(60)".
 std::string duration_text(Duration duration) {
   struct Unit {
     const char* name;
@@ -87,7 +87,7 @@ void print_table(Printer& printer, const ServiceModel& service) {
   printer.Print("}};\n");
 }
 
-// For all services of the file: what people ask of one of them leads to the others.
+// One table for all services of the file: a question about one of them leads to the others.
 void print_comments(Printer& printer, const FileModel& file) {
   if (file.symbol_comments.empty()) return;
   printer.Print(
@@ -156,7 +156,7 @@ bool has_any_method(const FileModel& file) {
   return file.has_method([](const MethodModel&) { return true; });
 }
 
-// What the tables of the file point to.
+// The functions that the tables of the file point to.
 void print_entries(Printer& printer, const FileModel& file) {
   if (has_any_method(file)) printer.PrintRaw(std::string(new_message_text));
   if (file.has_method(&MethodModel::is_unary)) printer.PrintRaw(std::string(invoke_unary_text));
@@ -186,7 +186,7 @@ std::string client_body(const ServiceModel& service, std::size_t index) {
          "  return reply;\n";
 }
 
-// A function of one statement, `begin` arguments `end`, in one line where it fits.
+// A function of one statement, `begin` arguments `end`, on one line where it fits.
 std::string short_function(const std::string& head, const std::string& begin,
                            const std::vector<std::string>& arguments, const std::string& end) {
   const std::string body = packed(2, begin, arguments, end);

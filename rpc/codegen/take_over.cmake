@@ -1,8 +1,8 @@
 # cmake -DFROM=folder -DTO=folder -DSTEM=path -DONLY_IF_DIFFERENT=bool -P take_over.cmake
 #
-# Copies STEM.h and STEM.cc, what protoc has made aside, to where they are compiled: with
-# ONLY_IF_DIFFERENT a file that is as it was keeps its time. STEM.d, which says what they were made
-# of, says so of the copies then.
+# Copies STEM.h and STEM.cc from protoc's output folder to the folder where they are compiled: with
+# ONLY_IF_DIFFERENT an unchanged file keeps its time. Rewrites STEM.d, their dependencies, for the
+# copies.
 set(how)
 if(ONLY_IF_DIFFERENT)
   set(how ONLY_IF_DIFFERENT)

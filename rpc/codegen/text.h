@@ -1,4 +1,4 @@
-// Writes what is generated as people would have written it.
+// Writes generated code in the style of hand-written code.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A function that is called while it is alive: a callback without an allocation.
+// A reference to a callable that outlives it: a callback without an allocation.
 #pragma once
 
 #include <memory>

@@ -34,20 +34,20 @@ constexpr std::string_view type_of(Codec codec) {
   return codec == Codec::json ? "application/json" : "application/proto";
 }
 
-// As many as a busy server has calls at a time, not as many as it once had.
+// The number of calls that a busy server has at a time.
 constexpr std::size_t idle_call_count_max = 1024;
-// What these become is small in any case, and not worth a look.
+// Requests up to this size stay small when decoded, and are not counted.
 constexpr std::size_t small_request_bytes = 64;
-// Connect-Timeout-Ms has so many digits at the most, which is 115 days.
+// Connect-Timeout-Ms has at most this many digits, which is 115 days.
 constexpr std::size_t timeout_digits_max = 10;
 
-// The memory of a call's request. Recycled.
+// The memory of a call's request, recycled.
 class CallMemory {
  public:
   CallMemory() : arena_(options(block_)) {}
 
   pb::Arena& arena() { return arena_; }
-  // What it has taken beyond its own.
+  // The bytes that the arena has taken beyond its own block.
   std::size_t spilled_bytes() const { return arena_.SpaceAllocated() - block_.size(); }
   void reset() { arena_.Reset(); }
 
@@ -104,7 +104,7 @@ Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& meth
   return door == Door::nodes ? own : earlier(own, longest);
 }
 
-// The id of the object that is called; empty when there is none.
+// The id of the called object; empty when there is none.
 Result<std::string> object_id_of(const net::HttpRequest& request) {
   const std::string_view text = request.header("Corolane-Object");
   std::string id;
@@ -124,11 +124,11 @@ std::string_view bearer_token(std::string_view authorization) {
 
 Result<void> check_identity(std::string_view encoding) {
   if (encoding.empty() || encoding == "identity") return {};
-  return Error(Code::unimplemented, "no encoding \"" + std::string(encoding) +
-                                        "\" of requests is supported, only identity");
+  return Error(Code::unimplemented, "the encoding \"" + std::string(encoding) +
+                                        "\" of requests is not supported, only identity");
 }
 
-// Takes the reply into the body of the response.
+// Writes the reply into the body of the response.
 class HttpReply final : public ReplySink {
  public:
   HttpReply(JsonWriter& writer, Codec codec, std::size_t bytes_max, std::string& body)
@@ -169,7 +169,7 @@ class HttpFace::Impl {
   void answer(const net::HttpRequest& request, net::HttpResponse& response);
 
  private:
-  // What a request asks for, beyond its method.
+  // The content of a request besides its method.
   struct Question {
     Codec codec;
     std::string_view message;
@@ -193,7 +193,7 @@ class HttpFace::Impl {
   const Options options_;
   JsonReader reader_;
   JsonWriter writer_;
-  std::string got_;  // The message of a GET, decoded: until it is read.
+  std::string got_;  // The decoded message of a GET, until it is parsed.
   detail::MemoryBudget budget_;
   std::vector<std::unique_ptr<CallMemory>> idle_;
 };
@@ -204,7 +204,7 @@ void HttpFace::Impl::answer(const net::HttpRequest& request, net::HttpResponse& 
   const Method* const method = find(path);
   if (method == nullptr) {
     const Error error(Code::unimplemented,
-                      "no method " + std::string(path) + "; GET / lists those that there are");
+                      "no method " + std::string(path) + "; GET / lists the methods");
     return answer_with(error, 404, response);
   }
   const auto question = question_of(request, *method, response);
@@ -239,7 +239,7 @@ const Method* HttpFace::Impl::find(std::string_view path) const {
   return server_.find(path.substr(1), options_.door);
 }
 
-// Empty when it is answered already: it cannot be read.
+// Empty when the request could not be read and has been answered with an error.
 std::optional<HttpFace::Impl::Question> HttpFace::Impl::question_of(const net::HttpRequest& request,
                                                                     const Method& method,
                                                                     net::HttpResponse& response) {
@@ -295,7 +295,7 @@ Result<HttpFace::Impl::Question> HttpFace::Impl::question_of_get(const net::Http
     is_read = detail::read_base64(got_, bytes);
     got_ = std::move(bytes);
   }
-  if (!is_read) return Error(Code::invalid_argument, "message is not encoded as it says");
+  if (!is_read) return Error(Code::invalid_argument, "message is not in its stated encoding");
   return Question{.codec = encoding == "json" ? Codec::json : Codec::proto, .message = got_};
 }
 
@@ -308,7 +308,8 @@ void HttpFace::Impl::refuse_type(const net::HttpRequest& request, const Method& 
                         ", not \"" + std::string(type) + "\"");
   const bool is_stream = type == "application/connect+json" || type == "application/connect+proto";
   if (is_stream && method.server_streaming) {
-    // Only the end of a stream can tell its client why: an envelope with the flag of the last one.
+    // A stream's client reads an error only in the end of the stream: an envelope with the end
+    // flag.
     std::string end = R"({"error":)";
     detail::append_connect_error(
         end, Error(Code::unimplemented,
@@ -371,7 +372,7 @@ Result<void> HttpFace::Impl::read(const Question& question, pb::Message& message
   const std::string_view bytes = question.message;
   if (question.codec == Codec::json) return reader_.read(bytes, message);
   if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
-  return Error(Code::invalid_argument, "this is no " + message.GetDescriptor()->full_name() +
+  return Error(Code::invalid_argument, "not a valid " + message.GetDescriptor()->full_name() +
                                            ": do both sides have the same proto?");
 }
 

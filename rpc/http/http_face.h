@@ -1,6 +1,6 @@
-// The services of a Server over HTTP, by the Connect protocol
-// (https://connectrpc.com/docs/protocol), so that curl, browsers and the clients that Connect
-// generates for many languages call them:
+// Serves the services of a Server over HTTP, by the Connect protocol
+// (https://connectrpc.com/docs/protocol), so that curl, browsers and Connect's generated clients in
+// many languages can call them:
 //
 //   rpc::HttpFace face(server);
 //   net::HttpServer http(network, face.handler(), {});
@@ -8,16 +8,17 @@
 //
 //   curl --json '{"text":"hello"}' http://127.0.0.1:8080/package.Service/Method
 //
-// Unary calls: POST with application/json or application/proto, and GET of methods that protobuf's
-// idempotency_level calls NO_SIDE_EFFECTS. Streams are refused, one-way methods are answered with
-// an empty message when they have ended. Admission, filters, deadlines and statistics are the
-// server's; the bearer token and the trace of the header go along. A client that goes away cancels
-// its call. `GET /` lists what there is: as text, as HTML to browsers, as JSON with ?format=json.
+// Unary calls: POST with application/json or application/proto, and GET of methods whose protobuf
+// idempotency_level is NO_SIDE_EFFECTS. Streams are refused; one-way methods are answered with an
+// empty message when they have ended. Admission, filters, deadlines and statistics are the
+// server's; the bearer token and the traceparent header are passed on. A client that disconnects
+// cancels its call. `GET /` lists the services: as text, as HTML to browsers, as JSON with
+// ?format=json.
 //
-// Which object is called, where a service has objects, says the header `Corolane-Object: ID`, with
-// percent-encoding ("%25") for a percent sign and for what stands in no header.
+// For a service of objects the header `Corolane-Object: ID` names the object that is called,
+// percent-encoded ("%25") for a percent sign and for characters that a header cannot hold.
 //
-// All of it belongs to one scheduler's thread.
+// An HttpFace belongs to one scheduler's thread.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +33,14 @@ class HttpFace {
  public:
   struct Options {
     Door door = Door::nodes;
-    // What requests may take, decoded, until they are served.
+    // How much memory decoded requests may take until they are served.
     std::size_t decoded_bytes_max = std::size_t{64} << 20;
-    // Of one message in binary form. HTTP has no limit; who waits for an answer has.
+    // The maximum size of one reply in binary form. HTTP has no limit, but clients do.
     std::size_t reply_bytes_max = std::size_t{16} << 20;
   };
 
   explicit HttpFace(Server& server) : HttpFace(server, Options{}) {}
-  // `server` outlives it.
+  // `server` outlives the face.
   HttpFace(Server& server, Options options);
   ~HttpFace();
   HttpFace(const HttpFace&) = delete;
@@ -48,7 +49,7 @@ class HttpFace {
   // Answers one request. Suspends until the call has ended.
   void answer(const net::HttpRequest& request, net::HttpResponse& response);
 
-  // The same for a net::HttpServer that the face outlives.
+  // The same as a handler for a net::HttpServer; the face outlives that server.
   net::HttpFiller handler() {
     return [this](const net::HttpRequest& request, net::HttpResponse& response) {
       answer(request, response);

@@ -8,14 +8,14 @@
 //   std::string text;
 //   if (auto written = writer.write(reply, text); !written) return written.error();
 //
-// Strict where the mapping is: a value of the wrong type or out of range is an error that names its
-// place, `player.items[3].count: expects an int32, not "many"`. Fields that a message does not have
-// are ignored, as servers of the Connect protocol do, so that newer clients may call older servers.
+// The reader is as strict as the mapping: a value of the wrong type or out of range is an error
+// that names its place, `player.items[3].count: expects an int32, not "many"`. Unknown fields are
+// ignored, as servers of the Connect protocol do, so that newer clients may call older servers.
 // google.protobuf.Any is not supported.
 //
-// Neither recurses nor suspends, and both keep their memory: in the steady state writing allocates
-// nothing but the text's own growth, and reading what the message needs, twice for a long string,
-// which protobuf's reflection copies. Each belongs to one thread.
+// Reader and writer neither recurse nor suspend, and keep their memory: in the steady state writing
+// allocates only for the growth of the text, and reading only for the message, twice for a long
+// string, which protobuf's reflection copies. Each belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -30,7 +30,7 @@
 
 namespace corolane::rpc {
 
-// Objects, arrays and maps inside of each other, as protobuf's own limit.
+// The maximum nesting of objects, arrays and maps: the same as protobuf's own limit.
 inline constexpr std::size_t json_depth_max = 100;
 
 class JsonReader {
@@ -40,8 +40,8 @@ class JsonReader {
   JsonReader(const JsonReader&) = delete;
   JsonReader& operator=(const JsonReader&) = delete;
 
-  // Reads `json`, the whole of it, into `message`, which is empty before. Fails with
-  // invalid_argument; the message holds a part of it then.
+  // Reads all of `json` into `message`, which must be empty. Fails with invalid_argument and leaves
+  // the message partly filled.
   Result<void> read(std::string_view json, google::protobuf::Message& message);
 
  private:
@@ -53,23 +53,23 @@ class JsonReader {
 class JsonWriter {
  public:
   // Appends `message` to `json`. Fails with invalid_argument when JSON cannot carry it: text that
-  // is no UTF-8, a time out of range, an Any, too deep a nesting; what was appended is no JSON
-  // then.
+  // is not UTF-8, a time out of range, an Any, nesting that is too deep. The appended text is then
+  // incomplete.
   Result<void> write(const google::protobuf::Message& message, std::string& json);
 
  private:
-  // What is open: an object, an array or a map, and how far it is written.
+  // An open object, array or map, and how far it is written.
   struct Frame {
     enum class Kind { object, list, map };
 
     Kind kind;
     const google::protobuf::Message* message;
-    const google::protobuf::FieldDescriptor* field;  // Of a list or a map.
+    const google::protobuf::FieldDescriptor* field;  // For a list or a map.
     int next = 0;
     bool is_first = true;
   };
 
-  // Each false when it failed.
+  // Each returns false when it fails.
   bool step(std::string& json);
   bool step_object(Frame& top, std::string& json);
   bool step_list(Frame& top, std::string& json);
@@ -78,7 +78,7 @@ class JsonWriter {
   bool close(char bracket, std::string& json);
   bool write_message(const google::protobuf::Message& message, std::string& json);
   bool write_value(const google::protobuf::Message& value, std::string& json);
-  // `index` of a repeated field, -1 otherwise.
+  // `index` is that of a repeated field's element, -1 for other fields.
   bool write_scalar(const google::protobuf::Message& message,
                     const google::protobuf::FieldDescriptor& field, int index, std::string& json);
   bool write_text(std::string_view text, std::string& json);

@@ -21,7 +21,7 @@ using Size = rapidjson::SizeType;
 using detail::JsonBuilder;
 using detail::JsonScalar;
 
-// The names are RapidJSON's.
+// The method names are RapidJSON's.
 class Events {
  public:
   using Ch = char;
@@ -47,7 +47,7 @@ class Events {
   bool EndObject(Size) { return builder_.end_object(); }
   bool StartArray() { return builder_.start_array(); }
   bool EndArray(Size) { return builder_.end_array(); }
-  // Numbers come as text.
+  // Numbers arrive as text.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(std::int64_t) { return false; }
@@ -56,32 +56,32 @@ class Events {
   // NOLINTEND(readability-identifier-naming)
 
  private:
-  // RapidJSON takes the second half of a surrogate pair without the first one.
+  // RapidJSON accepts the second half of a surrogate pair without the first.
   bool is_text(std::string_view text) {
     return !has_escapes_ ||
            google::protobuf::internal::IsStructurallyValidUTF8(text.data(),
                                                                static_cast<int>(text.size())) ||
-           builder_.refuse("half of a surrogate pair is no text");
+           builder_.refuse("half of a surrogate pair is not valid text");
   }
 
   JsonBuilder& builder_;
   const bool has_escapes_;
 };
 
-// In place: strings are unescaped where they lie, and not copied. That they are UTF-8 is looked at
-// before, all at once: RapidJSON would do it letter by letter, at ten times the cost.
+// In place: strings are unescaped where they are, without a copy. UTF-8 is checked before, in one
+// pass: RapidJSON would do it letter by letter, at ten times the cost.
 constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseInsituFlag |
                            rapidjson::kParseNumbersAsStringsFlag;
 
-// The memory of larger texts is given back.
+// The memory of larger texts is freed.
 constexpr std::size_t kept_bytes_max = 64 * 1024;
 
-// RapidJSON reads whole blocks, up to the end of the one that has the zero byte behind the text.
+// RapidJSON reads whole blocks, up to the end of the block with the zero byte after the text.
 constexpr std::size_t padding_bytes = 16;
 
 Error no_json(std::size_t place, const std::string& why) {
   return Error(Code::invalid_argument,
-               "this is no JSON, at byte " + std::to_string(place) + ": " + why);
+               "invalid JSON at byte " + std::to_string(place) + ": " + why);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ Result<void> JsonReader::read(std::string_view json, google::protobuf::Message& 
   last_size_ = json.size();
   if (!google::protobuf::internal::IsStructurallyValidUTF8(json.data(),
                                                            static_cast<int>(json.size()))) {
-    return Error(Code::invalid_argument, "this is no JSON: it is not UTF-8");
+    return Error(Code::invalid_argument, "invalid JSON: it is not UTF-8");
   }
   impl_->builder.begin(message);
   Events events(impl_->builder, json.find("\\u") != std::string_view::npos);

@@ -1,4 +1,4 @@
-// JsonWriter: a message is walked by a stack of its own, so that no coroutine stack is too small.
+// JsonWriter: walks a message with a separate stack, so that no coroutine stack is too small.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/stubs/common.h>
 
@@ -45,7 +45,7 @@ void append_enum(std::string& json, const pb::FieldDescriptor& field, int number
   } else if (const auto* const value = field.enum_type()->FindValueByNumber(number)) {
     json.append("\"").append(value->name()).append("\"");
   } else {
-    append_number(json, number);  // Of a newer version of the proto.
+    append_number(json, number);  // From a newer version of the proto.
   }
 }
 
@@ -126,7 +126,7 @@ bool JsonWriter::step_map(Frame& top, std::string& json) {
   const pb::Message& entry = reflection.GetRepeatedMessage(message, top.field, top.next++);
   const pb::FieldDescriptor& key = *top.field->message_type()->map_key();
   const pb::FieldDescriptor& value = *top.field->message_type()->map_value();
-  // A key is a string whatever it is; what is one already has its quotes.
+  // A key is always a JSON string; a string key has its quotes already.
   const std::size_t key_begin = json.size();
   if (!write_scalar(entry, key, -1, json)) return false;
   if (json[key_begin] != '"') json.insert(key_begin, 1, '"').append("\"");
@@ -162,7 +162,7 @@ bool JsonWriter::write_message(const pb::Message& message, std::string& json) {
     case WellKnown::WELLKNOWNTYPE_FIELDMASK:
       scratch_.clear();
       if (!detail::append_well_known_text(scratch_, message)) {
-        return fail("it is no valid " + type.full_name());
+        return fail("it is not a valid " + type.full_name());
       }
       return write_text(scratch_, json);
     case WellKnown::WELLKNOWNTYPE_STRUCT:
@@ -180,13 +180,14 @@ bool JsonWriter::write_value(const pb::Message& value, std::string& json) {
   const pb::Reflection& reflection = *value.GetReflection();
   const auto* const kind =
       reflection.GetOneofFieldDescriptor(value, value.GetDescriptor()->oneof_decl(0));
-  if (kind == nullptr) return fail("a google.protobuf.Value has none");
+  if (kind == nullptr) return fail("a google.protobuf.Value is empty");
   if (kind->cpp_type() == CppType::CPPTYPE_MESSAGE) {
     return write_message(reflection.GetMessage(value, kind), json);
   }
   if (kind->cpp_type() == CppType::CPPTYPE_DOUBLE &&
       !std::isfinite(reflection.GetDouble(value, kind))) {
-    return fail("a google.protobuf.Value is no finite number");  // It would come back as a string.
+    // It would be read back as a string.
+    return fail("a google.protobuf.Value is not a finite number");
   }
   return write_scalar(value, *kind, -1, json);
 }
@@ -194,7 +195,7 @@ bool JsonWriter::write_value(const pb::Message& value, std::string& json) {
 bool JsonWriter::write_scalar(const pb::Message& message, const pb::FieldDescriptor& field,
                               int index, std::string& json) {
   const pb::Reflection& reflection = *message.GetReflection();
-  // The value by the getter of its type, which has one for elements.
+  // Reads the value by the getter of its type; there is another for elements.
   const auto get = [&](auto single, auto element) {
     return index < 0 ? (reflection.*single)(message, &field)
                      : (reflection.*element)(message, &field, index);

@@ -39,7 +39,7 @@ void CallLog::write(LoggedCall::Reason reason, Context& call, const Result<void>
   told_left_out_count_ = left_out_count_;
 }
 
-// A bucket that holds a second's worth of lines, and is filled once a second.
+// A bucket that holds one second's worth of lines and is refilled once a second.
 bool CallLog::has_line_left(TimePoint now) {
   if (now - refilled_at_ >= std::chrono::seconds(1)) {
     refilled_at_ = now;

@@ -1,14 +1,14 @@
-// Says which calls an operator should know of: those that failed by the server's fault, those that
-// took too long, and a share of all others.
+// Reports the calls that an operator should know of: those that failed by the server's fault, those
+// that took too long, and a sample of all others.
 //
 //   rpc::CallLog calls({.slow_after = 500ms}, [&](const rpc::LoggedCall& call) {
 //     log.warning("call failed", {{"method", call.method}, {"code", to_string(call.code)}});
 //   });
 //   server.add_observer(calls.server_observer());
 //
-// A log must not become the load that it reports: above a rate, lines are counted and left out, and
-// the next one says how many. Calls that nobody is told of cost no allocation; their time is read
-// off the same clock reading that the server counts them with.
+// A log must not become the load that it reports: lines above a rate are dropped and counted, and
+// the next line says how many. Calls that are not reported cost no allocation; their duration comes
+// from the clock reading that the server's own statistics use.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@
 
 namespace corolane::rpc {
 
-// Refers to texts: lives no longer than the call it is handed to.
+// Holds views: valid only during the call it is passed to.
 struct LoggedCall {
   enum class Reason : std::uint8_t { failed, slow, sampled };
 
@@ -33,15 +33,15 @@ struct LoggedCall {
   std::string_view method;  // "package.Service/Method".
   std::string_view peer;
   std::optional<Code> code;      // Nothing for a success.
-  std::string_view error;        // What the caller was told; it may hold what the caller sent.
+  std::string_view error;        // The caller's error message; may contain its input.
   Duration duration;             // From when the request was read.
   TraceContext trace;            // Not valid when there is none.
-  std::uint64_t left_out_count;  // Calls like this, since the last one that was told.
+  std::uint64_t left_out_count;  // Lines dropped since the previous one.
 };
 
 class CallLog {
  public:
-  // Which errors are reasons.
+  // Which errors are logged.
   enum class Errors : std::uint8_t {
     none,
     of_server,  // See is_fault_of_server().
@@ -49,11 +49,12 @@ class CallLog {
   };
   struct Options {
     Errors errors = Errors::of_server;
-    // Unary calls that took longer; streams have no end of their own.
+    // Unary calls that took longer are logged; streams have no natural duration.
     Duration slow_after = std::chrono::seconds(1);
-    // Of the calls that there is no other reason for: one in so many; 0 for none.
+    // Samples one in this many of the calls that have no other reason to be logged; 0 for none.
     std::uint64_t one_in = 0;
-    // As many as a person can read, and a disk does not notice; a burst may have those of a second.
+    // A rate that a person can read and a disk does not notice. A burst may take one second's
+    // worth.
     std::uint32_t lines_per_second_max = 20;
   };
 
@@ -70,21 +71,21 @@ class CallLog {
     return [this](Context& call, const Result<void>& outcome) { look_at(call, outcome); };
   }
 
-  // A call that has just run.
+  // Looks at a call that has just run.
   void look_at(Context& call, const Result<void>& outcome) {
     const bool is_of_interest = !outcome || options_.one_in > 0 || took(call) > options_.slow_after;
     if (is_of_interest) [[unlikely]]
       note(call, outcome);
   }
 
-  // Below which there is nothing to be seen.
+  // The bar below which no call is of interest.
   CallBar bar() const {
     return {.took_max = options_.one_in > 0 ? Duration::min() : options_.slow_after};
   }
 
   void set_options(const Options& options) { options_ = options; }
 
-  // Lines that the rate has left out, ever.
+  // Total number of lines dropped by the rate limit.
   std::uint64_t left_out_count() const { return left_out_count_; }
 
  private:
@@ -97,7 +98,7 @@ class CallLog {
 
   Options options_;
   const Write write_;
-  std::uint64_t call_count_ = 0;  // Since the last sampled one.
+  std::uint64_t call_count_ = 0;  // Since the last sampled call.
   std::uint32_t lines_left_;
   TimePoint refilled_at_{};
   std::uint64_t left_out_count_ = 0;

@@ -1,4 +1,4 @@
-// What came of a call, as whoever watches over the server sees it.
+// The outcome of a call, as an operator of the server sees it.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace corolane::rpc {
 
-// The code that the caller is told; nothing for a success. For filters, behind next(): a handler
-// whose deadline passed was cancelled, and its caller hears of the deadline.
+// The code that the caller gets; nothing for a success. For filters, after next(): a handler past
+// its deadline returns cancelled, while its caller gets deadline_exceeded.
 std::optional<Code> outcome_of(Context& call, const Result<void>& result);
 
 // "ok", or the name of the code.
 std::string_view to_string(const std::optional<Code>& outcome);
 
-// It points at the server, and somebody should look; other codes answer what was asked for
-// (OpenTelemetry's conventions for RPC spans draw the line at the same place).
+// True when the code points at a fault of the server that an operator should look at; other codes
+// answer the request (OpenTelemetry's conventions for RPC spans draw the same line).
 bool is_fault_of_server(Code code);
 
 }  // namespace corolane::rpc

@@ -1,4 +1,4 @@
-// What the handlers of a method cost: of some of its calls, exactly.
+// The cost of a method's handlers, measured exactly for a sample of its calls.
 #pragma once
 
 #include <cstddef>
@@ -11,34 +11,34 @@
 
 namespace corolane::rpc {
 
-// Sums, of the handlers that were measured.
+// Sums over the handlers that were measured.
 struct MethodCost {
   std::uint64_t timed_count = 0;
   Duration run_time{};  // From the beginning to the end of the handler.
-  Duration cpu{};       // Of that; the rest it waited.
+  Duration cpu{};       // The part of it on the CPU; the rest is waiting.
   std::uint64_t suspension_count = 0;
   std::uint64_t allocation_count = 0;
   std::uint64_t allocated_bytes = 0;
 
-  std::uint64_t stack_count = 0;         // Those whose stack was measured.
-  std::size_t stack_used_bytes_max = 0;  // Of any.
-  std::size_t stack_size_bytes = 0;      // The largest that they ran on.
+  std::uint64_t stack_count = 0;         // Handlers whose stack was measured.
+  std::size_t stack_used_bytes_max = 0;  // The maximum.
+  std::size_t stack_size_bytes = 0;      // The largest stack that they ran on.
 
   void add(const MethodCost& more);
-  // The least size of a stack that has room for half as much again as any has used; 0 before one
-  // was measured.
+  // The smallest stack size with room for 1.5 times the largest use; 0 before the first
+  // measurement.
   std::size_t suggested_stack_size_bytes() const;
 };
 
-// Picks them. One for each method and thread.
+// Picks the calls to measure. There is one for each method and thread.
 class MethodMeter {
  public:
-  // Each of the first calls of a method, and then one in so many; in turn its stack and all else,
-  // since a stack that is being measured takes time.
+  // Measures each of the first calls of a method, then one per interval. It alternates between the
+  // stack and everything else, since measuring a stack takes time.
   static constexpr std::uint32_t first_count = 16;
   static constexpr std::uint32_t interval = 2'039;
 
-  // Runs the handler. Suspends as that does.
+  // Runs the handler. Suspends as the handler does.
   template <typename F>
   auto run(F&& handler) {
     if (--left_ > 0) [[likely]] {
@@ -50,7 +50,7 @@ class MethodMeter {
   const MethodCost& cost() const { return cost_; }
 
  private:
-  // On the stack of the handler's task.
+  // Lives on the stack of the handler's task.
   class Sample {
    public:
     explicit Sample(MethodMeter& meter);

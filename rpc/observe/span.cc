@@ -11,13 +11,13 @@
 namespace corolane::rpc {
 namespace {
 
-// No more bytes than that, and no half of a character.
+// Cuts to at most `bytes_max`, and never inside a character.
 std::string_view cut(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   constexpr std::size_t character_bytes_max = 4;
   const std::string_view head = text.substr(0, bytes_max);
   const std::size_t valid = utf8_length(head);
-  // What is no UTF-8 at all is cut anywhere.
+  // Text that is not UTF-8 is cut anywhere.
   return head.substr(0, valid + character_bytes_max > bytes_max ? valid : bytes_max);
 }
 

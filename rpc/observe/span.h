@@ -1,11 +1,11 @@
-// A span: one thing that took time, in one process, as a part of a trace.
+// A span: a timed operation in one process, as a part of a trace.
 //
 //   rpc::Span span = tracer.span("load player");
 //   span.attribute("player.id", id);
 //   if (auto loaded = store.load(id); !loaded) span.fail(loaded.error());
 //
-// Calls that are made, and spans that are opened, while it is open become its children. One that
-// is not recorded, because its trace is not sampled, costs no allocation and no look at the clock.
+// Calls made and spans opened while it is open become its children. A span that is not recorded,
+// because its trace is not sampled, costs no allocation and no clock reading.
 #pragma once
 
 #include <concepts>
@@ -33,7 +33,7 @@ class Tracer;
 // With the numbers of OTLP.
 enum class SpanKind : std::uint8_t { internal = 1, server = 2, client = 3 };
 
-// The value of an attribute. Refers to texts: lives no longer than the call it is written in.
+// The value of an attribute. Holds a view of a text: valid only during the call it is passed to.
 class SpanValue {
  public:
   using Variant = std::variant<bool, std::int64_t, double, std::string_view>;
@@ -58,7 +58,7 @@ class SpanValue {
 
 using SpanAttribute = std::pair<std::string_view, SpanValue>;
 
-// What was recorded of a span, when it has ended.
+// The record of a span that has ended.
 struct SpanRecord {
   using Value = std::variant<bool, std::int64_t, double, std::string>;
   using Attributes = std::vector<std::pair<std::string, Value>>;
@@ -79,10 +79,10 @@ struct SpanRecord {
   std::uint32_t dropped_attribute_count = 0;
   std::uint32_t dropped_event_count = 0;
   bool has_failed = false;
-  std::string failure;  // What a person reads of it; may be empty.
+  std::string failure;  // For people; may be empty.
 };
 
-// Belongs to the task that opened it, and ends there, after those that were opened inside of it.
+// Belongs to the task that opened it, and ends there, after the spans opened inside it.
 class Span {
  public:
   ~Span() { end(); }
@@ -91,7 +91,7 @@ class Span {
 
   bool is_recorded() const { return record_ != nullptr; }
 
-  // Above the tracer's bounds they are counted and dropped, and texts are cut.
+  // Attributes and events above the tracer's bounds are dropped and counted, and texts are cut.
   void attribute(std::string_view key, const SpanValue& value) {
     if (record_) add_attribute(key, value);
   }
@@ -102,7 +102,7 @@ class Span {
     if (record_) set_failure(error.code(), error.message());
   }
 
-  // What its destructor would do.
+  // Ends the span, as its destructor does.
   void end() {
     if (record_) finish();
   }
@@ -110,7 +110,7 @@ class Span {
  private:
   friend class Tracer;
 
-  // Not recorded.
+  // A span that is not recorded.
   Span() = default;
   // Begins at `start`.
   Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
@@ -125,8 +125,8 @@ class Span {
 
   Tracer* tracer_ = nullptr;
   std::unique_ptr<SpanRecord> record_;
-  CallScope* scope_ = nullptr;  // Of the task that opened it.
-  TraceContext outer_;          // The trace there before.
+  CallScope* scope_ = nullptr;  // The scope of the task that opened it.
+  TraceContext outer_;          // The trace of the scope before.
 };
 
 }  // namespace corolane::rpc

@@ -25,7 +25,7 @@ TraceContext not_sampled(TraceContext trace) {
   return trace;
 }
 
-// Of "package.Service/Method".
+// `full_name` is "package.Service/Method".
 void add_method(Span& span, std::string_view full_name) {
   const std::size_t slash = full_name.rfind('/');
   span.attribute("rpc.system", "corolane");
@@ -33,7 +33,7 @@ void add_method(Span& span, std::string_view full_name) {
   span.attribute("rpc.method", full_name.substr(slash + 1));
 }
 
-// Of "10.1.0.7:52310", "[::1]:8460", "unix:/run/chess.sock".
+// `peer` is "10.1.0.7:52310", "[::1]:8460" or "unix:/run/chess.sock".
 void add_address(Span& span, std::string_view peer, const char* address_key, const char* port_key) {
   const std::size_t colon = peer.rfind(':');
   std::uint16_t port = 0;
@@ -72,7 +72,7 @@ TraceContext Tracer::begin_trace() {
   const std::array<std::uint64_t, 2> id = {any_id(), any_id()};
   TraceContext trace{.span_id = any_id()};
   std::memcpy(trace.trace_id.data(), id.data(), trace.trace_id.size());
-  // By the last bytes of the id, as OpenTelemetry's TraceIdRatioBased does.
+  // Decides by the last bytes of the id, as OpenTelemetry's TraceIdRatioBased does.
   std::uint64_t last = 0;
   for (const std::byte byte : std::span(trace.trace_id).last<8>()) {
     last = last << 8 | static_cast<std::uint8_t>(byte);
@@ -97,12 +97,12 @@ Result<void> Tracer::serve_traced(Context& call, const Next& next) {
   const TraceContext& parent = call.trace();
   const TraceContext trace = parent.is_valid() ? child_of(parent) : begin_trace();
   if (!trace.is_sampled || !has_room()) {
-    // Told to whom this handler calls, so that nobody decides again.
+    // Passed on to callees, so that they do not decide again.
     if (!parent.is_valid()) CallScope::current_or_new().trace = not_sampled(trace);
     return next();
   }
 
-  // Also what observers see, when the span has ended.
+  // Observers see it too, when the span has ended.
   CallScope::current_or_new().trace = trace;
   Span span(*this, SpanKind::server, call.method(), trace, parent.span_id, call.arrived_at());
   add_method(span, call.method());

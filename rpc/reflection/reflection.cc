@@ -31,7 +31,7 @@ const char* priority_text(Priority priority) {
   return "";
 }
 
-// `service` is null for one that was not generated from a linked proto: its types stay empty.
+// `service` is null for a method that was not generated from a linked proto: its types stay empty.
 MethodEntry describe_method(const Method& method, const pb::ServiceDescriptor* service) {
   MethodEntry entry;
   entry.set_full_name(method.full_name);
@@ -100,7 +100,7 @@ Result<DescribeReply> ReflectionService::describe(const DescribeRequest& request
       pb::DescriptorPool::generated_pool()->FindFileContainingSymbol(request.symbol());
   if (file == nullptr || !visible.contains(request.symbol())) {
     return Error(Code::not_found, "no message or service \"" + request.symbol() +
-                                      "\" is known here; ListServices has what is");
+                                      "\" is known here; ListServices lists the services");
   }
   DescribeReply reply;
   std::set<const pb::FileDescriptor*> seen;

@@ -1,4 +1,4 @@
-// Connections come and go here; what they ask for is the Dispatcher's.
+// Connections come and go here; the Dispatcher serves their requests.
 #include "rpc/server/server.h"
 
 #include <google/protobuf/stubs/logging.h>
@@ -21,20 +21,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the end of a connection may take to send what is queued, while stopping.
+// While stopping: how long a connection may take to send its queued output.
 constexpr Duration flush_time_max = 500ms;
 
-// Of a client that has so much to read, no more requests are taken: the replies to some hundred,
-// and with as much again in the kernel less than what makes its output stall.
+// A client with this much unread output is not read from: the replies to some hundred requests.
+// With as much again in the kernel, that is below the mark where its output stalls.
 constexpr std::size_t output_while_reading_max = 64 * 1024;
 
-// Whether peers behind `door` have that method.
+// Whether the method exists for peers behind `door`.
 bool is_there(const detail::ServedMethod* served, Door door) {
   return served != nullptr && (door == Door::nodes || served->is_for_clients);
 }
 
-// Connections without a place that are being told so. More are closed without a word: each has a
-// descriptor for as long as its peer takes to read why.
+// Connections without a place that are sent a refusal. Further ones are closed without one: each
+// holds a descriptor for as long as its peer takes to read it.
 constexpr std::size_t turned_away_count_max = 64;
 
 net::AddressShares::Limits connection_limits(const Server::Options& options, Door door) {
@@ -43,7 +43,7 @@ net::AddressShares::Limits connection_limits(const Server::Options& options, Doo
           .share_percent = has_shares ? options.address_share_percent : 100};
 }
 
-// Each running call has a stack, and it is stacks that run out.
+// Each running call has a stack, and stacks are the scarce resource.
 net::AddressShares::Limits call_limits(const Server::Options& options) {
   return {.count_max = coroutine::Scheduler::current().stacks().ordinary_count_max(),
           .share_percent = options.address_share_percent};
@@ -60,7 +60,8 @@ class Server::Impl final : private detail::ServerConnection::Host {
         client_connections_(connection_limits(options, Door::clients)),
         call_shares_(call_limits(options)),
         dispatcher_(options_) {
-    // It would print a line for each malformed request: whoever sends one is told, and counted.
+    // protobuf would log a line for each malformed request; their senders get an error, and they
+    // are counted.
     [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
   }
 
@@ -94,24 +95,24 @@ class Server::Impl final : private detail::ServerConnection::Host {
 
   net::Network& network_;
   Options options_;
-  // Outlive the connections, which have places in them.
+  // These outlive the connections, which have places in them.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
   net::AddressShares call_shares_;
-  std::list<Listening> listenings_;  // Their connections refer to what they say.
+  std::list<Listening> listenings_;  // Their connections refer to their options.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   detail::KnownCallers callers_;
-  // Streams may not be destroyed by what they call, so ended connections wait here for a task.
+  // A stream must not be destroyed by its own callback, so ended connections wait here for a task.
   std::vector<std::unique_ptr<detail::ServerConnection>> ended_;
   coroutine::Event some_ended_{"end of a connection"};
   coroutine::Event some_left_{"clients that leave"};
   bool stopping_ = false;
   std::uint64_t last_connection_id_ = 0;
-  std::size_t turned_away_count_ = 0;  // Connections without a place that are there still.
+  std::size_t turned_away_count_ = 0;  // Open connections without a place.
   Statistics statistics_;
   detail::Dispatcher dispatcher_;
   coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
-  coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
+  coroutine::TaskRef destroying_;      // The destroying task; spawned by the first listen().
 };
 
 Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, ListenOptions options) {
@@ -163,7 +164,7 @@ void Server::Impl::accept_all(const Listening& listening) {
     } else if (stopping_ || !coroutine::sleep_for(10ms)) {
       return;
     }
-    // Whatever else it was may pass: when out of descriptors, others will end.
+    // Other errors may be temporary: when out of descriptors, other connections will end.
   }
 }
 
@@ -199,8 +200,9 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
   connections_.emplace(id, std::move(owned));
   connection.start();
   if (!has_place) {
-    connection.say_bye(Error(Code::resource_exhausted,
-                             "the server has all the connections it takes, or takes from there"));
+    connection.say_bye(
+        Error(Code::resource_exhausted,
+              "the server has reached its limit of connections, or that of this address"));
   }
 }
 
@@ -260,7 +262,7 @@ void Server::Impl::ask_clients_to_leave() {
   }
 }
 
-// Until every client has said that no more requests come, or is gone.
+// Suspends until every client has sent its last request or is gone, or until the deadline.
 void Server::Impl::wait_for_clients_to_leave(Deadline deadline) {
   const auto is_staying = [](const auto& entry) {
     return entry.second->is_open() && !entry.second->has_left();
@@ -271,7 +273,7 @@ void Server::Impl::wait_for_clients_to_leave(Deadline deadline) {
 }
 
 void Server::Impl::close_connections() {
-  // The connections may end, and leave the map, while this waits; destroyed they are later.
+  // The connections may end, and leave the map, while this waits; they are destroyed later.
   std::vector<detail::ServerConnection*> open;
   open.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) open.push_back(connection.get());

@@ -1,4 +1,4 @@
-// The serving end: each request runs its handler as straight-line code in a task of its own.
+// The server side: each request runs its handler as straight-line code in a task of its own.
 //
 //   rpc::Server server(network, {});
 //   server.add(chess_service);
@@ -6,7 +6,7 @@
 //   ...
 //   server.stop(Deadline::after(5s));
 //
-// Frames are cut and messages parsed on the loop's stack, so an idle connection, half a frame or
+// Frames are cut and messages parsed on the loop's stack, so an idle connection, a partial frame or
 // a refused request costs no coroutine. A refusal is a reply: unimplemented, invalid_argument,
 // resource_exhausted with retry_after, or unavailable while stopping.
 #pragma once
@@ -39,73 +39,74 @@ namespace corolane::rpc {
 class Server {
  public:
   struct Options {
-    // Through each door, so that clients keep no node out; the next one is told so and closed.
+    // Per door, so that clients cannot keep a node out; further connections get an error and are
+    // closed.
     std::size_t connection_count_max = 16'384;
-    // One address may hold so much of the clients' connections, and of their calls, in hundredths:
-    // see net::AddressShares.
+    // The share of the clients' connections, and of their calls, that one address may hold, in
+    // percent: see net::AddressShares.
     std::uint32_t address_share_percent = net::AddressShares::Limits{}.share_percent;
     std::size_t calls_per_connection_max = 1024;
-    std::size_t calls_per_method_max = 100'000;  // Running and waiting: a bound on their memory.
-    std::chrono::seconds hello_time_max{5};      // A peer that says no hello by then is closed.
-    // While stopping: how long a client may take to send its last requests elsewhere.
+    std::size_t calls_per_method_max = 100'000;  // Running and waiting: bounds their memory.
+    std::chrono::seconds hello_time_max{5};      // A peer without a hello by then is closed.
+    // While stopping: how long a client may take to answer go_away.
     std::chrono::milliseconds leave_time_max{1'000};
-    // What large requests may take, decoded, until they are served.
+    // How much memory large decoded requests may take until they are served.
     std::size_t decoded_bytes_max = std::size_t{256} << 20;
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
-    std::uint64_t random_seed = 0;  // Of random delays; 0 takes one from the system.
+    std::uint64_t random_seed = 0;  // Seeds random delays; 0 takes a seed from the system.
   };
 
   // Nodes may call every method of a service. This says which of them clients may call.
   enum class Audience : std::uint8_t {
-    as_marked,  // Those with the option `public`.
-    everybody,  // All: for development.
-    nodes,      // None, whatever the service says of its methods.
+    as_marked,  // Methods with the option `public`.
+    everybody,  // All methods: for development.
+    nodes,      // No method, even with the option `public`.
   };
 
-  // Who may come by one endpoint, and for what.
+  // Which peers one endpoint serves, and their limits.
   struct ListenOptions {
-    std::size_t request_bytes_max = 64 * 1024;  // What a client may send in one message.
+    std::size_t request_bytes_max = 64 * 1024;  // For one message from a client.
     Security security = {};
-    // Of one client at the same time; 0: as Options has it.
+    // Calls of one client at the same time; 0: the value of Options.
     std::size_t calls_per_connection_max = 0;
     Door door = Door::nodes;
-    // Bounds its connections in place of the server's own count, such as one that all servers of a
-    // node have. Outlives the server.
+    // Bounds the connections in place of the server's own count, for example one bound shared by
+    // all servers of a node. Outlives the server.
     net::ConnectionBound* connections = nullptr;
-    // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
-    // Outlives the server.
+    // The network to listen on when it is not the server's, such as a net::TlsNetwork. Outlives the
+    // server.
     net::Network* network = nullptr;
-    // Servers on other threads have the same port: net::ListenOptions.
+    // Servers on other threads share the port: net::ListenOptions.
     bool shares_port = false;
   };
 
   struct MethodStatistics {
     const char* full_name;
-    std::uint64_t call_count = 0;  // Ended; refused ones are not among them.
+    std::uint64_t call_count = 0;  // Ended calls, without refused ones.
     std::uint64_t error_count = 0;
-    std::array<std::uint64_t, code_count> error_counts{};  // The same, by the number of the code.
+    std::array<std::uint64_t, code_count> error_counts{};  // By the number of the code.
     std::uint64_t refused_count = 0;  // For load, for malformed requests or while stopping.
     std::uint64_t running_count = 0;
-    Histogram latency_us;   // From when the request was read to its end.
-    Duration queue_time{};  // Of all: from when it was read to when its handler began.
-    MethodCost cost = {};   // Of the handler.
+    Histogram latency_us;   // From reading the request to the end of the call.
+    Duration queue_time{};  // Sum: from reading to the start of the handler.
+    MethodCost cost = {};   // The cost of the handler.
   };
 
   struct Statistics {
     std::uint64_t connection_count = 0;
     std::uint64_t accepted_count = 0;
-    std::uint64_t refused_connection_count = 0;  // Without room for them, or for their address.
-    std::uint64_t protocol_error_count = 0;      // Connections closed for what they sent.
-    std::uint64_t running_count = 0;             // Those that wait for their turn included.
+    std::uint64_t refused_connection_count = 0;  // No room for them, or for their address.
+    std::uint64_t protocol_error_count = 0;      // Connections closed for invalid input.
+    std::uint64_t running_count = 0;             // Including calls that wait.
     std::uint64_t waiting_count = 0;
     std::uint64_t stray_exception_count = 0;
-    std::uint64_t stream_count = 0;  // Streams that are open; they are running calls, too.
+    std::uint64_t stream_count = 0;  // Open streams; they count as running calls too.
     std::uint64_t received_bytes = 0;
     std::uint64_t sent_bytes = 0;  // Appended to the output of a connection.
-    // By priority: calls that admission refused, and how long those that began had waited.
+    // By priority: calls that admission refused, and the queue delay of calls that began.
     std::array<std::uint64_t, priority_count> shed_counts{};
-    // Calls that were refused since their address holds its share already.
+    // Calls refused because their address already holds its share.
     std::uint64_t above_share_count = 0;
     std::vector<Histogram> queue_delay_us;
     std::vector<MethodStatistics> methods;  // By name.
@@ -119,50 +120,51 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Serves `service`, which outlives the server. Before listen(). Two methods of the same id are
-  // already_exists. A method that clients may not call does not exist for them: it is
-  // unimplemented, and neither reflection nor an HttpFace lists it.
+  // Serves `service`, which outlives the server. Call it before listen(). Fails with already_exists
+  // when two methods have the same id. A method that clients may not call does not exist for them:
+  // it fails with unimplemented, and neither reflection nor an HttpFace lists it.
   Result<void> add(Service& service, Audience audience = Audience::as_marked);
 
-  // Puts a filter around all calls, inside of those that were added before. Before listen().
+  // Puts a filter around all calls, inside the filters added before. Call it before listen().
   void add_filter(ServerFilter filter);
-  // Tells it of all calls, after those that were added before. With a bar, which outlives the
-  // server, only of failures and of those above it. Before listen().
+  // Adds an observer of all calls, which runs after those added before. With a bar, which outlives
+  // the server, it sees only failures and calls above the bar. Call it before listen().
   void add_observer(ServerObserver observer, const CallBar* bar = nullptr);
 
-  // Starts to accept; returns the endpoint with the port that was chosen. May be called for
+  // Starts to accept connections; returns the endpoint with the actual port. May be called for
   // several endpoints.
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
-  // Takes over connection_count_max, calls_per_connection_max and address_share_percent, for what
-  // begins from now on.
+  // Updates connection_count_max, calls_per_connection_max and address_share_percent for new
+  // connections and calls.
   void set_limits(const Options& options);
 
-  // Runs one call that came another way than by a frame, such as by HTTP, in a task of its own,
-  // with the same admission, filters, deadline and statistics. Suspends until it has ended. Fails
-  // as the call of a client does.
+  // Runs one call that did not arrive as a frame, for example over HTTP, in a task of its own, with
+  // the same admission, filters, deadline and statistics. Suspends until it has ended. Fails as the
+  // call of a client does.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     const Context::Facts& facts, ReplySink& sink);
 
-  // Counts the calls of clients by address. A server that takes their connections in another way,
-  // such as a net::HttpServer, counts in it as well. Lives as long as the server.
+  // Counts the calls of clients by address. A server that accepts client connections in another
+  // way, such as a net::HttpServer, counts in it too. Lives as long as the server.
   net::AddressShares& call_shares();
 
-  // Drains it, so that no call is lost: stops accepting, asks every client to go elsewhere, serves
-  // what they had sent until they knew, and suspends until all handlers have ended. Streams, which
-  // have no end of their own, are cancelled at once; other handlers at the deadline. Both are
-  // unavailable for their callers. Then closes all connections after their output is sent. Fails
+  // Drains the server so that no call is lost: stops accepting, asks every client to leave, serves
+  // the requests that they sent before they left, and suspends until all handlers have ended.
+  // Streams, which have no natural end, are cancelled at once; other handlers at the deadline.
+  // Callers of both get unavailable. Then closes all connections after their output is sent. Fails
   // with deadline_exceeded when handlers had to be cancelled at the deadline.
   Result<void> stop(Deadline deadline);
 
-  // The method of that name, "package.Service/Method"; null when peers behind `door` have none.
+  // The method of that name, "package.Service/Method"; null when peers behind `door` have no such
+  // method.
   const Method* find(std::string_view full_name, Door door) const;
   // The methods of a service that peers behind `door` may call, in the order of its .proto.
   std::vector<const Method*> methods(const Service& service, Door door) const;
 
   std::vector<const Service*> services() const;
-  // Shows all connections, in any order; `see` must not suspend.
+  // Passes each connection, in any order, to `see`, which must not suspend.
   void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
   Statistics statistics() const;
 

@@ -48,7 +48,8 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
   const auto type = get<std::uint8_t>(bytes, 4);
   if (type < static_cast<std::uint8_t>(FrameType::hello) ||
       type > static_cast<std::uint8_t>(FrameType::go_away)) {
-    return Error(Code::invalid_argument, "no corolane frame: its type is " + std::to_string(type));
+    return Error(Code::invalid_argument,
+                 "not a corolane frame: its type is " + std::to_string(type));
   }
   const auto flags = get<std::uint8_t>(bytes, 6);
   header = {.payload_size = get<std::uint32_t>(bytes, 0),
@@ -62,7 +63,7 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
             .extension_size = get<std::uint32_t>(bytes, 28)};
   if (header.extension_size > header.payload_size) {
     return Error(Code::invalid_argument,
-                 "no corolane frame: an extension of " + std::to_string(header.extension_size) +
+                 "not a corolane frame: an extension of " + std::to_string(header.extension_size) +
                      " bytes in a payload of " + std::to_string(header.payload_size));
   }
   return {};
@@ -79,7 +80,7 @@ Result<bool> FrameDecoder::next(Frame& frame) {
     partial_.clear();
     if (partial_.capacity() > kept_buffer_bytes) std::vector<std::byte>().swap(partial_);
   }
-  // Moves bytes of the input to the unfinished frame until that has `size` of them.
+  // Moves bytes of the input to the unfinished frame until it has `size` bytes.
   const auto complete_to = [&](std::size_t size) {
     const std::size_t count = std::min(size - std::min(size, partial_.size()), input_.size());
     partial_.insert(partial_.end(), input_.begin(),

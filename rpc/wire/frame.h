@@ -18,10 +18,10 @@
 // frame in each direction is a hello: its call id holds hello_magic, its method id the version, its
 // message is a Hello. With a shared key, auth follows in each direction (detail/handshake.h).
 //
-// A call is a request, answered by one reply; or, of a streaming method, by items and a reply that
-// ends them, of which the caller takes a window of stream_window_bytes and gives more room as it
-// reads; or, of a one-way method, by nothing. A server that is to end says go_away; the client
-// answers with its own when its last request is sent, and closes when it has all replies.
+// A call is a request, answered by one reply. A streaming method answers with items and a reply
+// that ends them; the caller grants a window of stream_window_bytes, and more room as it reads. A
+// one-way method sends no answer. A server that shuts down says go_away; the client answers with
+// its own when its last request is sent, and closes when it has all replies.
 #pragma once
 
 #include <array>
@@ -42,12 +42,12 @@ enum class FrameType : std::uint8_t {
   reply = 3,
   cancel = 4,  // The caller has given up: no reply is needed.
   bye = 5,     // The sender closes; code and text say why.
-  auth = 6,    // Proves that the sender has the shared key.
+  auth = 6,    // Proves that the sender knows the shared key.
   item = 7,    // The next message of a stream.
-  window = 8,  // The caller has room for so many more bytes of items.
+  window = 8,  // The caller has room for more bytes of items.
   ping = 9,    // Asks for a pong.
   pong = 10,
-  go_away = 11,  // Of a server: make no new calls here. Of a client: this was the last one.
+  go_away = 11,  // From a server: make no new calls here. From a client: no more requests.
 };
 
 struct FrameHeader {
@@ -67,14 +67,14 @@ struct FrameHeader {
 inline constexpr std::size_t frame_header_size = 32;
 inline constexpr std::uint64_t hello_magic = 0x454e414c4f524f43;  // "COROLANE" in memory order.
 inline constexpr std::uint64_t protocol_version = 1;
-// What the time of a request holds; more is sent as so much.
+// The longest time left that a request can carry; a longer time is sent as this one.
 inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
-// What the server may send of a stream before the caller gives it more room; each item counts with
-// its header.
+// How much of a stream the server may send before the caller grants more room; each item counts
+// with its header.
 inline constexpr std::int64_t stream_window_bytes = 64 * 1024;
-// The payload of all frames until the handshake is done.
+// The maximum payload of a frame until the handshake is done.
 inline constexpr std::size_t hello_bytes_max = 1024;
-// Buffers that grew larger for a frame are given back behind it.
+// Buffers that grew larger for a frame are freed after it.
 inline constexpr std::size_t kept_buffer_bytes = 64 * 1024;
 
 void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out);
@@ -82,7 +82,7 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
 // Fails with invalid_argument when type, code or sizes make no sense.
 Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header);
 
-// What methods are called on the wire: the 64-bit FNV-1a hash of "package.Service/Method"
+// The id of a method on the wire: the 64-bit FNV-1a hash of "package.Service/Method"
 // (draft-eastlake-fnv). A server refuses two methods with the same hash.
 constexpr std::uint64_t method_id(std::string_view full_name) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -103,25 +103,25 @@ inline std::string_view text_of(const Frame& frame) {
   return {reinterpret_cast<const char*>(frame.message.data()), frame.message.size()};
 }
 
-// Cuts frames out of a flow of bytes in pieces of any size. Copies only what is left of an
-// unfinished frame.
+// Cuts frames out of a byte stream that arrives in pieces of any size. Copies only an unfinished
+// frame.
 class FrameDecoder {
  public:
   // A frame whose payload is larger is an error.
   explicit FrameDecoder(std::size_t payload_size_max) : payload_size_max_(payload_size_max) {}
-  // From the next frame on.
+  // Takes effect from the next frame on.
   void set_payload_size_max(std::size_t size) { payload_size_max_ = size; }
 
-  // Takes in the next piece; next() must have been called until it had no more. `bytes` stays
-  // valid until then.
+  // Takes the next piece. next() must have been called until it returned no more frames; `bytes`
+  // stays valid until it does so again.
   void feed(std::span<const std::byte> bytes);
 
-  // The next whole frame, valid until the next call of next() or feed(); nothing when more bytes
-  // are needed. Fails with invalid_argument or resource_exhausted on what is no frame; the flow
-  // cannot be continued then.
+  // Returns true with the next whole frame, which is valid until the next call of next() or feed();
+  // false when more bytes are needed. Fails with invalid_argument or resource_exhausted on a
+  // malformed frame; the stream cannot be continued after that.
   Result<bool> next(Frame& frame);
 
-  // A frame has begun, of which next() needs more.
+  // True when a frame has begun that next() needs more bytes for.
   bool has_unfinished() const { return !partial_.empty() && !partial_done_; }
 
  private:

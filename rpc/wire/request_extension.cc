@@ -57,8 +57,8 @@ void put(const ObjectTarget& target, WireObject& out) {
 ExtensionBytes::ExtensionBytes(const TraceContext& trace, std::string_view authorization,
                                const ObjectTarget* object) {
   if (!trace.is_valid() && authorization.empty() && object == nullptr) return;
-  // Clear() would free the object of one that has had it: so those with one are made of their own,
-  // field by field, and keep the room of it.
+  // Clear() would free the object field's memory. So there is one message with an object and one
+  // without; both are set field by field and keep their memory.
   static thread_local RequestExtension without_object;
   static thread_local RequestExtension with_object;
   RequestExtension& extension = object == nullptr ? without_object : with_object;

@@ -1,4 +1,4 @@
-// What a request carries beside its message, between the wire and what the runtime makes of it.
+// Converts what a request carries beside its message, between the wire and the runtime.
 #pragma once
 
 #include <array>
@@ -33,22 +33,22 @@ class ExtensionBytes {
   std::string_view view_;
 };
 
-// Not valid when the extension names no trace, or half of one.
+// Invalid when the extension names no trace, or only half of one.
 TraceContext trace_of(const RequestExtension& extension);
 
-// The object that a request is for, in views of its extension.
+// The object that a request is for, as views into its extension.
 class ReceivedTarget {
  public:
-  // Takes neither epochs nor waiting calls from a client, nor the scope of its request id: only
-  // nodes know these.
+  // Ignores epochs, waiting calls and the scope of the request id from a client: only nodes know
+  // these.
   ReceivedTarget(const RequestExtension& extension, Door door);
   ReceivedTarget(const ReceivedTarget&) = delete;
   ReceivedTarget& operator=(const ReceivedTarget&) = delete;
 
-  // Null when the request is for none.
+  // Null when the request is not for an object.
   const ObjectTarget* get() const { return has_target_ ? &target_ : nullptr; }
   bool has_request_id() const { return static_cast<bool>(target_.request_id); }
-  // What the server knows of a client; outlives this.
+  // Sets what the server knows of a client; `scope` outlives this.
   void set_scope(std::string_view scope) { target_.request_id.scope = scope; }
 
  private:

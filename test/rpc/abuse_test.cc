@@ -1,5 +1,5 @@
-// Peers who send what no client would: they get a clear error or the end of their connection, hold
-// no more memory than their share, and everybody else is served as if they were not there.
+// Peers that send what no real client would send: they get a clear error or the end of their
+// connection, hold no more memory than their share, and do not affect other clients.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -17,7 +17,7 @@
 #include "test/rpc/echo_service.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(COROLANE_TSAN)
-// gcc 12 ships it without its header, <sanitizer/allocator_interface.h>.
+// gcc 12 ships the function without its header, <sanitizer/allocator_interface.h>.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
@@ -30,7 +30,7 @@ using rpc::FrameType;
 
 constexpr std::size_t request_bytes_max = 64 * 1024;
 
-// What the process has from malloc and did not give back.
+// The bytes that the process has allocated and not freed.
 std::size_t allocated_bytes() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(COROLANE_TSAN)
   return __sanitizer_get_current_allocated_bytes();
@@ -76,11 +76,11 @@ class AbuseTest : public testing::Test {
  protected:
   std::unique_ptr<net::Stream> connect_raw() {
     auto stream = world_.network.connect({"server", 1}, Deadline::after(1s));
-    check(stream.has_value(), "everybody can connect");
+    check(stream.has_value(), "the peer connects");
     return std::move(*stream);
   }
 
-  // What the server answers within the time, or until it closes.
+  // The frames that the server sends within `patience`, or until it closes.
   static std::vector<ReceivedFrame> read_frames(net::Stream& stream, Duration patience) {
     std::vector<ReceivedFrame> frames;
     rpc::FrameDecoder decoder(1024 * 1024);
@@ -102,7 +102,7 @@ class AbuseTest : public testing::Test {
     return read_frames(*stream, patience);
   }
 
-  // The one answer besides the hello, with which a server answers a good one.
+  // The only answer besides the hello that answers a valid hello.
   ReceivedFrame answer_to(std::string_view bytes) {
     auto frames = answers_to(bytes);
     if (!frames.empty() && frames[0].header.type == FrameType::hello) frames.erase(frames.begin());
@@ -110,7 +110,7 @@ class AbuseTest : public testing::Test {
     return frames.size() == 1 ? std::move(frames[0]) : ReceivedFrame{};
   }
 
-  // The well-behaved client has its reply after one round trip, whatever goes on beside it.
+  // The well-behaved client gets its reply after one round trip, whatever the peers do.
   void expect_served() {
     const TimePoint start = now();
     const auto reply = client_.echo(make_echo("still here"));
@@ -158,7 +158,7 @@ class FrameMutator {
         flow.resize(at + 1);
         break;
       default: {
-        // A number at the limits of its size, where a header has its lengths and ids.
+        // Writes a number at the limits of its type where a header has its lengths and ids.
         constexpr std::array<std::uint64_t, 6> numbers = {
             0, 1, 0x7fff'ffff, 0x8000'0000, 0xffff'ffff, std::numeric_limits<std::uint64_t>::max()};
         std::uint64_t number = numbers[random_.below(numbers.size())];
@@ -188,20 +188,20 @@ TEST_F(AbuseTest, TenThousandMutatedFlowsEndInErrorsOrTheEndOfTheirConnection) {
     for (const ReceivedFrame& answer : answers_to(mutated)) {
       if (answer.header.type == FrameType::bye) {
         ++bye_count;
-        EXPECT_FALSE(answer.message.empty()) << "nobody is closed without a reason";
+        EXPECT_FALSE(answer.message.empty()) << "no peer is closed without a reason";
       } else if (answer.header.type == FrameType::reply) {
         ++(answer.header.code == 0 ? executed_count : refused_count);
       }
     }
     if (round % 100 == 0) expect_served();
-    // By then pools and vectors are as large as they get.
+    // By then pools and vectors have reached their final size.
     if (round == 1'000) {
       expect_only_the_good_client_left();
       allocated_before = allocated_bytes();
     }
   }
   expect_only_the_good_client_left();
-  EXPECT_LT(allocated_bytes(), *allocated_before + 256 * 1024) << "something is kept of each";
+  EXPECT_LT(allocated_bytes(), *allocated_before + 256 * 1024) << "each connection leaks something";
   EXPECT_GT(executed_count, 1'000) << "the mutations do too much";
   EXPECT_GT(refused_count, 100);
   EXPECT_GT(bye_count, 1'000) << "the mutations do too little";
@@ -257,7 +257,7 @@ TEST_F(AbuseTest, APromiseOfGigabytesInsideAMessageIsAnInvalidArgument) {
 }
 
 TEST_F(AbuseTest, ANestingOfTenThousandIsAnInvalidArgument) {
-  // Groups of an unknown field: whatever the message, a parser has to follow them down.
+  // Groups of an unknown field: a parser has to follow them down in any message.
   const std::string nested = std::string(10'000, '\x1b') + std::string(10'000, '\x1c');
   const ReceivedFrame refused = answer_to(hello() + request("corolane.test.Echo/Echo", nested));
   EXPECT_EQ(refused.header.type, FrameType::reply);
@@ -269,7 +269,7 @@ TEST_F(AbuseTest, ANestingOfTenThousandIsAnInvalidArgument) {
   expect_only_the_good_client_left();
 }
 
-TEST_F(AbuseTest, MemoryFollowsWhatArrivedNotWhatWasPromised) {
+TEST_F(AbuseTest, MemoryDependsOnTheBytesReceivedNotOnTheSizePromised) {
   constexpr std::size_t peer_count = 200;
   const std::string promise =
       raw_frame({.payload_size = request_bytes_max, .type = FrameType::request});
@@ -285,21 +285,21 @@ TEST_F(AbuseTest, MemoryFollowsWhatArrivedNotWhatWasPromised) {
   ASSERT_TRUE(coroutine::sleep_for(5ms));
   EXPECT_LT(allocated_bytes(), idle + peer_count * 1024) << "for a promise";
 
-  // All but the last byte. A vector that grows has up to twice of what it holds.
+  // All but the last byte. A growing vector holds up to twice its content.
   const std::string payload(request_bytes_max - 1, 'x');
   for (const auto& peer : peers) ASSERT_TRUE(peer->try_write(net::bytes_of(payload)));
   ASSERT_TRUE(coroutine::sleep_for(5ms));
   const std::size_t held = allocated_bytes() - idle;
-  EXPECT_GT(held, peer_count * request_bytes_max) << "the measure sees nothing";
+  EXPECT_GT(held, peer_count * request_bytes_max) << "the measurement sees nothing";
   EXPECT_LT(held, peer_count * request_bytes_max * 5 / 2);
   expect_served();
 
   for (const auto& peer : peers) peer->close();
   expect_only_the_good_client_left();
-  EXPECT_LT(allocated_bytes(), idle) << "kept of the frames that never ended";
+  EXPECT_LT(allocated_bytes(), idle) << "memory of the unfinished frames was kept";
 }
 
-TEST_F(AbuseTest, APeerThatDoesNotReadItsRefusalsIsAskedForNoMore) {
+TEST_F(AbuseTest, APeerThatDoesNotReadItsRefusalsIsNotReadFrom) {
   const auto peer = connect_raw();
   const std::size_t before = allocated_bytes();
   ASSERT_TRUE(peer->try_write(net::bytes_of(hello())));
@@ -311,10 +311,10 @@ TEST_F(AbuseTest, APeerThatDoesNotReadItsRefusalsIsAskedForNoMore) {
       ++sent_count;
     }
     ASSERT_TRUE(coroutine::sleep_for(2ms));
-    // Its share of output, of which the simulated network holds the larger part.
+    // The peer's share of output; the simulated network holds the larger part of it.
     ASSERT_LT(allocated_bytes(), before + 4 * 1024 * 1024);
   }
-  // Its requests wait in its own output, and it has what it has been told so far.
+  // The peer's requests wait in its own output, and it has received only the refusals so far.
   EXPECT_GT(sent_count * unknown.size(), net::StreamOptions().output_bytes_max);
   EXPECT_FALSE(peer->try_write(net::bytes_of(unknown)));
   EXPECT_LT(read_frames(*peer, 1ms).size(), sent_count);

@@ -1,4 +1,4 @@
-// Shares of one address in a server, as attackers and others see them.
+// The shares of one address in a server, as attackers and other clients see them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using rpc::FrameType;
 
-// Runs it where calls have a thousand stacks, less the few for control work.
+// Runs `body` with a thousand stacks, minus a few that are reserved for control work.
 constexpr std::size_t stack_count = 1'000;
 void run_with_few_stacks(const std::function<void()>& body) {
   coroutine::VirtualTime time;
@@ -34,7 +34,7 @@ void run_with_few_stacks(const std::function<void()>& body) {
   ASSERT_TRUE(ran) << ran;
 }
 
-// A client that says hello and reads nothing, unless a test does.
+// A client that says hello and reads nothing unless the test does.
 std::unique_ptr<RawPeer> knock(PublicWorld& world, const std::string& address) {
   world.network.set_client_address(address);
   auto peer = std::make_unique<RawPeer>(world.network);
@@ -42,7 +42,7 @@ std::unique_ptr<RawPeer> knock(PublicWorld& world, const std::string& address) {
   return peer;
 }
 
-// Calls that wait for an hour if they may.
+// Sends calls that wait for up to an hour.
 void flood(RawPeer& peer, std::uint64_t count, std::uint64_t first_id = 1) {
   const std::string request = make_sleep(1h).SerializeAsString();
   for (std::uint64_t id = first_id; id < first_id + count; ++id) {
@@ -82,7 +82,7 @@ TEST(AddressShareTest, OneAddressCannotTakeAllCalls) {
   });
 }
 
-TEST(AddressShareTest, RefusalSaysWhyAndWhenToComeAgain) {
+TEST(AddressShareTest, RefusalSaysWhyAndWhenToRetry) {
   run_with_few_stacks([] {
     PublicWorld world;
     const auto peer = knock(world, "10.0.0.1");
@@ -106,8 +106,7 @@ TEST(AddressShareTest, LastTenthOfTheStacksIsForAddressesThatHoldNone) {
       flood(*peers.back(), 300);
     }
     settle();
-    // Each of the addresses that came too late for more has one.
-    // The server has some stacks for itself.
+    // Each of the late addresses has one call. The server uses some stacks itself.
     EXPECT_NEAR(static_cast<double>(world.server.statistics().running_count),
                 stack_count * 9.0 / 10, 10);
 
@@ -194,7 +193,7 @@ TEST(AddressShareTest, ConnectionsOfOneAddressLeaveRoomForOthers) {
   PublicWorld world({.connection_count_max = 20});
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 30; ++i) peers.push_back(knock(world, "10.0.0.1"));
-  ASSERT_TRUE(coroutine::sleep_for(2s));  // By then those that were refused are gone.
+  ASSERT_TRUE(coroutine::sleep_for(2s));  // By then the refused connections are gone.
   EXPECT_EQ(world.server.statistics().connection_count, 10u);
   EXPECT_EQ(world.server.statistics().refused_connection_count, 20u);
   EXPECT_EQ(peers.back()->receive_bye().code(), Code::resource_exhausted);
@@ -260,7 +259,7 @@ TEST(AddressShareTest, LimitsChangeWhileItServes) {
   EXPECT_TRUE(one_more);
 }
 
-TEST(AddressShareTest, CallsByHttpHaveTheSameShare) {
+TEST(AddressShareTest, CallsOverHttpHaveTheSameShare) {
   run_with_few_stacks([] {
     PublicWorld world;
     rpc::HttpFace face(world.server, {.door = rpc::Door::clients});

@@ -1,4 +1,4 @@
-// What a caller may rely on, whatever happens to the call.
+// The guarantees that a caller has, whatever happens to the call.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One way through the simulated network.
+// The one-way latency of the simulated network.
 constexpr Duration latency = 1ms;
 
 TEST(CallTest, ReturnsTheReplyAfterOneRoundTrip) {
@@ -40,7 +40,7 @@ TEST(CallTest, CallsOfOneConnectionOverlap) {
   std::vector<int> order;
   coroutine::TaskGroup callers;
   for (int index = 0; index < 100; ++index) {
-    // The first to call sleeps longest, so replies come in the opposite order.
+    // The first caller sleeps longest, so replies arrive in reverse order.
     ASSERT_TRUE(callers.spawn("caller", [&, index] {
       const auto text = std::to_string(index);
       const auto reply = client.sleep(make_sleep(std::chrono::milliseconds(200 - index), text));
@@ -54,7 +54,7 @@ TEST(CallTest, CallsOfOneConnectionOverlap) {
   EXPECT_TRUE(std::ranges::is_sorted(order, std::greater()));
 }
 
-TEST(CallTest, EndedCallsArePendingNoMore) {
+TEST(CallTest, EndedCallsAreNoLongerPending) {
   EchoWorld world;
   auto connection = world.connect({.pending_count_max = 2});
   EchoClient client(*connection);
@@ -79,7 +79,7 @@ TEST(CallTest, FramesMaySplitAtEveryByte) {
   EXPECT_EQ(reply->text(), std::string(1000, 'x'));
 }
 
-TEST(CallTest, ObjectThatIsCalledReachesFiltersAndHandler) {
+TEST(CallTest, ObjectTargetReachesFiltersAndHandler) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -126,7 +126,7 @@ TEST(CallTest, DeadlinePassesOnTheWireAsTimeLeft) {
 
   const auto by_default = client.time_left(make_echo(""));
   ASSERT_TRUE(by_default) << by_default;
-  EXPECT_EQ(by_default->microseconds(), 10'000'000u);  // What options.proto says.
+  EXPECT_EQ(by_default->microseconds(), 10'000'000u);  // The default of options.proto.
 }
 
 TEST(CallTest, GivesUpExactlyAtTheDeadlineAndEndsTheHandler) {
@@ -184,7 +184,7 @@ TEST(CallTest, HandlerEndsAtTheDeadlineEvenWhenNoCancelArrives) {
   EXPECT_FALSE(call.join());
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.service.cancelled_count, 1);
-  // It was told how much time is left, and began to count one latency later.
+  // The server received the time left and began to count one latency later.
   EXPECT_EQ(world.service.cancelled_at - start, 50ms + latency);
 }
 
@@ -237,7 +237,7 @@ TEST(CallTest, LostConnectionEndsAllPendingCallsAtOnce) {
   EXPECT_EQ(world.service.cancelled_count, 20);
 }
 
-TEST(CallTest, HandlerErrorArrivesAsItIs) {
+TEST(CallTest, HandlerErrorArrivesUnchanged) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -270,7 +270,7 @@ TEST(CallTest, DetailOfAnErrorNeedsNoMessage) {
             Error(Code::failed_precondition, "").with_detail(std::string(20'000, 'x')));
 }
 
-TEST(CallTest, HandlerThatThrowsIsAnInternalErrorAndTheServerServesOn) {
+TEST(CallTest, HandlerThatThrowsIsAnInternalErrorAndTheServerKeepsServing) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -318,11 +318,11 @@ TEST(CallTest, WaitingCallerAndHandlerAreNamedByTheirMethod) {
   EXPECT_TRUE(call.join());
 }
 
-TEST(CallTest, LateReplyFindsNobody) {
+TEST(CallTest, LateReplyIsDropped) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
-  // The reply is under way when the caller gives up.
+  // The reply is in flight when the caller gives up.
   const auto first = client.sleep(make_sleep(48ms), {.deadline = Deadline::after(50ms - 500us)});
   ASSERT_FALSE(first);
   const auto second = client.echo(make_echo("mine"));
@@ -355,7 +355,7 @@ TEST(CallTest, ErrorAboveTheLimitEndsTheConnectionAsAReplyDoes) {
   EXPECT_FALSE(connection->is_connected());
 }
 
-// More than a stream takes before its writers wait.
+// More than a stream buffers before its writers wait.
 const std::string above_the_mark(300 * 1024, 'x');
 
 TEST(CallTest, ErrorWaitsForRoomAsAReplyDoes) {
@@ -384,7 +384,7 @@ TEST(CallTest, ErrorWaitsForRoomUntilTheDeadlineOfItsCall) {
       coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark), options); });
   auto fail = coroutine::spawn("fail", [&] { return client.fail(make_fail(9), options); });
   ASSERT_TRUE(coroutine::sleep_for(latency / 2));
-  world.network.go_silent();  // The requests are under way, and no reply will be taken.
+  world.network.go_silent();  // The requests are in flight, and no reply will be taken.
 
   ASSERT_TRUE(coroutine::sleep_for(49ms));
   EXPECT_EQ(world.server.statistics().running_count, 2u);
@@ -448,7 +448,7 @@ TEST(CallTest, RequestThatBreaksOffMayHaveBeenExecuted) {
   EXPECT_TRUE(reply.error().maybe_executed());
 }
 
-TEST(CallTest, RequestThatFitsNoFrameIsRefusedAtOnce) {
+TEST(CallTest, RequestThatDoesNotFitAFrameIsRefusedAtOnce) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -465,7 +465,7 @@ TEST(CallTest, RequestThatFitsNoFrameIsRefusedAtOnce) {
   EXPECT_TRUE(client.echo(make_echo("")));
 }
 
-TEST(CallTest, ReplyThatFitsNoFrameIsAnError) {
+TEST(CallTest, ReplyThatDoesNotFitAFrameIsAnError) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -496,7 +496,7 @@ TEST(CallTest, HandlerThatIsEndedByItsDeadlineMayHaveTakenEffect) {
   EXPECT_EQ(now() - start, 4'294'967'295us + 2 * latency);
 }
 
-TEST(CallTest, CancelledTaskCallsNobody) {
+TEST(CallTest, CancelledTaskSendsNoCall) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -516,7 +516,7 @@ TEST(CallTest, CallThatIsCancelledBeforeItsHandlerBeginsIsNotExecuted) {
   EchoClient client(*connection);
   auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
   ASSERT_TRUE(coroutine::yield());
-  call.cancel();  // So its request and its cancel arrive together.
+  call.cancel();  // The request and its cancel arrive together.
   EXPECT_FALSE(call.join());
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.server.statistics().running_count, 0u);
@@ -527,7 +527,7 @@ TEST(CallTest, CallWhoseTimePassesBeforeItsHandlerBeginsIsNotExecuted) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
-  // Keeps the thread to itself from when the request arrives.
+  // Blocks the thread from the arrival of the request on.
   auto busy = coroutine::spawn("busy", [] {
     EXPECT_TRUE(coroutine::sleep_for(latency));
     virtual_time().wait(Deadline::after(100ms));

@@ -1,7 +1,8 @@
-// What callers, readers of streams and senders of one-way messages may rely on while the network
-// misbehaves and the server is restarted again and again.
+// The guarantees for callers, readers of streams and senders of one-way messages while the network
+// misbehaves and the server restarts again and again.
 //
-// As chaos_test.cc: each seed is a run that writes a History, and each promise a function of that.
+// Each seed is a run that writes a History, as in chaos_test.cc, and each promise is a function of
+// the history.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,18 +28,18 @@ enum class Kind : std::uint8_t { unary, one_way, stream };
 
 struct CallRecord {
   Kind kind = Kind::unary;
-  std::string payload;  // No other call has the same. Of a stream: how many items were asked for.
+  std::string payload;  // Unique per call; for a stream, the requested number of items.
   Deadline deadline = Deadline::never();
   TimePoint ended_at{};
   std::optional<Error> error{};
-  std::vector<std::uint32_t> items{};  // Of a stream, as they were read.
+  std::vector<std::uint32_t> items{};  // The items of a stream, in the order of reading.
 };
 
 struct History {
   std::vector<CallRecord> calls;
   std::vector<std::string> executions;  // Payloads of unary and one-way calls, as handlers began.
   std::vector<rpc::Server::Statistics> stopped_servers;
-  int drained_count = 0;  // Of these, without a handler that had to be cancelled at the deadline.
+  int drained_count = 0;  // Stops in which no handler had to be cancelled.
   bool works_at_last = false;
 };
 
@@ -58,7 +59,7 @@ class LedgerService : public EchoService {
     history_.executions.push_back(request.text());
     return {};
   }
-  // Several at a time, unlike that of its base.
+  // Allows several streams at a time, unlike the base class.
   Result<void> count(const CountRequest& request, rpc::Writer<CountReply>& out,
                      rpc::Context&) override {
     CountReply reply;
@@ -78,7 +79,7 @@ class LedgerService : public EchoService {
 
 class ChaosRun {
  public:
-  // Suspends until it is over.
+  // Suspends until the run is over.
   static History run(std::uint64_t seed) {
     History history;
     ChaosRun(history, seed).run();
@@ -143,7 +144,7 @@ class ChaosRun {
     while (coroutine::sleep_for(100ms + random_.up_to(500ms))) {
       if (random_.one_in(4)) proxy_.inject(ChaosFault::reset);
       stop_server();
-      // Cancelled or not, there is a server again.
+      // Starts a server again even when cancelled.
       static_cast<void>(coroutine::sleep_for(random_.up_to(50ms)));
       start_server();
     }
@@ -188,7 +189,7 @@ class ChaosRun {
     for (CountReply reply; numbers.read(reply);) {
       call.items.push_back(reply.number());
       EXPECT_EQ(reply.text().size(), request.size());
-      // What has come is read to its end also behind the deadline.
+      // Received items are read to the end even after the deadline.
       if (random_.one_in(20) && !call.deadline.has_passed())
         static_cast<void>(coroutine::sleep_for(random_.up_to(20ms)));
     }
@@ -272,7 +273,7 @@ constexpr auto promises = {
     the_same_client_succeeds_after_healing,
 };
 
-// Of all seeds: what nearly always goes well, or never, proves little.
+// The outcomes of all seeds: a call that almost always or never succeeds proves little.
 struct Outcomes {
   void add(const History& history) {
     for (const CallRecord& call : history.calls) ++counts[{call.kind, !call.error.has_value()}];

@@ -1,8 +1,8 @@
-// What callers may rely on while the network between them and the server misbehaves.
+// The guarantees for callers while the network between them and the server misbehaves.
 //
 // Each seed is a run: clients call through a ChaosProxy, everything that happens is written into a
 // History, and the network heals at last. Then the properties are checked, each a function of the
-// history alone: a further promise of rpc is one more of these.
+// history alone: a new guarantee of rpc is one more property.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,12 +24,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Code code_of_the_handler = Code::data_loss;  // The runtime itself never says it.
+constexpr Code code_of_the_handler = Code::data_loss;  // The runtime itself never uses it.
 
 // One call, from its caller's side.
 struct CallRecord {
-  std::string payload;      // No other call has the same.
-  bool idempotent = false;  // May be tried again when it was executed already.
+  std::string payload;      // Unique per call.
+  bool idempotent = false;  // May be retried after it was executed.
   std::uint64_t order = 0;  // Calls of one order are executed as they were made; 0 for none.
   Deadline deadline = Deadline::never();
   std::optional<TimePoint> cancelled_at;
@@ -42,16 +42,16 @@ struct CallRecord {
 };
 
 struct History {
-  std::vector<CallRecord> calls;        // As they were made.
+  std::vector<CallRecord> calls;        // In the order in which they were made.
   std::vector<std::string> executions;  // Their payloads, as handlers began.
   std::vector<CallRecord> calls_after_healing;
   std::uint64_t retry_count = 0;
   std::uint64_t reconnect_count = 0;
-  rpc::Server::Statistics server_at_last;  // When all clients are closed.
+  rpc::Server::Statistics server_at_last;  // After all clients are closed.
   std::string trace;
 };
 
-// Writes down what it executes; its replies tell to which request they belong.
+// Records what it executes; each reply names its request.
 class LedgerService : public EchoService {
  public:
   explicit LedgerService(std::vector<std::string>& executions) : executions_(executions) {}
@@ -91,7 +91,7 @@ rpc::Method idempotent_echo() {
 
 class ChaosRun {
  public:
-  // Suspends until it is over.
+  // Suspends until the run is over.
   static History run(std::uint64_t seed) {
     History history;
     Random random(seed);
@@ -139,7 +139,7 @@ class ChaosRun {
       ASSERT_TRUE(callers.join());
     }
     ASSERT_TRUE(proxy_.heal());
-    // Slices that wait already do so to their end, for which keepalive may give a connection up.
+    // Slices that are already delayed stay delayed, so keepalive may close a connection.
     ASSERT_TRUE(coroutine::sleep_for(1s));
     call_after_healing();
     for (const auto& client : clients_) {
@@ -147,13 +147,14 @@ class ChaosRun {
       history_.reconnect_count += client->statistics().connect_count - 1;
       client->close();
     }
-    // What is under way arrives, and handlers whose callers are gone come to their end.
+    // Frames in flight arrive, and handlers whose callers are gone end.
     ASSERT_TRUE(coroutine::sleep_for(1min));
     history_.server_at_last = server_.statistics();
     history_.trace = proxy_.trace().to_text();
   }
 
-  // Faults that no plan of a connection foresees: all at once, and the way itself gone.
+  // Faults beyond the plan of a single connection: on all connections at once, and the loss of the
+  // listener.
   void strike_now_and_then() {
     constexpr ChaosFault faults[] = {ChaosFault::reset, ChaosFault::close, ChaosFault::half_close,
                                      ChaosFault::drop, ChaosFault::hang};
@@ -242,7 +243,7 @@ class ChaosRun {
     }
   }
 
-  // On the clients that went through it all.
+  // Uses the clients that went through the faults.
   void call_after_healing() {
     for (const auto& client : clients_) {
       EXPECT_TRUE(client->wait_until_connected(Deadline::after(2s)));
@@ -369,8 +370,7 @@ constexpr auto properties = {
     the_server_forgets_clients_that_are_gone,
 };
 
-// How calls ended, over all seeds: chaos in which nothing, or everything, comes through proves
-// little.
+// How calls ended, over all seeds: chaos in which no call, or every call, succeeds proves little.
 class Outcomes {
  public:
   void add(const History& history) {
@@ -411,7 +411,7 @@ class Outcomes {
   std::uint64_t reconnect_count_ = 0;
 };
 
-TEST(ChaosTest, CallersMayRelyOnTheSameInAnyNetwork) {
+TEST(ChaosTest, GuaranteesHoldInAnyNetwork) {
   Outcomes outcomes;
   const std::uint64_t seed_count = under_slow_watch() ? 40 : 200;
   for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
@@ -420,7 +420,7 @@ TEST(ChaosTest, CallersMayRelyOnTheSameInAnyNetwork) {
     for (const auto property : properties) property(history);
     outcomes.add(history);
     if (HasFailure()) {
-      // The last lines are those of the end of the run; the whole is longer than a screen.
+      // Prints only the end of the trace; the whole is longer than a screen.
       ADD_FAILURE() << history.trace.substr(history.trace.size() -
                                             std::min<std::size_t>(history.trace.size(), 4000));
       return;

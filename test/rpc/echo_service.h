@@ -20,7 +20,7 @@
 
 namespace corolane::test {
 
-// More than a frame holds. Nobody looks at its bytes, so its memory is never touched.
+// More than a frame holds. Its bytes are never read, so its memory is never touched.
 inline std::string text_above_a_frame() {
   std::string text;
   text.resize_and_overwrite((std::size_t{1} << 30) + 1,
@@ -103,12 +103,12 @@ class EchoService : public EchoBase {
     return {};
   }
 
-  std::vector<std::string> noted;   // By note().
-  Duration note_time{};             // How long it takes.
-  std::uint32_t written_count = 0;  // By the last count().
-  std::vector<std::string> echoed;  // What handlers of echo() were given, in their order.
-  std::deque<Error> echo_errors;    // What the next of them return instead of a reply.
-  std::size_t reply_bytes = 0;      // Of echo(), when it is not what was asked.
+  std::vector<std::string> noted;   // Texts of note().
+  Duration note_time{};             // How long note() takes.
+  std::uint32_t written_count = 0;  // Items of the last count().
+  std::vector<std::string> echoed;  // Texts of echo(), in order.
+  std::deque<Error> echo_errors;    // Returned by the next calls of echo().
+  std::size_t reply_bytes = 0;      // If set, the size of echo()'s reply.
   int sleeping_count = 0;
   int cancelled_count = 0;
   TimePoint cancelled_at{};
@@ -141,7 +141,7 @@ inline FailRequest make_fail(std::uint32_t code, const std::string& text = "") {
   return request;
 }
 
-// A method of the service as a caller knows it, to be changed at will.
+// A copy of a method's description, which the test may change.
 inline rpc::Method echo_method(std::string_view name = "Echo") {
   for (const rpc::Method& method : EchoService().methods()) {
     if (std::string_view(method.full_name).ends_with("/" + std::string(name))) return method;

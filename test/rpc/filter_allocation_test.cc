@@ -1,4 +1,4 @@
-// What the filters of production cost a call that nobody looks at: no allocation.
+// The filters used in production cost an unobserved call no allocation.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ class QuietService : public EchoService {
 
 enum class Filters { none, of_production };
 
-// Of a call, both ends and the simulated network together, after some to warm up.
+// Allocations per call, of both ends and the simulated network together, after a warm-up.
 double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
   double per_call = -1;
   auto task = coroutine::spawn("caller", [&] {
@@ -59,13 +59,13 @@ double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
   return per_call;
 }
 
-TEST(FilterAllocationTest, CallThatIsNotTracedAllocatesNothingForItsFilters) {
+TEST(FilterAllocationTest, UntracedCallAllocatesNothingForItsFilters) {
   const double bare = allocations_per_call(Filters::none, {});
-  EXPECT_GT(bare, 0) << "the counter counts: the simulated network keeps pieces";
+  EXPECT_GT(bare, 0) << "the counter works: the simulated network keeps pieces";
   EXPECT_EQ(allocations_per_call(Filters::of_production, {}), bare);
 }
 
-TEST(FilterAllocationTest, NorDoesTheContextOfATraceThatIsNotSampled) {
+TEST(FilterAllocationTest, UnsampledTraceContextAllocatesNothing) {
   const rpc::TraceContext trace{.trace_id = {std::byte{1}}, .span_id = 2};
   const double traced = allocations_per_call(Filters::of_production, trace);
   EXPECT_EQ(traced, allocations_per_call(Filters::none, trace));

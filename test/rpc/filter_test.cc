@@ -44,7 +44,7 @@ class FilterTest : public testing::Test {
   std::vector<std::string> log_;
 };
 
-TEST_F(FilterTest, FirstOneIsOutermost) {
+TEST_F(FilterTest, FirstFilterIsOutermost) {
   server_.add_filter(log_as("a"));
   server_.add_filter(log_as("b"));
   serve();
@@ -100,7 +100,7 @@ TEST_F(FilterTest, FilterThatThrowsIsAnInternalError) {
   EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
 }
 
-TEST_F(FilterTest, ObserversAreToldWhatCameOfIt) {
+TEST_F(FilterTest, ObserversSeeTheOutcome) {
   std::vector<std::string> seen;
   server_.add_observer([&](rpc::Context& call, const Result<void>& outcome) {
     const std::string_view method = call.method();
@@ -126,7 +126,7 @@ TEST_F(FilterTest, ObserversAreToldWhatCameOfIt) {
                                             "again", "Echo internal", "again"}));
 }
 
-TEST_F(FilterTest, ObserverIsToldOfFailuresAndOfWhatIsAboveItsBar) {
+TEST_F(FilterTest, ObserverSeesFailuresAndCallsAboveItsBar) {
   rpc::CallBar bar{.took_max = 20ms};
   std::size_t told_count = 0;
   server_.add_observer([&](rpc::Context&, const Result<void>&) { ++told_count; }, &bar);
@@ -164,7 +164,7 @@ TEST_F(FilterTest, ObserverThatThrowsIsAnInternalError) {
   EXPECT_EQ(server_.statistics().stray_exception_count, 1u);
 }
 
-TEST_F(FilterTest, CallSeesNothingOfTheOneWhoseMemoryItHas) {
+TEST_F(FilterTest, RecycledCallShowsNothingOfThePreviousOne) {
   std::vector<std::string> authorizations;
   server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
     authorizations.emplace_back(call.authorization());
@@ -195,7 +195,7 @@ TEST_F(FilterTest, FilterMaySuspend) {
   EXPECT_TRUE(EchoClient(*client).echo(make_echo("")));
 }
 
-TEST_F(FilterTest, FilterOfAClientMayChangeTheOptionsAndSeesOneCallHoweverOftenItIsTried) {
+TEST_F(FilterTest, FilterOfAClientMayChangeTheOptionsAndSeesOneCallDespiteRetries) {
   bool has_refused = false;
   server_.add_filter([&](rpc::Context&, const rpc::Next& next) -> Result<void> {
     if (!std::exchange(has_refused, true)) return Error(Code::unavailable, "");

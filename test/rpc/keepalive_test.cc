@@ -1,4 +1,4 @@
-// How long a peer that vanished is waited for.
+// How long a vanished peer is waited for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST(KeepaliveTest, HandlersOfAClientThatVanishedAreCancelled) {
   EXPECT_FALSE(call.join());
 }
 
-TEST(KeepaliveTest, IdleConnectionStaysForEver) {
+TEST(KeepaliveTest, IdleConnectionStaysForever) {
   EchoWorld world;
   auto connection = world.connect();
   ASSERT_TRUE(coroutine::sleep_for(24h));
@@ -61,21 +61,21 @@ TEST(KeepaliveTest, IdleConnectionStaysForEver) {
   EXPECT_EQ(connection->statistics().connect_count, 1u);
 }
 
-TEST(KeepaliveTest, PingIsAnsweredAndNothingElseIsAsked) {
+TEST(KeepaliveTest, PingIsAnsweredAndASilentPeerIsPinged) {
   EchoWorld world;
   RawPeer peer(world);
   peer.say_hello({});
   EXPECT_EQ(peer.receive()->header.type, FrameType::hello);
   peer.send({.type = FrameType::ping});
   EXPECT_EQ(peer.receive()->header.type, FrameType::pong);
-  // One that says nothing is asked, and lost when it does not answer.
+  // A silent peer is pinged, and lost when it does not answer.
   EXPECT_EQ(peer.receive()->header.type, FrameType::ping);
   const TimePoint asked = now();
   EXPECT_FALSE(peer.receive());
   EXPECT_LE(now() - asked, 6s);
 }
 
-TEST(KeepaliveTest, PingBeforeTheHelloIsNoHello) {
+TEST(KeepaliveTest, PingBeforeTheHelloIsNotAHello) {
   EchoWorld world;
   RawPeer peer(world);
   peer.send({.type = FrameType::ping});
@@ -84,8 +84,8 @@ TEST(KeepaliveTest, PingBeforeTheHelloIsNoHello) {
 
 constexpr std::size_t large_reply_bytes = std::size_t{60} * 1024;
 
-// A client that asks for many large replies at once and reads them at a steady rate; returns how
-// many bytes it got until it had all, or the server ended the connection.
+// Runs a client that requests many large replies at once and reads them at a steady rate; returns
+// how many bytes it got until it had all, or the server ended the connection.
 std::size_t read_slowly(EchoWorld& world, std::uint64_t count, std::size_t bytes_per_second) {
   world.service.reply_bytes = large_reply_bytes;
   RawPeer peer(world);
@@ -107,11 +107,11 @@ TEST(KeepaliveTest, ClientThatReadsSlowlyButSteadilyStays) {
   const TimePoint start = now();
   EXPECT_GE(read_slowly(world, 11, 40 * 1024), 660u * 1024);
   EXPECT_GE(now() - start, 16s);
-  // Above the mark of its output, too.
+  // The same when its output is above the mark.
   EXPECT_GE(read_slowly(world, 30, 100 * 1024), 1800u * 1024);
 }
 
-TEST(KeepaliveTest, ClientThatTakesNothingIsEnded) {
+TEST(KeepaliveTest, ClientThatReadsNothingIsDisconnected) {
   for (const int count : {2, 11}) {
     EchoWorld world;
     world.service.reply_bytes = large_reply_bytes;
@@ -125,11 +125,11 @@ TEST(KeepaliveTest, ClientThatTakesNothingIsEnded) {
   }
 }
 
-TEST(KeepaliveTest, ClientWhoseSystemAloneAnswersIsEnded) {
+TEST(KeepaliveTest, ClientWhoseSystemAloneReadsIsDisconnected) {
   EchoWorld world;
   RawPeer peer(world);
   peer.say_hello({});
-  // It takes the questions, and says nothing.
+  // The client reads the pings but never answers.
   auto taking = coroutine::spawn("system", [&] {
     while (peer.receive()) {
     }
@@ -139,7 +139,7 @@ TEST(KeepaliveTest, ClientWhoseSystemAloneAnswersIsEnded) {
   EXPECT_EQ(world.server.statistics().connection_count, 0u);
 }
 
-// A request of `size` bytes, sent at a steady rate; whether it was answered.
+// Sends a request of `size` bytes at a steady rate; returns whether it was answered.
 bool is_answered_at(EchoWorld& world, std::size_t size, std::size_t bytes_per_second) {
   RawPeer peer(world);
   peer.say_hello({});
@@ -173,7 +173,7 @@ TEST(KeepaliveTest, FrameThatTricklesEndsTheConnectionAfterTenSeconds) {
   EXPECT_LE(now() - start, 13s);
 }
 
-TEST(KeepaliveTest, FrameThatComesSlowlyButHonestlyIsServed) {
+TEST(KeepaliveTest, FrameThatArrivesSlowlyButSteadilyIsServed) {
   EchoWorld world({}, {}, {.request_bytes_max = std::size_t{256} * 1024});
   EXPECT_TRUE(is_answered_at(world, 63 * 1024, 6600));
   EXPECT_TRUE(is_answered_at(world, 250 * 1024, 7000));
@@ -184,7 +184,7 @@ TEST(KeepaliveTest, TimeOfAFrameDoesNotRunWhileItsSenderHasToWait) {
   EchoWorld world;
   RawPeer peer(world);
   peer.say_hello({});
-  // More than the server lets wait before it stops to read, and half a frame behind that.
+  // More than the server queues before it stops reading, then half a frame.
   world.service.reply_bytes = large_reply_bytes;
   for (std::uint64_t id = 1; id <= 3; ++id) peer.call("", id);
   const std::string rest = make_echo("late").SerializeAsString();
@@ -195,7 +195,7 @@ TEST(KeepaliveTest, TimeOfAFrameDoesNotRunWhileItsSenderHasToWait) {
   std::array<std::byte, rpc::frame_header_size> bytes;
   rpc::encode(header, bytes);
   ASSERT_TRUE(peer.stream().try_write(bytes));
-  // It reads no more than shows that it lives.
+  // The client reads just enough to show that it is alive.
   std::vector<std::byte> buffer(4096);
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(3s));

@@ -1,4 +1,4 @@
-// The Mirror service: gives back what it was given.
+// The Mirror service: returns its request.
 #pragma once
 
 #include "test/rpc/mirror.corolane.h"

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(OneWayTest, CallerGoesOnAtOnce) {
+TEST(OneWayTest, CallerContinuesAtOnce) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -58,7 +58,7 @@ TEST(OneWayTest, DrainWaitsForHandlers) {
   EXPECT_EQ(world.service.noted.size(), 1u);
 }
 
-TEST(OneWayTest, WithoutAServerItFails) {
+TEST(OneWayTest, ACallWithoutAServerFails) {
   EchoWorld world;
   auto connection = world.connect();
   EXPECT_TRUE(world.server.stop(Deadline::after(1s)));

@@ -1,4 +1,4 @@
-// Calls of one key arrive in the order in which they were made.
+// Calls with one order key arrive in the order in which they were made.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,7 +27,7 @@ void call_all(rpc::Client& client, int count, std::uint64_t key, coroutine::Task
   }
 }
 
-TEST(OrderTest, CallsOfAKeyWaitBehindOneThatIsTriedAgain) {
+TEST(OrderTest, CallsOfAKeyWaitBehindARetriedOne) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
@@ -37,7 +37,7 @@ TEST(OrderTest, CallsOfAKeyWaitBehindOneThatIsTriedAgain) {
   ASSERT_TRUE(callers.spawn("first", [&] {
     if (client.echo(make_echo("first"), {.order_key = 7})) ++succeeded;
   }));
-  ASSERT_TRUE(coroutine::sleep_for(3ms));  // Refused, and not yet tried again.
+  ASSERT_TRUE(coroutine::sleep_for(3ms));  // Refused, and not yet retried.
   ASSERT_TRUE(callers.spawn("second", [&] {
     if (client.echo(make_echo("second"), {.order_key = 7})) ++succeeded;
   }));
@@ -49,7 +49,7 @@ TEST(OrderTest, CallsOfAKeyWaitBehindOneThatIsTriedAgain) {
   EXPECT_EQ(world.service.echoed, (std::vector<std::string>{"other", "first", "second"}));
 }
 
-TEST(OrderTest, CallThatALaterOneOvertookIsNotTriedAgain) {
+TEST(OrderTest, CallThatALaterOneOvertookIsNotRetried) {
   EchoWorld world;
   auto connection = world.connect();
   world.refuse_with({unavailable()});
@@ -75,7 +75,7 @@ TEST(OrderTest, CallsThatWaitForAConnectionKeepTheirOrder) {
   }
 }
 
-TEST(OrderTest, OneThatGivesUpLetsTheNextOnesPass) {
+TEST(OrderTest, ACallThatGivesUpLetsTheNextOnesPass) {
   EchoWorld world;
   auto connection = world.connect({.retry_delay_min = 10s});
   EchoClient client(*connection);
@@ -92,7 +92,7 @@ TEST(OrderTest, OneThatGivesUpLetsTheNextOnesPass) {
   EXPECT_TRUE(second.join());
 }
 
-TEST(OrderTest, WhatAnOldConnectionStillCarriesIsNeverExecutedBehindTheNextOne) {
+TEST(OrderTest, RequestsOfAnOldConnectionAreNotExecutedAfterTheNextOneOpens) {
   EchoWorld world;
   const std::string caller(16, 'x');
   RawPeer first(world);
@@ -102,7 +102,7 @@ TEST(OrderTest, WhatAnOldConnectionStillCarriesIsNeverExecutedBehindTheNextOne) 
   second.say_hello({.caller_id = caller, .caller_connection = 2});
   ASSERT_TRUE(coroutine::sleep_for(10ms));
 
-  first.call("old");  // As if it had been on its way all the time.
+  first.call("old");  // Stands for a request that was delayed on the way.
   second.call("new");
   ASSERT_TRUE(coroutine::sleep_for(2s));
 
@@ -110,7 +110,7 @@ TEST(OrderTest, WhatAnOldConnectionStillCarriesIsNeverExecutedBehindTheNextOne) 
   EXPECT_EQ(world.server.statistics().connection_count, 1u);
 }
 
-TEST(OrderTest, ConnectionThatComesLateIsNotTakenForTheNextOne) {
+TEST(OrderTest, LateConnectionIsNotTakenForTheNextOne) {
   EchoWorld world;
   const std::string caller(16, 'x');
   RawPeer second(world);
@@ -125,7 +125,7 @@ TEST(OrderTest, ConnectionThatComesLateIsNotTakenForTheNextOne) {
   EXPECT_EQ(world.service.echoed, (std::vector<std::string>{"new"}));
 }
 
-TEST(OrderTest, ConnectionThatComesLateIsRefusedAlsoWhenTheNextOneIsGone) {
+TEST(OrderTest, LateConnectionIsRefusedEvenWhenTheNextOneIsGone) {
   EchoWorld world;
   const std::string caller(16, 'x');
   {

@@ -1,4 +1,4 @@
-// What a handler hands down to the calls that it makes: its deadline, its cancellation, its trace.
+// The values that a handler passes to the calls that it makes: its deadline, cancellation, trace.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Answers by asking the next service.
+// Answers by calling the next service.
 class Relay : public EchoService {
  public:
   explicit Relay(rpc::Client& next) : next_(next) {}
@@ -26,7 +26,7 @@ class Relay : public EchoService {
     ended_at = now();
     return reply;
   }
-  // By a child of its own.
+  // Calls from a child task.
   Result<TimeLeftReply> time_left(const EchoRequest& request, rpc::Context&) override {
     auto child = coroutine::spawn("child", [&] { return next_.time_left(request, options); });
     return child.join();

@@ -1,4 +1,4 @@
-// The Echo service as clients from outside of the cluster see it: all of its methods are public.
+// The Echo service for clients from outside the cluster: all of its methods are public.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class PublicEcho : public rpc::Service {
       make_public(echo.methods(), std::make_index_sequence<method_count>());
 };
 
-// A server of it on a simulated network: at port 1 for clients, at port 2 for nodes.
+// A server of PublicEcho on a simulated network: port 1 for clients, port 2 for nodes.
 struct PublicWorld {
   explicit PublicWorld(rpc::Server::Options options = {},
                        net::ConnectionBound* connections = nullptr)

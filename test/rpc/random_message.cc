@@ -1,4 +1,4 @@
-// Field by field through reflection; the well-known types as their fields have to be.
+// Fills messages field by field through reflection, and the well-known types within their ranges.
 #include "test/rpc/random_message.h"
 
 #include <google/protobuf/descriptor.h>
@@ -88,7 +88,7 @@ void fill_value(pb::Message& value, Random& random, int depth) {
   }
 }
 
-// True when it is done: the type says what its fields may be.
+// Fills a well-known type within the ranges of its fields; false for other types.
 bool fill_well_known(pb::Message& message, Random& random, int depth) {
   switch (message.GetDescriptor()->well_known_type()) {
     case WellKnown::WELLKNOWNTYPE_ANY:
@@ -171,7 +171,7 @@ void fill_field(pb::Message& message, const pb::FieldDescriptor* field, Random& 
   }
 }
 
-// Both have to be there, and a key once.
+// Sets both key and value, and each key only once.
 void fill_map(pb::Message& message, const pb::FieldDescriptor* field, Random& random, int depth) {
   pb::Message* const entry = message.GetReflection()->AddMessage(&message, field);
   fill_field(*entry, field->message_type()->map_key(), random, depth);

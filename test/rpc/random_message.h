@@ -1,4 +1,4 @@
-// Any message of a type, for what has to hold of all.
+// Random messages of a type, for properties that hold for all messages.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -7,8 +7,8 @@
 
 namespace corolane::test {
 
-// Sets some of the fields of `message`, those of messages inside of it down to `depth`. What JSON
-// cannot carry (Any, text that is no UTF-8, times out of range) does not come up.
+// Sets some of the fields of `message`, and of messages inside it down to `depth`. Avoids values
+// that JSON cannot carry (Any, text that is not UTF-8, times out of range).
 void fill_with_random(google::protobuf::Message& message, Random& random, int depth);
 
 }  // namespace corolane::test

@@ -1,4 +1,4 @@
-// A client that speaks in frames: for what no rpc::Client would say.
+// A client that sends raw frames, which an rpc::Client would never send.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class RawPeer {
          own_hello);
   }
 
-  // A request of Echo/Echo; whether it can still be sent does not matter.
+  // Sends a request of Echo/Echo; ignores send errors.
   void call(const std::string& text, std::uint64_t id = 1) {
     send({.type = rpc::FrameType::request,
           .call_id = id,
@@ -58,7 +58,7 @@ class RawPeer {
          make_echo(text).SerializeAsString());
   }
 
-  // The same, empty, of an object.
+  // The same with an empty message, for an object.
   void call_object(const rpc::ObjectTarget& target) {
     const rpc::ExtensionBytes extension({}, {}, &target);
     send({.type = rpc::FrameType::request,
@@ -77,7 +77,7 @@ class RawPeer {
     static_cast<void>(stream_->try_write(net::bytes_of(message)));
   }
 
-  // The next frame, with its message as text; nothing when the server has closed.
+  // The next frame with its message as text; nothing when the server has closed.
   struct Received {
     rpc::FrameHeader header;
     std::string message;
@@ -93,7 +93,7 @@ class RawPeer {
     }
   }
 
-  // Why the server closes, after whatever else it says.
+  // The reason why the server closes; skips other frames.
   Error receive_bye() {
     while (auto received = receive()) {
       if (received->header.type != rpc::FrameType::bye) continue;

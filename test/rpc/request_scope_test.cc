@@ -1,4 +1,4 @@
-// Whose request ids are those of a call: what handlers see of it behind each door.
+// The scope of a call's request id, as handlers see it behind each door.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,7 +39,7 @@ class RequestScopeTest : public testing::Test {
     check(client.has_value(), "the client connects");
     return *std::move(client);
   }
-  // Of a call that says it has that scope itself.
+  // The scope that the handler sees of a call that claims `claimed` itself.
   std::string scope_of(rpc::Client& client, std::string_view claimed = {}) {
     const rpc::ObjectTarget target{
         .id = "room", .request_id = {.caller = "ada", .sequence = 1, .scope = claimed}};
@@ -89,13 +89,13 @@ TEST_F(RequestScopeTest, IsNotWhatAClientClaims) {
   EXPECT_NE(scope_of(*mallory), "");
 }
 
-TEST_F(RequestScopeTest, IsBelievedOfANode) {
+TEST_F(RequestScopeTest, IsTrustedFromANode) {
   auto node = connect(nodes_port);
   EXPECT_EQ(scope_of(*node), "");
   EXPECT_EQ(scope_of(*node, "that of a client"), "that of a client");
 }
 
-TEST_F(RequestScopeTest, IsOfOneConnectionWithoutARequester) {
+TEST_F(RequestScopeTest, BelongsToOneConnectionWithoutARequester) {
   std::set<std::string> scopes;
   for (int i = 0; i < 3; ++i) {
     RawPeer peer(network_, clients_port);
@@ -109,7 +109,7 @@ TEST_F(RequestScopeTest, IsOfOneConnectionWithoutARequester) {
   EXPECT_EQ(scopes.size(), 3U);
 }
 
-TEST_F(RequestScopeTest, IsRefusedWhenItCanBeGuessed) {
+TEST_F(RequestScopeTest, AGuessableRequesterIsRefused) {
   for (const std::size_t size : {1, 15, 33, 1'000}) {
     RawPeer peer(network_, clients_port);
     peer.say_hello({.requester = std::string(size, 'x')});

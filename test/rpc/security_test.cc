@@ -1,4 +1,4 @@
-// Who is let in: clusters, shared keys and their proofs.
+// Which peers may connect: clusters, shared keys and their proofs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,13 +34,13 @@ class SecurityTest : public testing::Test {
   }
 };
 
-TEST_F(SecurityTest, SameClusterAndKeyAreLetIn) {
+TEST_F(SecurityTest, PeersOfTheSameClusterAndKeyMayConnect) {
   EXPECT_TRUE(try_call({.cluster = "eu"}, {.cluster = "eu"}));
   EXPECT_TRUE(try_call({.shared_key = key}, {.shared_key = key}));
   EXPECT_TRUE(try_call({.cluster = "eu", .shared_key = key}, {.cluster = "eu", .shared_key = key}));
 }
 
-TEST_F(SecurityTest, OtherClusterIsKeptOut) {
+TEST_F(SecurityTest, PeersOfAnotherClusterAreRejected) {
   const auto result = try_call({.cluster = "eu"}, {.cluster = "us"});
   ASSERT_THAT(result, fails_with(Code::unauthenticated));
   EXPECT_NE(result.error().message().find("both ends have to name the same cluster"),
@@ -50,7 +50,7 @@ TEST_F(SecurityTest, OtherClusterIsKeptOut) {
   EXPECT_THAT(try_call({}, {.cluster = "eu"}), fails_with(Code::unauthenticated));
 }
 
-TEST_F(SecurityTest, ServerTellsTheNameOfItsClusterToNobodyWhoDoesNotKnowIt) {
+TEST_F(SecurityTest, ServerHidesItsClusterFromPeersThatDoNotNameIt) {
   for (const std::string& own_key : {std::string(), key}) {
     EchoWorld world({.hello_time_max = 1s}, {},
                     {.security = {.cluster = "hush", .shared_key = own_key}});
@@ -68,7 +68,7 @@ TEST_F(SecurityTest, ServerTellsTheNameOfItsClusterToNobodyWhoDoesNotKnowIt) {
   }
 }
 
-TEST_F(SecurityTest, ClientTellsNoOtherServerWhatItsClusterIsCalled) {
+TEST_F(SecurityTest, ErrorOfAClientDoesNotNameItsClusterToAnotherServer) {
   using rpc::detail::Handshake;
   const rpc::Security own{.cluster = "hush"};
   const rpc::Security other{.cluster = "other"};
@@ -83,13 +83,13 @@ TEST_F(SecurityTest, ClientTellsNoOtherServerWhatItsClusterIsCalled) {
   EXPECT_EQ(refused.error().message().find("hush"), std::string::npos) << refused;
 }
 
-TEST_F(SecurityTest, OtherKeyOrNoneIsKeptOut) {
+TEST_F(SecurityTest, PeersWithAnotherKeyOrNoneAreRejected) {
   EXPECT_THAT(try_call({.shared_key = key}, {.shared_key = key + "."}),
               fails_with(Code::unauthenticated));
   EXPECT_THAT(try_call({.shared_key = key}, {}), fails_with(Code::unauthenticated));
 }
 
-TEST_F(SecurityTest, ClientWithAKeyTrustsNoServerWithoutIt) {
+TEST_F(SecurityTest, ClientWithAKeyRejectsAServerWithoutIt) {
   EXPECT_THAT(try_call({}, {.shared_key = key}), fails_with(Code::unauthenticated));
 }
 
@@ -108,7 +108,7 @@ TEST_F(SecurityTest, RequestBeforeTheProofIsNotServed) {
   EXPECT_TRUE(world.service.echoed.empty());
 }
 
-// What a client with the key would send, given the hellos of a connection.
+// The proof that a client with the key would send, given the hellos of a connection.
 std::string client_proof(const std::string& client_hello, const std::string& server_hello) {
   const auto size = [](const std::string& text) {
     std::string bytes(4, '\0');
@@ -120,7 +120,7 @@ std::string client_proof(const std::string& client_hello, const std::string& ser
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-TEST_F(SecurityTest, ProofIsThatOfTheProtocol) {
+TEST_F(SecurityTest, ProofFollowsTheProtocol) {
   EchoWorld world({}, {}, {.security = {.shared_key = key}});
   RawPeer peer(world);
   peer.say_hello({.nonce = std::string(32, 'n')});
@@ -134,7 +134,7 @@ TEST_F(SecurityTest, ProofIsThatOfTheProtocol) {
   EXPECT_EQ(peer.receive()->header.type, FrameType::reply);
 }
 
-TEST_F(SecurityTest, ProofOfAnEarlierConnectionIsWorthNothing) {
+TEST_F(SecurityTest, ReplayedProofIsRejected) {
   EchoWorld world({}, {}, {.security = {.shared_key = key}});
   std::string proof;
   {
@@ -156,10 +156,10 @@ TEST_F(SecurityTest, ServerProvesNothingToAStranger) {
   while (const auto received = peer.receive()) EXPECT_NE(received->header.type, FrameType::auth);
 }
 
-TEST_F(SecurityTest, ProofThatIsSentBackIsWorthNothing) {
+TEST_F(SecurityTest, ReflectedProofIsRejected) {
   using rpc::detail::Handshake;
   const rpc::Security security{.shared_key = key};
-  // Somebody in between answers a client with what that sends itself.
+  // A man in the middle reflects a client's own frames to it.
   Handshake client(Handshake::Role::client, security, {});
   const auto frame = [](FrameType type, std::string_view message) {
     return rpc::Frame{
@@ -196,11 +196,11 @@ TEST_F(SecurityTest, HelloAboveAKibibyteIsRefused) {
   EXPECT_EQ(peer.receive_bye().code(), Code::resource_exhausted);
 }
 
-TEST_F(SecurityTest, CertificateIsAskedForWhereOneIsNeeded) {
+TEST_F(SecurityTest, MissingCertificateIsReported) {
   EchoWorld world({}, {}, {.security = {.needs_peer_certificate = true}});
   RawPeer peer(world);
   peer.say_hello({});
-  EXPECT_EQ(peer.receive_bye().message(), "a client certificate is needed here");
+  EXPECT_EQ(peer.receive_bye().message(), "a client certificate is required here");
 }
 
 TEST_F(SecurityTest, OnlyPublicMethodsExistForClientsFromOutside) {
@@ -211,7 +211,7 @@ TEST_F(SecurityTest, OnlyPublicMethodsExistForClientsFromOutside) {
   EXPECT_THAT(EchoClient(**outside).echo(make_echo("")), fails_with(Code::unimplemented));
 }
 
-TEST_F(SecurityTest, ServiceForNodesExistsForThemAlone) {
+TEST_F(SecurityTest, ServiceForNodesExistsForNodesOnly) {
   using Audience = rpc::Server::Audience;
   for (const auto audience : {Audience::nodes, Audience::everybody}) {
     sim::SimulatedNetwork network;
@@ -234,7 +234,7 @@ TEST_F(SecurityTest, ServiceForNodesExistsForThemAlone) {
   }
 }
 
-TEST_F(SecurityTest, HandlerSeesNothingOfAClientThatOnlyANodeCanKnow) {
+TEST_F(SecurityTest, HandlerSeesNoNodeOnlyDataFromAClient) {
   sim::SimulatedNetwork network;
   EchoService service;
   rpc::Server server(network);

@@ -26,7 +26,7 @@ CountRequest count_to(std::uint32_t count, std::uint32_t size = 0, std::uint64_t
   return request;
 }
 
-// How many messages come until there is none, checked to be in order.
+// Reads to the end and checks the order; returns the number of messages.
 std::uint32_t read_all(rpc::Reader<CountReply>& numbers) {
   std::uint32_t count = 0;
   for (CountReply reply; numbers.read(reply); ++count) EXPECT_EQ(reply.number(), count);
@@ -40,7 +40,7 @@ class StreamCallTest : public testing::Test {
   EchoClient client_{*connection_};
 };
 
-TEST_F(StreamCallTest, AllMessagesComeInOrderAndThenTheEnd) {
+TEST_F(StreamCallTest, AllMessagesArriveInOrderBeforeTheEnd) {
   auto numbers = client_.count(count_to(1000));
   EXPECT_EQ(read_all(numbers), 1000u);
   EXPECT_TRUE(numbers.finish());
@@ -55,7 +55,7 @@ TEST_F(StreamCallTest, EmptyStreamIsAStream) {
   EXPECT_TRUE(numbers.finish());
 }
 
-TEST_F(StreamCallTest, ErrorComesBehindTheMessages) {
+TEST_F(StreamCallTest, ErrorArrivesAfterTheMessages) {
   CountRequest request = count_to(3);
   request.set_error_code(5);
   auto numbers = client_.count(request);
@@ -134,7 +134,7 @@ TEST_F(StreamCallTest, DeadlineEndsBothSides) {
   EXPECT_EQ(world_.service.cancelled_count, 1);
 }
 
-TEST_F(StreamCallTest, StreamMayLastForEver) {
+TEST_F(StreamCallTest, StreamMayLastForever) {
   auto numbers = client_.count(count_to(3, 0, 3'600'000), {.deadline = Deadline::never()});
   EXPECT_EQ(read_all(numbers), 3u);
   EXPECT_TRUE(numbers.finish());
@@ -153,7 +153,7 @@ TEST_F(StreamCallTest, CancelledReaderEndsAtOnce) {
   EXPECT_EQ(now(), cancelled);
 }
 
-TEST_F(StreamCallTest, LostConnectionEndsTheStreamBehindWhatHadCome) {
+TEST_F(StreamCallTest, LostConnectionEndsTheStreamAfterTheReceivedMessages) {
   auto numbers = client_.count(count_to(1000, 0, 10));
   CountReply reply;
   EXPECT_TRUE(numbers.read(reply));
@@ -189,7 +189,7 @@ TEST_F(StreamCallTest, ReaderMayBeMovedAndMayOutliveItsClient) {
   EXPECT_THAT(moved.finish(), fails_with(Code::unavailable));
 }
 
-TEST_F(StreamCallTest, UnreadMessagesAreDroppedWithAStreamThatIsGivenUp) {
+TEST_F(StreamCallTest, UnreadMessagesAreDroppedWithAnAbandonedStream) {
   auto numbers = client_.count(count_to(10));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_THAT(numbers.finish(), fails_with(Code::cancelled));

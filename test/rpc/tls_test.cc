@@ -1,4 +1,4 @@
-// Mutual TLS between the nodes of a cluster: who is served, and as whom.
+// Mutual TLS between the nodes of a cluster: which peers are served, with which identity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 const std::string key = "a key of thirty-two random bytes";
 
-// A server inside of TLS that notes as whom its caller came.
+// A server behind TLS that records the identity of its caller.
 struct SecureWorld {
   explicit SecureWorld(net::TlsOptions client, const rpc::Security& security,
                        net::TlsOptions server_options = net::server_tls(),
@@ -63,14 +63,14 @@ net::TlsOptions demanding_server() {
   return options;
 }
 
-TEST(RpcTlsTest, ANodeWithACertificateOfTheClusterIsServedByItsName) {
+TEST(RpcTlsTest, ANodeWithACertificateOfTheClusterIsServedUnderItsName) {
   SecureWorld world(net::named_client_tls(), {.needs_peer_certificate = true});
   const auto called = world.call();
   EXPECT_TRUE(called) << called;
   EXPECT_EQ(world.identity, "client-1");
 }
 
-TEST(RpcTlsTest, RequestIdsAreThoseOfACertificateOverItsConnections) {
+TEST(RpcTlsTest, RequestIdsBelongToACertificateAcrossConnections) {
   const auto scope_by = [](net::TlsOptions client, const std::string& requester) {
     SecureWorld world(std::move(client), {}, net::server_tls(), rpc::Door::clients);
     RawPeer peer(world.tls.client);
@@ -93,7 +93,7 @@ TEST(RpcTlsTest, AClientWithoutACertificateIsRefusedByTheServerThatNeedsOne) {
   SecureWorld world(net::client_tls(), {.needs_peer_certificate = true});
   const auto called = world.call();
   ASSERT_THAT(called, fails_with(Code::unauthenticated));
-  EXPECT_THAT(called.error().message(), HasSubstr("a client certificate is needed here"));
+  EXPECT_THAT(called.error().message(), HasSubstr("a client certificate is required here"));
   EXPECT_EQ(world.identity, "nobody called");
 }
 
@@ -133,7 +133,7 @@ TEST(RpcTlsTest, APlainClientOfATlsServerIsTurnedAway) {
   EXPECT_FALSE(client);
 }
 
-TEST(RpcTlsTest, ManyCallsAtATimeComeBackInOneConnection) {
+TEST(RpcTlsTest, ManyConcurrentCallsAreAnsweredOverOneConnection) {
   SecureWorld world(net::named_client_tls(), {.needs_peer_certificate = true});
   auto client = rpc::Client::connect(world.tls.client, {"server", 1}, Deadline::after(2s));
   ASSERT_TRUE(client) << client;

@@ -18,13 +18,13 @@ using rpc::TraceContext;
 // The example of the specification.
 constexpr const char* example = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-// The example with another text at a place.
+// The example with another text at an offset.
 std::string with(std::size_t place, const std::string& text) {
   std::string changed = example;
   return changed.replace(place, text.size(), text);
 }
 
-TEST(TraceContextTest, ReadsItsParts) {
+TEST(TraceContextTest, AllPartsAreRead) {
   const auto trace = parse_traceparent(example);
   ASSERT_TRUE(trace);
   EXPECT_EQ(trace->trace_id[0], std::byte{0x4b});
@@ -35,7 +35,7 @@ TEST(TraceContextTest, ReadsItsParts) {
   EXPECT_EQ(rpc::span_id_text(trace->span_id), "00f067aa0ba902b7");
 }
 
-TEST(TraceContextTest, WhatIsPrintedIsReadBack) {
+TEST(TraceContextTest, FormattedTextIsReadBack) {
   EXPECT_EQ(format_traceparent(*parse_traceparent(example)), example);
   Random random;
   for (int i = 0; i < 1000; ++i) {
@@ -51,7 +51,7 @@ TEST(TraceContextTest, OnlyTheSampledFlagMeansSomething) {
   EXPECT_TRUE(parse_traceparent(with(53, "ff"))->is_sampled);
 }
 
-TEST(TraceContextTest, IdsThatAreAllZeroAreNone) {
+TEST(TraceContextTest, AllZeroIdsAreInvalid) {
   EXPECT_FALSE(parse_traceparent(with(3, std::string(32, '0'))));
   EXPECT_FALSE(parse_traceparent(with(36, std::string(16, '0'))));
 }
@@ -65,7 +65,7 @@ TEST(TraceContextTest, OnlyLowerCaseDigitsAreDigits) {
   EXPECT_FALSE(parse_traceparent(with(10, std::string(1, '\0'))));
 }
 
-TEST(TraceContextTest, DashesStandWhereTheyBelong) {
+TEST(TraceContextTest, MisplacedDashesAreInvalid) {
   for (const std::size_t place : {2u, 35u, 52u}) {
     EXPECT_FALSE(parse_traceparent(with(place, "_"))) << place;
     EXPECT_FALSE(parse_traceparent(with(place, "0"))) << place;
@@ -82,7 +82,7 @@ TEST(TraceContextTest, Version00HasItsLengthAndNoOther) {
   EXPECT_FALSE(parse_traceparent(text + " "));
 }
 
-TEST(TraceContextTest, VersionsToComeAreReadByTheirBeginning) {
+TEST(TraceContextTest, TheKnownPartOfFutureVersionsIsRead) {
   const auto known = parse_traceparent(example);
   EXPECT_EQ(parse_traceparent(with(0, "cc")), known);
   EXPECT_EQ(parse_traceparent(with(0, "01") + "-what-the-future-will-be-like"), known);

@@ -1,5 +1,5 @@
-// How a client comes by its connections: one at a time, made anew when it is lost, by a task that
-// lives as long as there is something to connect for.
+// How a client connects: one connection at a time, replaced when it is lost, by a task that lives
+// while there is a reason to connect.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -12,13 +12,13 @@
 namespace corolane::rpc {
 namespace {
 
-// What will not be better when it is tried again soon: we are not wanted, or it is no server.
+// An error that an early retry will not fix: the peer rejects us, or is not a server.
 bool is_lasting(const Error& error) {
   switch (error.code()) {
     case Code::unavailable:
     case Code::deadline_exceeded:
     case Code::resource_exhausted:
-    case Code::not_found:  // A name that is not known yet.
+    case Code::not_found:  // A name that does not resolve yet.
       return false;
     default:
       return true;
@@ -49,7 +49,7 @@ void Client::Impl::close() {
   tasks_.cancel();
   waiting_.notify_all();
   if (current_ != nullptr) current_->end(*closed_);
-  // Ending one does not change the list: it is on it already.
+  // Ending a connection does not change the list: it is on it already.
   for (const auto& connection : old_) connection->end(*closed_);
 }
 
@@ -108,7 +108,7 @@ void Client::Impl::start_connecting() {
   last_failure_ = std::move(spawned.error());
 }
 
-// Until there is a connection; or until nobody waits for one and there is little hope.
+// Runs until there is a connection, or until the server counts as unreachable.
 void Client::Impl::keep_connecting() {
   while (!closed_) {
     auto connected = connect_once();
@@ -131,7 +131,7 @@ Result<void> Client::Impl::connect_once() {
   auto stream = net::connect_to(network_, peer_, deadline);
   if (!stream) return std::move(stream.error());
   if (closed_) return *closed_;
-  // It broke, and the turn of the loop that tells so has not come yet.
+  // The old connection broke, and the loop has not reported it yet.
   if (current_ != nullptr) current_->end(Error(Code::unavailable, "lost the connection"));
   ++statistics_.connect_count;
   handshake_ended_.reset();
@@ -149,11 +149,11 @@ Result<void> Client::Impl::connect_once() {
   auto waited = handshake_ended_.wait(deadline);
   if (current_.get() == made && made->is_open()) return {};
   if (current_.get() == made) {
-    Error reason = std::move(waited.error()).with_context(peer_name_ + " says no hello");
+    Error reason = std::move(waited.error()).with_context(peer_name_ + " sent no hello");
     current_->end(reason);
     return reason;
   }
-  // It ended meanwhile, and said why.
+  // The connection ended meanwhile, and ended() has recorded why.
   return last_failure_ ? Result<void>(*last_failure_) : Result<void>();
 }
 
@@ -172,8 +172,8 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
   if (reason != nullptr) last_failure_ = *reason;
   handshake_ended_.set();
   if (closed_) return;
-  // Before anybody asks, so that the next call finds it made. A peer that sent us away for good is
-  // left alone until then.
+  // Reconnects ahead of the next call, unless the peer rejected us for good; then the next call
+  // does.
   if (reason == nullptr || !is_lasting(*reason)) start_connecting();
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What goes over the wire is the time left, so that clocks need not agree; 0 for no deadline.
+// The wire carries the time left, so that clocks need not agree; 0 for no deadline.
 std::uint32_t microseconds_left(Deadline deadline) {
   if (deadline.is_never()) return 0;
   const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline.remaining());
@@ -42,7 +42,8 @@ struct ClientConnection::UnaryCall final : PendingCall {
       error = error_of(frame);
     } else if (!reply.ParseFromArray(frame.message.data(),
                                      static_cast<int>(frame.message.size()))) {
-      error = Error(Code::internal, "the reply is no " + reply.GetTypeName()).with_maybe_executed();
+      error = Error(Code::internal, "the reply is not a valid " + reply.GetTypeName())
+                  .with_maybe_executed();
     }
     done.notify_one();
   }
@@ -51,7 +52,7 @@ struct ClientConnection::UnaryCall final : PendingCall {
     done.notify_one();
   }
   Result<void> on_item(const Frame&) override {
-    return Error(Code::invalid_argument, "items came for a call that has one reply");
+    return Error(Code::invalid_argument, "the server sent items for a call that has one reply");
   }
 
   google::protobuf::Message& reply;
@@ -90,11 +91,12 @@ Result<void> ClientConnection::call(const Method& method, const google::protobuf
   UnaryCall pending(method, reply);
   const std::uint64_t id = pending_.add(pending);
   const auto sent = send_request(id, method, request, deadline, extension);
-  // Nothing was sent of what fits no frame; what broke while sending waited may have arrived.
+  // A request that does not fit a frame was not sent; one whose connection broke while sending
+  // waited may have arrived.
   const bool too_large = !sent && sent.error().code() == Code::resource_exhausted;
   const bool broke = !sent && sent.error().code() == Code::unavailable;
   coroutine::Wake wake = coroutine::Wake::notified;
-  // A reply or the end of the connection may have come while sending waited.
+  // A reply or the end of the connection may have arrived while sending waited.
   if (pending_.find(id) != nullptr && !too_large && !broke) wake = pending.done.wait(deadline);
   if (pending_.take(id) == nullptr) {
     if (pending.error) return std::move(*pending.error);
@@ -118,7 +120,7 @@ Result<std::uint64_t> ClientConnection::open_stream(PendingCall& call, const Met
   const Inside inside(*this);
   const std::uint64_t id = pending_.add(call);
   auto sent = send_request(id, method, request, deadline, extension);
-  // Items and even the end may have come while sending waited: the call has heard of them.
+  // Items and even the end may have arrived while sending waited; the call has received them.
   if (sent || pending_.find(id) == nullptr) return id;
   pending_.take(id);
   if (sent.error().code() != Code::resource_exhausted) {
@@ -160,7 +162,7 @@ Result<void> ClientConnection::send_request(std::uint64_t id, const Method& meth
 }
 
 void ClientConnection::tell_cancelled(std::uint64_t id) {
-  // Appended even when there is no room: it is small, and nobody waits for it.
+  // Appended even when there is no room: it is small, and no task waits for it.
   static_cast<void>(
       Connection::send_text({.type = FrameType::cancel, .call_id = id}, "", Deadline::passed()));
 }
@@ -182,7 +184,7 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
     case FrameType::reply: {
       PendingCall* const call = pending_.take(frame.header.call_id);
-      if (call == nullptr) return {};  // Given up before the reply came.
+      if (call == nullptr) return {};  // The caller gave up before the reply came.
       call->on_reply(frame);
       close_when_idle();
       return {};
@@ -202,14 +204,14 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
 void ClientConnection::start_leaving() {
   if (is_leaving_) return;
   is_leaving_ = true;
-  // No request is sent after this: who wants to looks at takes_calls() first.
+  // No request is sent after this: every sender checks takes_calls() first.
   send_text({.type = FrameType::go_away}, "");
   if (lost_) return;
   host_.ended(*this, nullptr);
   close_when_idle();
 }
 
-// The server closes in its turn, when it has read the last of it.
+// The server closes its end when it has read the rest.
 void ClientConnection::close_when_idle() {
   if (!is_leaving_ || closes_when_idle_ || lost_) return;
   if (pending_.count() > 0 || task_count_ > 0) return;
@@ -219,7 +221,7 @@ void ClientConnection::close_when_idle() {
 
 void ClientConnection::on_lost(const Error& reason) {
   const Error lost(Code::unavailable, "lost the connection to " + peer_ + ": " + reason.message());
-  // What the peer said in its bye, or broke of the protocol, keeps its code for all pending calls.
+  // The code of the peer's bye, or of its protocol error, is kept for all pending calls.
   end(reason.code() == Code::unavailable ? lost : Error(reason.code(), lost.message()));
 }
 

@@ -1,6 +1,7 @@
-// One connection of a client, from its hello to its end: requests go out, replies find their calls.
+// One connection of a client, from its hello to its end: sends requests and matches replies to
+// calls.
 //
-// A Client makes one after the other; each call is tried on one of them.
+// A Client makes one connection after the other; each attempt of a call uses one of them.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -22,11 +23,12 @@ namespace corolane::rpc::detail {
 
 class ClientConnection final : public Connection {
  public:
-  // Its client. All on the loop's stack.
+  // The client. Its methods run on the loop's stack.
   class Host {
    public:
     virtual void opened(ClientConnection& connection) = 0;
-    // It takes no new calls any more: the server is to end (then `reason` is null) or it is lost.
+    // The connection takes no new calls: the server is shutting down (`reason` is null) or it is
+    // lost.
     virtual void ended(ClientConnection& connection, const Error* reason) = 0;
 
    protected:
@@ -38,21 +40,22 @@ class ClientConnection final : public Connection {
 
   // One attempt at a unary call. Suspends until the reply is in `reply`, the deadline has passed,
   // the task is cancelled or the connection is lost; in all but the first case the server is told
-  // to cancel the handler. Errors as Client::call() has them, before any retry.
+  // to cancel the handler. Fails as Client::call() does, before any retry.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     google::protobuf::Message& reply, Deadline deadline,
                     std::string_view extension);
 
-  // Sends the request of a streaming method; `call` hears of what comes. Suspends for room.
+  // Sends the request of a streaming method; `call` receives the items and the end. Suspends while
+  // there is no room.
   Result<std::uint64_t> open_stream(PendingCall& call, const Method& method,
                                     const google::protobuf::Message& request, Deadline deadline,
                                     std::string_view extension);
-  // The reader has taken so many bytes of items.
+  // The reader has taken `bytes` of items.
   void give_room(std::uint64_t id, std::size_t bytes);
-  // The stream is of no interest any more, if it has not ended.
+  // Abandons the stream if it has not ended.
   void give_up(std::uint64_t id);
 
-  // Sends the request of a one-way method. Suspends for room.
+  // Sends the request of a one-way method. Suspends while there is no room.
   Result<void> notify(const Method& method, const google::protobuf::Message& request,
                       Deadline deadline, std::string_view extension);
 
@@ -60,7 +63,7 @@ class ClientConnection final : public Connection {
   void end(const Error& reason);
 
   bool takes_calls() const { return is_open() && !is_leaving_ && !stream_is_closed(); }
-  // Nothing is left to come, and no task is inside a call: it may be destroyed.
+  // The connection is lost and no task is inside a call: it may be destroyed.
   bool is_over() const { return lost_ && task_count_ == 0; }
   std::size_t pending_count() const { return pending_.count(); }
   const std::string& peer() const { return peer_; }
@@ -75,7 +78,7 @@ class ClientConnection final : public Connection {
   void on_lost(const Error& reason) override;
   void start_leaving();
   void close_when_idle();
-  // It broke, and the turn of the loop that tells so has not come yet.
+  // True when the stream broke and the loop has not reported it yet.
   bool stream_is_closed() const { return stream_->is_closed(); }
   Result<void> send_request(std::uint64_t id, const Method& method,
                             const google::protobuf::Message& request, Deadline deadline,
@@ -86,13 +89,13 @@ class ClientConnection final : public Connection {
   const net::Stream* stream_;
   std::string peer_;
   PendingCalls pending_;
-  std::size_t task_count_ = 0;  // Inside its calls, and streams that are read.
+  std::size_t task_count_ = 0;  // Tasks inside its calls, and open streams.
   bool is_leaving_ = false;     // The server has said go_away.
   bool closes_when_idle_ = false;
   std::optional<Error> lost_;
 };
 
-// What a reply with a code says.
+// The error of a reply with a code.
 Error error_of(const Frame& frame);
 
 }  // namespace corolane::rpc::detail

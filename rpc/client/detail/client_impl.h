@@ -1,4 +1,4 @@
-// A client's road to its server: the connection that there is, or the next one; retries; order.
+// The implementation of Client: the current or the next connection, retries, call order.
 #pragma once
 
 #include <cstddef>
@@ -44,18 +44,19 @@ class Client::Impl final : private detail::ClientConnection::Host {
   bool is_connected() const { return current_ != nullptr && current_->takes_calls(); }
   Statistics statistics() const;
 
-  // Runs the filters around what makes the call, given the extension of its request.
+  // Runs the filters around `make`, which makes the call with the given request extension.
   using Make = detail::FunctionRef<Result<void>(const OutgoingCall&, std::string_view extension)>;
   Result<void> with_filters(const Method& method, const google::protobuf::Message& request,
                             CallOptions& options, Make make);
 
-  // One to send on. Suspends until there is one, the deadline passes or hope is lost.
+  // A connection to send on. Suspends until there is one, the deadline passes or the server counts
+  // as unreachable.
   Result<detail::ClientConnection*> connection(Deadline deadline);
 
   static Deadline deadline_of(const Method& method, const CallOptions& options);
 
  private:
-  // What came of an attempt; whether there was a connection to make it on.
+  // The outcome of an attempt, and whether there was a connection to send it on.
   struct Attempt {
     Result<void> result;
     bool was_sent = false;
@@ -70,7 +71,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
                    const google::protobuf::Message& request, google::protobuf::Message& reply,
                    Deadline deadline, std::string_view extension);
   Result<void> check_may_call(const Method& method, Deadline deadline) const;
-  // Suspends until it is time to try again; false when that is not to be done.
+  // Suspends until it is time to retry; false when the call must not be retried.
   bool wait_for_retry(const Attempt& attempt, const Method& method, detail::CallOrder::Place& place,
                       int failed_count, Deadline deadline);
 
@@ -94,13 +95,14 @@ class Client::Impl final : private detail::ClientConnection::Host {
   detail::Jitter jitter_;
   detail::RetryBudget retries_;
   detail::CallOrder order_;
-  std::size_t task_count_ = 0;  // Inside of calls.
+  std::size_t task_count_ = 0;  // Tasks inside calls.
   std::optional<Error> closed_;
 
   const std::string caller_id_;
   const std::string requester_;
   std::unique_ptr<detail::ClientConnection> current_;
-  // Those that take no new calls. A stream may not be destroyed by what it calls, so a task does.
+  // Connections that take no new calls. A stream must not be destroyed by its own callback, so a
+  // task destroys them.
   std::vector<std::unique_ptr<detail::ClientConnection>> old_;
   coroutine::WaitQueue waiting_{"rpc connection"};
   std::size_t waiting_count_ = 0;

@@ -57,7 +57,7 @@ bool ClientStream::read(google::protobuf::Message& message) {
 Result<void> ClientStream::finish() {
   if (!result_ || begin_ < inbox_.size()) {
     give_up(Error(Code::cancelled, std::string("the stream of ") + method_.full_name +
-                                       " was given up before its end"));
+                                       " was abandoned before its end"));
   }
   return *result_;
 }
@@ -74,7 +74,8 @@ bool ClientStream::take_item(google::protobuf::Message& message) {
     if (inbox_.capacity() > kept_buffer_bytes * 2) std::vector<std::byte>().swap(inbox_);
   }
   if (!parsed) {
-    give_up(Error(Code::internal, "an item is no " + message.GetTypeName()).with_maybe_executed());
+    give_up(Error(Code::internal, "an item is not a valid " + message.GetTypeName())
+                .with_maybe_executed());
     return false;
   }
   taken_bytes_ += frame_header_size + size;
@@ -94,7 +95,7 @@ void ClientStream::on_lost(const Error& reason) { end(Error(reason).with_maybe_e
 Result<void> ClientStream::on_item(const Frame& frame) {
   if (inbox_.size() - begin_ > static_cast<std::size_t>(stream_window_bytes)) {
     return Error(Code::resource_exhausted, std::string("the stream of ") + method_.full_name +
-                                               " is above the window of its reader");
+                                               " exceeds the window of its reader");
   }
   if (begin_ > inbox_.size() / 2) {
     inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<std::ptrdiff_t>(begin_));

@@ -1,4 +1,4 @@
-// The reading end of a stream: messages as they came, until the reader takes them.
+// The reading end of a stream: keeps encoded messages until the reader takes them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ClientConnection;
 
 class ClientStream final : private PendingCall {
  public:
-  // As StreamCall, whose body it is.
+  // The implementation of StreamCall.
   ClientStream(Client& client, const Method& method, const google::protobuf::Message& request,
                CallOptions options);
   ~ClientStream();
@@ -38,10 +38,10 @@ class ClientStream final : private PendingCall {
   Deadline deadline_ = Deadline::never();
   ClientConnection* connection_ = nullptr;  // Null before it is open, and when it has ended.
   std::uint64_t id_ = 0;
-  // Items, each behind its size, from `begin_` on: at most a window and one of them.
+  // Items from `begin_` on, each after its size: at most a window and one item.
   std::vector<std::byte> inbox_;
   std::size_t begin_ = 0;
-  std::size_t taken_bytes_ = 0;  // Of the window, since the server was last given room.
+  std::size_t taken_bytes_ = 0;  // Taken of the window since the last window frame.
   std::optional<Result<void>> result_;
   coroutine::WaitQueue readable_;
 };

@@ -1,4 +1,4 @@
-// Random delays, so that those who failed together do not try again together.
+// Random delays, so that callers that failed together do not retry together.
 #pragma once
 
 #include <cstdint>

@@ -11,13 +11,13 @@
 
 namespace corolane::rpc::detail {
 
-// A call that waits. It belongs to its caller, who takes it out of the table before it goes.
+// A call that waits. Its caller owns it and takes it out of the table before destroying it.
 class PendingCall {
  public:
   // On the loop's stack. The call has been taken out of the table.
   virtual void on_reply(const Frame& frame) = 0;
   virtual void on_lost(const Error& reason) = 0;
-  // The next message of a stream. An error, such as that the call is no stream, ends the
+  // The next message of a stream. An error, for example because the call is not a stream, ends the
   // connection.
   virtual Result<void> on_item(const Frame& frame) = 0;
 
@@ -25,8 +25,8 @@ class PendingCall {
   ~PendingCall() = default;
 };
 
-// An id names a slot and how often that was used before, so that a late reply finds nobody rather
-// than somebody else.
+// An id names a slot and its generation, so that a late reply finds no call rather than a wrong
+// one.
 class PendingCalls {
  public:
   std::uint64_t add(PendingCall& call) {

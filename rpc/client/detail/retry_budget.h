@@ -1,6 +1,6 @@
-// How many calls may be tried again: as many as one in ten of those that were made lately.
+// Limits retries to one in ten of the recent calls.
 //
-// Without such a bound, servers that fail for load would get more of it (Google SRE book,
+// Without such a bound, retries would add load to servers that fail from overload (Google SRE book,
 // "Addressing Cascading Failures": retry budgets).
 #pragma once
 
@@ -12,7 +12,7 @@ class RetryBudget {
  public:
   void call_made() { tenths_ = std::min(tenths_ + 1, tenths_max); }
 
-  // Takes one retry out of it, if there is one.
+  // Takes one retry out of the budget; false when it is empty.
   bool take() {
     if (tenths_ < tenths_per_retry) return false;
     tenths_ -= tenths_per_retry;
@@ -21,7 +21,8 @@ class RetryBudget {
 
  private:
   static constexpr int tenths_per_retry = 10;
-  // Saved up by a hundred calls; a client begins with so much, since its first calls may fail too.
+  // The maximum, saved up by a hundred calls. A client begins with it, since its first calls may
+  // fail too.
   static constexpr int tenths_max = 10 * tenths_per_retry;
 
   int tenths_ = tenths_max;

@@ -42,7 +42,7 @@ unsigned http_status_of(Code code) {
 }
 
 void append_connect_error(std::string& json, const Error& error) {
-  // The one name that is spelled in another way than ours.
+  // The only name that Connect spells differently.
   const std::string_view name =
       error.code() == Code::cancelled ? "canceled" : to_string(error.code());
   json.append(R"({"code":")").append(name).append("\"");

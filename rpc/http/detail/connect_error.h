@@ -1,4 +1,4 @@
-// Errors as the Connect protocol has them (https://connectrpc.com/docs/protocol#error-codes).
+// Errors in the form of the Connect protocol (https://connectrpc.com/docs/protocol#error-codes).
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ unsigned http_status_of(Code code);
 // {"code":"not_found","message":"no game 17"}
 void append_connect_error(std::string& json, const Error& error);
 
-// Answers with the error under the status of its code, and with Retry-After when it says when.
+// Answers with the error and its code's status, and with Retry-After when the error has a
+// retry_after.
 void answer_with(const Error& error, net::HttpResponse& response);
 void answer_with(const Error& error, unsigned status, net::HttpResponse& response);
 

@@ -26,7 +26,7 @@ struct MethodLine {
 struct ServiceLines {
   std::string_view name;
   std::string_view comment;
-  std::string object_state;  // Empty of a service without objects.
+  std::string object_state;  // Empty for a service without objects.
   std::vector<MethodLine> methods = {};
 };
 
@@ -84,14 +84,14 @@ std::string as_text(const std::vector<ServiceLines>& services) {
     text.append(service.name).append("\n");
     append_indented(text, "  ", service.comment);
     if (!service.object_state.empty()) {
-      text += "\n  Of objects: the header Corolane-Object has the id of the one that is called.\n";
+      text += "\n  Objects: the header Corolane-Object has the id of the object to call.\n";
     }
     for (const MethodLine& line : service.methods) {
       text.append("\n  POST /").append(line.method->full_name);
       if (!line.request_type.empty()) {
         text.append("  ").append(line.request_type).append(" -> ").append(line.reply_type);
       }
-      if (line.method->server_streaming) text += "  (a stream: not by HTTP)";
+      if (line.method->server_streaming) text += "  (a stream: not over HTTP)";
       text += "\n";
       append_indented(text, "    ", line.comment);
     }

@@ -1,4 +1,4 @@
-// The page that says what a server serves.
+// The page that lists what a server serves.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@ namespace corolane::rpc::detail {
 
 enum class ListingFormat { text, html, json };
 
-// All services and their methods that peers behind `door` may call, with what their protos say of
-// them.
+// All services with the methods that peers behind `door` may call, and their .proto comments.
 std::string list_services(const Server& server, ListingFormat format, Door door);
 
 }  // namespace corolane::rpc::detail

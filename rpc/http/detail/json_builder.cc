@@ -19,7 +19,7 @@ using WellKnown = pb::Descriptor::WellKnownType;
 using CppType = pb::FieldDescriptor::CppType;
 using Kind = JsonScalar::Kind;
 
-// What an error repeats of a wrong value.
+// How much of a wrong value an error repeats.
 constexpr std::size_t shown_bytes_max = 40;
 
 std::string shown(const JsonScalar& value) {
@@ -34,7 +34,7 @@ std::string shown(const JsonScalar& value) {
   }
   const bool is_long = value.text.size() > shown_bytes_max;
   std::string text(value.text.substr(0, shown_bytes_max));
-  // Not in the middle of a letter.
+  // Does not cut in the middle of a character.
   while (is_long && !text.empty() && (text.back() & 0x80) != 0) text.pop_back();
   if (is_long) text += "...";
   if (value.kind == Kind::number) return text;
@@ -194,7 +194,7 @@ JsonBuilder::Place JsonBuilder::place() const {
   return {.message = top.message, .field = top.field, .is_element = top.kind == Frame::Kind::list};
 }
 
-// Senders mostly keep the order of the proto, which makes the next field a good guess.
+// Senders mostly keep the order of the proto, so the next field is a good guess.
 const pb::FieldDescriptor* JsonBuilder::find_field(Frame& frame, std::string_view name) {
   const pb::Descriptor& type = *frame.message->GetDescriptor();
   if (frame.next < type.field_count()) {
@@ -210,7 +210,7 @@ const pb::FieldDescriptor* JsonBuilder::find_field(Frame& frame, std::string_vie
     found = type.FindFieldByCamelcaseName(name_);
     if (found != nullptr && found->json_name() != name_) found = nullptr;
   }
-  // Only a name that the proto spells out as json_name is left.
+  // The name can only be an explicit json_name.
   for (int i = 0; found == nullptr && i < type.field_count(); ++i) {
     if (type.field(i)->has_json_name() && type.field(i)->json_name() == name) found = type.field(i);
   }
@@ -261,10 +261,10 @@ bool JsonBuilder::may_set(const Place& at) {
   const pb::Reflection& reflection = *at.message->GetReflection();
   const pb::OneofDescriptor* const oneof = at.field->real_containing_oneof();
   if (oneof != nullptr && reflection.HasOneof(*at.message, oneof)) {
-    return fail("another field of the oneof " + oneof->name() + " is there already");
+    return fail("another field of the oneof " + oneof->name() + " is set already");
   }
   if (frames_.back().kind == Frame::Kind::object && reflection.HasField(*at.message, at.field)) {
-    return fail("is there twice");
+    return fail("is set twice");
   }
   return true;
 }
@@ -280,8 +280,8 @@ pb::Message* JsonBuilder::make_message(const Place& at) {
 
 bool JsonBuilder::set(const Place& at, const JsonScalar& value) {
   if (value.kind == Kind::null && !is_null_value(*at.field) && !is_value(*at.field)) {
-    // As if it were not there; but a place in a list or a map cannot be empty.
-    return frames_.back().kind == Frame::Kind::object || fail("null has no place here");
+    // null leaves a field unset; but an element of a list or a map cannot be empty.
+    return frames_.back().kind == Frame::Kind::object || fail("null is not allowed here");
   }
   if (at.field->is_repeated() && !at.is_element) {
     return expects(at.field->is_map() ? "an object" : "an array", value);
@@ -334,11 +334,11 @@ bool JsonBuilder::set_enum(const Place& at, const JsonScalar& value) {
     if (named == nullptr) return expects("a name of " + at.field->enum_type()->full_name(), value);
     number = named->number();
   } else if (value.kind == Kind::null) {
-    number = 0;  // Of NullValue.
+    number = 0;  // The number of NullValue.
   } else if (value.kind != Kind::number || !read_json_number(value.text, number)) {
     return expects("a name of " + at.field->enum_type()->full_name(), value);
   }
-  // It is written as null whatever it is.
+  // A NullValue is always written as null.
   if (number != 0 && is_null_value(*at.field)) return expects("null", value);
   const pb::Reflection& reflection = *at.message->GetReflection();
   at.is_element ? reflection.AddEnumValue(at.message, at.field, number)

@@ -1,6 +1,6 @@
-// Puts the values of a JSON text into a message, one event of the parser after the other.
+// Fills a message from the parser events of a JSON text.
 //
-// What is open is on a stack of its own: text that is nested deeply costs no coroutine stack.
+// Open objects and arrays are on a separate stack: deeply nested text costs no coroutine stack.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -13,7 +13,7 @@
 
 namespace corolane::rpc::detail {
 
-// A value without parts. A number has the text that it was written as.
+// A value without parts. A number keeps its text.
 struct JsonScalar {
   enum class Kind { null, boolean, number, string };
 
@@ -26,7 +26,7 @@ class JsonBuilder {
  public:
   void begin(google::protobuf::Message& root);
 
-  // Each false when that cannot be; why() says why and where, then.
+  // Each returns false when the value does not fit; why() then says why and where.
   bool scalar(const JsonScalar& value);
   bool start_object();
   bool key(std::string_view name);
@@ -34,7 +34,7 @@ class JsonBuilder {
   bool start_array();
   bool end_array() { return end(); }
 
-  // What the parser has found is not to be used.
+  // Rejects the parser's input.
   bool refuse(std::string why) { return fail(std::move(why)); }
 
   // "player.items[3].count: expects an int32, not \"many\"".
@@ -46,12 +46,12 @@ class JsonBuilder {
 
     Kind kind;
     google::protobuf::Message* message;
-    // The one whose value comes next; of an object, null for one that the message does not have.
+    // The field whose value comes next; in an object, null for an unknown field.
     const google::protobuf::FieldDescriptor* field;
-    int next = 0;                                // Of a list, the index; of an object, a guess.
-    google::protobuf::Message* entry = nullptr;  // Of a map, the one that was begun last.
+    int next = 0;                                // The index in a list; a guess in an object.
+    google::protobuf::Message* entry = nullptr;  // The last entry of a map.
   };
-  // Where a value goes.
+  // The place where a value goes.
   struct Place {
     google::protobuf::Message* message;
     const google::protobuf::FieldDescriptor* field;
@@ -83,7 +83,7 @@ class JsonBuilder {
 
   google::protobuf::Message* root_ = nullptr;
   std::vector<Frame> frames_;
-  std::size_t skipped_depth_ = 0;  // Of objects and arrays inside of an unknown field.
+  std::size_t skipped_depth_ = 0;  // Depth inside an unknown field.
   std::string name_;
   std::string why_;
 };

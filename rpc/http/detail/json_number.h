@@ -1,4 +1,4 @@
-// Numbers as JSON writes them, in the types of protobuf.
+// Reads JSON numbers into the types of protobuf.
 #pragma once
 
 #include <charconv>
@@ -10,13 +10,14 @@
 
 namespace corolane::rpc::detail {
 
-// All of `text` as a double; what is too small for one is zero. False when it is no number, or too
-// large for one.
+// Reads all of `text` as a double; a value too small for one becomes zero. False when it is not a
+// number, or too large.
 inline bool read_json_number(std::string_view text, double& number) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (end != text.data() + text.size() || text.empty()) return false;
   if (problem == std::errc::result_out_of_range) {
-    // It does not say in which direction: only a negative exponent, or a zero in front, is small.
+    // The result does not say in which direction: only a negative exponent, or a leading zero, is
+    // small.
     const std::size_t exponent = text.find_first_of("eE");
     const bool is_small = exponent == std::string_view::npos ? text.find('.') != text.npos
                                                              : text[exponent + 1] == '-';

@@ -96,7 +96,7 @@ bool read_time(std::string_view text, bool (*is_valid)(SplitTime), pb::Message& 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
-// "foo_bar" as "fooBar"; false when that could not be read back.
+// Appends "foo_bar" as "fooBar"; false when the result could not be read back.
 bool append_camel_case(std::string& text, std::string_view path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (is_upper(path[i])) return false;
@@ -167,7 +167,7 @@ bool read_base64(std::string_view text, std::string& bytes) {
   if (text.size() % 4 == 1) return false;
   bytes.resize(text.size() * 3 / 4);
   char* out = bytes.data();
-  std::uint32_t seen = 0;  // A bit that only no_letter has shows up here.
+  std::uint32_t seen = 0;  // Collects the bit that only no_letter has.
   const auto value = [&](std::size_t index) {
     const std::uint32_t bits = base64_values[static_cast<unsigned char>(text[index])];
     seen |= bits;

@@ -1,4 +1,4 @@
-// What JSON writes as text although protobuf has it as something else.
+// Values that JSON writes as text although they are not strings in protobuf.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -17,7 +17,7 @@ bool read_base64(std::string_view text, std::string& bytes);
 void append_json_string(std::string& json, std::string_view text);
 
 // google.protobuf.Timestamp, Duration and FieldMask: "2026-11-21T12:00:00Z", "1.5s", "a.b,cD".
-// False when the message, or the text, is none of that kind.
+// False when the message, or the text, is not of that kind.
 bool append_well_known_text(std::string& text, const google::protobuf::Message& message);
 bool read_well_known_text(std::string_view text, google::protobuf::Message& message);
 

@@ -19,7 +19,7 @@ std::string symbol_of(std::string method) {
   return method;
 }
 
-// Removes those of `items` that are not to stay, in order.
+// Keeps the items for which `stays` is true, in order.
 template <typename Items, typename Stays>
 void keep(Items& items, Stays stays) {
   for (int i = items.size(); i-- > 0;) {

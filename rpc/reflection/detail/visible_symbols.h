@@ -1,4 +1,4 @@
-// Decides which parts of the linked protos a peer may see that may not call everything.
+// Decides which parts of the linked protos a peer may see.
 #pragma once
 
 #include <set>
@@ -19,16 +19,17 @@ class Server;
 namespace detail {
 
 // Nodes see everything that is linked into the program. Clients see the methods that they may call,
-// the services of those, and what the messages of those are made of.
+// the services of those methods, and their message types, recursively.
 class VisibleSymbols {
  public:
   // `server` outlives it.
   VisibleSymbols(const Server& server, Door door);
 
-  // Of a service, a method, a message, an enumeration or a part of them, by its full name.
+  // Whether the peer may see a service, a method, a message, an enumeration or a part of them,
+  // given by its full name.
   bool contains(const std::string& symbol) const;
 
-  // Takes the services and methods away that are not seen.
+  // Removes the services and methods that the peer may not see.
   void prune(google::protobuf::FileDescriptorProto& file) const;
 
  private:

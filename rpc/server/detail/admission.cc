@@ -6,10 +6,10 @@
 namespace corolane::rpc::detail {
 namespace {
 
-// How long the calls last that have a stack and have not begun.
+// How much work may have a stack before it has begun.
 constexpr Duration beginning_time = std::chrono::milliseconds(1);
 constexpr Duration least_pace = std::chrono::nanoseconds(1);
-// Of how many calls the pace is the average.
+// The number of calls that the pace averages over.
 constexpr int pace_memory = 16;
 
 }  // namespace
@@ -22,7 +22,7 @@ Admission::Verdict Admission::judge(Priority priority, const Share& connection, 
   const Duration delay = pace_ * static_cast<Duration::rep>(before);
   const Verdict refused{.is_admitted = false, .delay = delay};
   if (waiting_count_ >= options_.waiting_max) return refused;
-  // One that has used up most of its time before it begins would end in vain.
+  // A call that has used up most of its time before it begins would end in vain.
   if (!deadline.is_never() && delay >= (deadline.time() - now) / 2) return refused;
   if (priority == Priority::control) return {.delay = delay};
 
@@ -60,7 +60,7 @@ void Admission::note_wait(Priority priority, TimePoint arrived_at, TimePoint now
                  beginning_least, beginning_most);
   Class& own = classes_[static_cast<std::size_t>(priority)];
   if (now >= own.interval_end) {
-    // An interval in which nothing began says nothing.
+    // An interval in which no call began says nothing.
     if (own.shortest_wait != Duration::max()) {
       own.is_overloaded = own.shortest_wait > options_.delay_target;
     }

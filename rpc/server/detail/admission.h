@@ -1,17 +1,17 @@
 // Whether a call may wait for its turn, or is refused at once.
 //
-// A shard is one thread, so what overload means is that calls wait for it. How many may wait adapts
-// to how fast they begin: as many as do within `delay_max`, or, once even the shortest wait of an
-// `interval` was above `delay_target` (the sign of a standing queue and not of a burst: CoDel,
-// RFC 8289), within `delay_target`. Each class of priority has a queue and a verdict of its own,
-// since the important ones begin first. That measures what the thread can do and nothing else: a
-// gradient of latencies would take handlers that wait for other players, or for a slow store, for
-// overload of this one.
+// A shard is one thread, so overload means that calls wait for it. The number that may wait adapts
+// to the rate at which calls begin: as many as begin within `delay_max`; or within `delay_target`,
+// once even the shortest wait of an `interval` was above it, which is the sign of a standing queue
+// and not of a burst (CoDel, RFC 8289). Each priority class has its own queue and verdict, since
+// the important ones begin first. This measures the capacity of the thread and nothing else: a
+// latency gradient would mistake handlers that wait for other players, or for a slow store, for
+// overload.
 //
-// While there is contention nobody holds more than a fair share of the places: not a connection,
-// not a method. Those that hold none are let in a little longer.
+// Under contention no connection and no method holds more than a fair share of the places. Those
+// that hold none are admitted a little longer.
 //
-// Counts and times alone; what waits is kept by the Dispatcher.
+// The class keeps only counts and times; the Dispatcher keeps the waiting calls.
 #pragma once
 
 #include <array>
@@ -29,32 +29,33 @@ class Admission {
  public:
   explicit Admission(const AdmissionOptions& options) : options_(options) {}
 
-  // How many calls of one connection, or of one method, wait.
+  // The number of waiting calls of one connection, or of one method.
   struct Share {
     std::size_t waiting_count = 0;
   };
   struct Verdict {
     bool is_admitted = true;
-    Duration delay{};  // How long it would wait, as far as can be known.
+    Duration delay{};  // The estimated queue delay.
   };
 
-  // `beginning_count` calls have been begun already and come before it.
+  // `beginning_count` calls have a task already and come before it.
   Verdict judge(Priority priority, const Share& connection, const Share& method,
                 std::size_t beginning_count, Deadline deadline, TimePoint now) const;
 
   void waits(Priority priority, Share& connection, Share& method);
-  // It waits no more: it begins, or is gone.
+  // The call stops waiting: it begins, or is gone.
   void leaves(Priority priority, Share& connection, Share& method);
 
-  // Some of a class have just left to begin, the first of which had waited since `arrived_at`.
+  // Some calls of a class have just left the queue to begin; the first had waited since
+  // `arrived_at`.
   void note_wait(Priority priority, TimePoint arrived_at, TimePoint now);
 
-  // One has begun. Others come right behind it if `is_backlog`: then how long it takes until the
-  // next one does is the pace.
+  // A call has begun. With `is_backlog` others follow right behind it, so the time until the next
+  // one begins measures the pace.
   void note_begun(TimePoint now, bool is_backlog);
 
-  // How many calls may have a stack before they have begun: those of a millisecond, so that what
-  // comes later, and is more important, does not wait for long.
+  // How many calls may have a stack before they have begun: about a millisecond's worth, so that a
+  // later and more important call does not wait for long.
   std::size_t beginning_max() const { return beginning_max_; }
   std::size_t waiting_count() const { return waiting_count_; }
   bool is_overloaded(Priority priority) const { return class_of(priority).is_overloaded; }
@@ -63,7 +64,7 @@ class Admission {
   struct Class {
     std::size_t waiting_count = 0;
     bool is_overloaded = false;
-    Duration shortest_wait = Duration::max();  // Of this interval.
+    Duration shortest_wait = Duration::max();  // In this interval.
     TimePoint interval_end{};
   };
 
@@ -73,7 +74,7 @@ class Admission {
   const Class& class_of(Priority priority) const {
     return classes_[static_cast<std::size_t>(priority)];
   }
-  // Of this class and all that come before it.
+  // The calls of this class and of all classes before it.
   std::size_t waiting_up_to(Priority priority) const;
   const AdmissionOptions options_;
   std::array<Class, priority_count> classes_{};
@@ -81,8 +82,8 @@ class Admission {
   std::size_t waiting_connection_count_ = 0;
   std::size_t waiting_method_count_ = 0;
   std::size_t beginning_max_ = beginning_most;
-  // How long the thread takes for each call that begins, while there is always another one: an
-  // average that forgets. Zero while it is not known.
+  // The thread's time per call while there is a backlog: a moving average. Zero while it is
+  // unknown.
   Duration pace_{};
   bool was_backlog_ = false;
   TimePoint last_begun_at_{};

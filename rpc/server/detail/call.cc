@@ -20,13 +20,13 @@ google::protobuf::ArenaOptions arena_options(std::span<char> block) {
   return options;
 }
 
-// What these become is small in any case, and not worth a look.
+// Requests up to this size stay small when decoded, and are not counted.
 constexpr std::size_t small_request_bytes = 64;
 
-// Messages that were not larger on the wire stay for the next call of their method: what each of
-// their strings once held is what they keep.
+// Messages up to this size on the wire are kept for the next call of their method: their strings
+// keep their capacity.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool keeps_requests = false;  // Who reads one after its call is over is to be found.
+constexpr bool keeps_requests = false;  // ASan finds reads after the end of a call.
 #else
 constexpr bool keeps_requests = true;
 #endif
@@ -56,8 +56,8 @@ Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget&
                      " cannot be parsed: do both sides have the same proto?");
   }
   if (payload_bytes_ <= small_request_bytes) return {};
-  // Empty sub-messages become forty times as large as they were on the wire. What strings hold is
-  // not the arena's, but not more than there was on the wire either.
+  // Empty sub-messages grow to forty times their wire size. The content of strings is not in the
+  // arena, but it is at most what was on the wire.
   taken_bytes_ = arena_.SpaceAllocated() - arena_block_bytes + payload_bytes_;
   if (!budget.take(taken_bytes_)) {
     return Error(Code::resource_exhausted, "the server has no room for more requests of this size");
@@ -84,7 +84,8 @@ void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
 }
 
 void Call::run(const Around& around, TimePoint now) {
-  // Its caller may have given up while the task waited for its turn, or the time have passed.
+  // Its caller may have given up while the task waited for its turn, or the deadline may have
+  // passed.
   expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
   Context::Facts facts{.deadline = deadline_,
@@ -106,7 +107,7 @@ void Call::run(const Around& around, TimePoint now) {
   } else {
     serve(around, facts);
   }
-  // Until here the deadline, and the loss of the connection, end the wait for room as well.
+  // Up to here the deadline and the loss of the connection also end the wait for room.
   Timer::cancel();
   task_ = {};
 }
@@ -173,7 +174,7 @@ void Call::stop() {
 }
 
 void Call::give_room(std::uint32_t bytes) {
-  // More than a window is a caller's mistake, or worse; it would only harm itself.
+  // More than a window is a caller's error, or an attack that harms only itself.
   room_bytes_ = std::min(room_bytes_ + std::int64_t{bytes}, stream_window_bytes);
   if (room_bytes_ > 0) room_.notify_all();
 }
@@ -187,7 +188,7 @@ Result<void> Call::reply(google::protobuf::Message& message) {
         .with_context(std::string("the reply of ") + served_->method->full_name)
         .with_maybe_executed();
   }
-  // Its other errors mean that the caller is gone or takes nothing: nobody waits for this reply.
+  // Other errors mean that the caller is gone or takes nothing: it does not wait for this reply.
   return {};
 }
 
@@ -201,8 +202,8 @@ Result<void> Call::write(const google::protobuf::Message& message) {
 
 Result<void> Call::wait_for_room() {
   const auto gone = [this] {
-    return Error(Code::cancelled, "nobody reads the stream of " +
-                                      std::string(served_->method->full_name) + " any more");
+    return Error(Code::cancelled, "the stream of " + std::string(served_->method->full_name) +
+                                      " has no reader any more");
   };
   if (cancelled_ || coroutine::is_cancelled()) return gone();
   while (room_bytes_ <= 0) {
@@ -217,15 +218,15 @@ Error Call::why_ended(const Error& error) const {
   const std::string method = served_->method->full_name;
   Error reason = expired_
                      ? Error(Code::deadline_exceeded, method + " did not end within its deadline")
-                     : Error(Code::unavailable, method + " was cancelled: the server stops");
+                     : Error(Code::unavailable, method + " was cancelled: the server is stopping");
   return begun_ ? std::move(reason).with_maybe_executed() : std::move(reason).with_not_executed();
 }
 
 bool Call::answer(const Result<void>& result) {
   const bool is_awaited = !cancelled_ && !is_one_way();
-  // Errors of sending mean that nobody waits for it.
+  // Send errors are ignored: they mean that the caller is gone.
   if (!result) {
-    // Callers cancel when they give up: mostly as the deadline passes, which is why then.
+    // Callers cancel when they give up, mostly because the deadline has passed.
     expired_ = expired_ || (cancelled_ && deadline_.has_passed());
     const Error error = cancelled_ && !expired_ ? result.error() : why_ended(result.error());
     code_ = error.code();

@@ -1,7 +1,7 @@
-// One request that is being served: its message, its context, and the way back.
+// One request that is being served: its message, its context, and the way back to its caller.
 //
-// Calls are recycled with their memory, so that in the steady state serving one allocates nothing
-// beyond what its messages need.
+// Calls are recycled with their memory, so that in the steady state serving a call allocates only
+// what its messages need.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -29,7 +29,7 @@ class ServerConnection;
 
 class Call final : public ReplySink, private coroutine::Timer {
  public:
-  // Told when a call that has not begun will never do so.
+  // Learns when a call that has not begun will never begin.
   class Owner {
    public:
     virtual void gave_up(Call& call) = 0;
@@ -42,41 +42,40 @@ class Call final : public ReplySink, private coroutine::Timer {
   ~Call() { give_back_memory(); }
 
   // Parses the request and its extension. Fails with invalid_argument when one of them is
-  // malformed, with resource_exhausted when the budget has no room for what they became.
+  // malformed, with resource_exhausted when the decoded messages exceed the budget.
   Result<void> parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget);
-  // It came over `from` under the caller's id; the deadline ends it from now on.
+  // The call came over `from` under the caller's id. From now on the deadline ends it.
   void accept(ServerConnection& from, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
-  // From now on it has a task, which cancel() and the deadline end.
+  // From now on the call has a task, which cancel() and the deadline cancel.
   void bind(coroutine::TaskRef task) { task_ = task; }
-  // Runs the handler with what is around it, unless nobody waits for it any more, and replies.
-  // Suspends.
+  // Runs the filters, observers and handler, unless the caller has given up, and replies. Suspends.
   void run(const Around& around, TimePoint now);
-  // Ready to be used again.
+  // Makes the call ready for reuse.
   void reset();
 
-  // Answers one that has no task with an error.
+  // Answers a call that has no task with an error.
   void refuse(const Error& error);
-  // Nobody waits for a reply: ends the handler, or keeps it from beginning.
+  // The caller has given up: cancels the handler, or keeps it from beginning.
   void cancel();
-  // The server ends it: its caller is told so.
+  // The server ends the call: its caller gets an error.
   void stop();
-  // The caller has room for so many more bytes of a stream.
+  // The caller has room for `bytes` more of a stream.
   void give_room(std::uint32_t bytes);
 
   ServerConnection& connection() const { return *connection_; }
   ServedMethod& served() const { return *served_; }
   std::uint64_t id() const { return id_; }
   TimePoint arrived_at() const { return arrived_at_; }
-  // When it ended, if an observer has looked at the clock just before; the epoch otherwise.
+  // When the call ended, if an observer has read the clock just before; the epoch otherwise.
   TimePoint ended_at() const { return ended_at_; }
   bool is_one_way() const { return served_->method->one_way; }
-  // Of the error that it ended with; nothing after a success.
+  // The code of the error that it ended with; nothing after a success.
   std::optional<Code> code() const { return code_; }
   bool threw() const { return threw_; }
 
-  // Where its connection lists it.
+  // Its index in the connection's list.
   std::size_t index = 0;
-  // Where it waits, if it does.
+  // Its place in the queue while it waits.
   std::optional<std::uint64_t> place;
 
  private:
@@ -87,25 +86,25 @@ class Call final : public ReplySink, private coroutine::Timer {
   Result<void> write(const google::protobuf::Message& message) override;
   Result<void> wait_for_room();
   void serve(const Around& around, const Context::Facts& facts);
-  // What the caller is told: not that something cancelled the handler, but what did.
+  // The error for the caller: why the handler was cancelled, rather than that it was.
   Error why_ended(const Error& error) const;
-  // Whether it has sent anything, which takes its time.
+  // Returns whether it has sent anything, which takes time.
   bool answer(const Result<void>& result);
 
   Owner& owner_;
-  // Small requests live here, larger ones spill over to the heap.
+  // Small requests live in this block; larger ones spill over to the heap.
   static constexpr std::size_t arena_block_bytes = 2048;
   alignas(16) std::array<char, arena_block_bytes> arena_block_;
   google::protobuf::Arena arena_;
   ServedMethod* served_ = nullptr;
-  // Small messages outlive a call with the memory of their strings, and are parsed into again by
-  // one of the same method: of the one that this makes requests of, null when there are none.
+  // Small messages outlive a call, with the memory of their strings, for the next call of the same
+  // method. This is that method's constructor; null when there are no messages.
   google::protobuf::Message* (*new_request_)(google::protobuf::Arena* arena) = nullptr;
   google::protobuf::Message* request_ = nullptr;
   RequestExtension* extension_ = nullptr;
   bool has_extension_ = false;      // Whether the request had one.
   std::size_t payload_bytes_ = 0;   // On the wire.
-  MemoryBudget* budget_ = nullptr;  // Of which it has taken something, if it has.
+  MemoryBudget* budget_ = nullptr;  // Set when it has taken some of it.
   std::size_t taken_bytes_ = 0;
   ServerConnection* connection_ = nullptr;
   std::uint64_t id_ = 0;
@@ -113,21 +112,21 @@ class Call final : public ReplySink, private coroutine::Timer {
   TimePoint arrived_at_;
   TimePoint ended_at_{};
   coroutine::TaskRef task_;
-  std::int64_t room_bytes_ = 0;  // Of a stream: what may still be sent.
+  std::int64_t room_bytes_ = 0;  // How much of a stream may still be sent.
   coroutine::WaitQueue room_{"room of the reader of a stream"};
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
-  bool begun_ = false;  // The handler.
+  bool begun_ = false;  // The handler has begun.
   std::optional<Code> code_;
   bool threw_ = false;
 };
 
-// Calls, recycled: as many as a busy server has at a time, not as many as it once had.
+// Recycles calls, up to the number that a busy server has at a time.
 class CallPool {
  public:
   explicit CallPool(Call::Owner& owner) : owner_(owner) {}
 
-  // To be given back.
+  // The caller gives the call back.
   Call& take();
   void give_back(Call& call);
 

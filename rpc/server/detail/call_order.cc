@@ -38,7 +38,7 @@ bool CallOrder::Place::take_back() {
 
 void CallOrder::Place::leave() {
   lane_->unsent.erase(number_);
-  // All of them look, since only they know who is the next.
+  // All waiters wake, since only they know which one is next.
   lane_->turn.notify_all();
 }
 

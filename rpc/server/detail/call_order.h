@@ -1,8 +1,9 @@
-// Keeps calls of the same order key in the order in which they were made, on their way out.
+// Keeps outgoing calls with the same order key in the order in which they were made.
 //
-// A call takes a place when it is made. It may be sent when all earlier ones of its key have been
-// sent or are gone; one that has to be sent again goes back to its place, and later ones wait. That
-// is refused when one of those was sent meanwhile: the server has seen it first.
+// A call takes a place when it is made. It may be sent when all earlier calls with its key have
+// been sent or are gone. A call that is retried goes back to its place, and later calls wait; the
+// retry is refused when a later call was sent meanwhile, because the server has seen that one
+// first.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class CallOrder {
   };
 
  public:
-  // One call's. Without a key, zero, it is always its turn.
+  // The place of one call. With key zero, no key, it is always its turn.
   class Place {
    public:
     Place(CallOrder& order, std::uint64_t key);
@@ -35,9 +36,9 @@ class CallOrder {
 
     // Suspends. Fails with deadline_exceeded or cancelled.
     Result<void> wait_for_turn(Deadline deadline);
-    // It is appended to the output before its task suspends again.
+    // The call is appended to the output before its task suspends again.
     void sent();
-    // It is to be sent again: false when a later one overtook it.
+    // Takes the place back for a retry; false when a later call has overtaken it.
     bool take_back();
 
    private:
@@ -50,7 +51,7 @@ class CallOrder {
   };
 
  private:
-  // By key, as long as calls of it are made.
+  // By key, while there are calls with that key.
   std::unordered_map<std::uint64_t, Lane> lanes_;
 };
 

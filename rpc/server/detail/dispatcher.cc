@@ -23,7 +23,7 @@ void count_error(Server::MethodStatistics& method, Code code) {
 
 Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePoint arrived_at) {
   const Deadline longest = Deadline::at(arrived_at + method.timeout);
-  // A stream of a node may have no end; everybody else waits with a limit.
+  // A node's stream may be endless; every other call has a limit.
   if (frame.header.time == 0) {
     return method.server_streaming && door == Door::nodes ? Deadline::never() : longest;
   }
@@ -108,7 +108,7 @@ Result<void> Dispatcher::check_may_begin(ServerConnection& connection,
   return {};
 }
 
-// Something that calls need is nearly used up: the rest is for addresses that hold little.
+// A resource that calls need is nearly used up: the rest is for addresses that hold little.
 bool Dispatcher::is_scarce(const ServedMethod& served) const {
   return coroutine::Scheduler::current().stacks().is_scarce() ||
          has_less_than_a_tenth_left(served.statistics.running_count,
@@ -134,7 +134,7 @@ void Dispatcher::wait_for_turn(Call& call) {
 }
 
 Result<void> Dispatcher::begin(Call& call) {
-  // Others may have begun since it came, and what they do takes stacks as well.
+  // Other calls may have begun since this one arrived, and their work takes stacks too.
   if (coroutine::Scheduler::current().stacks().is_scarce() &&
       !call.connection().shares.is_newcomer()) {
     return refusal("the last stacks are for addresses that hold few", Duration::zero());
@@ -149,7 +149,7 @@ Result<void> Dispatcher::begin(Call& call) {
   return {};
 }
 
-// As many as may have a stack, the important ones first.
+// Begins as many waiting calls as may have a stack, the important ones first.
 void Dispatcher::begin_waiting(TimePoint now) {
   for (std::size_t i = 0; i < priority_count; ++i) {
     CallRing& ring = waiting_[i];
@@ -170,14 +170,14 @@ void Dispatcher::begin_waiting(TimePoint now) {
   }
 }
 
-// One call mostly begins where another one has just ended: a look at the clock that can be saved.
+// A call usually begins where another one has just ended, which saves a clock reading.
 TimePoint Dispatcher::time_of_begin() const {
   const bool is_just_behind = coroutine::Scheduler::current().switch_count() == last_end_count_ + 1;
   return is_just_behind ? last_end_ : now();
 }
 
 void Dispatcher::note_queue_delay(Priority priority, Duration delay) {
-  // The clock that was saved may be older than the request.
+  // The saved clock reading may be older than the request.
   const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
   queue_delay_us_[static_cast<std::size_t>(priority)].record(
       whole > 0 ? static_cast<std::uint64_t>(whole) : 0);
@@ -217,7 +217,7 @@ void Dispatcher::count_end(Server::MethodStatistics& method, std::optional<Code>
   method.latency_us.record(static_cast<std::uint64_t>(microseconds.count()));
 }
 
-// It has no task, so it waits; or it never came so far.
+// A call without a task is waiting, unless it was never queued.
 void Dispatcher::gave_up(Call& call) {
   if (!call.place) return;
   ring_of(call).leave(*call.place);
@@ -253,7 +253,8 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
   bool threw = false;
   Context::Facts timed = facts;
   timed.arrived_at = arrived_at;
-  // A task of its own: on a stack of the size that the method asks for, and to be cancelled.
+  // A separate task gives the handler the stack size that the method asks for, and can be
+  // cancelled.
   auto handler = coroutine::spawn(
       served->task_name,
       [&]() -> Result<void> {

@@ -1,8 +1,8 @@
-// Takes requests on and runs them: admission, the queue of those that wait, a task for each, and
-// what is counted about them.
+// Accepts requests and runs them: admission, the queue of waiting calls, a task for each call, and
+// statistics.
 //
 // A request that may begin at once gets its task at once. Otherwise it waits here without a stack,
-// and each call that begins makes room for one that waits: the important ones first.
+// and each call that begins makes room for a waiting one: the important ones first.
 #pragma once
 
 #include <array>
@@ -33,17 +33,18 @@ class Dispatcher final : private Call::Owner {
   void add_observer(Observer observer) { around_.observers.push_back(std::move(observer)); }
   const ServedMethods& methods() const { return methods_; }
 
-  // On the loop's stack: takes the request on or answers it with an error.
+  // On the loop's stack: accepts the request or answers it with an error.
   void serve(ServerConnection& connection, const Frame& frame);
 
-  // A call that came another way. Suspends until it has ended. Fails as a call by frame would.
+  // Runs a call that did not arrive as a frame. Suspends until it has ended. Fails as a call by
+  // frame would.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     const Context::Facts& facts, ReplySink& sink);
 
   // From now on requests are refused.
   void refuse_all() { refuses_all_ = true; }
-  // Suspends until all calls have ended; at the deadline those that are left are cancelled, which
-  // is deadline_exceeded.
+  // Suspends until all calls have ended. At the deadline it cancels the rest and fails with
+  // deadline_exceeded.
   Result<void> drain(Deadline deadline);
 
   void count_into(Server::Statistics& statistics) const;
@@ -72,9 +73,9 @@ class Dispatcher final : private Call::Owner {
   ServedMethods methods_;
   Around around_;
   Admission admission_;
-  MemoryBudget memory_;  // Of requests that are waiting or served.
+  MemoryBudget memory_;  // For waiting and running requests.
   std::array<CallRing, priority_count> waiting_;
-  std::size_t beginning_count_ = 0;  // Calls with a task that has not run yet.
+  std::size_t beginning_count_ = 0;  // Calls whose task has not run yet.
   Jitter jitter_;
   bool refuses_all_ = false;
   // When the last call ended, and what Scheduler::switch_count() was then.

@@ -1,8 +1,8 @@
-// The latest connection of each caller that said who it is.
+// The latest connection of each caller that sent a caller id.
 //
-// A caller that comes back has given up what its old connection still carries: nothing of that may
-// be executed behind what it asks for now. An old connection may also come late, its first bytes
-// held up on the way, when the newer one has come and gone; so that is remembered for a while.
+// A caller that reconnects has abandoned the requests on its old connection: none of them may be
+// executed after its new requests. An old connection may also arrive late, delayed on the way, when
+// the newer one has come and gone; so a closed connection is remembered for a while.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,9 @@ namespace corolane::rpc::detail {
 template <typename Connection>
 class KnownCallersOf {
  public:
-  // The open connection before this one, to be ended; null when there is none. Fails with aborted
-  // when a later one is known, with invalid_argument when it has no number. Nothing is remembered
-  // then.
+  // Returns the caller's previous open connection, which the server has to end; null when there is
+  // none. Fails with aborted when a later one is known, with invalid_argument when it has no
+  // number.
   Result<Connection*> opened(Connection& connection) {
     forget();
     const Caller& caller = connection.caller();
@@ -51,9 +51,9 @@ class KnownCallersOf {
   std::size_t size() const { return callers_.size(); }
 
  private:
-  // Longer than bytes are held up between two ends that both live.
+  // Longer than bytes are delayed between two live ends.
   static constexpr Duration memory_time = std::chrono::minutes(1);
-  // As many as there may be connections, at about a hundred bytes each.
+  // The default limit of connections, at about a hundred bytes each.
   static constexpr std::size_t gone_count_max = 16'384;
 
   struct Known {
@@ -68,7 +68,7 @@ class KnownCallersOf {
            (gone_.size() > gone_count_max || gone_.front().first + memory_time <= time)) {
       const auto& [ended_at, id] = gone_.front();
       const auto known = callers_.find(id);
-      // It may have come back meanwhile, and even gone again.
+      // The caller may have come back meanwhile, and even gone again.
       if (known != callers_.end() && known->second.open == nullptr &&
           known->second.ended_at == ended_at) {
         callers_.erase(known);
@@ -78,7 +78,7 @@ class KnownCallersOf {
   }
 
   std::unordered_map<std::string, Known> callers_;
-  std::deque<std::pair<TimePoint, std::string>> gone_;  // In the order in which they went.
+  std::deque<std::pair<TimePoint, std::string>> gone_;  // In order of their end.
 };
 
 using KnownCallers = KnownCallersOf<ServerConnection>;

@@ -1,4 +1,4 @@
-// How much memory what strangers send may take, over all connections of a server.
+// Bounds the memory that decoded requests take, over all connections of a server.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a .proto says of the objects that a service is the type of (options.proto).
+// Reads the object options of a service from its .proto (options.proto).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ class ServiceDescriptor;
 
 namespace corolane::rpc::detail {
 
-// The message that each of them keeps, as the .proto names it. Empty when the service is of no
+// The state message of the service's objects, as the .proto names it. Empty when the service has no
 // objects, and for null: a service that was not generated from a linked proto.
 std::string object_state_of(const google::protobuf::ServiceDescriptor* service);
 

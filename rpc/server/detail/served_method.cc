@@ -28,14 +28,15 @@ Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run
   }
 }
 
-// The filters that are left, around the handler. They see what it throws as the error that it is.
+// The remaining filters around the handler. They see an exception of the handler as an error.
 struct Chain {
   Result<void> run(std::size_t index) {
     if (index == filters.size()) {
       auto outcome = without_exceptions(served, threw, [this] {
         return served.method->invoke(*served.service, request, context, sink);
       });
-      // A router in front of the handler knows whether that has begun, and says so in the error.
+      // A router in front of the handler knows whether the handler has begun, and says so in the
+      // error.
       const bool has_only_routed =
           served.method->passes_on && !outcome && outcome.error().not_executed();
       has_begun = has_begun || !has_only_routed;
@@ -53,16 +54,16 @@ struct Chain {
   Context& context;
   ReplySink& sink;
   bool& threw;
-  bool has_begun = false;  // The handler, which a filter may keep from it.
+  bool has_begun = false;  // The handler has begun; a filter may prevent it.
 };
 
-// Only the runtime knows whether a handler has begun. What it passes on from a call of its own says
-// that of another one.
+// Only the runtime knows whether a handler has begun. A not_executed that the handler passes on
+// from a call of its own is about that other handler.
 Error of_handler(Error error, bool has_begun) {
   return has_begun ? std::move(error).without_not_executed() : std::move(error).with_not_executed();
 }
 
-// A task keeps 31 bytes of its name: rather than the end the outermost packages go.
+// A task keeps 31 bytes of its name: drops the outermost packages rather than the end.
 std::string_view task_name_of(std::string_view method) {
   constexpr std::size_t size_max = 31;
   for (std::size_t dot = 0; method.size() > size_max; method.remove_prefix(dot + 1)) {
@@ -85,7 +86,7 @@ Result<void> ServedMethods::add(Service& service, Server::Audience audience) {
     if (found == nullptr) continue;
     return Error(Code::already_exists, std::string(method.full_name) + " has the same id as " +
                                            found->method->full_name +
-                                           ": is the service added twice?");
+                                           ": was the service added twice?");
   }
   for (const Method& method : service.methods()) {
     all_.push_back(std::make_unique<ServedMethod>(

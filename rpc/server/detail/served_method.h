@@ -1,4 +1,4 @@
-// A method as a server has it: who serves it, and what came of its calls.
+// A method of a server: the service that serves it, and its statistics.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,18 @@ namespace detail {
 
 struct ServedMethod {
   const Method* method;
-  std::string_view task_name;  // As much of its name as tells it from others.
+  std::string_view task_name;  // The distinctive end of its name.
   Service* service;
   bool is_for_clients;                  // Peers behind Door::clients may call it.
-  Server::MethodStatistics statistics;  // But for the cost, which the meter has.
+  Server::MethodStatistics statistics;  // Except the cost, which `meter` has.
   Admission::Share waiting = {};
   MethodMeter meter = {};
 };
 
-// All methods of a server. Each stays where it is.
+// All methods of a server, at stable addresses.
 class ServedMethods {
  public:
-  // Two methods of the same id are already_exists, and nothing is added.
+  // Fails with already_exists, and adds nothing, when two methods have the same id.
   Result<void> add(Service& service, Server::Audience audience);
 
   // Null when there is none.
@@ -52,14 +52,14 @@ class ServedMethods {
 
   std::vector<const Service*> services_;
   std::vector<std::unique_ptr<ServedMethod>> all_;
-  // By the low bits of the id, which is a good hash, or the next free place behind them: at most
-  // half full, a power of two.
+  // A hash table with linear probing on the low bits of the id, which is a good hash. Its size is a
+  // power of two, and it is at most half full.
   std::vector<ServedMethod*> by_id_;
 };
 
 struct Observer {
   ServerObserver look;
-  const CallBar* bar;  // Null when it wants all.
+  const CallBar* bar;  // Null when it wants all calls.
 
   bool wants(Context& call, const Result<void>& outcome) const {
     if (!outcome || bar == nullptr) return true;
@@ -68,14 +68,14 @@ struct Observer {
   }
 };
 
-// What is around all handlers of a server.
+// The filters and observers around all handlers of a server.
 struct Around {
   std::vector<ServerFilter> filters;
   std::vector<Observer> observers;
 };
 
-// The handler with all of it. Suspends; an exception that escapes any of them is `internal`, and
-// sets `threw`.
+// Runs the handler with its filters and observers. Suspends. An exception that escapes any of them
+// becomes `internal`, and sets `threw`.
 Result<void> serve_call(const Around& around, const ServedMethod& served,
                         const google::protobuf::Message& request, Context& context, ReplySink& sink,
                         bool& threw);

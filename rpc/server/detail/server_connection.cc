@@ -11,7 +11,7 @@
 namespace corolane::rpc::detail {
 namespace {
 
-// As many milliseconds as the wire holds.
+// The retry_after in milliseconds, clamped to what the wire holds.
 std::uint32_t retry_milliseconds(const Error& error) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
       error.retry_after().count(), 0, std::numeric_limits<std::uint32_t>::max()));
@@ -26,7 +26,8 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
           .time = retry_milliseconds(error)};
 }
 
-// Nothing that the client could present again is in it: it is stored, and goes to other nodes.
+// The scope is a digest, since it is stored and sent to other nodes: the client's secret cannot be
+// recovered from it.
 std::string scope_of(std::string_view requester, std::string_view identity) {
   net::Digest digest;
   if (requester.empty() && identity.empty()) {
@@ -97,7 +98,7 @@ void ServerConnection::cancel_streams() {
 Result<void> ServerConnection::on_open() {
   peer_identity_ = stream().peer_identity();
   if (rules_.needs_peer_certificate && peer_identity_.empty()) {
-    return Error(Code::unauthenticated, "a client certificate is needed here");
+    return Error(Code::unauthenticated, "a client certificate is required here");
   }
   return host_.opened(*this);
 }
@@ -105,7 +106,7 @@ Result<void> ServerConnection::on_open() {
 Result<void> ServerConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
     case FrameType::request:
-      if (has_left_) return Error(Code::invalid_argument, "a request came after the last one");
+      if (has_left_) return Error(Code::invalid_argument, "a request arrived after go_away");
       host_.serve(*this, frame);
       return {};
     case FrameType::cancel:
@@ -118,11 +119,11 @@ Result<void> ServerConnection::on_frame(const Frame& frame) {
       has_left_ = true;
       return {};
     default:
-      return Error(Code::invalid_argument, "a client sends requests and what belongs to them");
+      return Error(Code::invalid_argument, "a client may not send frames of this type");
   }
 }
 
-// One-way calls have none that an id could name.
+// One-way calls cannot be found by id: they all have the same one.
 Call* ServerConnection::find(std::uint64_t call_id) const {
   const auto found = std::ranges::find(call_ids_, call_id);
   if (found == call_ids_.end()) return nullptr;
@@ -131,9 +132,9 @@ Call* ServerConnection::find(std::uint64_t call_id) const {
 }
 
 void ServerConnection::on_lost(const Error&) {
-  // A copy: those that have not begun leave the list.
+  // A copy, since calls that have not begun leave the list.
   for (Call* const call : std::vector(calls_)) {
-    // Nobody waits for the end of a one-way call, so nobody is missed.
+    // No caller waits for the end of a one-way call, so it runs on.
     if (!call->is_one_way()) call->cancel();
   }
 }

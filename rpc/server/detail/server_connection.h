@@ -1,4 +1,4 @@
-// A client as the server sees it: its connection and the calls that it has in flight.
+// A client as the server sees it: its connection and its calls in flight.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ class Call;
 
 class ServerConnection final : public Connection {
  public:
-  // The server, as far as a connection needs it. All on the loop's stack.
+  // The server, as far as a connection needs it. Its methods run on the loop's stack.
   class Host {
    public:
-    // The handshake is done. An error keeps the client out.
+    // The handshake is done. An error rejects the client.
     virtual Result<void> opened(ServerConnection& connection) = 0;
-    // A request frame: answers it or takes it on.
+    // A request frame: answers it or accepts it.
     virtual void serve(ServerConnection& connection, const Frame& frame) = 0;
-    // The connection is closed and has no call any more. It may be destroyed later.
+    // The connection is closed and has no more calls. It may be destroyed later.
     virtual void ended(ServerConnection& connection) = 0;
 
    protected:
     ~Host() = default;
   };
 
-  // What a listener says of all its connections.
+  // The settings of a listener for all its connections.
   struct Rules {
     bool needs_peer_certificate = false;
     Door door = Door::nodes;
@@ -46,11 +46,11 @@ class ServerConnection final : public Connection {
   const Rules& rules() const { return rules_; }
   // "10.1.0.7:52310".
   std::string_view peer() const { return peer_; }
-  // By its certificate; empty without, and before the handshake is done.
+  // The peer's identity by its certificate; empty without one, and before the handshake is done.
   std::string_view peer_identity() const { return peer_identity_; }
-  // RequestId::scope of its requests: the same on all connections with that requester and
-  // certificate, of which it may lack one; without both of this connection alone. After the
-  // handshake.
+  // The RequestId::scope of its requests, after the handshake: the same on all connections with the
+  // same requester and certificate, either of which may be absent; unique to this connection when
+  // both are.
   std::string_view request_scope();
 
   std::size_t call_count() const { return calls_.size(); }
@@ -59,24 +59,24 @@ class ServerConnection final : public Connection {
   void add(Call& call);
   void remove(Call& call);
 
-  // From a task: suspends while the client takes nothing. Errors are those of send().
+  // Called from a task: suspends while the client takes nothing. Fails as send() does.
   Result<void> reply_error(std::uint64_t call_id, const Error& error, Deadline deadline);
-  // A call whose handler has not begun, which the client is told too. On the loop's stack: never
-  // suspends; a client that does not read its refusals is closed.
+  // Refuses a call whose handler has not begun, and says so to the client. On the loop's stack:
+  // never suspends. Closes a client that does not read its refusals.
   void refuse(std::uint64_t call_id, const Error& error);
 
   // Asks the client to make no new calls here. It answers, and closes when it has all replies.
   void ask_to_leave();
-  // It has answered: what it has sent until then were its last requests.
+  // The client has answered go_away: it sends no more requests.
   bool has_left() const { return has_left_; }
-  // Ends all streams that it reads: they have no natural end.
+  // Ends all streams that the client reads: they have no natural end.
   void cancel_streams();
 
-  // Of its calls, those that wait to begin.
+  // Its calls that wait to begin.
   Admission::Share waiting;
-  // Among all connections; none for one that was turned away.
+  // Its place among all connections; empty for a connection that was turned away.
   net::ConnectionBound::Place place;
-  // By which its calls are counted with those of its address. Of nobody at the nodes' door.
+  // Counts its calls with those of its address. Empty at the nodes' door.
   net::AddressShares::Guest shares;
 
  private:
@@ -91,9 +91,9 @@ class ServerConnection final : public Connection {
   const Rules rules_;
   const std::string peer_;
   std::string peer_identity_;
-  std::string request_scope_;  // Empty: nobody has asked.
+  std::string request_scope_;  // Empty until the first use.
   std::vector<Call*> calls_;
-  std::vector<std::uint64_t> call_ids_;  // Of the same, close together: a cancel looks through it.
+  std::vector<std::uint64_t> call_ids_;  // Their ids, contiguous: a cancel searches it.
   std::uint64_t ended_call_count_ = 0;
   bool has_left_ = false;
   bool closed_ = false;

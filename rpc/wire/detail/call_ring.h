@@ -1,4 +1,4 @@
-// Calls that wait, in the order of arrival; one that gives up leaves a gap.
+// The waiting calls in order of arrival; a call that gives up leaves a gap.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace corolane::rpc::detail {
 
 class Call;
 
-// A ring that grows by doubling and is never made smaller: a pointer for each call.
+// A ring of pointers that grows by doubling and never shrinks.
 class CallRing {
  public:
   bool empty() const { return first_ == end_; }
 
-  // Returns the number by which it may leave early.
+  // Returns the number with which the call may leave early.
   std::uint64_t push(Call& call) {
     if (end_ - first_ == slots_.size()) grow();
     slots_[end_ & mask()] = &call;
@@ -46,7 +46,7 @@ class CallRing {
     slots_ = std::move(larger);
   }
 
-  std::vector<Call*> slots_;  // A power of two of them.
+  std::vector<Call*> slots_;  // Its size is a power of two.
   std::uint64_t first_ = 0;
   std::uint64_t end_ = 0;
 };

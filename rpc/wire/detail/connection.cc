@@ -13,21 +13,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a handler leaves behind for a client that does not read, rather than wait with its stack: no
-// new request comes from there meanwhile, and those that had come are some dozens.
+// A reply up to this size is queued for a client that does not read, so that no handler waits with
+// its stack. No new requests are read from such a client, and at most some dozens are in flight.
 constexpr std::size_t small_reply_bytes = 4 * 1024;
 
 // How long a peer may take to read why it is closed.
 constexpr Duration leave_time_max = 1s;
 
-// A frame where `stream` wants it, with its header.
+// Begins a frame in the buffer of `stream` and writes its header.
 std::span<std::byte> begin_frame(net::Stream& stream, const FrameHeader& header) {
   const std::span<std::byte> frame = stream.room_to_write(frame_header_size + header.payload_size);
   encode(header, frame.first<frame_header_size>());
   return frame;
 }
 
-// An empty text may be at no address, from which memcpy() would not take even nothing.
+// An empty text may have a null address, which memcpy() does not allow even for a size of 0.
 void put_behind_header(std::span<std::byte> frame, std::string_view text, std::size_t offset = 0) {
   if (text.empty()) return;
   std::memcpy(frame.data() + frame_header_size + offset, text.data(), text.size());
@@ -115,7 +115,7 @@ void Connection::send_text(FrameHeader&& header, std::string_view text,
   sent_bytes_ += frame_header_size + text.size() + extension.size();
   const auto written = stream_->try_write(text_frame(*stream_, header, text, extension));
   if (!written && written.error().code() == Code::resource_exhausted) {
-    break_off(Error(Code::unavailable, "closed: the peer does not read what it asked for"));
+    break_off(Error(Code::unavailable, "closed: the peer does not read its replies"));
   }
 }
 
@@ -198,7 +198,7 @@ Result<void> Connection::handle_first(const Frame& frame) {
 void Connection::on_time() {
   switch (state_) {
     case State::begins:
-      return say_bye(Error(Code::deadline_exceeded, "no hello came in time"));
+      return say_bye(Error(Code::deadline_exceeded, "no hello arrived in time"));
     case State::open:
       return look_for_life();
     case State::leaving:
@@ -208,13 +208,14 @@ void Connection::on_time() {
   }
 }
 
-// Costs a frame that comes in one piece nothing, and others no timer: look_for_life() looks.
+// Costs nothing for a frame that arrives in one piece, and no timer for others: look_for_life()
+// checks.
 void Connection::note_unfinished_frame() {
   if (unfinished_ || !decoder_.has_unfinished()) return;
   unfinished_ = {.since = heard_at_, .received_bytes = received_bytes_};
 }
 
-// While we do not read, it is not the peer who is late.
+// While this end does not read, the peer is not late.
 bool Connection::unfinished_frame_is_late(const net::StreamStatistics& statistics, TimePoint time) {
   if (!unfinished_) return false;
   if (received_bytes_ - unfinished_->received_bytes >= limits_.frame_bytes_min) {
@@ -228,9 +229,10 @@ void Connection::look_for_life() {
   const TimePoint time = now();
   const net::StreamStatistics statistics = stream_->statistics();
   if (unfinished_frame_is_late(statistics, time)) {
-    return say_bye(Error(Code::deadline_exceeded, "a frame that began did not end in time"));
+    return say_bye(Error(Code::deadline_exceeded, "a frame was not completed in time"));
   }
-  // Its own words may wait behind what it takes, here or on the way.
+  // A peer that takes output is alive: its own frames may be delayed behind that output, here or on
+  // the way.
   if (output_progress_.has_grown(statistics)) {
     took_at_ = time;
     asked_for_life_ = false;
@@ -247,13 +249,13 @@ void Connection::look_for_life() {
   }
   asked_for_life_ = true;
   coroutine::Scheduler::current().timers().arm(*this, Deadline::after(limits_.keepalive.patience));
-  // Above the mark there is no room to ask; whether it takes what it is sent says as much.
+  // Above the mark there is no room for a ping; whether the peer takes its output says as much.
   if (statistics.unsent_bytes <= statistics.output_bytes_max) {
     send_text({.type = FrameType::ping}, "");
   }
 }
 
-// Also in time for a frame that begins right now.
+// Checks no later than a frame that begins right now would be late.
 void Connection::look_again(TimePoint time) {
   const TimePoint frame_is_late =
       (unfinished_ ? unfinished_->since : now()) + limits_.frame_time_max;

@@ -1,8 +1,8 @@
-// What both ends of a connection share: a stream that carries frames, the handshake, signs of life.
+// The part that both ends of a connection share: a stream of frames, the handshake, liveness.
 //
-// Cuts frames on the loop's stack and hands them to its derived class. A peer that sends what is
-// no frame, or whose handshake does not end well and in time, is closed; a server tells it why
-// (bye) before. A peer that is silent for too long although it was asked is closed as well.
+// Cuts frames on the loop's stack and passes them to its derived class. Closes a peer that sends
+// malformed frames, or whose handshake fails or takes too long; a server first tells it why (bye).
+// Also closes a peer that stays silent for too long after a ping.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -30,9 +30,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
     std::size_t payload_bytes_max;
     Duration handshake_time_max;
     Keepalive keepalive;
-    // Of a frame that began, this much or the rest is there in this time: its buffer is kept for
-    // nobody who sends less. A phone at the edge of its cell sends 6.4 KiB/s, so that a request of
-    // 64 KiB has ten seconds, and one of 4 MiB between nodes goes through a narrow link as well.
+    // An unfinished frame must make at least this progress, or be complete, within this time: no
+    // buffer is kept for a slower peer. A phone at the edge of its cell sends 6.4 KiB/s, so a
+    // request of 64 KiB has ten seconds, and one of 4 MiB between nodes passes a narrow link as
+    // well.
     std::size_t frame_bytes_min = 64 * std::size_t{1024};
     Duration frame_time_max = std::chrono::seconds(10);
   };
@@ -41,36 +42,37 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // A client says hello; both begin to read.
+  // A client says hello; both ends begin to read.
   void start();
 
   // Sends a frame with a message, and an extension before it. Suspends while the peer takes
-  // nothing; needs a task. Fails as net::Stream::write_all() does, or with resource_exhausted and
-  // nothing sent when the message is above 1 GiB.
+  // nothing; needs a task. Fails as net::Stream::write_all() does, or with resource_exhausted,
+  // sending nothing, when the message is above 1 GiB.
   Result<void> send(FrameHeader&& header, const google::protobuf::MessageLite& message,
                     Deadline deadline, std::string_view extension = {});
   // The same for the one reply of a call, with which its handler ends: suspends only for a large
-  // one. Of a small one a deadline_exceeded says that it waits for the peer, and no more.
+  // reply. For a small one deadline_exceeded means only that it is queued for the peer.
   Result<void> send_reply(FrameHeader&& header, const google::protobuf::MessageLite& message,
                           Deadline deadline);
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.
   Result<void> send_text(FrameHeader&& header, std::string_view text, Deadline deadline,
                          std::string_view extension = {});
-  // The same on the loop's stack: never suspends; a peer that does not take what it asked for is
-  // closed.
+  // The same on the loop's stack: never suspends. Closes a peer that does not read what it asked
+  // for.
   void send_text(FrameHeader&& header, std::string_view text, std::string_view extension = {});
 
-  // Ends it: on_lost() at once; unless that calls close(), as a client's does, the peer is told
-  // why, and closed once it has read that, at the latest after a second.
+  // Ends the connection: calls on_lost() at once. Unless that calls close(), as a client's does,
+  // sends the reason to the peer and closes once the peer has read it, after a second at the
+  // latest.
   void say_bye(const Error& reason);
-  // Drops what is queued and closes; the derived class is not told.
+  // Drops queued output and closes, without a callback to the derived class.
   void close();
 
-  // The handshake is done, and nobody has said bye.
+  // The handshake is done, and neither end has said bye.
   bool is_open() const { return state_ == State::open; }
-  // It was ended for what the peer sent.
+  // The connection was ended because of invalid input from the peer.
   bool broke_protocol() const { return broke_protocol_; }
-  // When the bytes came whose frames are being handled.
+  // When the bytes arrived whose frames are being handled.
   TimePoint heard_at() const { return heard_at_; }
   // So far.
   std::uint64_t received_bytes() const { return received_bytes_; }
@@ -87,16 +89,16 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
   // On the loop's stack: must not suspend, may close this connection but not destroy it.
   virtual Result<void> on_open() = 0;
-  // An error closes the connection, see say_bye().
+  // An error ends the connection as say_bye() does.
   virtual Result<void> on_frame(const Frame& frame) = 0;
-  // Called once, unless close() was called: no frame comes or goes any more.
+  // Called once, unless close() was called: no more frames come or go.
   virtual void on_lost(const Error& reason) = 0;
-  // Called once after on_lost(): the stream is closed, and soon the connection may be destroyed.
+  // Called once after on_lost(): the stream is closed, and the connection may soon be destroyed.
   virtual void on_closed() {}
 
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
-  // In room of the stream, to be written at once; sets the sizes in `header`.
+  // Builds a frame in the stream's buffer, to be written at once; sets the sizes in `header`.
   Result<std::span<const std::byte>> make_frame(FrameHeader& header,
                                                 const google::protobuf::MessageLite& message,
                                                 std::string_view extension);
@@ -116,11 +118,11 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   FrameDecoder decoder_;
   State state_ = State::begins;
   bool broke_protocol_ = false;
-  bool asked_for_life_ = false;  // By a ping that nothing has answered yet.
+  bool asked_for_life_ = false;  // A ping is unanswered.
   TimePoint heard_at_;
-  TimePoint took_at_{};  // When the peer was seen to have taken output.
+  TimePoint took_at_{};  // When the peer last took output.
   net::OutputProgress output_progress_;
-  // A frame that is not there as a whole: when its time began to run, and what had come by then.
+  // An incomplete frame: when its time began to run, and how much had been received by then.
   struct Unfinished {
     TimePoint since;
     std::uint64_t received_bytes;

@@ -10,7 +10,7 @@ namespace corolane::rpc::detail {
 namespace {
 
 constexpr std::size_t caller_id_size = 16;
-// Fewer can be guessed, more say nothing.
+// Fewer bytes could be guessed; more add nothing.
 constexpr std::size_t requester_size_min = 16;
 constexpr std::size_t requester_size_max = 32;
 
@@ -22,13 +22,13 @@ std::string quoted(const std::string& name) {
   return name.empty() ? "no cluster" : "\"" + name + "\"";
 }
 
-// Names what the peer has named, and never what it should have: it may be anybody.
+// Repeats the peer's cluster and never names our own: the peer may be a stranger.
 Error other_cluster(const std::string& of_peer) {
   return unauthenticated("the hello names " + quoted(of_peer) +
-                         ", and this end another one: both ends have to name the same cluster");
+                         ", and this end another cluster: both ends have to name the same cluster");
 }
 
-// Little-endian, so that two texts in a row cannot be cut in another place.
+// Little-endian; the prefix makes the boundary between two adjacent texts unambiguous.
 std::string size_prefix(const std::string& text) {
   std::string prefix;
   for (std::size_t rest = text.size(), i = 0; i < 4; ++i, rest >>= 8) {
@@ -57,7 +57,7 @@ Handshake::Handshake(Role role, const Security& security, Caller caller)
 Result<std::optional<net::Digest>> Handshake::take(const Frame& frame) {
   const bool expects_auth = has_hello_;
   if (frame.header.type != (expects_auth ? FrameType::auth : FrameType::hello)) {
-    return unauthenticated(expects_auth ? "a frame came before the proof of the shared key"
+    return unauthenticated(expects_auth ? "a frame arrived before the proof of the shared key"
                                         : "the first frame is no hello of corolane");
   }
   return expects_auth ? take_auth(frame) : take_hello(frame);
@@ -69,7 +69,7 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   }
   if (frame.header.method_id != protocol_version) {
     return Error(Code::unimplemented, "version " + std::to_string(frame.header.method_id) +
-                                          " of the protocol is not spoken here, only " +
+                                          " of the protocol is not supported here, only " +
                                           std::to_string(protocol_version));
   }
   peer_hello_ = text_of(frame);
@@ -89,8 +89,8 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
     return Error(Code::invalid_argument, "the requester of a hello has 16 to 32 bytes");
   }
   if (uses_key() != !hello.nonce().empty()) {
-    return unauthenticated(uses_key() ? "a shared key is needed here, and the peer has none"
-                                      : "the peer needs a shared key, and there is none here");
+    return unauthenticated(uses_key() ? "a shared key is required here, and the peer has none"
+                                      : "the peer requires a shared key, and there is none here");
   }
   if (uses_key() && hello.nonce().size() != sizeof(net::Digest)) {
     return Error(Code::invalid_argument, "the nonce of a hello has 32 bytes");
@@ -109,7 +109,7 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
 Result<std::optional<net::Digest>> Handshake::take_auth(const Frame& frame) {
   const Role peer = role_ == Role::client ? Role::server : Role::client;
   if (!net::equal_in_constant_time(frame.message, proof_of(peer))) {
-    return unauthenticated("the peer has another shared key");
+    return unauthenticated("the peer has a different shared key");
   }
   is_done_ = true;
   if (role_ == Role::server) return proof_of(Role::server);

@@ -1,4 +1,4 @@
-// How a connection begins, as a computation without input or output.
+// The handshake of a connection, as a computation without I/O.
 //
 //   client                       server
 //   hello(nonce_c) ------------>
@@ -6,10 +6,10 @@
 //   auth(HMAC(key, "client", both hellos)) ->                    with a shared key only,
 //                  <- auth(HMAC(key, "server", both hellos))     the client first
 //
-// What is proven covers both hellos, so that nobody in between can change one; both nonces, so that
-// nothing can be replayed; and the role, so that nothing can be sent back to whoever computed it.
-// The server answers no proof but a good one, so a stranger gets nothing to try keys on; and it
-// names its cluster to nobody who has not named it first.
+// The proof covers both hellos, so that no one in between can change one; both nonces, so that it
+// cannot be replayed; and the role, so that it cannot be reflected to its sender. The server
+// answers only a valid proof, so a stranger gets nothing to try keys on; and it names its cluster
+// only to peers that have named it first.
 #pragma once
 
 #include <cstddef>
@@ -25,32 +25,32 @@
 
 namespace corolane::rpc::detail {
 
-// Who a client is over all its connections.
+// The identity of a client over all its connections.
 struct Caller {
-  std::string id;  // 16 bytes; empty for one whose calls need no order over connections.
+  std::string id;  // 16 bytes; empty when its calls need no order over connections.
   std::uint64_t connection = 0;
-  std::string requester = {};  // Hello::requester; empty for one that says none.
+  std::string requester = {};  // Hello::requester; may be empty.
 };
 
 class Handshake {
  public:
   enum class Role : std::uint8_t { client, server };
 
-  // `security` outlives it. `caller` says who a client is; a server learns it.
+  // `security` outlives it. `caller` identifies a client; a server learns it from the hello.
   Handshake(Role role, const Security& security, Caller caller);
 
-  // The message of our own hello.
+  // The message of this end's hello.
   const std::string& hello() const { return own_hello_; }
 
-  // Takes a frame of the peer. Returns the message of the auth to send now, if any. Fails with what
-  // to tell the peer: unauthenticated, unimplemented for another version, invalid_argument.
+  // Takes a frame of the peer. Returns the message of the auth to send now, if any. Fails with the
+  // error for the peer: unauthenticated, unimplemented for another version, invalid_argument.
   Result<std::optional<net::Digest>> take(const Frame& frame);
 
-  // Says hello without having heard one.
+  // True for the end that says hello first.
   bool speaks_first() const { return role_ == Role::client; }
-  // The peer has said its hello, and a good one.
+  // The peer has sent a valid hello.
   bool has_hello() const { return has_hello_; }
-  // The peer is who it should be, and calls may come and go.
+  // The peer is authenticated, and calls may begin.
   bool is_done() const { return is_done_; }
   const Caller& caller() const { return caller_; }
 

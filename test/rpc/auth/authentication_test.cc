@@ -1,4 +1,4 @@
-// Who is let through, and as whom.
+// Authentication: which calls pass, and with which principal.
 #include "rpc/auth/authentication.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using rpc::Principal;
 
 const std::string token_key = "0123456789abcdef0123456789abcdef";
 
-// Answers with who it thinks is calling.
+// Answers with the principal of the caller.
 class WhoService : public EchoService {
  public:
   Result<EchoReply> echo(const EchoRequest&, rpc::Context& context) override {
@@ -44,7 +44,7 @@ class AuthenticationTest : public testing::Test {
   Result<EchoReply> echo(std::string_view token) {
     return EchoClient(*client_).echo(make_echo(""), {.authorization = token});
   }
-  // Knows everybody by name.
+  // Takes any name as a token.
   static Result<Principal> by_name(std::string_view token, rpc::Context&) {
     if (token == "mallory") return Error(Code::unauthenticated, "mallory is not welcome");
     return Principal{.id = std::string(token), .roles = {token == "root" ? "admin" : "player"}};
@@ -56,7 +56,7 @@ class AuthenticationTest : public testing::Test {
   std::unique_ptr<rpc::Client> client_;
 };
 
-TEST_F(AuthenticationTest, HandlerSeesWhoCalls) {
+TEST_F(AuthenticationTest, HandlerSeesThePrincipal) {
   serve({.verify = by_name});
   const auto reply = echo("alice");
   ASSERT_TRUE(reply) << reply;
@@ -73,7 +73,7 @@ TEST_F(AuthenticationTest, CallWithoutATokenOrWithABadOneDoesNotReachTheHandler)
   EXPECT_THAT(echo(std::string(5000, 'x')), fails_with(Code::unauthenticated));
 }
 
-TEST_F(AuthenticationTest, RolesDecideWhoMayCallWhat) {
+TEST_F(AuthenticationTest, RolesDecideWhichMethodsMayBeCalled) {
   serve({.verify = by_name, .authorize = rpc::needs_role({"admin", "operator"})});
   EXPECT_TRUE(echo("root"));
   const auto refused = echo("alice");
@@ -81,7 +81,7 @@ TEST_F(AuthenticationTest, RolesDecideWhoMayCallWhat) {
   EXPECT_EQ(refused.error().message(), "alice has no role that may call corolane.test.Echo/Echo");
 }
 
-TEST_F(AuthenticationTest, ExemptMethodsAskForNothing) {
+TEST_F(AuthenticationTest, ExemptMethodsNeedNoToken) {
   serve({.verify = by_name, .exempt = {"corolane.test.Echo/Echo", "corolane.test.Other/*"}});
   const auto reply = echo("");
   ASSERT_TRUE(reply) << reply;
@@ -95,7 +95,7 @@ TEST_F(AuthenticationTest, WholeServicesMayBeExempt) {
   EXPECT_TRUE(EchoClient(*client_).time_left(make_echo("")));
 }
 
-TEST_F(AuthenticationTest, VerifyingMayTakeItsTime) {
+TEST_F(AuthenticationTest, VerifyMaySuspend) {
   serve({.verify = [](std::string_view token, rpc::Context& call) -> Result<Principal> {
     if (auto slept = coroutine::sleep_for(50ms); !slept) return slept.error();
     return by_name(token, call);
@@ -106,7 +106,7 @@ TEST_F(AuthenticationTest, VerifyingMayTakeItsTime) {
               fails_with(Code::deadline_exceeded));
 }
 
-// Logs in whoever says a name, as another process would.
+// Logs in any name, as another process would.
 class LoginService : public EchoService {
  public:
   Result<EchoReply> echo(const EchoRequest& request, rpc::Context&) override {
@@ -148,7 +148,7 @@ class SignedTokenTest : public testing::Test {
   Principal alice_{.id = "alice", .roles = {"player", "admin"}};
 };
 
-TEST_F(SignedTokenTest, SaysWhoSomebodyIsUntilItExpires) {
+TEST_F(SignedTokenTest, IdentifiesAPrincipalUntilItExpires) {
   const std::string token = signer_.sign(alice_, 60s);
   EXPECT_EQ(verifier_.verify(token), alice_);
   time_ += 59s;
@@ -159,7 +159,7 @@ TEST_F(SignedTokenTest, SaysWhoSomebodyIsUntilItExpires) {
   EXPECT_EQ(expired.error().message(), "the token has expired; log in again");
 }
 
-TEST_F(SignedTokenTest, NoOtherTextIsGood) {
+TEST_F(SignedTokenTest, NoOtherTextIsValid) {
   const std::string token = signer_.sign(alice_, 60s);
   for (std::size_t i = 0; i < token.size(); ++i) {
     for (const char c : {'A', 'B', '.', '-', ' ', '='}) {
@@ -185,21 +185,21 @@ TEST_F(SignedTokenTest, EveryLengthIsReadBack) {
   }
 }
 
-TEST_F(SignedTokenTest, KeyOfAnotherClusterSignsForNobodyHere) {
+TEST_F(SignedTokenTest, ATokenOfAnotherClusterIsNotValidHere) {
   const rpc::TokenSigner stranger(std::string(32, 'x'), time());
   const auto verified = verifier_.verify(stranger.sign(alice_, 60s));
   EXPECT_THAT(verified, fails_with(Code::unauthenticated));
   EXPECT_EQ(verified.error().message(), "the token is not signed by a key that is known here");
 }
 
-TEST_F(SignedTokenTest, DuringAChangeOfKeysBothAreGood) {
+TEST_F(SignedTokenTest, DuringAKeyRotationBothKeysAreValid) {
   const std::string new_key(32, 'n');
   const rpc::TokenVerifier both({new_key, token_key}, time());
   EXPECT_TRUE(both.verify(signer_.sign(alice_, 60s)));
   EXPECT_TRUE(both.verify(rpc::TokenSigner(new_key, time()).sign(alice_, 60s)));
 }
 
-// So that other languages can verify them: the example was computed with Python's hmac and base64.
+// Other languages can verify tokens: the example was computed with Python's hmac and base64.
 TEST_F(SignedTokenTest, FormatIsTheDocumentedOne) {
   EXPECT_EQ(signer_.sign({.id = "alice", .roles = {"player"}}, 60s),
             "1.CgVhbGljZRIGcGxheWVyGLykp9oG"

@@ -1,4 +1,4 @@
-// How long a client from outside of the cluster may keep a call.
+// How long a client from outside the cluster may keep a call open.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 class ClientDeadlineTest : public testing::Test {
  protected:
-  // The answer to a call by HTTP that sleeps for half a minute.
+  // The answer to a call over HTTP that sleeps for half a minute.
   net::HttpResponse sleep_by_http(rpc::Door door, const std::string& timeout_ms) {
     rpc::HttpFace face(world_.server, {.door = door});
     net::HttpServer http(world_.network, face.handler(), net::HttpServer::Options{});
@@ -55,7 +55,7 @@ TEST_F(ClientDeadlineTest, ShorterDeadlineOfAClientStays) {
   EXPECT_EQ(world_.service.echo.cancelled_count, 1);
 }
 
-TEST_F(ClientDeadlineTest, NodeIsBelieved) {
+TEST_F(ClientDeadlineTest, DeadlineOfANodeIsTrusted) {
   const auto node = world_.connect("10.0.0.1", 2);
   ASSERT_TRUE(node);
   EXPECT_TRUE(EchoClient(**node).sleep(make_sleep(30s), {.deadline = Deadline::after(1h)}));
@@ -81,7 +81,7 @@ TEST_F(ClientDeadlineTest, StreamOfAClientEndsByTheTimeoutOfItsMethod) {
   }
 }
 
-TEST_F(ClientDeadlineTest, CallByHttpEndsByTheTimeoutOfItsMethod) {
+TEST_F(ClientDeadlineTest, CallOverHttpEndsByTheTimeoutOfItsMethod) {
   const TimePoint start = now();
   EXPECT_EQ(sleep_by_http(rpc::Door::clients, "9999999999").status, 504u);
   EXPECT_LE(now() - start, 3s + 10ms);

@@ -1,4 +1,4 @@
-// What becomes of a client whose connection breaks, or whose server is not there.
+// A client whose connection breaks, or whose server is gone.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ TEST(ReconnectTest, CallAfterALossGoesOverTheNextConnection) {
   EXPECT_EQ(connection->statistics().retry_count, 0u);
 }
 
-TEST(ReconnectTest, ConnectionIsMadeAnewBeforeAnybodyAsks) {
+TEST(ReconnectTest, ConnectionIsRestoredBeforeTheNextCall) {
   EchoWorld world;
   auto connection = world.connect();
   world.network.reset_all();
@@ -85,7 +85,7 @@ TEST(ReconnectTest, CallsFailAtOnceWhenTheServerIsGoneForLong) {
   EXPECT_EQ(now(), later);
 }
 
-TEST(ReconnectTest, WhoHasNoPatienceIsToldToTryAgainSoon) {
+TEST(ReconnectTest, AnImpatientClientIsToldToRetrySoon) {
   EchoWorld world;
   auto connection = world.connect({.unreachable_after = 0ms});
   ASSERT_TRUE(world.server.stop(Deadline::after(1s)));
@@ -107,7 +107,7 @@ TEST(ReconnectTest, ServerThatWasGoneForLongIsFoundAgain) {
   rpc::Server second(world.network);
   ASSERT_TRUE(second.add(world.service));
   ASSERT_TRUE(second.listen({"server", 1}));
-  EXPECT_THAT(client.echo(make_echo("")), fails_with(Code::unavailable));  // Begins to look.
+  EXPECT_THAT(client.echo(make_echo("")), fails_with(Code::unavailable));  // Starts to connect.
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_TRUE(client.echo(make_echo("")));
 }
@@ -159,7 +159,7 @@ TEST(ReconnectTest, CloseEndsCallsThatWaitForAConnection) {
 
 TEST(ReconnectTest, ClientMayBeDestroyedWhileItConnects) {
   sim::SimulatedNetwork network;
-  auto listener = network.listen({"server", 1});  // Says no hello.
+  auto listener = network.listen({"server", 1});  // Sends no hello.
   ASSERT_TRUE(listener);
   rpc::Client client(network, {"server", 1}, {});
   EXPECT_FALSE(client.wait_until_connected(Deadline::after(100ms)));

@@ -1,4 +1,4 @@
-// Which calls are tried again, when, and how often.
+// Which calls are retried, when, and how often.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@ Error overloaded(std::chrono::milliseconds retry_after) {
   return Error(Code::resource_exhausted, "full").with_retry_after(retry_after);
 }
 
-TEST(RetryTest, CallWhoseHandlerHasNotBegunIsTriedAgain) {
+TEST(RetryTest, CallWhoseHandlerHasNotBegunIsRetried) {
   EchoWorld world;
   auto connection = world.connect();
   world.refuse_with({unavailable(), unavailable()});
@@ -47,7 +47,7 @@ TEST(RetryTest, HandlerThatHasBegunIsNotRunAgain) {
     const auto reply = EchoClient(*connection).echo(make_echo("once"));
 
     ASSERT_FALSE(reply);
-    EXPECT_EQ(reply.error(), error);  // It arrives as the handler has made it.
+    EXPECT_EQ(reply.error(), error);  // It arrives unchanged.
     EXPECT_EQ(world.service.echoed.size(), 1u);
   }
   EXPECT_EQ(connection->statistics().retry_count, 0u);
@@ -65,7 +65,7 @@ TEST(RetryTest, HandlerThatPassesOnARefusalOfItsOwnCallIsNotRunAgain) {
   EXPECT_EQ(world.service.echoed.size(), 1u);
 }
 
-TEST(RetryTest, FilterThatFailsBehindTheHandlerDoesNotHaveItRunAgain) {
+TEST(RetryTest, FilterThatFailsAfterTheHandlerCausesNoRetry) {
   EchoWorld world;
   world.server.add_filter([](rpc::Context&, const rpc::Next& next) -> Result<void> {
     static_cast<void>(next());
@@ -87,7 +87,7 @@ TEST(RetryTest, IdempotentHandlerIsRunAgain) {
   EXPECT_EQ(world.service.echoed.size(), 3u);
 }
 
-TEST(RetryTest, WhatTheServerRefusesItselfIsTriedAgain) {
+TEST(RetryTest, CallThatTheServerItselfRefusesIsRetried) {
   EchoWorld world({.calls_per_method_max = 1, .admission = {.retry_after = 100ms}});
   auto connection = world.connect();
   auto first = coroutine::spawn(
@@ -98,7 +98,7 @@ TEST(RetryTest, WhatTheServerRefusesItselfIsTriedAgain) {
   EXPECT_EQ(connection->statistics().retry_count, 1u);
 }
 
-TEST(RetryTest, CallThatIsNotSentSaysThatItWasNotExecuted) {
+TEST(RetryTest, CallThatIsNotSentIsMarkedNotExecuted) {
   EchoWorld world;
   auto connection = world.connect();
   const auto late = EchoClient(*connection).echo(make_echo(""), {.deadline = Deadline::passed()});
@@ -110,7 +110,7 @@ TEST(RetryTest, CallThatIsNotSentSaysThatItWasNotExecuted) {
   EXPECT_TRUE(closed.error().not_executed());
 }
 
-TEST(RetryTest, ARefusalBehindAnAttemptThatBeganSaysNothingOfBoth) {
+TEST(RetryTest, ARefusalAfterAnAttemptThatBeganIsNotMarkedNotExecuted) {
   EchoWorld world;
   auto connection = world.connect();
   const rpc::Method method = idempotent_echo();
@@ -126,7 +126,7 @@ TEST(RetryTest, ARefusalBehindAnAttemptThatBeganSaysNothingOfBoth) {
   EXPECT_FALSE(called.error().not_executed());
 }
 
-TEST(RetryTest, CallThatMayHaveBeenExecutedIsNot) {
+TEST(RetryTest, CallThatMayHaveBeenExecutedIsNotRetried) {
   EchoWorld world;
   auto connection = world.connect();
   world.service.echo_errors = {unavailable().with_maybe_executed()};
@@ -136,7 +136,7 @@ TEST(RetryTest, CallThatMayHaveBeenExecutedIsNot) {
   EXPECT_EQ(world.service.echoed.size(), 1u);
 }
 
-TEST(RetryTest, IdempotentCallThatMayHaveBeenExecutedIs) {
+TEST(RetryTest, IdempotentCallThatMayHaveBeenExecutedIsRetried) {
   EchoWorld world;
   auto connection = world.connect();
   const rpc::Method method = idempotent_echo();
@@ -146,7 +146,7 @@ TEST(RetryTest, IdempotentCallThatMayHaveBeenExecutedIs) {
   EXPECT_EQ(world.service.echoed.size(), 2u);
 }
 
-TEST(RetryTest, WhatAnEarlierAttemptMayHaveDoneIsNotForgotten) {
+TEST(RetryTest, MaybeExecutedOfAnEarlierAttemptIsKept) {
   EchoWorld world;
   auto connection = world.connect();
   const rpc::Method method = idempotent_echo();
@@ -171,7 +171,7 @@ TEST(RetryTest, IdempotentCallOutlivesItsConnection) {
   EXPECT_EQ(reply.text(), "done");
 }
 
-TEST(RetryTest, LoadedServerIsLeftAloneForAsLongAsItSays) {
+TEST(RetryTest, RetryAfterOfALoadedServerIsRespected) {
   EchoWorld world;
   auto connection = world.connect();
   world.refuse_with({overloaded(700ms)});
@@ -181,7 +181,7 @@ TEST(RetryTest, LoadedServerIsLeftAloneForAsLongAsItSays) {
   EXPECT_LE(now() - start, 720ms);
 }
 
-TEST(RetryTest, NothingIsTriedAgainThatWouldMissTheDeadline) {
+TEST(RetryTest, CallIsNotRetriedWhenTheRetryWouldMissTheDeadline) {
   EchoWorld world;
   auto connection = world.connect();
   world.refuse_with({overloaded(700ms)});
@@ -204,11 +204,11 @@ TEST(RetryTest, OtherErrorsAreFinal) {
   EXPECT_EQ(connection->statistics().retry_count, 0u);
 }
 
-TEST(RetryTest, AsManyAsOneCallInTenIsTriedAgain) {
+TEST(RetryTest, OneCallInTenIsRetried) {
   EchoWorld world;
   auto connection = world.connect();
   EchoClient client(*connection);
-  // Each call fails: what is saved up for the beginning, and then one in ten.
+  // Each call fails: the initial budget is used up, then one call in ten is retried.
   for (int i = 0; i < 3000; ++i) {
     world.refuse_with({unavailable(), unavailable(), unavailable(), unavailable()});
     EXPECT_FALSE(client.echo(make_echo(""), {.deadline = Deadline::after(30ms)}));
@@ -223,12 +223,12 @@ TEST(RetryTest, DelaysAreDrawnAndGrow) {
   world.refuse_with({unavailable(), unavailable(), unavailable()});
   const TimePoint start = now();
   EXPECT_TRUE(EchoClient(*connection).echo(make_echo("")));
-  // 100 + 200 + 400 ms at the most, drawn from the upper half, and four round trips.
+  // At most 100 + 200 + 400 ms, drawn from the upper half, and four round trips.
   EXPECT_GE(now() - start, 350ms + 8ms);
   EXPECT_LE(now() - start, 700ms + 8ms);
 }
 
-TEST(RetryTest, CancelledCallerIsNotTriedAgainFor) {
+TEST(RetryTest, CallOfACancelledCallerIsNotRetried) {
   EchoWorld world;
   auto connection = world.connect({.retry_delay_min = 1s});
   world.refuse_with({unavailable()});

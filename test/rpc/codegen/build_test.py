@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""corolane_add_protos() in a project of its own: what a change makes the build do again, and what
-somebody who calls it wrong is told.
+"""Tests corolane_add_protos() in a separate project: what the build repeats after a change, and the
+errors for wrong calls.
 
 Called with the path of the plugin. The project has two folders of protos, each with its own import
-root. Its sources are preprocessed instead of compiled: what they depend on is the same, and that
-they compile is shown elsewhere.
+root. Its sources are preprocessed instead of compiled: their dependencies are the same, and other
+tests compile them.
 """
 
 import os
@@ -62,7 +62,7 @@ message Colour { uint32 rgb = 1; }
 syntax = "proto3";
 package shop;
 import "money.proto";
-// What lies there.
+// An article in stock.
 message Article { shared.Money price = 1; }
 """,
     "protos/shop/shop.proto": """
@@ -74,7 +74,7 @@ service Shop {
   // Sells it.
   rpc Buy(Article) returns (Article) { option (corolane.method).timeout = "1s"; }
 }
-// Of no use to the service.
+// Not used by the service.
 message Coupon {}
 """,
     "user.cc": '#include "shop/shop.corolane.h"\n',
@@ -110,7 +110,7 @@ class Project:
         return in_project(self.folder, "cmake", "-G", "Ninja", "-S", ".", "-B", "build")
 
     def build(self):
-        """What was generated and what was compiled, as two sets of names."""
+        """The generated and the compiled files, as two sets of names."""
         status, output = in_project(self.folder, "ninja", "-C", "build")
         if status != 0:
             raise AssertionError(output)
@@ -147,7 +147,7 @@ class RebuildTest(unittest.TestCase):
         self.assertEqual(self.project.build(), (generated, compiled))
         self.assertEqual(self.project.build(), (set(), set()), "the second time")
 
-    def test_at_first_all_is_made_once(self):
+    def test_the_first_build_makes_everything_once(self):
         generated, compiled = self.first_build
         options, shared = "rpc/options.pb.{h,cc}", ("money.pb.{h,cc}", "colour.pb.{h,cc}")
         self.assertEqual(generated, {options, *shared, *STOCK, *SHOP})
@@ -158,20 +158,20 @@ class RebuildTest(unittest.TestCase):
         self.assert_rebuilds(set(), set())
 
     def test_a_comment_that_no_service_needs_compiles_nothing(self):
-        self.project.replace("protos/shop/shop.proto", "Of no use", "Of no use at all")
+        self.project.replace("protos/shop/shop.proto", "Not used", "Not used at all")
         self.assert_rebuilds(SHOP, set())
 
-    def test_a_comment_on_a_message_compiles_what_tells_of_it(self):
-        self.project.replace("protos/shop/stock.proto", "What lies", "What is lying")
+    def test_a_comment_on_a_message_compiles_the_method_table(self):
+        self.project.replace("protos/shop/stock.proto", "An article", "One article")
         self.assert_rebuilds(STOCK | SHOP, {"shop.corolane"})
 
     def test_a_comment_on_a_method_compiles_what_includes_it(self):
         self.project.replace("protos/shop/shop.proto", "Sells it.", "Sells one.")
         self.assert_rebuilds(SHOP, {"shop.corolane", "user"})
 
-    def test_an_option_compiles_what_tells_of_it(self):
+    def test_an_option_compiles_the_method_table_and_its_users(self):
         self.project.replace("protos/shop/shop.proto", '"1s"', '"2s"')
-        # The descriptor, the table of methods, and the comment above the method.
+        # The descriptor, the method table, and the comment above the method change.
         self.assert_rebuilds(SHOP, {"shop.pb", "shop.corolane", "user"})
 
     def test_a_field_compiles_all_that_includes_its_message(self):
@@ -203,14 +203,14 @@ class RebuildTest(unittest.TestCase):
         self.assertIn("shop/stock.corolane.{h,cc}", generated)
         self.assertTrue({"stock.corolane", "user"} <= compiled, compiled)
 
-    def test_a_problem_is_told_with_its_place(self):
+    def test_a_problem_is_reported_with_its_place(self):
         self.project.replace("protos/shop/shop.proto", '"1s"', '"1 s"')
         with self.assertRaisesRegex(AssertionError, r"shop/shop.proto:8:40: Buy: timeout: read "):
             self.project.build()
 
 
 class LinkTest(unittest.TestCase):
-    """Which of our modules the library of a file hands on."""
+    """The modules that the library of a file passes on."""
 
     PROTOS = {
         "messages": "message A {}",
@@ -222,7 +222,7 @@ class LinkTest(unittest.TestCase):
         "methods": "message object {} service A { rpc B(object) returns (object); }",
     }
 
-    def test_what_is_in_a_file_says_what_it_needs(self):
+    def test_the_content_of_a_file_decides_what_it_links(self):
         with tempfile.TemporaryDirectory() as folder:
             project = Project(folder)
             for name, text in self.PROTOS.items():
@@ -244,7 +244,7 @@ class LinkTest(unittest.TestCase):
 
 
 class MisuseTest(unittest.TestCase):
-    """What cmake says of a call, without its line breaks."""
+    """The output of cmake for a call, without its line breaks."""
 
     def configured(self, text, files):
         with tempfile.TemporaryDirectory() as folder:
@@ -272,7 +272,7 @@ class MisuseTest(unittest.TestCase):
     def test_an_unknown_argument(self):
         self.assert_told(
             "corolane_add_protos(TARGET a PROTO a.proto)",
-            'corolane_add_protos(TARGET a): "PROTO a.proto" is for none of '
+            'corolane_add_protos(TARGET a): "PROTO a.proto" belongs to none of '
             "TARGET, PROTOS, USES and IMPORT_ROOT",
         )
 
@@ -288,14 +288,14 @@ class MisuseTest(unittest.TestCase):
             "there is a corolane_taken already; choose another name",
         )
 
-    def test_a_file_that_is_none(self):
+    def test_a_file_that_is_missing_or_not_a_proto(self):
         self.assert_told(
             "corolane_add_protos(TARGET a PROTOS a.proto c.proto)",
             "PROTOS: there is no DIR/c.proto",
         )
         self.assert_told(
             "corolane_add_protos(TARGET a PROTOS a.proto b.txt)",
-            'PROTOS: "b.txt" is no .proto file',
+            'PROTOS: "b.txt" is not a .proto file',
         )
 
     def test_a_file_beside_the_import_root(self):

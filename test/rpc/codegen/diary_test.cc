@@ -1,5 +1,5 @@
-// What protoc-gen-corolane makes of the objects of diary.proto: a base that is a table of methods
-// with a state of its own, and a client that names an id to a router.
+// The code that protoc-gen-corolane generates for the objects of diary.proto: a base with a method
+// table and a state, and a client that gives an id to a router.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class TestDiary : public DiaryObject {
 
 class TestStack : public StackObject {};
 
-// Takes the reply where the caller wants it.
+// Moves the reply into the caller's message.
 class ReplyInto final : public rpc::ReplySink {
  public:
   ReplyInto(const rpc::Method& method, google::protobuf::Message& reply)
@@ -77,7 +77,7 @@ class ReplyInto final : public rpc::ReplySink {
   google::protobuf::Message& reply_;
 };
 
-// Has one object, whatever its id, and remembers what it was called with.
+// Has one object for every id, and records its calls.
 class TestRouter final : public framework::Router {
  public:
   explicit TestRouter(framework::ObjectBase& object) : object_(object) {}
@@ -155,7 +155,7 @@ TEST_F(DiaryTest, ATypeOfObjectsMayHaveNoMethods) {
   EXPECT_TRUE(TestStack().methods().empty());
 }
 
-TEST_F(DiaryTest, WhatAMethodDoesToTheStateStandsInItsRow) {
+TEST_F(DiaryTest, ARowSaysWhatItsMethodDoesToTheState) {
   const auto methods = DiaryObject::object_type().methods;
 
   EXPECT_FALSE(methods[0].durable || methods[0].read_only);
@@ -166,7 +166,7 @@ TEST_F(DiaryTest, WhatAMethodDoesToTheStateStandsInItsRow) {
   EXPECT_TRUE(methods[4].read_only && methods[4].one_way);
 }
 
-TEST_F(DiaryTest, AServiceBesideObjectsIsCalledAsEver) {
+TEST_F(DiaryTest, AServiceBesideObjectsIsAnOrdinaryService) {
   static_assert(std::is_base_of_v<framework::ObjectBase, DiaryObject>);
   static_assert(!std::is_base_of_v<framework::ObjectBase, BookbinderBase>);
   static_assert(std::constructible_from<BookbinderClient, rpc::Client&>);
@@ -185,7 +185,7 @@ TEST_F(DiaryTest, ACallGoesToTheObjectOfTheId) {
                                                   "call corolane.codegen_test.Diary/Read of ada"));
 }
 
-TEST_F(DiaryTest, AnErrorOfTheHandlerIsThatOfTheCall) {
+TEST_F(DiaryTest, AnErrorOfTheHandlerIsTheErrorOfTheCall) {
   EXPECT_EQ(client_.write(make_entry("")).error(),
             Error(Code::invalid_argument, "nothing to write"));
 }
@@ -201,7 +201,7 @@ TEST_F(DiaryTest, AOneWayCallIsNotified) {
                                    " of ada"));
 }
 
-TEST_F(DiaryTest, WhatAnObjectPublishesIsReadAsWhatItIs) {
+TEST_F(DiaryTest, APublicationIsReadWithItsType) {
   static_assert(std::is_base_of_v<framework::PublishingObject<Binding::Pages, Entry>, DiaryObject>);
   auto entries = client_.subscribe();
   router_.broadcast->begin({.epoch = 7, .sequence = 1}, framework::Gap::begin);

@@ -1,5 +1,5 @@
-// What protoc-gen-corolane makes of notebook.proto: a base that is a table of methods, and a
-// client that calls them.
+// The code that protoc-gen-corolane generates for notebook.proto: a base with a method table, and a
+// client that calls the methods.
 #include <gmock/gmock.h>
 #include <google/protobuf/arena.h>
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ class TestBell : public ::UnscopedBellBase {
   }
 };
 
-// Keeps what a server would send.
+// Keeps the messages that a server would send.
 class KeptReply final : public rpc::ReplySink {
  public:
   Result<void> reply(google::protobuf::Message& message) override {
@@ -132,7 +132,7 @@ TEST_F(GeneratedTest, AServiceKnowsItsFullName) {
   EXPECT_STREQ(TestBell().service_name(), "UnscopedBell");
 }
 
-TEST_F(GeneratedTest, MethodsStandInTheOrderOfTheFileUnderTheirFullNamesAndIds) {
+TEST_F(GeneratedTest, MethodsAreInTheOrderOfTheFileWithTheirFullNamesAndIds) {
   const auto methods = notebook_.methods();
 
   ASSERT_EQ(methods.size(), 8);
@@ -159,7 +159,7 @@ TEST_F(GeneratedTest, OptionsOfAMethodAreInItsRow) {
   EXPECT_EQ(TestBell().methods()[0].timeout, 10s);
 }
 
-TEST_F(GeneratedTest, WhatAMethodIsStandsInItsRow) {
+TEST_F(GeneratedTest, PropertiesOfAMethodAreInItsRow) {
   const auto methods = notebook_.methods();
   const rpc::Method& write_note = methods[0];
   const rpc::Method& empty = methods[1];
@@ -223,7 +223,7 @@ TEST_F(GeneratedTest, AReplyIsTakenFromOneMessageToAnother) {
   EXPECT_EQ(to.line(), 17);
 }
 
-TEST_F(GeneratedTest, OnlyMethodsWithOneReplyHaveOneToTake) {
+TEST_F(GeneratedTest, OnlyMethodsWithOneReplyHaveTakeReply) {
   for (const rpc::Method& method : notebook_.methods()) {
     const bool has_one = !method.one_way && !method.server_streaming;
     EXPECT_EQ(method.new_reply != nullptr, has_one) << method.full_name;
@@ -248,7 +248,7 @@ TEST_F(GeneratedTest, InvokeReturnsTheErrorOfTheHandlerAndSendsNothing) {
   EXPECT_TRUE(kept_.type.empty());
 }
 
-TEST_F(GeneratedTest, InvokeHasAStreamWrittenToTheSinkAndReturnsHowItEnds) {
+TEST_F(GeneratedTest, InvokeWritesAStreamToTheSinkAndReturnsHowItEnds) {
   Note::Place second_line;
   second_line.set_line(2);
 
@@ -259,7 +259,7 @@ TEST_F(GeneratedTest, InvokeHasAStreamWrittenToTheSinkAndReturnsHowItEnds) {
   EXPECT_TRUE(kept_.type.empty());
 }
 
-TEST_F(GeneratedTest, InvokeOfAOneWayMethodRepliesNothing) {
+TEST_F(GeneratedTest, InvokeOfAOneWayMethodSendsNoReply) {
   Note note;
   note.set_text("ab");
 
@@ -312,7 +312,7 @@ TEST_F(GeneratedClientTest, AStreamIsReadToItsEnd) {
   EXPECT_EQ(notes.finish().error(), Error(Code::out_of_range, "the book has three lines"));
 }
 
-TEST_F(GeneratedClientTest, AOneWayCallSucceedsWhateverBecomesOfIt) {
+TEST_F(GeneratedClientTest, AOneWayCallSucceedsWhateverItsOutcome) {
   Note note;
   note.set_text("ab");
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What protoc-gen-corolane says of protos that it cannot generate, word by word, and how the
-generated code of notebook.proto and diary.proto reads: data/*.corolane.h and .cc.
+"""Tests the exact error messages of protoc-gen-corolane, and compares the generated code of
+notebook.proto and diary.proto with the golden files data/*.corolane.h and .cc.
 
-Called with the paths of protoc and the plugin; with --update it writes that code anew.
+Called with the paths of protoc and the plugin; with --update it rewrites the golden files.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def generate(proto, into, *imports, also=()):
 
 
 def generated(proto, *imports):
-    """The header and the source that are made of a proto."""
+    """The generated header and source of a proto."""
     with tempfile.TemporaryDirectory() as folder:
         process = generate(proto, folder, *imports)
         if process.returncode != 0:
@@ -59,7 +59,7 @@ class GoldenTest(unittest.TestCase):
                 self.fail("\n".join(["run this test with --update if that is right:", *lines]))
 
     @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is not installed")
-    def test_the_code_is_laid_out_as_ours(self):
+    def test_the_code_is_laid_out_as_clang_format_would(self):
         others = ("services/chess/chess.proto", "rpc/reflection/reflection.proto")
         for proto in (NOTEBOOK, DIARY, SHOP, *others):
             stem = proto.removesuffix(".proto")
@@ -72,7 +72,7 @@ class GoldenTest(unittest.TestCase):
 
 
 class TextTest(unittest.TestCase):
-    """What a proto of a few lines becomes."""
+    """The code that a proto of a few lines becomes."""
 
     def generated(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -125,8 +125,9 @@ class TextTest(unittest.TestCase):
         )
         self.assertIn("rpc/client/client.h", self.includes(objects % (unary, "service Inn {}"))[0])
 
-    def test_a_header_says_how_what_is_in_it_is_used(self):
-        plain, of_objects = "given it by rpc::Server::add()", "given it by framework::Node::host()"
+    def test_a_header_explains_its_use(self):
+        plain = "registers it with rpc::Server::add()"
+        of_objects = "registers it with framework::Node::host()"
         inn = "service Inn {}"
         twins = (
             'import "rpc/options.proto"; message M {} '
@@ -149,7 +150,7 @@ class TextTest(unittest.TestCase):
             "service Twins {\n"
             "  rpc Drink(M) returns (M);\n"
             "\n"
-            "  // Of a heading.\n"
+            "  // A heading.\n"
             "\n"
             "  // Above.\n"
             "  rpc Eat(M) returns (M);  // Behind.\n"
@@ -204,39 +205,39 @@ class ProblemsTest(unittest.TestCase):
             process = generate("twins.proto", folder, folder)
             generated = list(Path(folder).glob("*.corolane.*"))
         first, *lines = process.stderr.splitlines()
-        self.assertEqual(first, "--corolane_out: nothing is generated until this is mended:")
+        self.assertEqual(first, "--corolane_out: nothing is generated until this is fixed:")
         self.assertEqual(lines, list(problems))
         self.assertEqual(process.returncode, 1)
         self.assertEqual(generated, [])
 
-    def test_callers_send_no_streams(self):
+    def test_callers_do_not_send_streams(self):
         self.assert_problems(
             "  rpc Upload(stream M) returns (M);\n"
             "  rpc Talk(stream M) returns (stream M);",
             "twins.proto:6:14: Upload takes a stream, which is not supported; "
             "let callers call once for each message, or send them in a repeated field",
             "twins.proto:7:12: Talk takes a stream, which is not supported; "
-            "let it reply one, and take what callers send in a method of its own",
+            "let it only reply with one, and receive what callers send in another method",
         )
 
-    def test_a_one_way_method_replies_nothing(self):
+    def test_a_one_way_method_has_no_reply(self):
         self.assert_problems(
             "  rpc Tell(M) returns (M) { option (corolane.method).one_way = true; }\n"
             "  rpc Watch(M) returns (stream M) { option (corolane.method).one_way = true; }",
-            "twins.proto:6:24: Tell is one_way, so nobody gets its test.M; "
+            "twins.proto:6:24: Tell is one_way, so no caller gets its test.M; "
             "let it return google.protobuf.Empty, or leave one_way out",
-            "twins.proto:7:37: Watch: one_way: it replies a stream; leave one of the two out",
+            "twins.proto:7:37: Watch: one_way: it replies with a stream; leave one of the two out",
         )
 
-    def test_only_calls_that_are_answered_once_are_tried_again(self):
+    def test_only_calls_that_are_answered_once_are_retried(self):
         self.assert_problems(
             "  rpc Tell(M) returns (google.protobuf.Empty) {\n"
             "    option (corolane.method).one_way = true;\n"
             "    option (corolane.method).idempotent = true;\n"
             "  }\n"
             "  rpc Watch(M) returns (stream M) { option (corolane.method).idempotent = true; }",
-            "twins.proto:8:5: Tell: idempotent: one-way calls are never tried again; leave it out",
-            "twins.proto:10:37: Watch: idempotent: streams are never tried again; leave it out",
+            "twins.proto:8:5: Tell: idempotent: one-way calls are never retried; leave it out",
+            "twins.proto:10:37: Watch: idempotent: streams are never retried; leave it out",
         )
 
     def test_a_priority_is_one_of_four(self):
@@ -266,10 +267,10 @@ class ProblemsTest(unittest.TestCase):
         self.assert_problems(
             '  rpc Eat(M) returns (M) { option (corolane.method).timeout = "2h"; }',
             'twins.proto:6:28: Eat: timeout: "2h" is above 4294967295us, '
-            "the most that a request can say",
+            "the maximum that a request can carry",
         )
 
-    def test_a_stack_is_as_large_as_the_pool_has_them(self):
+    def test_a_stack_has_a_size_of_the_pool(self):
         self.assert_problems(
             '  rpc Low(M) returns (M) { option (corolane.method).stack_size = "8KiB"; }\n'
             '  rpc High(M) returns (M) { option (corolane.method).stack_size = "4MiB"; }\n'
@@ -287,14 +288,14 @@ class ProblemsTest(unittest.TestCase):
             "rename one of them",
         )
 
-    def test_a_method_is_no_keyword(self):
+    def test_a_method_is_not_a_keyword(self):
         self.assert_problems(
             "  rpc Delete(M) returns (M);\n  rpc CoAwait(M) returns (M);",
             'twins.proto:6:7: Delete becomes "delete" in C++, which is a keyword; rename it',
             'twins.proto:7:7: CoAwait becomes "co_await" in C++, which is a keyword; rename it',
         )
 
-    def test_a_method_is_no_macro(self):
+    def test_a_method_is_not_a_macro(self):
         self.assert_problems(
             "  rpc Assert(M) returns (M);",
             'twins.proto:6:7: Assert becomes "assert" in C++, '
@@ -304,14 +305,14 @@ class ProblemsTest(unittest.TestCase):
     def test_a_package_has_no_keywords(self):
         self.assert_problems(
             "  rpc Eat(M) returns (M);",
-            'twins.proto:2:1: package fast.new.concept: "new" is a keyword of C++, '
-            "and no namespace; rename it",
-            'twins.proto:2:1: package fast.new.concept: "concept" is a keyword of C++, '
-            "and no namespace; rename it",
+            'twins.proto:2:1: package fast.new.concept: "new" is a keyword of C++ '
+            "and cannot be a namespace; rename it",
+            'twins.proto:2:1: package fast.new.concept: "concept" is a keyword of C++ '
+            "and cannot be a namespace; rename it",
             package="fast.new.concept",
         )
 
-    def test_a_method_is_no_member_of_every_generated_class(self):
+    def test_a_method_is_not_a_member_of_every_generated_class(self):
         self.assert_problems(
             "  rpc Methods(M) returns (M);\n"
             "  rpc ServiceName(M) returns (M);\n"
@@ -324,7 +325,7 @@ class ProblemsTest(unittest.TestCase):
             "which generated classes have already; rename it",
         )
 
-    def test_objects_keep_a_message(self):
+    def test_objects_have_a_state_message(self):
         missing = "state: which message do these objects keep? An empty one, if they keep nothing"
         self.assert_problems(
             "  option (corolane.object) = {};", f"twins.proto:6:3: Twins: {missing}"
@@ -339,30 +340,30 @@ class ProblemsTest(unittest.TestCase):
             ".M",  # With a dot it is a full name.
             "Kind",
             "Twins",
-            "google.protobuf.FileOptions",  # Of a file that is imported by one that is.
+            "google.protobuf.FileOptions",  # In a file that is imported indirectly.
         ):
             self.assert_problems(
                 f'  option (corolane.object) = {{state: "{name}"}};',
-                f'twins.proto:6:3: Twins: state: "{name}" is no message of this file '
-                "nor of one that it imports",
+                f'twins.proto:6:3: Twins: state: "{name}" is not a message of this file '
+                "or of one that it imports",
                 rest="enum Kind { NONE = 0; }\n",
             )
 
-    def test_objects_reply_no_streams(self):
+    def test_objects_do_not_reply_with_streams(self):
         self.assert_problems(
             '  option (corolane.object).state = "M";\n  rpc Watch(M) returns (stream M);',
-            "twins.proto:7:25: Watch replies a stream, which would keep its object from all other "
-            "calls; say what it publishes, and let a service that subscribes reply the stream",
+            "twins.proto:7:25: Watch replies with a stream, which would block all other calls of "
+            "its object; say what it publishes, and let a service that subscribes serve the stream",
         )
 
     def test_objects_publish_a_message(self):
         self.assert_problems(
             '  option (corolane.object) = {state: "M", publishes: "Event"};',
-            'twins.proto:6:3: Twins: publishes: "Event" is no message of this file '
-            "nor of one that it imports",
+            'twins.proto:6:3: Twins: publishes: "Event" is not a message of this file '
+            "or of one that it imports",
         )
 
-    def test_what_objects_publish_is_no_method(self):
+    def test_the_members_of_publishing_objects_are_not_methods(self):
         names = ("Position", "Publish", "Subscribe")
         self.assert_problems(
             '  option (corolane.object) = {state: "M", publishes: "M"};\n'
@@ -390,7 +391,7 @@ class ProblemsTest(unittest.TestCase):
             "the store; leave one of the two out",
         )
 
-    def test_only_objects_keep_something(self):
+    def test_only_objects_have_a_state(self):
         hint = (
             "is for objects; give Twins an `option (corolane.object).state`, or leave it out"
         )
@@ -401,7 +402,7 @@ class ProblemsTest(unittest.TestCase):
             f"twins.proto:7:29: Look: read_only: {hint}",
         )
 
-    def test_a_method_of_objects_is_no_member_of_all_objects(self):
+    def test_a_method_of_objects_is_not_a_member_of_all_objects(self):
         names = (
             *("Comments", "Follow", "Id", "Id_", "MarkChanged", "Methods", "ObjectType"),
             *("OnActivate", "OnDeactivate", "OnReminder", "Reminders", "Router", "Router_"),
@@ -423,7 +424,7 @@ class ProblemsTest(unittest.TestCase):
             ),
         )
 
-    def test_what_objects_have_other_services_may_be_called(self):
+    def test_other_services_may_use_the_names_of_object_members(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "twins.proto").write_text(
                 'syntax = "proto3";\nimport "rpc/options.proto";\nmessage M {}\n'
@@ -437,7 +438,7 @@ class ProblemsTest(unittest.TestCase):
         self.assertEqual((process.stderr, process.returncode), ("", 0))
 
     def test_methods_have_ids_of_their_own(self):
-        # Found by a search of some ten thousand million names.
+        # Found by a search of some ten billion names.
         self.assert_problems(
             "  rpc M50y0gxvf4ywsd(M) returns (M);\n  rpc Mphpynlahnfs2o(M) returns (M);",
             "twins.proto:7:7: test.Twins/Mphpynlahnfs2o and test.Twins/M50y0gxvf4ywsd "
@@ -455,7 +456,7 @@ class ProblemsTest(unittest.TestCase):
             "service Both {}\n",
         )
 
-    def test_so_do_those_of_objects(self):
+    def test_the_generated_classes_of_objects_need_free_names(self):
         self.assert_problems(
             '  option (corolane.object).state = "M";',
             "twins.proto:5:9: Twins becomes the class TwinsObject in C++, "
@@ -478,7 +479,7 @@ class ProblemsTest(unittest.TestCase):
             'twins.proto:9:7: New becomes "new" in C++, which is a keyword; rename it',
         )
 
-    def test_all_files_are_looked_at(self):
+    def test_all_files_are_checked(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("one", "two"):
                 (Path(folder) / f"{name}.proto").write_text(
@@ -488,7 +489,7 @@ class ProblemsTest(unittest.TestCase):
             process = generate("one.proto", folder, folder, also=["two.proto"])
         self.assertEqual(
             process.stderr,
-            "--corolane_out: nothing is generated until this is mended:\n"
+            "--corolane_out: nothing is generated until this is fixed:\n"
             'one.proto:3:20: New becomes "new" in C++, which is a keyword; rename it\n'
             'two.proto:3:20: New becomes "new" in C++, which is a keyword; rename it\n',
         )

@@ -1,4 +1,4 @@
-// Services that are split over files, packages and libraries, or named as C++ names things.
+// Services that are split over files, packages and libraries, or named like C++ things.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -76,7 +76,7 @@ class TestBell : public ::UnscopedBellBase {
   }
 };
 
-// Serves all of them together.
+// Serves all services together.
 class ShopTest : public testing::Test {
  protected:
   ShopTest() {
@@ -108,7 +108,7 @@ TEST_F(ShopTest, MessagesMayBeOfAnotherPackageThroughAPublicImport) {
   EXPECT_EQ(article->price().cents(), 42);
 }
 
-TEST_F(ShopTest, MessagesMayStandInMessages) {
+TEST_F(ShopTest, MessagesMayBeNested) {
   stationery::Article article;
   article.mutable_price()->set_cents(99);
 
@@ -134,7 +134,7 @@ TEST_F(ShopTest, ServicesMayHaveMethodsOfTheSameNames) {
   EXPECT_EQ(price->cents(), 5);
 }
 
-TEST_F(ShopTest, MessagesMayBeNamedAsMethodsAndVariablesAre) {
+TEST_F(ShopTest, MessagesMayBeNamedLikeMethodsAndVariables) {
   shop::request request;
   request.set_number(16);
 
@@ -144,7 +144,7 @@ TEST_F(ShopTest, MessagesMayBeNamedAsMethodsAndVariablesAre) {
   EXPECT_EQ(reply->number(), 17);
 }
 
-TEST_F(ShopTest, SoMayThoseOfStreamsAndOneWayMethods) {
+TEST_F(ShopTest, MessagesOfStreamsAndOneWayMethodsMayBeNamedLikeThemToo) {
   shop::request request;
   request.set_number(3);
   shop::CounterClient counter(*client_);

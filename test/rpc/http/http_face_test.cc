@@ -1,4 +1,4 @@
-// The services by HTTP, over the simulated network and in virtual time.
+// The services over HTTP, on the simulated network and in virtual time.
 #include "rpc/http/http_face.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class HttpFaceTest : public testing::Test {
     check(server_.add(echo_).has_value() && server_.add(mirror_).has_value(), "they can be added");
   }
 
-  // Before the first request, if at all.
+  // Call it before the first request, if at all.
   void serve(rpc::HttpFace::Options options = {}) {
     face_.emplace(server_, options);
     http_.emplace(network_, face_->handler(), net::HttpServer::Options{.sends_date = false});
@@ -108,7 +108,7 @@ TEST_F(HttpFaceTest, ErrorsHaveTheStatusAndTheNameOfTheirCode) {
   }
 }
 
-TEST_F(HttpFaceTest, WhenToTryAgainIsAHeader) {
+TEST_F(HttpFaceTest, RetryAfterIsAHeader) {
   const auto response = post("Echo/Fail", R"({"code":8,"retryAfterMs":"1200"})");
   EXPECT_EQ(response.status, 429u);
   EXPECT_EQ(response.headers.find("Retry-After"), "2");
@@ -125,13 +125,13 @@ TEST_F(HttpFaceTest, HeaderSaysThatAHandlerHasNotBegun) {
   EXPECT_EQ(response.headers.find("Corolane-Executed"), "no");
 }
 
-TEST_F(HttpFaceTest, AMessageThatIsNoneIsRefused) {
+TEST_F(HttpFaceTest, AnInvalidMessageIsRefused) {
   const auto json = post("Echo/Echo", R"({"text":7})");
   EXPECT_EQ(json.status, 400u);
   EXPECT_EQ(json.body, R"({"code":"invalid_argument","message":"text: expects a string, not 7"})");
   const auto proto = post("Echo/Echo", "\xff\xff", {{"Content-Type", "application/proto"}});
   EXPECT_EQ(proto.status, 400u);
-  EXPECT_THAT(proto.body, HasSubstr("this is no corolane.test.EchoRequest"));
+  EXPECT_THAT(proto.body, HasSubstr("not a valid corolane.test.EchoRequest"));
   EXPECT_EQ(post("Echo/Echo", "").status, 400u);
 }
 
@@ -179,12 +179,12 @@ TEST_F(HttpFaceTest, TheTimeoutIsTheDeadlineOfTheCall) {
   EXPECT_THAT(response.body, HasSubstr("deadline_exceeded"));
   EXPECT_LT(now() - start, 300ms);
   EXPECT_EQ(echo_.cancelled_count, 1);
-  // Without, the method says how long.
+  // Without the header the timeout of the method applies.
   EXPECT_EQ(post("Echo/Sleep", R"({"milliseconds":"30000"})").status, 504u);
   EXPECT_LT(now() - start, 4s);
 }
 
-TEST_F(HttpFaceTest, ATimeoutThatIsNoneIsRefused) {
+TEST_F(HttpFaceTest, AnInvalidTimeoutIsRefused) {
   for (const char* timeout : {"-1", "1s", "1.5", "12345678901", "x"}) {
     const auto response = post("Echo/Echo", "{}", {{"Connect-Timeout-Ms", timeout}});
     EXPECT_EQ(response.status, 400u) << timeout;
@@ -193,7 +193,7 @@ TEST_F(HttpFaceTest, ATimeoutThatIsNoneIsRefused) {
   EXPECT_EQ(post("Echo/Echo", "{}", {{"Connect-Timeout-Ms", "9999999999"}}).status, 200u);
 }
 
-TEST_F(HttpFaceTest, TheTokenAndTheTraceGoAlong) {
+TEST_F(HttpFaceTest, TheTokenAndTheTraceArePassedOn) {
   std::string token;
   rpc::TraceContext trace;
   std::string peer;
@@ -220,7 +220,7 @@ TEST_F(HttpFaceTest, TheTokenAndTheTraceGoAlong) {
   EXPECT_FALSE(trace.is_valid());
 }
 
-TEST_F(HttpFaceTest, AHeaderSaysWhichObjectIsCalled) {
+TEST_F(HttpFaceTest, AHeaderNamesTheCalledObject) {
   std::vector<std::string> ids;
   server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
     ids.emplace_back(call.object() == nullptr ? "none" : call.object()->id);
@@ -251,7 +251,7 @@ TEST_F(HttpFaceTest, AFilterMayRefuse) {
   EXPECT_TRUE(echo_.echoed.empty());
 }
 
-TEST_F(HttpFaceTest, AClientThatGoesAwayCancelsItsCall) {
+TEST_F(HttpFaceTest, AClientThatDisconnectsCancelsItsCall) {
   serve();
   auto caller = coroutine::spawn("caller", [&] {
     return net::fetch_http(network_, {"server", endpoint_.port},
@@ -276,7 +276,7 @@ TEST_F(HttpFaceTest, OneWayMethodsAreAnsweredWhenTheyHaveEnded) {
   EXPECT_EQ(echo_.noted, (std::vector<std::string>{"kept"}));
 }
 
-TEST_F(HttpFaceTest, StreamsAreRefusedInWordsThatTheirClientsRead) {
+TEST_F(HttpFaceTest, StreamsAreRefusedInTheirOwnFormat) {
   const auto unary = post("Echo/Count", "{}");
   EXPECT_EQ(unary.status, 501u);
   EXPECT_THAT(unary.body, HasSubstr("is a stream, which is not served by HTTP"));
@@ -313,7 +313,7 @@ TEST_F(HttpFaceTest, DecodedRequestsHaveALimit) {
   EXPECT_EQ(post("Mirror/Reflect", "{\"children\":[" + children + "]}").status, 429u);
 }
 
-TEST_F(HttpFaceTest, WithoutSideEffectsAMethodMayBeGot) {
+TEST_F(HttpFaceTest, AMethodWithoutSideEffectsMayBeCalledWithGet) {
   const std::string path = "/corolane.test.Mirror/Reflect";
   const auto json =
       fetch({.target = path + "?connect=v1&encoding=json&message=%7B%22aString%22%3A%22a+b%22%7D"});
@@ -331,7 +331,7 @@ TEST_F(HttpFaceTest, WithoutSideEffectsAMethodMayBeGot) {
   }
 }
 
-TEST_F(HttpFaceTest, PlayersReachPublicMethodsAlone) {
+TEST_F(HttpFaceTest, PlayersReachOnlyPublicMethods) {
   serve({.door = rpc::Door::clients});
   EXPECT_EQ(post("Mirror/Show", "{}").status, 200u);
   EXPECT_EQ(post("Mirror/Reflect", "{}").status, 404u);
@@ -341,14 +341,14 @@ TEST_F(HttpFaceTest, PlayersReachPublicMethodsAlone) {
   EXPECT_THAT(list.body, Not(HasSubstr("Reflect")));
 }
 
-TEST_F(HttpFaceTest, TheRootListsWhatIsServed) {
+TEST_F(HttpFaceTest, TheRootListsTheServices) {
   const auto text = fetch({.target = "/"});
   EXPECT_EQ(text.content_type, "text/plain; charset=utf-8");
   EXPECT_THAT(text.body,
               HasSubstr("\n  POST /corolane.test.Echo/Echo  corolane.test.EchoRequest -> "
                         "corolane.test.EchoReply\n    Returns the text.\n"));
   EXPECT_THAT(text.body, HasSubstr("/Count  corolane.test.CountRequest -> corolane.test.CountReply"
-                                   "  (a stream: not by HTTP)\n"));
+                                   "  (a stream: not over HTTP)\n"));
   const auto html = fetch({.target = "/", .headers = {{"Accept", "text/html,*/*"}}});
   EXPECT_EQ(html.content_type, "text/html; charset=utf-8");
   EXPECT_THAT(html.body, HasSubstr("<!doctype html>"));
@@ -358,7 +358,7 @@ TEST_F(HttpFaceTest, TheRootListsWhatIsServed) {
   EXPECT_THAT(json.body, HasSubstr(R"("timeoutMs":3000)"));
 }
 
-// An object that is served as such, without a host of objects.
+// An object that is served directly, without an object host.
 class Envelope : public codegen_test::EnvelopeOfNoReturnObject {
  public:
   Result<codegen_test::stationery::Article::Price> put_inside(
@@ -367,7 +367,7 @@ class Envelope : public codegen_test::EnvelopeOfNoReturnObject {
   }
 };
 
-TEST_F(HttpFaceTest, TheListSaysWhoHasObjectsAndHowTheyAreCalled) {
+TEST_F(HttpFaceTest, TheListSaysWhichServicesHaveObjectsAndHowToCallThem) {
   Envelope envelope;
   rpc::Server server(network_);
   ASSERT_TRUE(server.add(envelope));
@@ -385,10 +385,9 @@ TEST_F(HttpFaceTest, TheListSaysWhoHasObjectsAndHowTheyAreCalled) {
   const std::string text = list("/");
   EXPECT_THAT(text, testing::StartsWith(
                         "corolane.codegen_test.EnvelopeOfNoReturn\n"
-                        "  Its state is of another package.\n"
+                        "  Its state is from another package.\n"
                         "\n"
-                        "  Of objects: the header Corolane-Object has the id of the one that is "
-                        "called.\n"
+                        "  Objects: the header Corolane-Object has the id of the object to call.\n"
                         "\n"
                         "  POST /corolane.codegen_test.EnvelopeOfNoReturn/PutInside  "));
   EXPECT_THAT(text.substr(text.find("corolane.test.Echo")), Not(HasSubstr("Corolane-Object")));
@@ -398,7 +397,7 @@ TEST_F(HttpFaceTest, TheListSaysWhoHasObjectsAndHowTheyAreCalled) {
   EXPECT_THAT(json, HasSubstr(R"("objectState":"","methods":[)"));
 }
 
-TEST_F(HttpFaceTest, CallsAreCountedAsAllAre) {
+TEST_F(HttpFaceTest, CallsAreCountedLikeAllOthers) {
   EXPECT_EQ(post("Echo/Echo", "{}").status, 200u);
   EXPECT_EQ(post("Echo/Fail", R"({"code":5})").status, 404u);
   for (const auto& method : server_.statistics().methods) {

@@ -1,4 +1,4 @@
-// JSON of messages, against protobuf's own and against what a peer may make up.
+// JSON of messages, compared with protobuf's own, and malformed input from peers.
 #include "rpc/http/json.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ Result<std::string> write(const Everything& message) {
   return json;
 }
 
-// What it says when it refuses.
+// The error for a refused text.
 std::string refusal(std::string_view json) {
   const auto message = read(json);
   if (message) return "read: " + message->ShortDebugString();
@@ -73,7 +73,7 @@ TEST(JsonTest, ReadsAndWritesAsProtobufDoes) {
   }
 }
 
-TEST(JsonTest, WritesWhatPeopleExpect) {
+TEST(JsonTest, WritesTheExpectedText) {
   Everything message;
   message.set_an_int64(-9'007'199'254'740'993);
   message.set_a_string("a \"quote\"\n");
@@ -112,7 +112,7 @@ TEST(JsonTest, NumbersMayBeTextAndTextMayBeNumbers) {
   EXPECT_EQ(message->colour(), NEGATIVE);
 }
 
-TEST(JsonTest, NullIsWhatIsNotThere) {
+TEST(JsonTest, NullLeavesAFieldUnset) {
   const auto message = read(
       R"({"anInt32":null,"child":null,"int32s":null,"byName":null,"chosenText":null,"value":null,)"
       R"("values":[null,1],"wrappedInt32":null,"timestamp":null})");
@@ -123,7 +123,7 @@ TEST(JsonTest, NullIsWhatIsNotThere) {
   expected.add_values()->set_number_value(1);
   EXPECT_TRUE(MessageDifferencer::Equals(*message, expected)) << message->DebugString();
   EXPECT_EQ(read(R"({"chosenNull":null})")->choice_case(), Everything::kChosenNull);
-  EXPECT_EQ(refusal(R"({"int32s":[1,null]})"), "int32s[1]: null has no place here");
+  EXPECT_EQ(refusal(R"({"int32s":[1,null]})"), "int32s[1]: null is not allowed here");
 }
 
 TEST(JsonTest, NullValueHasNoOtherValueThanNull) {
@@ -133,7 +133,7 @@ TEST(JsonTest, NullValueHasNoOtherValueThanNull) {
   EXPECT_EQ(refusal(R"({"chosenNull":9})"), "chosenNull: expects null, not 9");
 }
 
-TEST(JsonTest, UnknownFieldsAreIgnoredWithAllThatIsInThem) {
+TEST(JsonTest, UnknownFieldsAreIgnoredWithTheirContent) {
   const auto message =
       read(R"({"new":{"a":[1,{"b":null}],"c":"d"},"anInt32":1,"newer":[[],{}],"newest":3})");
   ASSERT_TRUE(message) << message;
@@ -176,19 +176,19 @@ TEST(JsonTest, ARefusalNamesThePlace) {
       {R"({"duration":"1m"})", "duration: expects a google.protobuf.Duration, not \"1m\""},
       {R"({"any":{}})", "any: google.protobuf.Any is not supported"},
       {R"({"chosenNumber":1,"chosenText":"x"})",
-       "chosenText: another field of the oneof choice is there already"},
-      {R"({"child":{},"child":{}})", "child: is there twice"},
-      {R"({"aString":"\udd39"})", "half of a surrogate pair is no text"},
-      {R"({"by\udd39":1})", "half of a surrogate pair is no text"},
+       "chosenText: another field of the oneof choice is set already"},
+      {R"({"child":{},"child":{}})", "child: is set twice"},
+      {R"({"aString":"\udd39"})", "half of a surrogate pair is not valid text"},
+      {R"({"by\udd39":1})", "half of a surrogate pair is not valid text"},
       {"[]", "expects a corolane.test.Everything, not an array"},
       {"null", "expects an object, not null"},
-      {"", "this is no JSON, at byte 0: The document is empty."},
+      {"", "invalid JSON at byte 0: The document is empty."},
       {R"({"anInt32":1} x)",
-       "this is no JSON, at byte 14: The document root must not be followed by other values."},
-      {"{\"aString\":\"\xff\"}", "this is no JSON: it is not UTF-8"},
+       "invalid JSON at byte 14: The document root must not be followed by other values."},
+      {"{\"aString\":\"\xff\"}", "invalid JSON: it is not UTF-8"},
   };
   for (const auto& [json, expected] : cases) EXPECT_THAT(refusal(json), HasSubstr(expected));
-  EXPECT_THAT(refusal(std::string_view("{}\0{}", 5)), HasSubstr("this is no JSON, at byte 2"));
+  EXPECT_THAT(refusal(std::string_view("{}\0{}", 5)), HasSubstr("invalid JSON at byte 2"));
 }
 
 TEST(JsonTest, OnlyStrictJsonIsRead) {
@@ -227,7 +227,7 @@ TEST(JsonTest, NestingHasALimit) {
   EXPECT_THAT(write(too_deep), fails_with(Code::invalid_argument));
 }
 
-TEST(JsonTest, WhatJsonCannotCarryIsNotWritten) {
+TEST(JsonTest, MessagesThatJsonCannotCarryAreNotWritten) {
   Everything no_text;
   no_text.mutable_child()->add_strings("\xff");
   const auto json = write(no_text);
@@ -248,7 +248,7 @@ TEST(JsonTest, WhatJsonCannotCarryIsNotWritten) {
   EXPECT_THAT(write(any), fails_with(Code::invalid_argument));
 }
 
-TEST(JsonTest, AnEnumOfANewerProtoIsItsNumber) {
+TEST(JsonTest, AnEnumValueOfANewerProtoIsWrittenAsANumber) {
   Everything message;
   message.set_colour(static_cast<Colour>(77));
   EXPECT_EQ(*write(message), R"({"colour":77})");

@@ -1,4 +1,4 @@
-// Which calls an operator is told of.
+// The calls that are logged for an operator.
 #include "rpc/observe/call_log.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class CallLogTest : public testing::Test {
   std::unique_ptr<rpc::Client> client_;
 };
 
-TEST_F(CallLogTest, TellsOfFaultsOfTheServerWithAllThereIsToKnow) {
+TEST_F(CallLogTest, FaultsOfTheServerAreLoggedWithAllDetails) {
   serve({});
   EXPECT_FALSE(echo().fail(make_fail(13, "a bug")));
   ASSERT_EQ(lines_.size(), 1u);
@@ -70,26 +70,26 @@ TEST_F(CallLogTest, TellsOfFaultsOfTheServerWithAllThereIsToKnow) {
   EXPECT_FALSE(lines_[0].trace.is_valid());
 }
 
-TEST_F(CallLogTest, SaysNothingOfCallsThatGoWellOrAskForWhatIsNotThere) {
+TEST_F(CallLogTest, SuccessesAndErrorsOfTheCallerAreNotLogged) {
   serve({});
   EXPECT_TRUE(echo().echo(make_echo("")));
   EXPECT_FALSE(echo().fail(make_fail(5)));
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(CallLogTest, TellsOfAllErrorsOrNoneWhenItIsToldTo) {
+TEST_F(CallLogTest, AllErrorsAreLoggedOnRequest) {
   serve({.errors = CallLog::Errors::all});
   EXPECT_FALSE(echo().fail(make_fail(5)));
   EXPECT_EQ(lines_.size(), 1u);
 }
 
-TEST_F(CallLogTest, TellsOfNoErrorWhenItIsToldTo) {
+TEST_F(CallLogTest, NoErrorsAreLoggedOnRequest) {
   serve({.errors = CallLog::Errors::none});
   EXPECT_FALSE(echo().fail(make_fail(13)));
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(CallLogTest, DeadlineIsToldAsWhatItIs) {
+TEST_F(CallLogTest, APassedDeadlineIsLoggedAsDeadlineExceeded) {
   serve({});
   EXPECT_FALSE(echo().sleep(make_sleep(1h), {.deadline = Deadline::after(100ms)}));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
@@ -97,7 +97,7 @@ TEST_F(CallLogTest, DeadlineIsToldAsWhatItIs) {
   EXPECT_EQ(lines_[0].code, Code::deadline_exceeded);
 }
 
-TEST_F(CallLogTest, TellsOfSlowCallsAndHowSlow) {
+TEST_F(CallLogTest, SlowCallsAreLoggedWithTheirDuration) {
   serve({.slow_after = 500ms});
   EXPECT_TRUE(echo().sleep(make_sleep(500ms)));
   EXPECT_TRUE(lines_.empty());
@@ -120,14 +120,14 @@ TEST_F(CallLogTest, StreamsAreNotSlow) {
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(CallLogTest, TellsOfAShareOfAllOthers) {
+TEST_F(CallLogTest, OtherCallsAreSampled) {
   serve({.one_in = 10});
   for (int i = 0; i < 35; ++i) EXPECT_TRUE(echo().echo(make_echo("")));
   EXPECT_EQ(lines_.size(), 3u);
   EXPECT_EQ(lines_[0].reason, Reason::sampled);
 }
 
-TEST_F(CallLogTest, AboveTheRateLinesAreLeftOutAndTheNextOneSaysHowMany) {
+TEST_F(CallLogTest, AboveTheRateLinesAreDroppedAndTheNextOneSaysHowMany) {
   serve({.lines_per_second_max = 5});
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(echo().fail(make_fail(13)));
   EXPECT_EQ(lines_.size(), 5u);

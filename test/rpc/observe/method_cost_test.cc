@@ -1,4 +1,4 @@
-// Which handlers are measured, and what becomes of that.
+// Which handlers are measured, and how the measurements add up.
 #include "rpc/observe/method_cost.h"
 
 #include <gtest/gtest.h>
@@ -26,19 +26,19 @@ void measure_many() {
   EXPECT_EQ(measured_count(), MethodMeter::first_count + 4);
 }
 
-TEST(MethodMeterTest, MeasuresTheFirstOnesAndThenOneInSoMany) {
-  // That measures no stack by itself.
+TEST(MethodMeterTest, MeasuresTheFirstCallsAndThenOnePerInterval) {
+  // A scheduler that measures no stacks itself.
   coroutine::VirtualTime time;
   coroutine::Scheduler scheduler(time, {.stack_sample_interval = 0});
   EXPECT_TRUE(scheduler.run("main", [] { measure_many(); }));
 }
 
-TEST(MethodMeterTest, WhatTheHandlerReturnsComesBack) {
+TEST(MethodMeterTest, ReturnsTheResultOfTheHandler) {
   MethodMeter meter;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(meter.run([&] { return i; }), i);
 }
 
-TEST(MethodMeterTest, ItsTimeIsFromBeginToEnd) {
+TEST(MethodMeterTest, RunTimeIncludesWaiting) {
   MethodMeter meter;
   for (int i = 0; i < 2; ++i) {
     meter.run([] { static_cast<void>(coroutine::sleep_for(3s)); });
@@ -49,7 +49,7 @@ TEST(MethodMeterTest, ItsTimeIsFromBeginToEnd) {
   EXPECT_EQ(meter.cost().suspension_count, 1u);
 }
 
-TEST(MethodCostTest, SuggestsRoomForHalfAsMuchAgain) {
+TEST(MethodCostTest, SuggestsRoomForOneAndAHalfTimesTheLargestUse) {
   MethodCost cost;
   EXPECT_EQ(cost.suggested_stack_size_bytes(), 0u);
   cost.stack_count = 1;
@@ -61,7 +61,7 @@ TEST(MethodCostTest, SuggestsRoomForHalfAsMuchAgain) {
   EXPECT_EQ(cost.suggested_stack_size_bytes(), 128u * 1024);
 }
 
-TEST(MethodCostTest, SumsAddUpAndTheDeepestStays) {
+TEST(MethodCostTest, SumsAddUpAndTheDeepestStackIsKept) {
   MethodCost one;
   one.timed_count = 2;
   one.cpu = 3s;

@@ -1,4 +1,4 @@
-// Spans of calls, and who is whose child.
+// Spans of calls, and their parents.
 #include "rpc/observe/tracing.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using rpc::SpanKind;
 using rpc::SpanRecord;
 using rpc::Tracer;
 
-// Asks the next service, within spans of its own.
+// Calls the next service, within spans of its own.
 class Relay : public EchoService {
  public:
   Relay(Tracer& tracer, rpc::Client& next) : tracer_(tracer), next_(next) {}
@@ -33,7 +33,7 @@ class Relay : public EchoService {
     const rpc::Span span = tracer_.span("inside");
     return next_.echo(request);
   }
-  // By a child of its own, and once more by itself.
+  // Calls once from a child task, and once itself.
   Result<TimeLeftReply> time_left(const EchoRequest& request, rpc::Context&) override {
     auto child = coroutine::spawn("child", [&] {
       const rpc::Span span = tracer_.span("of the child");
@@ -85,7 +85,7 @@ class TracingTest : public testing::Test {
     return "none";
   }
 
-  // The scope that spans leave behind ends with its task.
+  // The scope that spans leave behind ends with the task.
   static void in_task(const std::function<void()>& body) {
     auto task = coroutine::spawn("caller", [&] { body(); });
     EXPECT_TRUE(task.join());
@@ -107,7 +107,7 @@ TEST_F(TracingTest, EachSpanIsTheChildOfTheOneAroundIt) {
     trace_with({.sample_ratio = 1});
     ASSERT_TRUE(EchoClient(*client_).echo(make_echo("")));
     ASSERT_EQ(spans_.size(), 5u);
-    // From the inside out: in the order in which they end.
+    // From the innermost outwards, in the order in which they end.
     const std::vector<SpanKind> kinds = {SpanKind::server, SpanKind::client, SpanKind::internal,
                                          SpanKind::server, SpanKind::client};
     for (std::size_t i = 0; i < spans_.size(); ++i) {
@@ -122,11 +122,11 @@ TEST_F(TracingTest, EachSpanIsTheChildOfTheOneAroundIt) {
   });
 }
 
-TEST_F(TracingTest, SpansTakeAsLongAsWhatTheyAreOf) {
+TEST_F(TracingTest, SpansTakeAsLongAsTheirCalls) {
   in_task([&] {
     trace_with({.sample_ratio = 1});
     ASSERT_TRUE(EchoClient(*client_).echo(make_echo("")));
-    EXPECT_EQ(spans_[4].end - spans_[4].start, 4ms);  // Two ways of a millisecond, twice.
+    EXPECT_EQ(spans_[4].end - spans_[4].start, 4ms);  // Two round trips of 2 ms.
     EXPECT_EQ(spans_[3].start - spans_[4].start, 1ms);
     EXPECT_EQ(spans_[3].end - spans_[3].start, 2ms);
     EXPECT_EQ(spans_[0].end - spans_[0].start, 0ms);
@@ -168,7 +168,7 @@ TEST_F(TracingTest, AttributesFollowTheConventions) {
   });
 }
 
-TEST_F(TracingTest, ErrorsOfTheCallerAreNoneOfTheServer) {
+TEST_F(TracingTest, ErrorsOfTheCallerAreNotErrorsOfTheServer) {
   in_task([&] {
     trace_with({.sample_ratio = 1});
     EXPECT_FALSE(EchoClient(*to_server_).fail(make_fail(5, "no such game")));
@@ -274,11 +274,11 @@ TEST_F(TracingTest, SpanKeepsWhatItIsGivenWithinBounds) {
     EXPECT_EQ(std::get<std::string>(span.events[1].attributes[2].second), "text");
     EXPECT_EQ(span.dropped_attribute_count, 3u);
     EXPECT_EQ(span.dropped_event_count, 3u);
-    EXPECT_EQ(span.failure, "\xe2\x82\xac\xe2\x82\xac");  // No half of a character.
+    EXPECT_EQ(span.failure, "\xe2\x82\xac\xe2\x82\xac");  // No partial character.
   });
 }
 
-TEST_F(TracingTest, MoreThanMayBeOpenAreCountedAndNotRecorded) {
+TEST_F(TracingTest, SpansAboveTheLimitAreCountedAndNotRecorded) {
   in_task([&] {
     trace_with({.sample_ratio = 1, .open_count_max = 2});
     ASSERT_TRUE(EchoClient(*client_).echo(make_echo("")));

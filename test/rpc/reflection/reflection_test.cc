@@ -1,4 +1,4 @@
-// What a server tells of itself, and that it is enough to rebuild its types.
+// The description that a server gives of itself is enough to rebuild its types.
 #include "rpc/reflection/reflection.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@
 namespace corolane::rpc {
 namespace {
 
-// As of a service that was not generated from a linked proto.
+// A service that was not generated from a linked proto.
 class HandmadeService : public Service {
  public:
   const char* service_name() const override { return "handmade.Thing"; }
@@ -107,7 +107,7 @@ class Envelope : public codegen_test::EnvelopeOfNoReturnObject {
   }
 };
 
-TEST_F(ReflectionTest, AServiceOfObjectsIsListedWithWhatTheyKeep) {
+TEST_F(ReflectionTest, AServiceOfObjectsIsListedWithItsState) {
   Envelope envelope;
   Server server(network_);
   ASSERT_TRUE(server.add(envelope));
@@ -161,7 +161,7 @@ TEST_F(ReflectionTest, CommentsAreThoseOfAServedServiceAndOfItsMessages) {
   std::map<std::string, std::string> comments;
   for (const Comment& comment : served->comments()) comments[comment.symbol()] = comment.text();
   EXPECT_EQ(comments.at("corolane.rpc.Reflection.ListServices"),
-            "Every service of this server that has methods for whoever asks, with those methods.");
+            "Lists the services of this server with the methods that the caller may call.");
   EXPECT_EQ(comments.at("corolane.rpc.ServiceEntry.methods"), "In the order of the file.");
   EXPECT_FALSE(comments.contains("corolane.rpc.ListServicesRequest"));
   EXPECT_TRUE(unserved->comments().empty());
@@ -172,7 +172,7 @@ TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {
   EXPECT_THAT(describe(""), test::fails_with(Code::not_found));
 }
 
-TEST_F(ReflectionTest, AClientAsksAsOfAnyService) {
+TEST_F(ReflectionTest, AClientCallsItLikeAnyService) {
   ASSERT_TRUE(server_.listen({"10.0.0.1", 8460}));
   const auto client =
       Client::connect(network_, {"10.0.0.1", 8460}, Deadline::after(std::chrono::seconds(1)));
@@ -184,7 +184,7 @@ TEST_F(ReflectionTest, AClientAsksAsOfAnyService) {
   EXPECT_EQ(reply->services_size(), 2);
 }
 
-// Has the name of a linked service, and no handlers.
+// Has the name of a linked service, but no handlers.
 class NamedService : public Service {
  public:
   NamedService(const char* name, std::vector<Method> methods)
@@ -213,7 +213,7 @@ Method named(const char* full_name, bool is_public) {
           .is_public = is_public};
 }
 
-// One method is public, of one of two services that stand in the same file.
+// One method is public, in one of two services of the same file.
 class ReflectionForClientsTest : public testing::Test {
  protected:
   ReflectionForClientsTest() {
@@ -241,7 +241,7 @@ class ReflectionForClientsTest : public testing::Test {
   const Method method_ = named("test", true);
 };
 
-TEST_F(ReflectionForClientsTest, ServicesAreListedWithWhatAClientMayCall) {
+TEST_F(ReflectionForClientsTest, ServicesAreListedWithTheMethodsThatAClientMayCall) {
   const ListServicesRequest request;
   const Context::Facts facts{.door = Door::clients};
   Context context(method_, request, facts);
@@ -255,7 +255,7 @@ TEST_F(ReflectionForClientsTest, ServicesAreListedWithWhatAClientMayCall) {
   EXPECT_EQ(reply->services(1).name(), "corolane.rpc.Reflection");
 }
 
-TEST_F(ReflectionForClientsTest, ASymbolOfHiddenMethodsAloneIsNotFound) {
+TEST_F(ReflectionForClientsTest, ASymbolThatOnlyHiddenMethodsUseIsNotFound) {
   for (const char* seen : {"corolane.codegen_test.Diary", "corolane.codegen_test.Diary.Read",
                            "corolane.codegen_test.Entry", "corolane.codegen_test.Entry.Number",
                            "corolane.codegen_test.Entry.text", "corolane.rpc.MethodEntry"}) {
@@ -272,7 +272,7 @@ TEST_F(ReflectionForClientsTest, ASymbolOfHiddenMethodsAloneIsNotFound) {
   EXPECT_TRUE(describe("corolane.codegen_test.Bookbinder", Door::nodes));
 }
 
-TEST_F(ReflectionForClientsTest, AFileIsTakenApartForThoseWhoMayNotSeeAllOfIt) {
+TEST_F(ReflectionForClientsTest, AFileIsPrunedToWhatAClientMaySee) {
   const auto reply = describe("corolane.codegen_test.Diary");
 
   ASSERT_TRUE(reply) << reply;

@@ -1,4 +1,4 @@
-// How many calls may wait, in numbers; and what callers see of it.
+// Admission: how many calls may wait, and what callers see of it.
 #include "rpc/server/detail/admission.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using rpc::AdmissionOptions;
 using rpc::Priority;
 using rpc::detail::Admission;
 
-// A queue in front of a thread that begins a call every millisecond.
+// A queue in front of a thread that begins one call per millisecond.
 class AdmissionTest : public testing::Test {
  protected:
   bool offer(Priority priority = Priority::in_session, Deadline deadline = Deadline::never()) {
@@ -45,12 +45,12 @@ class AdmissionTest : public testing::Test {
     admission_.note_wait(priority, time_ - waited, time_);
     admission_.note_begun(time_, true);
   }
-  // Until it knows the pace.
+  // Runs until the admission knows the pace.
   void warm_up() {
     for (int i = 0; i < 40; ++i) EXPECT_TRUE(offer());
     for (int i = 0; i < 20; ++i) begin_one(1ms);
   }
-  // For more than an interval, every call has waited for 20 ms.
+  // Makes every call wait for 20 ms for longer than an interval.
   void stand() {
     for (int i = 0; i < 250; ++i) {
       admission_.waits(Priority::in_session, connection_, method_);
@@ -84,7 +84,7 @@ TEST_F(AdmissionTest, StandingQueueMayWaitForTheShorterTimeOnly) {
   EXPECT_NEAR(offer_until_refused() + 3, 5, 1);
 }
 
-TEST_F(AdmissionTest, QueueThatWasEmptyOnceIsNoOverload) {
+TEST_F(AdmissionTest, QueueThatWasEmptyOnceIsNotOverloaded) {
   warm_up();
   stand();
   EXPECT_TRUE(admission_.is_overloaded(Priority::in_session));
@@ -93,12 +93,12 @@ TEST_F(AdmissionTest, QueueThatWasEmptyOnceIsNoOverload) {
 }
 
 TEST_F(AdmissionTest, CallThatWouldWaitForMostOfItsTimeIsRefused) {
-  warm_up();  // 20 wait before it, which takes 20 ms.
+  warm_up();  // 20 calls wait before the next one, which takes 20 ms.
   EXPECT_FALSE(offer(Priority::in_session, Deadline::at(time_ + 35ms)));
   EXPECT_TRUE(offer(Priority::in_session, Deadline::at(time_ + 45ms)));
 }
 
-TEST_F(AdmissionTest, ControlIsLetInWhateverWaits) {
+TEST_F(AdmissionTest, ControlIsAdmittedWhateverTheQueue) {
   warm_up();
   offer_until_refused();
   EXPECT_TRUE(offer(Priority::control));
@@ -112,7 +112,7 @@ TEST_F(AdmissionTest, LessImportantCallsAreRefusedFirst) {
   EXPECT_TRUE(offer(Priority::in_session));
 }
 
-TEST_F(AdmissionTest, NobodyTakesMoreThanAShareFromOthers) {
+TEST_F(AdmissionTest, NoConnectionOrMethodTakesMoreThanItsShare) {
   warm_up();
   Admission::Share greedy;
   while (offer_from(greedy)) {
@@ -128,7 +128,7 @@ TEST_F(AdmissionTest, SlowCallsGetFewStacksInAdvance) {
   EXPECT_EQ(admission_.beginning_max(), 2u);
 }
 
-TEST_F(AdmissionTest, NeverDoMoreWaitThanTheLimit) {
+TEST_F(AdmissionTest, WaitingCallsNeverExceedTheLimit) {
   options_.waiting_max = 50;
   Admission small(options_);
   for (int i = 0; i < 50; ++i) {
@@ -140,7 +140,7 @@ TEST_F(AdmissionTest, NeverDoMoreWaitThanTheLimit) {
                    .is_admitted);
 }
 
-// A service whose handlers keep the thread to themselves for a while.
+// A service whose handlers block the thread for a while.
 class BusyService : public EchoService {
  public:
   Result<EchoReply> echo(const EchoRequest& request, rpc::Context& context) override {
@@ -149,8 +149,8 @@ class BusyService : public EchoService {
   }
 };
 
-// Offers so many calls a second, each with a deadline of 100 ms, for a second; returns how many
-// were answered in time.
+// Offers calls at a rate for one second, each with a deadline of 100 ms; returns how many were
+// answered in time.
 int offer_load(rpc::Client& client, int per_second) {
   int succeeded = 0;
   coroutine::TaskGroup callers;
@@ -172,7 +172,7 @@ int offer_load(rpc::Client& client, int per_second) {
   return succeeded;
 }
 
-TEST(OverloadTest, GoodputStaysWhenMoreIsOffered) {
+TEST(OverloadTest, GoodputStaysUnderOverload) {
   for (const int times : {1, 2, 5, 10}) {
     sim::SimulatedNetwork network;
     BusyService service;

@@ -53,7 +53,7 @@ TEST(DrainTest, RollingRestartUnderLoadLosesNoCall) {
   EXPECT_EQ((*connection)->statistics().connect_count, 11u);
 }
 
-TEST(DrainTest, ClientsAreAskedToLeaveAndThenLeftToFinish) {
+TEST(DrainTest, ClientsAreAskedToLeaveAndMayFinishTheirCalls) {
   EchoWorld world;
   auto connection = world.connect();
   auto call = coroutine::spawn(
@@ -67,7 +67,7 @@ TEST(DrainTest, ClientsAreAskedToLeaveAndThenLeftToFinish) {
   EXPECT_LE(now() - start, 200ms);
 }
 
-TEST(DrainTest, RequestThatIsUnderWayWhenTheServerStopsIsServed) {
+TEST(DrainTest, RequestInFlightWhenTheServerStopsIsServed) {
   EchoWorld world;
   auto connection = world.connect();
   auto call = coroutine::spawn(
@@ -78,7 +78,7 @@ TEST(DrainTest, RequestThatIsUnderWayWhenTheServerStopsIsServed) {
   EXPECT_EQ(world.service.echoed.size(), 1u);
 }
 
-TEST(DrainTest, ClientThatDoesNotLeaveHoldsUpTheServerForAMomentOnly) {
+TEST(DrainTest, ClientThatDoesNotLeaveDelaysTheServerOnlyBriefly) {
   EchoWorld world({.leave_time_max = 1s});
   RawPeer peer(world);
   peer.say_hello({});

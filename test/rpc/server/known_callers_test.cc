@@ -1,4 +1,4 @@
-// What a server remembers of callers, and what it forgets.
+// The callers that a server remembers, and when it forgets them.
 #include "rpc/server/detail/known_callers.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct FakeConnection {
 };
 using Callers = KnownCallersOf<FakeConnection>;
 
-TEST(KnownCallersTest, HandsOutTheConnectionBefore) {
+TEST(KnownCallersTest, ReturnsThePreviousConnection) {
   Callers callers;
   FakeConnection first{{.id = "a", .connection = 1}};
   FakeConnection second{{.id = "a", .connection = 2}};
@@ -42,7 +42,7 @@ TEST(KnownCallersTest, RefusesAnEarlierConnection) {
   EXPECT_THAT(callers.opened(first), fails_with(Code::aborted));
 }
 
-TEST(KnownCallersTest, ForgetsWhoIsGoneForAMinute) {
+TEST(KnownCallersTest, ForgetsACallerThatIsGoneForAMinute) {
   Callers callers;
   FakeConnection first{{.id = "a", .connection = 1}};
   EXPECT_TRUE(callers.opened(first));
@@ -64,7 +64,7 @@ TEST(KnownCallersTest, RemembersNothingOfAConnectionWithoutANumber) {
   EXPECT_EQ(callers.size(), 0u);
 }
 
-TEST(KnownCallersTest, AServerKeepsOutACallerWithoutANumber) {
+TEST(KnownCallersTest, AServerRejectsACallerWithoutANumber) {
   test::EchoWorld world;
   test::RawPeer peer(world);
   peer.say_hello({.caller_id = std::string(16, 'x'), .caller_connection = 0});

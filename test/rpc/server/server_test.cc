@@ -1,4 +1,4 @@
-// What a server promises while it runs, is overloaded, and stops.
+// The guarantees of a server while it runs, is overloaded, and stops.
 #include "rpc/server/server.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A method that is called by its name, as a peer with another proto would.
+// A method given by its name, as a peer with another proto would call it.
 rpc::Method method_named(const char* full_name) {
   return {.full_name = full_name,
           .id = rpc::method_id(full_name),
@@ -57,7 +57,7 @@ TEST(ServerTest, MalformedRequestIsRefusedWithoutATask) {
   auto connection = world.connect();
   const auto created = coroutine::Scheduler::current().statistics().created_count;
   RawRequest request;
-  request.set_text("\xff");  // No UTF-8, which a string has to be.
+  request.set_text("\xff");  // Not UTF-8, which a string has to be.
   EchoReply reply;
   const auto called = connection->call(method_named("corolane.test.Echo/Echo"), request, reply);
   ASSERT_FALSE(called);
@@ -167,7 +167,8 @@ TEST(ServerTest, StopCancelsAtItsDeadline) {
   const auto reply = running.join();
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::unavailable);
-  EXPECT_EQ(reply.error().message(), "corolane.test.Echo/Sleep was cancelled: the server stops");
+  EXPECT_EQ(reply.error().message(),
+            "corolane.test.Echo/Sleep was cancelled: the server is stopping");
   EXPECT_TRUE(reply.error().maybe_executed());
 }
 
@@ -183,7 +184,7 @@ TEST(ServerTest, OneConnectionMayComeAndGoAThousandTimes) {
   EXPECT_EQ(world.server.statistics().accepted_count, 1000u);
 }
 
-// A network whose next accept fails, in a way that nobody foresees.
+// A network whose next accept fails with an unexpected error.
 class OddNetwork : public net::Network {
  public:
   class OddListener : public net::Listener {
@@ -222,7 +223,7 @@ class OddNetwork : public net::Network {
   sim::SimulatedNetwork network_;
 };
 
-TEST(ServerTest, AnOddErrorOfAcceptDoesNotMakeItDeaf) {
+TEST(ServerTest, AServerKeepsAcceptingAfterAnUnexpectedError) {
   OddNetwork network;
   EchoService service;
   rpc::Server server(network);
@@ -238,7 +239,7 @@ std::ptrdiff_t count_of_tasks(std::string_view name) {
   return std::ranges::count_if(tasks, [&](const auto& task) { return task.name == name; });
 }
 
-TEST(ServerTest, ListenMayBeTriedAgainWhenTasksRanOut) {
+TEST(ServerTest, ListenMayBeRetriedWhenTasksRanOut) {
   coroutine::VirtualTime time;
   coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 3}});
   const auto ran = scheduler.run("main", [] {

@@ -22,7 +22,7 @@ Bytes encoded(const FrameHeader& header, std::string_view message = "") {
   return bytes;
 }
 
-TEST(FrameTest, HeaderIsTheBytesThatTheFormatSays) {
+TEST(FrameTest, HeaderHasTheBytesOfTheFormat) {
   const FrameHeader header{.payload_size = 0x04030201,
                            .type = FrameType::reply,
                            .code = 5,
@@ -122,7 +122,7 @@ TEST(FrameDecoderTest, FramesInOnePieceComeOneAfterTheOther) {
   EXPECT_FALSE(decoder.next(frame).value());
 }
 
-TEST(FrameDecoderTest, AnyCuttingGivesTheSameFrames) {
+TEST(FrameDecoderTest, AnySplitGivesTheSameFrames) {
   const auto seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

@@ -1,4 +1,4 @@
-// Who is let in: connections that do not begin as they should.
+// Connections that do not begin with a valid hello.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ std::unique_ptr<net::Stream> connect_raw(EchoWorld& world) {
   return std::move(*stream);
 }
 
-// All that the server says until it closes.
+// All bytes that the server sends until it closes.
 std::vector<std::byte> read_to_end(net::Stream& stream) {
   std::vector<std::byte> all;
   std::array<std::byte, 256> buffer;
@@ -40,7 +40,7 @@ std::vector<std::byte> read_to_end(net::Stream& stream) {
   }
 }
 
-// The reason in the bye of a server that has heard no good hello, and so says none.
+// The reason in the bye of a server that has received no valid hello, and so sends none.
 Error bye_of(const std::vector<std::byte>& bytes) {
   rpc::FrameDecoder decoder(4096);
   decoder.feed(bytes);
@@ -49,7 +49,7 @@ Error bye_of(const std::vector<std::byte>& bytes) {
   return Error(code_from_number(frame.header.code), std::string(text_of(frame)));
 }
 
-TEST(HelloTest, PeerThatSpeaksAnotherLanguageIsToldSo) {
+TEST(HelloTest, PeerOfAnotherProtocolGetsAClearError) {
   EchoWorld world;
   auto stream = connect_raw(world);
   ASSERT_TRUE(stream->try_write(net::bytes_of("GET / HTTP/1.1\r\nHost: server\r\n\r\n\r\n")));
@@ -76,7 +76,7 @@ TEST(HelloTest, OtherVersionIsNamed) {
       encoded({.type = FrameType::hello, .call_id = rpc::hello_magic, .method_id = 7})));
   const Error bye = bye_of(read_to_end(*stream));
   EXPECT_EQ(bye.code(), Code::unimplemented);
-  EXPECT_EQ(bye.message(), "version 7 of the protocol is not spoken here, only 1");
+  EXPECT_EQ(bye.message(), "version 7 of the protocol is not supported here, only 1");
 }
 
 TEST(HelloTest, SilentPeerIsClosedAfterTheLimit) {
@@ -93,11 +93,11 @@ TEST(HelloTest, SilentPeerIsClosedAfterTheLimit) {
   EXPECT_EQ(world.server.statistics().protocol_error_count, 0u);
 }
 
-TEST(HelloTest, ClientLearnsWhatTheServerSaidWhenItIsFull) {
+TEST(HelloTest, ClientGetsTheErrorOfAFullServer) {
   EchoWorld world({.connection_count_max = 1});
   auto first = world.connect();
   auto second = rpc::Client::connect(world.network, {"server", 1}, Deadline::after(1s));
-  // It may be let in and told at once after that, or be told before.
+  // The client may be accepted and refused right after that, or be refused before.
   if (second) {
     ASSERT_TRUE(coroutine::sleep_for(10ms));
     EchoClient client(**second);
@@ -113,13 +113,13 @@ TEST(HelloTest, ClientLearnsWhatTheServerSaidWhenItIsFull) {
   EXPECT_EQ(world.server.statistics().protocol_error_count, 0u);
 }
 
-TEST(HelloTest, ClientNamesAPeerThatIsNoServer) {
+TEST(HelloTest, ClientReportsAPeerThatIsNotAServer) {
   sim::SimulatedNetwork network;
   auto listener = network.listen({"server", 1});
   ASSERT_TRUE(listener);
   auto web = coroutine::spawn("web", [&] {
     auto stream = (*listener)->accept(Deadline::never());
-    check(stream.has_value(), "a client comes");
+    check(stream.has_value(), "a client connects");
     check(
         (*stream)->try_write(net::bytes_of("HTTP/1.1 400 Bad Request\r\n\r\n\r\n\r\n")).has_value(),
         "the answer is written");
@@ -127,7 +127,7 @@ TEST(HelloTest, ClientNamesAPeerThatIsNoServer) {
   });
   const auto client = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
   ASSERT_FALSE(client);
-  EXPECT_NE(client.error().message().find("no corolane frame"), std::string::npos)
+  EXPECT_NE(client.error().message().find("not a corolane frame"), std::string::npos)
       << client.error();
   EXPECT_TRUE(web.join());
 }

@@ -17,7 +17,7 @@ RequestExtension read(std::string_view bytes) {
   return extension;
 }
 
-TEST(RequestExtensionTest, NothingToSayTakesNoBytes) {
+TEST(RequestExtensionTest, AnEmptyExtensionTakesNoBytes) {
   EXPECT_TRUE(ExtensionBytes({}, "", nullptr).view().empty());
   EXPECT_EQ(ReceivedTarget(RequestExtension(), Door::nodes).get(), nullptr);
 }
@@ -66,7 +66,7 @@ TEST(RequestExtensionTest, NeitherEpochsNorAChainAreTakenFromAClient) {
   EXPECT_EQ(received.get()->request_id.sequence, 300u);
 }
 
-TEST(RequestExtensionTest, AnObjectOfWhichNothingIsKnownIsOneStill) {
+TEST(RequestExtensionTest, AnEmptyObjectTargetIsStillATarget) {
   const ObjectTarget unknown = {.id = ""};
   const RequestExtension extension = read(ExtensionBytes({}, "", &unknown).view());
   const ReceivedTarget received(extension, Door::nodes);
@@ -77,7 +77,7 @@ TEST(RequestExtensionTest, AnObjectOfWhichNothingIsKnownIsOneStill) {
   EXPECT_TRUE(received.get()->chain.empty());
 }
 
-TEST(RequestExtensionTest, TraceTokenAndObjectGoAlongTogether) {
+TEST(RequestExtensionTest, TraceTokenAndObjectTravelTogether) {
   TraceContext trace = {.span_id = 7, .is_sampled = true};
   trace.trace_id.back() = std::byte{1};
   const ObjectTarget object = {.id = "visits"};
@@ -89,7 +89,7 @@ TEST(RequestExtensionTest, TraceTokenAndObjectGoAlongTogether) {
   EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, "visits");
 }
 
-// Around the size from which on the bytes are elsewhere.
+// Covers the size at which the bytes move to the heap.
 TEST(RequestExtensionTest, AnObjectMayHaveALongId) {
   for (std::size_t size = 0; size < 400; ++size) {
     const std::string id(size, 'x');

@@ -1,4 +1,4 @@
-// Made from test/rpc/codegen/diary.proto by protoc-gen-corolane: change that file instead.
+// Generated from test/rpc/codegen/diary.proto by protoc-gen-corolane: edit that file instead.
 #include "test/rpc/codegen/diary.corolane.h"
 
 #include <array>
@@ -187,25 +187,25 @@ constexpr std::array<::corolane::rpc::Method, 2> methods_of_Bookbinder = {{
 
 constexpr auto symbol_comments = std::to_array<::corolane::rpc::SymbolComment>({
     {"corolane.codegen_test.Diary",
-     "What somebody writes, day by day.\n"
+     "A diary, written day by day.\n"
      "\n"
      "Each belongs to one person.\n"
      "\n"
      "With a lock."},
     {"corolane.codegen_test.Diary.Write", "Writes below the rest."},
-    {"corolane.codegen_test.Diary.WriteInInk", "As Write, but for good."},
-    {"corolane.codegen_test.Diary.Read", "Of the one that there is."},
+    {"corolane.codegen_test.Diary.WriteInInk", "Like Write, but permanent."},
+    {"corolane.codegen_test.Diary.Read", "Reads one entry."},
     {"corolane.codegen_test.Diary.TellWhatSomebodyHasReadInIt",
-     "For whoever looks over a shoulder."},
-    {"corolane.codegen_test.EnvelopeOfNoReturn", "Its state is of another package."},
+     "For an onlooker who looks over a shoulder."},
+    {"corolane.codegen_test.EnvelopeOfNoReturn", "Its state is from another package."},
     {"corolane.codegen_test.Stack",
-     "An object may wait for its first method, too. Its state is seen through a public import."},
-    {"corolane.codegen_test.Bookbinder", "Has no objects."},
+     "A type of objects may have no methods yet. Its state comes through a public import."},
+    {"corolane.codegen_test.Bookbinder", "A service without objects."},
     {"corolane.codegen_test.Bookbinder.Clean",
-     "Messages may have the names of what generated classes inherit from."},
+     "Messages may have the names of base classes of generated classes."},
     {"corolane.codegen_test.Entry.Number.number", "From 1."},
     {"corolane.codegen_test.stationery.A4", "210 by 297 millimetres."},
-    {"corolane.codegen_test.Binding.Pages", "What a diary keeps."},
+    {"corolane.codegen_test.Binding.Pages", "The pages of a diary."},
 });
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Made from test/rpc/codegen/diary.proto by protoc-gen-corolane: change that file instead.
+// Generated from test/rpc/codegen/diary.proto by protoc-gen-corolane: edit that file instead.
 //
 // Objects and a service beside each other, for the tests of the code generator.
 //
-// A server implements XBase and is given it by rpc::Server::add(); a caller wraps an rpc::Client
-// into an XClient. A node implements XObject and is given it by framework::Node::host(); a caller
-// names the id of the object to an XClient.
+// A server implements XBase and registers it with rpc::Server::add(); a caller wraps an rpc::Client
+// in an XClient. A node implements XObject and registers it with framework::Node::host(); a caller
+// gives the id of the object to an XClient.
 #pragma once
 
 #include <span>
@@ -26,7 +26,7 @@
 
 namespace corolane::codegen_test {
 
-// What somebody writes, day by day.
+// A diary, written day by day.
 //
 // Each belongs to one person.
 //
@@ -37,28 +37,28 @@ class DiaryObject : public ::corolane::framework::PublishingObject<Binding_Pages
   virtual ::corolane::Result<Entry_Number> write(const Entry& request,
                                                  ::corolane::rpc::Context& context) = 0;
 
-  // As Write, but for good.
+  // Like Write, but permanent.
   //
   // Callers wait 2s at most unless they have another deadline. Idempotent: may be run again for a
   // call that has taken effect. Durable: its reply waits until the state is stored.
   virtual ::corolane::Result<Entry_Number> write_in_ink(const Entry& request,
                                                         ::corolane::rpc::Context& context) = 0;
 
-  // Of the one that there is.
+  // Reads one entry.
   //
-  // Read-only: runs at the same time as others that are. Public: clients may call it, with any
-  // request.
+  // Read-only: runs at the same time as other read-only calls. Public: clients may call it, with
+  // any request.
   virtual ::corolane::Result<Entry> read(const Entry_Number& request,
                                          ::corolane::rpc::Context& context) const = 0;
 
-  // One-way: no caller sees what is returned.
+  // One-way: no caller sees the returned result.
   virtual ::corolane::Result<void> doodle(const Entry& request,
                                           ::corolane::rpc::Context& context) = 0;
 
-  // For whoever looks over a shoulder.
+  // For an onlooker who looks over a shoulder.
   //
-  // One-way: no caller sees what is returned. Cancelled after 5s unless the caller has another
-  // deadline. Read-only: runs at the same time as others that are.
+  // One-way: no caller sees the returned result. Cancelled after 5s unless the caller has another
+  // deadline. Read-only: runs at the same time as other read-only calls.
   virtual ::corolane::Result<void> tell_what_somebody_has_read_in_it(
       const Entry_Number& request, ::corolane::rpc::Context& context) const = 0;
 
@@ -68,14 +68,14 @@ class DiaryObject : public ::corolane::framework::PublishingObject<Binding_Pages
   std::span<const ::corolane::rpc::SymbolComment> comments() const final;
 };
 
-// What somebody writes, day by day.
+// A diary, written day by day.
 //
 // Each belongs to one person.
 //
 // With a lock.
 //
-// Calls the Diary of an id, wherever it lives. Each call suspends until it is answered: at most 10s
-// where neither its method nor its options say otherwise.
+// Calls the Diary with an id, wherever it lives. Each call suspends until it is answered, for at
+// most 10s unless its method or its options say otherwise.
 class DiaryClient {
  public:
   // `router` outlives it.
@@ -86,29 +86,29 @@ class DiaryClient {
   ::corolane::Result<Entry_Number> write(const Entry& request,
                                          ::corolane::rpc::CallOptions options = {});
 
-  // As Write, but for good.
+  // Like Write, but permanent.
   //
-  // Waits 2s at most unless the options have a deadline. Durable: no crash undoes what it has
-  // replied. Idempotent: may be tried again even though it may have taken effect.
+  // Waits 2s at most unless the options have a deadline. Durable: no crash undoes a call that was
+  // answered. Idempotent: may be retried even though it may have taken effect.
   ::corolane::Result<Entry_Number> write_in_ink(const Entry& request,
                                                 ::corolane::rpc::CallOptions options = {});
 
-  // Of the one that there is.
+  // Reads one entry.
   ::corolane::Result<Entry> read(const Entry_Number& request,
                                  ::corolane::rpc::CallOptions options = {});
 
-  // One-way: returns when the request is on its way; nobody says what becomes of it.
+  // One-way: returns when the request is on its way; its outcome is not reported.
   ::corolane::Result<void> doodle(const Entry& request, ::corolane::rpc::CallOptions options = {});
 
-  // For whoever looks over a shoulder.
+  // For an onlooker who looks over a shoulder.
   //
-  // One-way: returns when the request is on its way; nobody says what becomes of it. Given up after
-  // 5s unless the options have a deadline.
+  // One-way: returns when the request is on its way; its outcome is not reported. Given up after 5s
+  // unless the options have a deadline.
   ::corolane::Result<void> tell_what_somebody_has_read_in_it(
       const Entry_Number& request, ::corolane::rpc::CallOptions options = {});
 
-  // What it publishes from now on, wherever it lives: next() is one after the other. Never
-  // suspends.
+  // Subscribes to what it publishes from now on, wherever it lives: next() returns one message
+  // after the other. Never suspends.
   ::corolane::framework::Subscription<Entry> subscribe() const;
 
  private:
@@ -116,7 +116,7 @@ class DiaryClient {
   std::string id_;
 };
 
-// Its state is of another package.
+// Its state is from another package.
 class EnvelopeOfNoReturnObject : public ::corolane::framework::PublishingObject<
                                      ::corolane::codegen_test::stationery::Article_Price,
                                      ::corolane::codegen_test::stationery::Article_Price> {
@@ -132,23 +132,23 @@ class EnvelopeOfNoReturnObject : public ::corolane::framework::PublishingObject<
   std::span<const ::corolane::rpc::SymbolComment> comments() const final;
 };
 
-// Its state is of another package.
+// Its state is from another package.
 //
-// Calls the EnvelopeOfNoReturn of an id, wherever it lives. Each call suspends until it is
-// answered: at most 10s where neither its method nor its options say otherwise.
+// Calls the EnvelopeOfNoReturn with an id, wherever it lives. Each call suspends until it is
+// answered, for at most 10s unless its method or its options say otherwise.
 class EnvelopeOfNoReturnClient {
  public:
   // `router` outlives it.
   EnvelopeOfNoReturnClient(::corolane::framework::Router& router, std::string id)
       : router_(&router), id_(std::move(id)) {}
 
-  // Durable: no crash undoes what it has replied.
+  // Durable: no crash undoes a call that was answered.
   ::corolane::Result<::corolane::codegen_test::stationery::Article_Price> put_inside(
       const ::corolane::codegen_test::stationery::Article& request,
       ::corolane::rpc::CallOptions options = {});
 
-  // What it publishes from now on, wherever it lives: next() is one after the other. Never
-  // suspends.
+  // Subscribes to what it publishes from now on, wherever it lives: next() returns one message
+  // after the other. Never suspends.
   ::corolane::framework::Subscription<::corolane::codegen_test::stationery::Article_Price>
   subscribe() const;
 
@@ -157,7 +157,7 @@ class EnvelopeOfNoReturnClient {
   std::string id_;
 };
 
-// An object may wait for its first method, too. Its state is seen through a public import.
+// A type of objects may have no methods yet. Its state comes through a public import.
 class StackObject
     : public ::corolane::framework::Object<::corolane::codegen_test::stationery::Paper> {
  public:
@@ -167,10 +167,10 @@ class StackObject
   std::span<const ::corolane::rpc::SymbolComment> comments() const final;
 };
 
-// An object may wait for its first method, too. Its state is seen through a public import.
+// A type of objects may have no methods yet. Its state comes through a public import.
 //
-// Calls the Stack of an id, wherever it lives. Each call suspends until it is answered: at most 10s
-// where neither its method nor its options say otherwise.
+// Calls the Stack with an id, wherever it lives. Each call suspends until it is answered, for at
+// most 10s unless its method or its options say otherwise.
 class StackClient {
  public:
   // `router` outlives it.
@@ -182,13 +182,13 @@ class StackClient {
   std::string id_;
 };
 
-// Has no objects.
+// A service without objects.
 class BookbinderBase : public ::corolane::rpc::Service {
  public:
   virtual ::corolane::Result<Binding> bind(const Binding_Pages& request,
                                            ::corolane::rpc::Context& context) = 0;
 
-  // Messages may have the names of what generated classes inherit from.
+  // Messages may have the names of base classes of generated classes.
   virtual ::corolane::Result<::corolane::codegen_test::Service> clean(
       const ::corolane::codegen_test::Object& request, ::corolane::rpc::Context& context) = 0;
 
@@ -197,10 +197,10 @@ class BookbinderBase : public ::corolane::rpc::Service {
   std::span<const ::corolane::rpc::SymbolComment> comments() const final;
 };
 
-// Has no objects.
+// A service without objects.
 //
-// Calls Bookbinder on a server. Each call suspends until it is answered: at most 10s where neither
-// its method nor its options say otherwise.
+// Calls Bookbinder on a server. Each call suspends until it is answered, for at most 10s unless its
+// method or its options say otherwise.
 class BookbinderClient {
  public:
   // `client` outlives it.
@@ -209,7 +209,7 @@ class BookbinderClient {
   ::corolane::Result<Binding> bind(const Binding_Pages& request,
                                    ::corolane::rpc::CallOptions options = {});
 
-  // Messages may have the names of what generated classes inherit from.
+  // Messages may have the names of base classes of generated classes.
   ::corolane::Result<::corolane::codegen_test::Service> clean(
       const ::corolane::codegen_test::Object& request, ::corolane::rpc::CallOptions options = {});
 

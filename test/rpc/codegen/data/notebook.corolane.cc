@@ -1,4 +1,4 @@
-// Made from test/rpc/codegen/notebook.proto by protoc-gen-corolane: change that file instead.
+// Generated from test/rpc/codegen/notebook.proto by protoc-gen-corolane: edit that file instead.
 #include "test/rpc/codegen/notebook.corolane.h"
 
 #include <array>
@@ -202,10 +202,10 @@ constexpr auto symbol_comments = std::to_array<::corolane::rpc::SymbolComment>({
     {"corolane.codegen_test.Notebook.ReadOn", "Every note from a place on, and then each new one."},
     {"corolane.codegen_test.Notebook.Scribble", "It may never be read."},
     {"corolane.codegen_test.Notebook.Append", "See WriteNote."},
-    {"corolane.codegen_test.Pencil", "A service may wait for its first method."},
-    {"corolane.codegen_test.Note", "What was written."},
+    {"corolane.codegen_test.Pencil", "A service may have no methods yet."},
+    {"corolane.codegen_test.Note", "A note with its answers."},
     {"corolane.codegen_test.Note.text", "Is it \"UTF-8\"?\?"},
-    {"corolane.codegen_test.Note.Place", "Where it stands."},
+    {"corolane.codegen_test.Note.Place", "The place of a note."},
     {"corolane.codegen_test.Note.Place.line", "From 1."},
     {"corolane.codegen_test.stationery.A4", "210 by 297 millimetres."},
 });

@@ -1,9 +1,9 @@
-// Made from test/rpc/codegen/notebook.proto by protoc-gen-corolane: change that file instead.
+// Generated from test/rpc/codegen/notebook.proto by protoc-gen-corolane: edit that file instead.
 //
-// All that a service can be made of, for the tests of the code generator.
+// All features of a service, for the tests of the code generator.
 //
-// A server implements XBase and is given it by rpc::Server::add(); a caller wraps an rpc::Client
-// into an XClient.
+// A server implements XBase and registers it with rpc::Server::add(); a caller wraps an rpc::Client
+// in an XClient.
 #pragma once
 
 #include <span>
@@ -49,15 +49,15 @@ class NotebookBase : public ::corolane::rpc::Service {
 
   // Every note from a place on, and then each new one.
   //
-  // Streams: write() the messages to `out`; it ends with what is returned. Lasts 1h at most unless
-  // the caller has another deadline. Public: clients may call it, with any request. Login: a loaded
-  // server refuses it before calls in a session.
+  // Streams: write() the messages to `out`; the returned result ends the stream. Lasts 1h at most
+  // unless the caller has another deadline. Public: clients may call it, with any request. Login: a
+  // loaded server refuses it before calls in a session.
   virtual ::corolane::Result<void> read_on(const Note_Place& request,
                                            ::corolane::rpc::Writer<Note>& out,
                                            ::corolane::rpc::Context& context) = 0;
 
-  // Streams: write() the messages to `out`; it ends with what is returned. Lasts 10s at most unless
-  // the caller has another deadline.
+  // Streams: write() the messages to `out`; the returned result ends the stream. Lasts 10s at most
+  // unless the caller has another deadline.
   virtual ::corolane::Result<void> read_the_papers_that_somebody_else_has_made(
       const ::corolane::codegen_test::stationery::Paper& request,
       ::corolane::rpc::Writer<::corolane::codegen_test::stationery::Paper>& out,
@@ -65,12 +65,12 @@ class NotebookBase : public ::corolane::rpc::Service {
 
   // It may never be read.
   //
-  // One-way: no caller sees what is returned. Background: the first that a loaded server refuses.
+  // One-way: no caller sees the returned result. Background: a loaded server refuses it first.
   virtual ::corolane::Result<void> scribble(const Note& request,
                                             ::corolane::rpc::Context& context) = 0;
 
-  // One-way: no caller sees what is returned. Cancelled after 5s unless the caller has another
-  // deadline. Control: the last that a loaded server refuses.
+  // One-way: no caller sees the returned result. Cancelled after 5s unless the caller has another
+  // deadline. Control: a loaded server refuses it last.
   virtual ::corolane::Result<void> burn(const ::google::protobuf::Empty& request,
                                         ::corolane::rpc::Context& context) = 0;
 
@@ -91,8 +91,8 @@ class NotebookBase : public ::corolane::rpc::Service {
 //
 // Most people have one.
 //
-// Calls Notebook on a server. Each call suspends until it is answered: at most 10s where neither
-// its method nor its options say otherwise.
+// Calls Notebook on a server. Each call suspends until it is answered, for at most 10s unless its
+// method or its options say otherwise.
 class NotebookClient {
  public:
   // `client` outlives it.
@@ -108,8 +108,8 @@ class NotebookClient {
   // Tears everything out \.
   // and starts again. Really??/.
   //
-  // Waits 1500ms at most unless the options have a deadline. Idempotent: may be tried again even
-  // though it may have taken effect.
+  // Waits 1500ms at most unless the options have a deadline. Idempotent: may be retried even though
+  // it may have taken effect.
   ::corolane::Result<::google::protobuf::Empty> empty(const ::google::protobuf::Empty& request,
                                                       ::corolane::rpc::CallOptions options = {});
 
@@ -135,18 +135,18 @@ class NotebookClient {
 
   // It may never be read.
   //
-  // One-way: returns when the request is on its way; nobody says what becomes of it. Background:
-  // the first that a loaded server refuses.
+  // One-way: returns when the request is on its way; its outcome is not reported. Background: a
+  // loaded server refuses it first.
   ::corolane::Result<void> scribble(const Note& request, ::corolane::rpc::CallOptions options = {});
 
-  // One-way: returns when the request is on its way; nobody says what becomes of it. Given up after
-  // 5s unless the options have a deadline. Control: the last that a loaded server refuses.
+  // One-way: returns when the request is on its way; its outcome is not reported. Given up after 5s
+  // unless the options have a deadline. Control: a loaded server refuses it last.
   ::corolane::Result<void> burn(const ::google::protobuf::Empty& request,
                                 ::corolane::rpc::CallOptions options = {});
 
   // See WriteNote.
   //
-  // Idempotent: may be tried again even though it may have taken effect. Deprecated.
+  // Idempotent: may be retried even though it may have taken effect. Deprecated.
   ::corolane::Result<Note_Place> append(const WriteNoteRequest& request,
                                         ::corolane::rpc::CallOptions options = {});
 
@@ -154,7 +154,7 @@ class NotebookClient {
   ::corolane::rpc::Client* client_;
 };
 
-// A service may wait for its first method.
+// A service may have no methods yet.
 class PencilBase : public ::corolane::rpc::Service {
  public:
   const char* service_name() const final;
@@ -162,10 +162,10 @@ class PencilBase : public ::corolane::rpc::Service {
   std::span<const ::corolane::rpc::SymbolComment> comments() const final;
 };
 
-// A service may wait for its first method.
+// A service may have no methods yet.
 //
-// Calls Pencil on a server. Each call suspends until it is answered: at most 10s where neither its
-// method nor its options say otherwise.
+// Calls Pencil on a server. Each call suspends until it is answered, for at most 10s unless its
+// method or its options say otherwise.
 class PencilClient {
  public:
   // `client` outlives it.

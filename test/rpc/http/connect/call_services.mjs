@@ -1,5 +1,5 @@
-// Calls connect_server by the client of the Connect project, in both codecs. Arguments: the URL of
-// the server and a FileDescriptorSet of its protos. Throws at the first broken claim.
+// Calls connect_server with the client of the Connect project, in both codecs. Arguments: the URL
+// of the server and a FileDescriptorSet of its protos. Throws at the first broken claim.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { create, createFileRegistry, equals, fromBinary } from "@bufbuild/protobuf";
@@ -60,10 +60,10 @@ async function callAll(options) {
   for (const sample of samples) {
     const message = create(everything, sample);
     const again = await mirror.reflect(message);
-    assert.ok(equals(everything, again, message), "what comes back is what was sent");
+    assert.ok(equals(everything, again, message), "the reply equals the request");
   }
 
-  // Equal to nothing, itself included.
+  // NaN is not equal to anything, itself included.
   const nan = await mirror.reflect(create(everything, { aDouble: NaN }));
   assert.ok(Number.isNaN(nan.aDouble));
 

@@ -1,5 +1,5 @@
-// Serves echo.proto and mirror.proto by HTTP on a free port of the loopback, prints the port, and
-// ends with its input: for clients in other processes.
+// Serves echo.proto and mirror.proto over HTTP on a free loopback port for clients in other
+// processes. Prints the port, and ends at the end of its input.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -37,7 +37,7 @@ int run() {
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   coroutine::Event input_ended("end of the input");
-  // Ends with the test whatever becomes of it: then its end of the pipe is closed.
+  // Ends with the test even if the test crashes: its end of the pipe closes then.
   std::jthread reader([&] {
     while (std::getchar() != EOF) {
     }

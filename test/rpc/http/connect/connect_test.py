@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Services by HTTP, over real sockets and by clients that are not ours: curl, and
-@connectrpc/connect from npm.
+"""Tests services over HTTP, with real sockets and foreign clients: curl, and @connectrpc/connect
+from npm.
 
-Called with the paths of connect_server and protoc, and of a folder in the build tree for what npm
-installs. What is missing here, or out of reach, is not tested; the output says so.
+Called with the paths of connect_server and protoc, and of a folder in the build tree for the
+packages of npm. Tools that are missing or out of reach are not tested; the output says so.
 """
 
 import json
@@ -21,7 +21,7 @@ NODE_FOLDER = Path("node")
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
-# What npm says when it does not reach its registry.
+# The errors of npm when it does not reach its registry.
 OUT_OF_REACH = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH",
                 "ERR_SOCKET_TIMEOUT", "E403", "E407", "SELF_SIGNED_CERT")
 
@@ -104,7 +104,7 @@ class CurlTest(ServedTest):
 
 
 def install_client(test):
-    """What package-lock.json names, once for each version of it."""
+    """Installs the packages of package-lock.json, once for each version of it."""
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
             test.skipTest(f"{tool} is missing: the client from npm calls nothing")
@@ -135,7 +135,7 @@ class ConnectClientTest(ServedTest):
         subprocess.run([PROTOC, f"-I{ROOT}", "--include_imports",
                         f"--descriptor_set_out={descriptors}",
                         "test/rpc/echo.proto", "test/rpc/mirror.proto"], cwd=ROOT, check=True)
-        # Beside node_modules, where node looks for what it imports.
+        # Beside node_modules, where node looks for imports.
         shutil.copy(HERE / "call_services.mjs", NODE_FOLDER)
         process = subprocess.run(
             ["node", "call_services.mjs", self.url, descriptors.resolve()], cwd=NODE_FOLDER,
