@@ -12,16 +12,16 @@ namespace corolane::framework {
 namespace {
 
 // Pages build texts of any size, and HTTP has deep frames; there are few of these tasks. An
-// operator has to see the pages above all when the load has taken every stack.
+// operator needs the pages most when the load has taken every stack.
 constexpr coroutine::TaskOptions page_task = {.stack_size_bytes = 256 * 1024,
                                               .purpose = coroutine::StackPool::Purpose::control};
 
-// The document has its style and scripts inside, asks this server alone, and is in no frame.
+// The document has its style and scripts inline, contacts only this server, and is never framed.
 constexpr std::string_view content_policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self';"
     " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// A browser that comes by itself, rather than the document that asks for JSON.
+// True for a browser's own navigation, false for the document's requests for JSON.
 bool wants_document(const net::HttpRequest& request) {
   return request.header("Accept").contains("text/html") && request.query("format").empty();
 }
@@ -35,8 +35,8 @@ net::HttpResponse document() {
                       {"Vary", "Accept"}}};
 }
 
-// A browser says where the document came from that sends it, and whoever has one on this machine
-// may have documents of anybody. curl and scripts come from nowhere.
+// A browser names the site of the document that sends a request; a browser on this machine may show
+// documents of any site. curl and scripts send no such header.
 bool is_from_another_site(const net::HttpRequest& request) {
   const std::string_view site = request.header("Sec-Fetch-Site");
   if (!site.empty() && site != "same-origin" && site != "none") return true;
@@ -48,11 +48,11 @@ bool is_from_another_site(const net::HttpRequest& request) {
 
 net::HttpResponse only_by(std::string_view methods) {
   return {.status = 405,
-          .body = "this is asked for by " + std::string(methods) + "\n",
+          .body = "method not allowed; use " + std::string(methods) + "\n",
           .headers = {{"Allow", methods}}};
 }
 
-// The page of that path, or of its folder: "/tasks/{id}" for "/tasks/17".
+// Finds the page of exactly that path, or of a matching pattern: "/tasks/{id}" for "/tasks/17".
 template <typename Pages>
 auto find(const Pages& pages, std::string_view path) -> const typename Pages::mapped_type* {
   if (const auto exact = pages.find(path); exact != pages.end()) return &exact->second;
@@ -105,10 +105,11 @@ void AdminServer::action(std::string path, std::string summary, net::HttpHandler
 Result<net::Endpoint> AdminServer::listen(const Door& door) {
   check(server_ == nullptr, "an admin server listens once");
   if (!is_local(door.endpoint) && door.token.empty()) {
-    return Error(Code::invalid_argument,
-                 to_string(door.endpoint) +
-                     " is no loopback address: others could read and change everything; serve the "
-                     "pages on 127.0.0.1, [::1] or a Unix socket, or give node.admin_token_file");
+    return Error(
+        Code::invalid_argument,
+        to_string(door.endpoint) +
+            " is no loopback address: other machines could read and change everything; serve "
+            "the pages on 127.0.0.1, [::1] or a Unix socket, or set node.admin_token_file");
   }
   gate_ = std::make_unique<detail::AdminGate>(detail::AdminGate::Options{
       .token = door.token, .is_on_network = !net::is_unix(door.endpoint), .log = door.log});
@@ -163,14 +164,15 @@ net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) cons
     return find(pages_, request.path()) != nullptr ? only_by("GET, HEAD") : no_page(request);
   }
   if (is_from_another_site(request)) {
-    return {.status = 403, .body = "another site may not have this done\n"};
+    return {.status = 403, .body = "requests from another site are refused\n"};
   }
   return found->handler(request);
 }
 
 net::HttpResponse AdminServer::no_page(const net::HttpRequest& request) const {
-  return {.status = 404,
-          .body = "no page " + std::string(request.path()) + "; there are:\n" + list_of_pages()};
+  return {
+      .status = 404,
+      .body = "no page " + std::string(request.path()) + "; the pages are:\n" + list_of_pages()};
 }
 
 std::string AdminServer::list_of_pages() const {

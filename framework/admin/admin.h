@@ -1,13 +1,14 @@
-// The operator's own door to a node: pages over HTTP, on a listener apart from the service's.
+// The operator's entrance to a node: pages over HTTP, on a listener apart from the service's.
 //
 //   AdminServer admin(network);
 //   admin.page("/health", "whether the node serves", [&](const net::HttpRequest&) { ... });
 //   auto endpoint = admin.listen({.endpoint = {"127.0.0.1", 8461}});
 //
 // A page is text to curl, JSON with ?format=json, and to a browser a document that draws that JSON
-// (admin/web). Whoever reaches the door sees everything: so it is on loopback or a Unix socket, or
-// asks for a token. Pages are read by GET and HEAD; an action, which changes something, takes POST,
-// and nothing that another site has a browser send. All of it belongs to one scheduler's thread.
+// (admin/web). A client that reaches the listener sees everything, so the listener is on loopback
+// or a Unix socket, or asks for a token. Pages are read by GET and HEAD. An action changes
+// something and takes POST; a request that another site makes a browser send is refused. All of it
+// belongs to one scheduler's thread.
 #pragma once
 
 #include <chrono>
@@ -31,51 +32,54 @@ namespace detail {
 class AdminGate;
 }
 
-// Who does not come from this machine does not get there: 127.0.0.0/8, ::1, a Unix socket.
+// Whether only this machine can reach `endpoint`: 127.0.0.0/8, ::1 or a Unix socket.
 bool is_local(const net::Endpoint& endpoint);
 
 class AdminServer {
  public:
-  // A browser, some scripts and Prometheus are a handful. One more takes the place of the one that
-  // has been idle for the longest time, so that a probe gets in whoever holds connections.
+  // A browser, some scripts and Prometheus need a handful. One more connection replaces the one
+  // that has been idle for longest, so that a probe always gets in.
   static constexpr std::size_t connection_count_max = 64;
-  // Between two requests of a connection.
+  // The limit between two requests of a connection.
   static constexpr std::chrono::seconds idle_time_max{10};
 
-  // `network` outlives the server, which has no page yet: who asks for one is told which there are.
+  // `network` outlives the server, which has no page yet. A request for an unknown page is answered
+  // with the list of pages.
   explicit AdminServer(net::Network& network);
   ~AdminServer();
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
-  // Serves `path` by `handler`, in a task of its own with a roomy stack. `summary` is what the
-  // list says of the page. Each path once. A path that ends like "/tasks/{id}" stands for all that
-  // have another last part and no page of their own.
+  // Serves `path` by `handler`, in a task of its own with a roomy stack. `summary` describes the
+  // page in the list of pages. Each path is added once. A path that ends like "/tasks/{id}" matches
+  // all paths that differ in the last part and have no page of their own.
   void page(std::string path, std::string summary, net::HttpHandler handler);
 
-  // The same for POST: it does something and says what. A path may have both. `summary` is for the
-  // list.
+  // The same for POST: the handler does something and reports it. A path may have both a page and
+  // an action. `summary` is for the list.
   void action(std::string path, std::string summary, net::HttpHandler handler);
 
   struct Door {
     net::Endpoint endpoint;
-    // What a request has to show, as `Authorization: Bearer TOKEN` or as the password of a browser.
-    // A wrong one is answered after a second. Empty: nothing, which is for local endpoints; then a
-    // request has to name this machine as its Host, by "localhost" or a loopback address.
+    // The token that a request presents, as `Authorization: Bearer TOKEN` or as the password in a
+    // browser. A wrong token is answered after a second. Empty means no token, which is for local
+    // endpoints: a request must then name this machine as its Host, by "localhost" or a loopback
+    // address.
     std::string token = {};
-    // By which network they come, when it is not that of the server, such as a net::TlsNetwork.
-    // Outlives the server.
+    // The network on which clients connect, when it is not that of the server: a net::TlsNetwork,
+    // for example. Outlives the server.
     net::Network* network = nullptr;
-    // Gets a line for wrong tokens, a few a minute. Outlives the server.
+    // Receives a line for wrong tokens, a few a minute. Outlives the server.
     Log* log = nullptr;
   };
 
-  // Starts to serve; returns the endpoint with the port that was chosen. Once. Fails with
-  // invalid_argument when anybody could come without a token; as Network::listen(), and with
-  // resource_exhausted at the cap of tasks.
+  // Starts to serve; returns the endpoint with the port that was chosen. Call it once. Fails with
+  // invalid_argument when other machines could connect without a token, with resource_exhausted at
+  // the cap of tasks, and as Network::listen().
   Result<net::Endpoint> listen(const Door& door);
 
-  // What GET has there, for the node itself, in a task as one of its own; suspends until it has it.
+  // Returns the answer to a GET of `target` for the node itself. The handler runs in a task of its
+  // own; suspends until it has ended.
   net::HttpResponse get(const std::string& target) const;
 
   struct Listed {
@@ -83,17 +87,17 @@ class AdminServer {
     std::string_view summary;
     bool is_action;
   };
-  // All that there is, by path.
+  // All pages and actions, by path.
   std::vector<Listed> pages() const;
 
-  // Shows all connections; see net::HttpServer.
+  // Visits all connections; see net::HttpServer.
   void for_each_connection(
       const std::function<void(const net::HttpServer::ConnectionView&)>& see) const {
     if (server_ != nullptr) server_->for_each_connection(see);
   }
 
-  // Closes the listener and all connections, whatever they are doing. Suspends until their tasks
-  // have ended, whether or not the calling task is cancelled.
+  // Closes the listener and all connections, also busy ones. Suspends until their tasks have ended,
+  // whether or not the calling task is cancelled.
   void stop();
 
  private:

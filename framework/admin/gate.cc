@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view bearer = "Bearer ";
 constexpr std::string_view basic = "Basic ";
 
-// The password of `user:password`, RFC 7617; any user will do.
+// The password of `user:password`, RFC 7617; the user does not matter.
 std::string password_of(std::string_view credentials) {
   const auto decoded = net::from_base64(credentials);
   if (!decoded) return {};
@@ -35,7 +35,7 @@ bool shows(std::string_view credentials, std::string_view token) {
                                      std::as_bytes(std::span(token)));
 }
 
-// "localhost", "127.0.0.1:8461", "[::1]:8461": no name that somebody else could have resolved.
+// True for "localhost", "127.0.0.1:8461" and "[::1]:8461", which no site can make its own.
 bool is_this_machine(std::string_view host) {
   const bool has_port = host.contains(':') && !host.ends_with(']');
   const auto parsed = net::parse_host_port(std::string(host) + (has_port ? "" : ":80"));
@@ -49,17 +49,17 @@ bool is_this_machine(std::string_view host) {
 net::HttpResponse asked_for_token() {
   return {.status = 401,
           .body =
-              "the pages of this node ask for its token (node.admin_token_file): curl -H "
-              "'Authorization: Bearer TOKEN', or as the password of a browser\n",
+              "the pages of this node need its token (node.admin_token_file): use curl -H "
+              "'Authorization: Bearer TOKEN', or enter it as the password in a browser\n",
           .headers = {{"WWW-Authenticate", "Basic realm=\"corolane\", charset=\"UTF-8\""}}};
 }
 
 net::HttpResponse wrong_host() {
-  return {.status = 403,
-          .body =
-              "without a token these pages are served to this machine alone: ask for them as "
-              "localhost or by a loopback address, as in http://127.0.0.1:8461/, or give "
-              "node.admin_token_file\n"};
+  return {
+      .status = 403,
+      .body =
+          "without a token these pages are served only to this machine: open them as localhost or "
+          "by a loopback address, as in http://127.0.0.1:8461/, or set node.admin_token_file\n"};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::optional<net::HttpResponse> AdminGate::refusal(const net::HttpRequest& requ
   }
   const std::string_view credentials = request.header("Authorization");
   if (shows(credentials, options_.token)) return std::nullopt;
-  // A browser shows nothing before it is asked.
+  // A browser sends no credentials before it is asked for them.
   if (!credentials.empty()) {
     log_wrong_token(request);
     pause();
@@ -96,7 +96,7 @@ void AdminGate::log_wrong_token(const net::HttpRequest& request) {
 void AdminGate::pause() {
   if (paused_count_ >= options_.paused_count_max) return;
   ++paused_count_;
-  // A peer that has finished sending has its task cancelled, and is answered all the same.
+  // The task of a peer that has finished sending is cancelled; the pause must last all the same.
   coroutine::WaitQueue nothing("pause after a wrong token");
   nothing.wait(Deadline::after(options_.wrong_token_pause), coroutine::Cancellation::ignore);
   --paused_count_;

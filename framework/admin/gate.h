@@ -1,9 +1,9 @@
 // Decides which requests an AdminServer answers.
 //
-// With a token it lets in whoever shows it. Without one, what reaches the listener comes from this
-// machine; but a page of a strange site in a browser here does so, too, once the site has its own
-// name resolve to a loopback address. Such a request names the site as its Host: so that has to be
-// `localhost` or a literal loopback address.
+// With a token it lets in requests that present it. Without one, every request comes from this
+// machine. But a foreign page in a browser here can send requests, too, once its site has its own
+// name resolve to a loopback address. Such a request names the site as its Host, so the Host must
+// be `localhost` or a literal loopback address.
 //
 // Belongs to one scheduler's thread.
 #pragma once
@@ -27,22 +27,22 @@ namespace corolane::framework::detail {
 class AdminGate {
  public:
   struct Options {
-    std::string token = {};     // Empty: none is asked for.
-    bool is_on_network = true;  // Not on a Unix socket, which no browser opens.
-    Log* log = nullptr;  // Gets wrong tokens, with the address they came from. Outlives this.
-    Duration wrong_token_pause = std::chrono::seconds(1);  // Before the answer to a wrong token.
-    // Answers that are held back at a time; more are given at once, so that whoever guesses holds
-    // no more connections than these.
+    std::string token = {};     // Empty: no token is required.
+    bool is_on_network = true;  // False for a Unix socket, which no browser opens.
+    Log* log = nullptr;         // Receives wrong tokens with the peer's address. Outlives the gate.
+    Duration wrong_token_pause = std::chrono::seconds(1);  // Before a wrong token is answered.
+    // The number of answers that are delayed at a time. Beyond it answers are immediate, so that an
+    // attacker who guesses holds no more connections than this.
     std::size_t paused_count_max = 8;
     std::size_t logged_per_minute_max =
-        5;  // Of wrong tokens; the next line has the number of others.
+        5;  // For wrong tokens; the next line has the number of omitted ones.
   };
 
   explicit AdminGate(Options options) : options_(std::move(options)) {}
   AdminGate(const AdminGate&) = delete;
   AdminGate& operator=(const AdminGate&) = delete;
 
-  // The answer to a request that is not let in; nullopt for the others. Suspends when the token is
+  // Returns the answer to a refused request; nullopt for the others. Suspends when the token is
   // wrong.
   std::optional<net::HttpResponse> refusal(const net::HttpRequest& request);
 

@@ -16,7 +16,7 @@ std::string scalar_text(const nlohmann::json& scalar, bool in_ascii) {
   return scalar.dump(-1, ' ', in_ascii, nlohmann::json::error_handler_t::replace);
 }
 
-// Brackets around as many lines as there are elements; append_element() writes one.
+// Writes brackets with a line for each element; append_element() writes one.
 template <typename Elements, typename Append>
 void append_lines(std::string& text, std::string_view brackets, std::size_t indent,
                   const Elements& elements, Append append_element) {

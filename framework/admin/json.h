@@ -1,11 +1,11 @@
-// A JSON value that pages build and write; nothing reads it. The JSON library is behind json.cc, so
+// A JSON value that pages build and write, but never read. The JSON library is behind json.cc, so
 // that a page does not compile it.
 //
 //   Json rows = Json::array();
 //   rows.push_back({{"name", task.name}, {"seconds", in_seconds(task.age)}});
 //   return json_response({{"count", count}, {"tasks", std::move(rows)}});
 //
-// The members of an object stay in the order in which they were added.
+// The members of an object keep the order in which they were added.
 #pragma once
 
 #include <concepts>
@@ -44,21 +44,21 @@ class Json {
   Json(const T& text) : value_(std::string(std::string_view(text))) {}
   template <JsonList T>
   Json(const T& list) : value_(Array(list.begin(), list.end())) {}
-  // An object. The members are moved from.
+  // Makes an object. The members are moved from.
   Json(std::initializer_list<Member> members);
 
   static Json object() { return Json(Value(Object())); }
   static Json array() { return Json(Value(Array())); }
   static Json array(std::initializer_list<Json> elements) { return Json(Value(Array(elements))); }
 
-  // The member of an object; null when it is new.
+  // The member of an object; a new one is null.
   Json& operator[](std::string_view key);
-  // To an array.
+  // Appends to an array.
   void push_back(Json element);
   // The number of elements of an array.
   std::size_t size() const;
 
-  // Writes a line for each element and member, and U+FFFD for bytes that are no UTF-8.
+  // Writes a line for each element and member, and U+FFFD for invalid UTF-8.
   std::string to_text() const;
 
  private:
@@ -78,7 +78,7 @@ struct Json::Member {
   mutable Json value;
 };
 
-// The text in quotes and in ASCII, with U+FFFD for bytes that are no UTF-8.
+// The text in quotes and in ASCII, with U+FFFD for invalid UTF-8.
 std::string quoted_ascii(std::string_view text);
 
 }  // namespace corolane::framework::detail

@@ -1,4 +1,4 @@
-// What a browser gets: one file that draws what the pages say in JSON (web/page.html).
+// The document for browsers: one file that draws the JSON of the pages (web/page.html).
 #pragma once
 
 #include <string_view>

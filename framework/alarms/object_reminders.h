@@ -1,4 +1,4 @@
-// What an object is to do at a time of day, whether it is alive then or not.
+// Reminders wake an object at a time of day, whether or not it is active then.
 //
 //   Result<OpenReply> Auction::open(const OpenRequest& request, rpc::Context&) {
 //     auto set = reminders().at("close", wall_clock().now() + 24h);
@@ -9,18 +9,18 @@
 //     return {};
 //   }
 //
-// A reminder is a part of what is stored of the object, and no more durable than that: with the
-// reply of a durable method, otherwise within a second. Whichever node owns the object when its
-// time has come wakes it up and calls on_reminder(), in the exclusive turn. That the tick was run
-// is stored together with what it changed, so the object itself sees each tick once; whom it calls
-// meanwhile may be called again, after a crash between the two.
+// A reminder is stored with the object's state and is exactly as durable: with the reply of a
+// durable method, otherwise within a second. When it is due, the node that owns the object wakes it
+// and calls on_reminder(), in the exclusive turn. The record that a tick has run is stored together
+// with its changes, so the object itself sees each tick once. Objects that it calls meanwhile may
+// be called again, after a crash between the two.
 //
-// An error of on_reminder() makes the same tick come again, after a second first, after a minute
-// later on.
+// After an error of on_reminder() the same tick runs again: after a second at first, and with
+// growing pauses of up to a minute.
 //
-// Times are those of the clock on the wall, to the millisecond while the object is alive and to
-// some ten of them when it has to be woken first. A clock that is set back makes nothing run
-// twice; one that is put forward is noticed within a minute.
+// Times are wall-clock times. They are kept to the millisecond while the object is active, and to
+// some tens of milliseconds when it has to be woken. When the clock is set back nothing runs twice;
+// when it is put forward, that is noticed within a minute.
 #pragma once
 
 #include <chrono>
@@ -42,54 +42,55 @@ class ReminderTable;
 // One run. Valid during the call.
 struct Reminder {
   std::string_view name;
-  // From 1 on; those that were missed have numbers, too.
+  // Counts from 1; missed ticks have numbers, too.
   std::uint64_t number = 0;
-  // When it was to be: the first time that it stands for.
+  // The time that it was due: of several ticks, the first.
   WallTime time;
-  // How long after that it runs.
+  // The delay between that time and the run.
   Duration lateness{};
-  // The ticks after `time` that it stands for as well.
+  // The number of later ticks that this run also covers.
   std::uint64_t missed = 0;
 };
 
 struct ReminderOptions {
-  // What becomes of ticks that could not run in time: no node was there, the store was away, or
-  // the object was busy past the next one.
+  // The fate of ticks that could not run in time: no node was there, the store was away, or the
+  // object was busy past the next tick.
   enum class Missed : std::uint8_t {
-    fire_once,  // One run stands for all of them.
-    fire_all,   // Each of them, one after the other.
-    skip,       // None that is more than a minute late.
+    fire_once,  // One run covers all of them.
+    fire_all,   // Each of them runs, one after the other.
+    skip,       // Ticks that are more than a minute late are dropped.
   };
   using enum Missed;
 
   Missed missed = fire_once;
 };
 
-// The reminders of one object: ObjectBase::reminders(). To be set and cancelled in the object's
-// turn, on_activate() included; never suspends. They are known by name: setting one again replaces
-// it, and begins to count anew.
+// The reminders of one object: ObjectBase::reminders(). They are set and cancelled in the object's
+// turn, also in on_activate(); no function suspends. A reminder is identified by its name: setting
+// it again replaces it and restarts its count.
 //
-// Setting one fails with resource_exhausted when the object has 64 already, and with
-// invalid_argument when what is asked for cannot be: a name that is empty or longer than 128 bytes,
-// an interval below a second, what is no cron expression or time zone.
+// Setting one fails with resource_exhausted when the object already has 64, and with
+// invalid_argument when the name is empty or longer than 128 bytes, the interval is below a second,
+// or the cron expression or time zone is invalid.
 class ObjectReminders {
  public:
   using Options = ReminderOptions;
 
   explicit ObjectReminders(detail::ReminderTable& table) : table_(table) {}
 
-  // Once. A time that has passed comes at once, however `missed` is.
+  // Runs once. A time that has passed is due at once, whatever `missed` is.
   Result<void> at(std::string_view name, WallTime time);
-  // At `first` and every `interval` after that: a grid that never drifts.
+  // Runs at `first` and every `interval` after that: a grid that never drifts.
   Result<void> every(std::string_view name, WallTime first, std::chrono::milliseconds interval,
                      const Options& options = {});
-  // By the clock on the wall of a time zone (cron.h, time_zone.h).
+  // Runs by the wall clock of a time zone (cron.h, time_zone.h).
   Result<void> cron(std::string_view name, std::string_view expression, std::string_view zone,
                     const Options& options = {});
 
-  // Does nothing when there is none of that name; in on_reminder() of the one that runs as well.
+  // Does nothing when there is no reminder of that name. on_reminder() may cancel the reminder that
+  // it runs for.
   void cancel(std::string_view name);
-  // When it comes next; nothing when there is none.
+  // When it is due next; nothing when there is no such reminder.
   std::optional<WallTime> find(std::string_view name) const;
   std::size_t size() const;
 

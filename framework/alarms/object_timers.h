@@ -1,4 +1,4 @@
-// What an object does by the clock while it is alive.
+// Timers of an object, which run while it is active.
 //
 //   Result<void> Room::on_activate() {
 //     auto ticking = timers().every({.interval = 50ms}, [this](const Tick& tick) {
@@ -8,14 +8,15 @@
 //     return {};
 //   }
 //
-// A timer runs in the object's exclusive turn, behind the calls that have come before, and in a
-// task of its own: it may suspend, call other objects (which is a call of this object, so a cycle
-// is found), and wait_for() events. Of one timer there are never two runs at a time. What it
-// changes is stored within a second, as what calls change; a failure is its own affair.
+// A timer runs in the object's exclusive turn, behind the calls that came before, and in a task of
+// its own: it may suspend, call other objects (which is a call of this object, so a cycle is
+// found), and wait_for() events. Two runs of one timer never overlap. Changes are stored within a
+// second, as those of calls; a failure affects the timer alone.
 //
-// Timers are gone with the object: when it is deactivated, moves, or is lost to another owner. They
-// do not keep it: an object that nobody calls goes, however many timers it has. on_activate() sets
-// them again; what has to happen even when nobody plays is a reminder (object_reminders.h).
+// Timers end with the object: when it is deactivated, moves, or is lost to another owner. They do
+// not keep it active: an object that is not called is deactivated, however many timers it has.
+// on_activate() sets them again. Use a reminder (object_reminders.h) for work that must happen even
+// when nobody plays.
 #pragma once
 
 #include <cstddef>
@@ -34,49 +35,49 @@ namespace detail {
 class TimerTable;
 }
 
-// Names a timer; that of a default one names none.
+// Identifies a timer; a default-constructed one identifies none.
 struct TimerId {
   std::uint64_t number = 0;
 
   friend bool operator==(TimerId, TimerId) = default;
 };
 
-// One run of a timer that has many.
+// One run of a repeating timer.
 struct Tick {
-  // From 1 on; those that were missed have numbers, too.
+  // Counts from 1; missed ticks have numbers, too.
   std::uint64_t number = 0;
-  // How long after its time it runs: after that of the first one that it stands for.
+  // How late it runs: measured from the first tick that it covers.
   Duration lateness{};
-  // The ticks before it that it stands for: their time had passed, but the object was busy.
+  // The number of earlier ticks that this run also covers: they were due while the object was busy.
   std::uint64_t missed = 0;
 };
 
 // How the runs of a timer follow each other.
 struct Rhythm {
   enum class Mode : std::uint8_t {
-    // On a grid of points, `interval` apart, that never drifts. When a run lasts longer, or begins
-    // so late, that points pass meanwhile, one run stands for all of them and follows at once.
+    // On a grid of points, `interval` apart, that never drifts. When points pass while a run lasts
+    // or is late, one run covers all of them and follows at once.
     fixed_rate,
-    // The next one `interval` after the end of the last: none is missed.
+    // Each run begins `interval` after the end of the last: no tick is missed.
     fixed_delay,
   };
   using enum Mode;
 
-  Duration interval;  // A millisecond at least.
+  Duration interval;  // At least a millisecond.
   Mode mode = fixed_rate;
-  std::optional<Duration> first_after = {};  // Nothing: an interval.
+  std::optional<Duration> first_after = {};  // Nothing: one interval.
 };
 
 struct TimerOptions {
-  // For people: its tasks are called "package.Room/" and this.
+  // For people: the timer's tasks are called "package.Room/" and this.
   std::string_view name = "timer";
   std::size_t stack_size_bytes = coroutine::StackPool::stack_size_bytes_default;
 };
 
-// The timers of one object: ObjectBase::timers(). To be set and cancelled in the object's turn.
+// The timers of one object: ObjectBase::timers(). They are set and cancelled in the object's turn.
 //
 // Setting one fails with resource_exhausted when the object has too many (64, unless its host has
-// another limit), and with invalid_argument when what is asked for cannot be.
+// another limit), and with invalid_argument when the arguments are invalid.
 class ObjectTimers {
  public:
   using Run = std::move_only_function<void()>;
@@ -84,17 +85,17 @@ class ObjectTimers {
 
   explicit ObjectTimers(detail::TimerTable& table) : table_(table) {}
 
-  // Once.
+  // Runs once.
   Result<TimerId> after(Duration delay, Run run, const TimerOptions& options = {});
   Result<TimerId> every(const Rhythm& rhythm, RunTick run, const TimerOptions& options = {});
-  // By the clock on the wall of a time zone (cron.h, time_zone.h). What could not run in time runs
-  // once, for all that it has missed, of which it counts a thousand at most. A clock that is set
-  // back makes nothing run twice; one that is put forward is noticed within a minute.
+  // Runs by the wall clock of a time zone (cron.h, time_zone.h). Ticks that could not run in time
+  // are covered by one run, which counts a thousand of them at most. When the clock is set back
+  // nothing runs twice; when it is put forward, that is noticed within a minute.
   Result<TimerId> cron(std::string_view expression, std::string_view zone, RunTick run,
                        const TimerOptions& options = {});
 
-  // Nothing runs from now on; a run that has begun goes on, and may be the one that cancels. Does
-  // nothing for one that is over.
+  // Prevents further runs; a run in progress completes, and may itself cancel the timer. Does
+  // nothing for a timer that has ended.
   void cancel(TimerId id);
 
   std::size_t size() const;

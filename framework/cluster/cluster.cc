@@ -11,7 +11,7 @@ namespace {
 using detail::ClusterTable;
 using detail::PartitionKeeper;
 
-// A directory may be asked by HTTP and answer in JSON, which have deep frames.
+// The directory may be called by HTTP and answer in JSON, which have deep frames.
 constexpr coroutine::TaskOptions control = {.stack_size_bytes = 128 * 1024,
                                             .purpose = coroutine::StackPool::Purpose::control};
 
@@ -59,7 +59,7 @@ Result<void> Cluster::begin(Deadline deadline) {
 void Cluster::run() {
   for (;;) {
     coroutine::TaskGroup work;
-    // Control tasks have stacks of their own, so these have one.
+    // Control tasks have reserved stacks, so these always get one.
     static_cast<void>(work.spawn("follow directory", [this] { follow(); }, control));
     static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
     static_cast<void>(work.spawn("keep partitions", [this] { keep_partitions(); }, control));
@@ -67,7 +67,7 @@ void Cluster::run() {
     work.cancel_and_join();
     if (coroutine::is_cancelled()) return;
     fence(reason);
-    // It has nothing left to give, and is to have nothing more.
+    // A draining node has nothing left to hand over, and must not get more.
     if (is_draining_) return;
     while (!begin(Deadline::after(options_.partitions.commit_time_max))) {
       if (!coroutine::sleep_for(options_.retry_interval)) return;
@@ -85,12 +85,12 @@ void Cluster::fence(const Error& reason) {
       group.ownership->set_epoch(static_cast<Partition>(i), 0);
     }
   }
-  // What is still to come of its questions is not about the next incarnation.
+  // Answers that are still in flight must not reach the next incarnation.
   statistics_.claimed_count += keeper_->claimed_count();
   statistics_.given_count += keeper_->given_count();
   keeper_.reset();
   tenants_.drop_all();
-  // The lease may live on in a directory that we do not reach: let it go as soon as we do.
+  // The lease may live on in an unreachable directory: revoke it as soon as it can be reached.
   membership_.leave(Deadline::passed());
 }
 
@@ -99,7 +99,7 @@ Result<void> Cluster::read_all() {
       directory_.list(ClusterTable::prefix, Deadline::after(options_.partitions.commit_time_max));
   if (!snapshot) return snapshot.error();
   ++statistics_.resync_count;
-  // What the watch has told meanwhile is newer.
+  // Changes from the watch may have made the table newer than the snapshot.
   if (snapshot->revision >= table_.revision()) table_.load(*snapshot);
   changed();
   return {};
@@ -107,7 +107,7 @@ Result<void> Cluster::read_all() {
 
 void Cluster::changed() {
   if (keeper_ == nullptr) return;
-  // Somebody has removed it, and others may own what is ours by now.
+  // Our entry was removed, so other nodes may own our partitions by now.
   if (table_.revision() >= self_.epoch && table_.find(ClusterTable::name_of(self_)) == nullptr) {
     membership_.lose();
   }
@@ -121,7 +121,7 @@ void Cluster::publish() {
   tenants_.view_changed(view_);
 }
 
-// Those that waited are told where to go, so that is to be known first.
+// Waiting calls are redirected to the new owner, so the view must be published first.
 void Cluster::resume(const Placement& placement, std::span<const Partition> partitions) {
   publish();
   tenants_.resume(placement, partitions);

@@ -1,5 +1,5 @@
-// This node's place among the others: it joins them, owns its share of the partitions, gives away
-// what is to be another one's, and knows who owns the rest.
+// This node's place in the cluster: it joins, owns its share of the partitions, hands over those
+// that belong to other nodes, and knows who owns the rest.
 //
 //   Cluster cluster(directory, fence, self, groups, tenants, log, {});
 //   if (auto joined = cluster.start(deadline); !joined) return joined.error();
@@ -7,9 +7,10 @@
 //   cluster.drain(deadline);
 //   cluster.stop();
 //
-// What makes it safe is the store (store.h); the directory makes it live, and lets an owner answer
-// from memory as long as it is heard there. A node that is not falls silent before anybody else
-// owns what it did, drops its objects, and joins again as another one. README.md has the protocol.
+// The store (store.h) makes it safe. The directory makes it live, and lets an owner answer from
+// memory as long as it keeps its lease there. A node whose lease expires stops serving before
+// another node owns its partitions, drops its objects, and joins again as a new incarnation.
+// README.md has the protocol.
 //
 // All of it belongs to one scheduler's thread: that of the node's first shard.
 #pragma once
@@ -40,19 +41,20 @@ class Cluster : private detail::Tenants {
   struct Options {
     detail::Membership::Options membership = {};
     detail::PartitionKeeper::Options partitions = {};
-    // The directory may lose a word (etcd's watches): all of it is read again so often.
+    // The directory may lose a notification (etcd's watches), so all of it is read again at this
+    // interval.
     Duration resync_interval = std::chrono::seconds(30);
-    // But not more often than that, however many doubt what they know.
+    // The shortest time between two such reads, however many tasks ask for one.
     Duration resync_interval_min = std::chrono::milliseconds(50);
-    // Between attempts to reach a directory that is away.
+    // The pause between attempts to reach a directory that is away.
     Duration retry_interval = std::chrono::milliseconds(250);
   };
 
   // The shards of this node.
   class Tenants : public detail::Tenants {
    public:
-    // The node has lost everything that it owned: what it knows of objects is void. Suspends until
-    // all of them are dropped.
+    // The node has lost everything that it owned, so all it knows of its objects is void. Suspends
+    // until all of them are dropped.
     virtual void drop_all() = 0;
     virtual void view_changed(const std::shared_ptr<const ClusterView>& view) = 0;
 
@@ -69,7 +71,7 @@ class Cluster : private detail::Tenants {
     std::size_t owned_count = 0;
   };
 
-  // All of them outlive it.
+  // All arguments by reference outlive the cluster.
   Cluster(Directory& directory, Fence& fence, Member self,
           std::vector<detail::PartitionKeeper::Group> groups, Tenants& tenants, Log& log,
           const Options& options);
@@ -77,25 +79,27 @@ class Cluster : private detail::Tenants {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Joins, and goes on by itself. Suspends until the node is in the table. Fails as the directory
-  // does.
+  // Joins, and runs in tasks of its own from then on. Suspends until the node is in the table.
+  // Fails as the directory does.
   Result<void> start(Deadline deadline);
 
   // Suspends until nothing is left for this node to claim: each partition has an owner.
   Result<void> wait_until_settled(Deadline deadline);
 
-  // Gives away what it owns, as long as there is somebody to take it. Suspends until all is given;
-  // calls `on_progress` with how many partitions are left. Fails with deadline_exceeded.
+  // Hands over what the node owns, as long as another node can take it. Suspends until all is
+  // handed over; calls `on_progress` with the number of partitions that are left. Fails with
+  // deadline_exceeded.
   Result<void> drain(Deadline deadline, const std::function<void(std::size_t left)>& on_progress);
 
-  // Leaves at once. Suspends until its tasks have ended and the directory knows, or the deadline.
+  // Leaves at once. Suspends until its tasks have ended and the directory is notified, or until the
+  // deadline.
   void stop(Deadline deadline);
 
-  // Asks the directory soon: somebody has seen that what we know is old.
+  // Reads the directory again soon: a caller has seen that the view is stale.
   void look_again() { look_again_.set(); }
 
-  // The key under which the directory has the owner of that partition: its entry begins with the
-  // name of the node and a dot, and its last revision is the epoch of the ownership.
+  // The key of the directory entry that names the owner of that partition. The value begins with
+  // the name of the node and a dot; the entry's last revision is the epoch of the ownership.
   static std::string owner_key(const Placement& placement, Partition partition) {
     return detail::ClusterTable::partition_key(placement, partition);
   }
@@ -129,7 +133,7 @@ class Cluster : private detail::Tenants {
   const Options options_;
   detail::Membership membership_;
   detail::ClusterTable table_;
-  std::unique_ptr<detail::PartitionKeeper> keeper_;  // Of this incarnation.
+  std::unique_ptr<detail::PartitionKeeper> keeper_;  // That of this incarnation.
   std::shared_ptr<const ClusterView> view_;
   coroutine::Event changed_{"change of the cluster"};
   coroutine::Event look_again_{"doubt about the cluster"};

@@ -1,5 +1,6 @@
-// Who is in the cluster and who owns what, as one node has last heard of it: immutable, shared by
-// its shards. It may be old: whoever acts on it is told so by the one it leads to.
+// The members of the cluster and the owners of its partitions, as one node last heard of them:
+// immutable, shared by its shards. It may be stale: a node that is called by mistake says so in its
+// answer.
 #pragma once
 
 #include <array>
@@ -14,7 +15,8 @@
 
 namespace corolane::framework {
 
-// Which nodes may host objects of a type: those with these labels; an empty one asks for nothing.
+// The nodes that may host objects of a type are those with these labels; an empty label matches all
+// nodes.
 struct Placement {
   std::string zone = {};
   std::string role = {};
@@ -22,7 +24,7 @@ struct Placement {
   friend auto operator<=>(const Placement&, const Placement&) = default;
 };
 
-// Types of one placement, whose partitions have owners of their own.
+// The types of one placement. Their partitions have owners of their own.
 struct PlacementGroup {
   Placement placement;
   std::vector<std::string> types;  // "package.Counter"; sorted.
@@ -30,18 +32,18 @@ struct PlacementGroup {
   friend bool operator==(const PlacementGroup&, const PlacementGroup&) = default;
 };
 
-// A node as it tells the others of itself.
+// A node as it describes itself to the others.
 struct Member {
   std::string name;                   // "chess-1".
-  std::string incarnation;            // Of this process: no other one of that name has it.
-  std::uint64_t epoch = 0;            // When it joined; what makes it this process on the wire.
-  std::vector<net::HostPort> shards;  // Where other nodes call them, by number.
-  std::uint32_t weight = 100;         // Its share of the partitions, beside those of the others.
+  std::string incarnation;            // Unique to this process among all of that name.
+  std::uint64_t epoch = 0;            // When it joined; identifies this process on the wire.
+  std::vector<net::HostPort> shards;  // Where other nodes call its shards, by number.
+  std::uint32_t weight = 100;         // Its share of the partitions, relative to the other nodes.
   std::string zone = {};
   std::vector<std::string> roles = {};
-  std::vector<PlacementGroup> groups = {};  // What it hosts.
-  std::string version = {};                 // Of the program, for people.
-  bool is_draining = false;  // It takes nothing any more, and gives away what it has.
+  std::vector<PlacementGroup> groups = {};  // The types that it hosts.
+  std::string version = {};                 // The program's version, for people.
+  bool is_draining = false;  // It takes no more partitions, and hands over those it has.
 
   bool hosts(const Placement& placement) const;
 };
@@ -49,8 +51,8 @@ struct Member {
 class ClusterView {
  public:
   struct Owner {
-    const Member* member = nullptr;  // Null when nobody owns it, or who did is gone.
-    std::uint64_t epoch = 0;         // Of the ownership.
+    const Member* member = nullptr;  // Null when there is no owner, or the owner is gone.
+    std::uint64_t epoch = 0;         // The epoch of the ownership.
   };
   using Owners = std::array<Owner, partition_count>;
   struct Group {
@@ -68,7 +70,7 @@ class ClusterView {
 
   // Null when no node hosts objects of that type.
   const Group* find_group(std::string_view type) const;
-  // Null when nobody of that epoch lives.
+  // Null when no live member has that epoch.
   const Member* find_member(std::uint64_t epoch) const;
 
  private:

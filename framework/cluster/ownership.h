@@ -1,6 +1,6 @@
-// Which partitions this node owns, and until when it may believe so.
+// The partitions that this node owns, and the time until which it may rely on that.
 //
-// Written by whoever follows the directory, on one shard; read on all of them, for every call.
+// One shard follows the directory and writes it; all shards read it, for every call.
 #pragma once
 
 #include <algorithm>
@@ -14,41 +14,41 @@
 
 namespace corolane::framework {
 
-// Until when this node may speak for what it owns. By a clock that goes on while the machine
+// The time until which this node may act as an owner, on a clock that advances while the machine
 // sleeps.
 class Fence {
  public:
   using Clock = TimePoint (*)();
 
-  // Simulation has a clock of its own.
+  // A simulation has its own clock.
   explicit Fence(Clock clock = boot_time) : clock_(clock) {}
 
-  // False when the node has not heard of the directory for so long that others may own what it
-  // owned.
+  // False when the node has not heard from the directory for so long that other nodes may own its
+  // partitions.
   bool is_in_time() const {
     const TimePoint end = at();
     return end == TimePoint::max() || clock_() < end;
   }
   bool is_never() const { return at() == TimePoint::max(); }
-  // Until it falls, when that is not never; zero when it has fallen.
+  // The time until the fence falls, unless it never does; zero when it has fallen.
   Duration time_left() const {
     return is_in_time() ? std::max(at() - clock_(), Duration::zero()) : Duration::zero();
   }
   TimePoint at() const { return TimePoint(Duration(at_.load(std::memory_order_acquire))); }
   TimePoint clock_now() const { return clock_(); }
 
-  // Never, TimePoint::max(), when there is no other node.
+  // `time` is TimePoint::max(), never, when there is no other node.
   void set(TimePoint time) {
     at_.store(time.time_since_epoch().count(), std::memory_order_release);
   }
 
  private:
   const Clock clock_;
-  // May say nothing until told otherwise.
+  // The node may not act as an owner until set() is called.
   std::atomic<Duration::rep> at_ = TimePoint::min().time_since_epoch().count();
 };
 
-// Of the partitions of one placement.
+// The ownership of the partitions of one placement.
 class Ownership {
  public:
   using Epoch = std::uint64_t;
@@ -56,19 +56,20 @@ class Ownership {
   // `fence` outlives it.
   explicit Ownership(const Fence& fence) : fence_(fence) {}
 
-  // Of our ownership of that partition: larger at each change of its owner. 0: it is not ours.
+  // The epoch of this node's ownership of that partition: larger at each change of owner. 0: it is
+  // not ours.
   Epoch epoch(Partition partition) const {
     return epochs_[partition].load(std::memory_order_acquire);
   }
   void set_epoch(Partition partition, Epoch epoch) {
     epochs_[partition].store(epoch, std::memory_order_release);
   }
-  // Whether that ownership stands, at this very moment: to be asked before anybody is told
-  // anything that an owner alone knows.
+  // Whether that ownership is valid right now. Ask before giving out anything that only an owner
+  // knows.
   bool holds(Partition partition, Epoch epoch) const {
     return this->epoch(partition) == epoch && epoch != 0 && fence_.is_in_time();
   }
-  // How many are ours.
+  // The number of partitions that this node owns.
   std::size_t owned_count() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(epochs_, [](const auto& epoch) { return epoch.load() != 0; }));

@@ -1,4 +1,4 @@
-// Who is told what a simulation checks and nobody else sees: which owner has answered.
+// Reports the replies of owners to the checkers of a simulation.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct OwnerReply {
   std::string_view type;  // "package.Counter".
   std::string_view id;
   Partition partition;
-  std::uint64_t epoch = 0;    // Of the ownership by which it is given.
+  std::uint64_t epoch = 0;    // That of the ownership behind the reply.
   std::uint64_t version = 0;  // How often the object was stored.
   rpc::RequestId request_id = {};
 };

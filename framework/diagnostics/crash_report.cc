@@ -40,7 +40,7 @@ std::string build_id() {
 
 std::string build_line() { return "build     " + build_id() + "\n"; }
 
-// In the handler, for the task that runs.
+// Runs in the handler, for the running task.
 void add_object(coroutine::ReportText& text) {
   const detail::CallChain* const chain = detail::CallChain::current();
   if (chain == nullptr) return;
@@ -53,8 +53,8 @@ void add_object(coroutine::ReportText& text) {
   }
 }
 
-// What stands behind the beginning of a path: time, process and suffix, of this node and not of one
-// whose name begins in the same way.
+// Whether `end` is the rest of a report's path: time, process and suffix. It is not for a node
+// whose name merely begins with ours.
 bool is_end_of_path(std::string_view end) {
   if (!end.ends_with(suffix)) return false;
   end.remove_suffix(suffix.size());
@@ -62,7 +62,7 @@ bool is_end_of_path(std::string_view end) {
          std::ranges::all_of(end.substr(17), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Makes room for one more.
+// Leaves room for one more report.
 void remove_oldest(const std::filesystem::path& folder, const std::string& name_begin,
                    std::size_t count_max) {
   std::error_code failure;
@@ -112,11 +112,12 @@ Result<std::string> explain_crash(const std::string& path) {
   read << file.rdbuf();
   const std::string text = std::move(read).str();
   if (!text.starts_with(first_line)) {
-    return Error(Code::failed_precondition, path + ": is no report of a crash");
+    return Error(Code::failed_precondition, path + ": is not a crash report");
   }
   if (!text.contains("\n" + build_line())) {
-    return Error(Code::failed_precondition,
-                 path + ": is of another build of this program: only that one knows the names");
+    return Error(Code::failed_precondition, path +
+                                                ": comes from another build of this program, which "
+                                                "alone knows the names of its functions");
   }
   return coroutine::name_stacks(text);
 }

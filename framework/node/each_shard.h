@@ -1,4 +1,4 @@
-// What all shards of a node know, each asked on its own thread.
+// Asks all shards of a node, each on its own thread.
 //
 //   auto rooms = from_each_shard(node, [](Shard& shard) { return rooms_of(shard).size(); });
 //   if (!rooms) return rooms.error();
@@ -16,8 +16,8 @@
 
 namespace corolane::framework {
 
-// What `look` returns on each shard, by number, as Node::on_each_shard() runs it; its type has a
-// default. Fails with resource_exhausted when a shard has no stack to look with.
+// Returns the results of `look` on each shard, by number, run by Node::on_each_shard(). The result
+// type is default-constructible. Fails with resource_exhausted when a shard has no stack for it.
 template <std::invocable<Shard&> F>
 auto from_each_shard(Node& node, F look) -> Result<std::vector<std::invoke_result_t<F&, Shard&>>> {
   using Found = std::invoke_result_t<F&, Shard&>;
@@ -31,13 +31,13 @@ auto from_each_shard(Node& node, F look) -> Result<std::vector<std::invoke_resul
   return found;
 }
 
-// All of them in one: `add` adds each further one to the first. Others run between two, however
-// many shards there are. Suspends.
+// Combines the parts into the first one: `add` adds each further part to it. Other tasks run
+// between two parts, however many shards there are. Suspends.
 template <typename T, std::invocable<T&, const T&> F>
 T added_up(std::vector<T> parts, F add) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     add(parts.front(), parts[i]);
-    static_cast<void>(coroutine::yield());  // A caller that is cancelled goes on at once.
+    static_cast<void>(coroutine::yield());  // A cancelled caller continues at once.
   }
   return std::move(parts.front());
 }

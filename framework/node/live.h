@@ -8,9 +8,9 @@
 //   ...
 //   if (room.size() >= config_->seats_max) return Error(Code::resource_exhausted, "full");
 //
-// Each shard has a pointer of its own to a snapshot that never changes. A reload lets it point to
-// the next one between two turns: two reads without a suspension between them see the same.
-// Only keys that are marked as live differ from one snapshot to the next.
+// Each shard has its own pointer to an immutable snapshot. A reload replaces the pointer between
+// two turns, so two reads without a suspension between them see the same snapshot. Snapshots differ
+// only in keys that are marked as live.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ namespace corolane::framework {
 template <typename Config>
 class Live {
  public:
-  // For the shard of this thread, the first of so many. Alone it stays as it is: for tests.
+  // For the shard of this thread, the first of `shard_count`. Without a reload it never changes,
+  // which suits tests.
   explicit Live(Config config, std::size_t shard_count = 1)
       : Live(std::make_shared<std::vector<Place>>(shard_count), 0) {
     const auto first = std::make_shared<const Config>(std::move(config));
@@ -35,26 +36,26 @@ class Live {
     here().reader = &coroutine::Scheduler::current();
   }
 
-  // What the services and objects of `shard` read, on its thread.
+  // Returns the handle for the services and objects of `shard`. Call it on the shard's thread.
   Live on(const Shard& shard) const {
     const Live result(places_, shard.index());
     result.here().reader = &shard.scheduler();
     return result;
   }
 
-  // As it is now; the reference is good until the caller suspends.
+  // The current snapshot; the reference is valid until the caller suspends.
   const Config& operator*() const { return *read().snapshot; }
   const Config* operator->() const { return read().snapshot.get(); }
-  // For whoever goes by the same one for longer.
+  // For a caller that keeps one snapshot across suspensions.
   std::shared_ptr<const Config> snapshot() const { return read().snapshot; }
 
-  // What a reload does, on the thread of `shard`.
+  // Replaces the snapshot of `shard`, on its thread: for a reload.
   void set(const Shard& shard, std::shared_ptr<const Config> snapshot) const {
     (*places_)[shard.index()].snapshot = std::move(snapshot);
   }
 
  private:
-  // Of one shard, and touched by its thread alone.
+  // The state of one shard; only its thread touches it.
   struct Place {
     std::shared_ptr<const Config> snapshot;
     const coroutine::Scheduler* reader = nullptr;

@@ -29,30 +29,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For the spans of the last calls, when those took all of the time.
+// The time for sending the last spans, when the calls took all of the time.
 constexpr Duration last_spans_time_max = 250ms;
-// For the directory and the store to answer at the start.
+// The time for the directory and the store to answer at the start.
 constexpr Duration start_time_max = 10s;
-// For what is to be stored, when the calls took all of the time.
+// The time for storing the last changes, when the calls took all of the time.
 constexpr Duration last_writes_time_max = 500ms;
-// For the directory to be told.
+// The time for telling the directory that the node leaves.
 constexpr Duration last_words_time_max = 1s;
 
-// Changes of the table that one process of a node that is alone may make.
+// The revisions reserved for one process of a node that is alone.
 constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} << 24;
 
-// One for each pair of shards, and as much again for those that are being replaced: 90 nodes of 16
-// shards. Strangers may come as well, until they are asked for the key.
+// One for each pair of shards, and as many again for connections that are being replaced: 90 nodes
+// of 16 shards. Strangers count as well until they are asked for the key.
 constexpr std::size_t node_connections_max = 65'536;
 
 net::AddressShares::Limits connection_limits(const RpcConfig& config) {
   return {.count_max = config.connections_max, .share_percent = config.address_share};
 }
 
-// As long as to be guessed by nobody: openssl rand -hex 16 makes 32.
+// Long enough to be unguessable: openssl rand -hex 16 makes 32.
 constexpr std::size_t admin_token_bytes_min = 16;
 
-// Empty when it cannot be read. What an editor leaves at the end is no part of it.
+// Returns an empty text when the file cannot be read. The final line break of an editor is dropped.
 std::string read_secret(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string secret(std::istreambuf_iterator<char>(file), {});
@@ -60,7 +60,7 @@ std::string read_secret(const std::string& path) {
   return secret;
 }
 
-// What to do about a listener that was refused.
+// Says how to fix a listener that failed.
 Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
   std::string message = "cannot listen on " + to_string(endpoint) + ": ";
   if (cause.code() == Code::already_exists) {
@@ -123,7 +123,7 @@ void Node::observe() {
     schedulers[shard.index()] = &shard.scheduler();
     return {};
   }));
-  // One that has no stack left to say so is not watched.
+  // A shard without a stack for this task is not watched.
   std::erase(schedulers, nullptr);
   stall_watchdog_ = std::make_unique<detail::StallWatchdog>(
       std::move(schedulers),
@@ -142,8 +142,8 @@ void Node::run_with_symbols(const std::function<void(coroutine::Symbols& symbols
   });
 }
 
-// Whoever asks for stacks first would wait for debug information to be read. What the node's own
-// tasks wait for is in most of it.
+// Otherwise the first reader of stacks would wait for debug information to be loaded. Most of it is
+// needed for the waits of the node's own tasks.
 void Node::read_names_ahead() { static_cast<void>(admin_->get("/tasks?group=stack")); }
 
 Result<void> Node::reload(const NodeConfig& config,
@@ -236,7 +236,7 @@ Result<std::string> Node::read_admin_token() const {
 
 Result<void> Node::open_shards() {
   const std::size_t count = config_.shard_count();
-  // What protobuf makes for its reflection when somebody first needs it: before there are threads.
+  // Builds protobuf's lazy reflection data before there are other threads.
   static_cast<void>(ObjectRecord::default_instance().GetReflection());
   if (auto grown = shards_->grow(count, surroundings(),
                                  {.stacks = {.stack_count_max = config_.stacks.count_max / count}});
@@ -264,14 +264,16 @@ Result<void> Node::check_reach_of_clients() {
   if (hidden.empty()) return {};
   std::string names;
   for (const std::string& name : hidden) names.append(names.empty() ? "" : ", ").append(name);
-  return Error(Code::failed_precondition,
-               "node.listen: clients could call nothing, as no method is public of " + names +
-                   ": mark in the .proto what they may call, `option (corolane.method).public = "
-                   "true`, or set node.public_methods_only: false while you develop on a loopback "
-                   "address");
+  return Error(
+      Code::failed_precondition,
+      "node.listen: clients could not call anything, since these services have no public method: " +
+          names +
+          "; mark the methods for clients in the .proto with `option (corolane.method).public = "
+          "true`, or set node.public_methods_only: false while you develop on a loopback "
+          "address");
 }
 
-// Each on a port of its own, so that a call arrives where its object lives.
+// Each shard has a port of its own, so that a call arrives where its object lives.
 Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
   auto endpoint = net::parse_endpoint(config_.cluster.listen);
   if (!endpoint) return endpoint.error();
@@ -302,7 +304,7 @@ Member Node::member() const {
         config_.cluster.advertise.empty() ? endpoint.address : config_.cluster.advertise;
     member.shards.push_back({.host = host, .port = endpoint.port});
   }
-  // Nobody calls a node that is alone.
+  // A node that is alone is never called, so its address does not matter.
   if (member.shards.empty()) member.shards.push_back({.host = "127.0.0.1", .port = 0});
   std::map<Placement, std::set<std::string>> types;
   for (const HostedObjects& objects : objects_) {
@@ -321,10 +323,10 @@ Result<void> Node::join_cluster() {
   if (directory_ == nullptr) {
     Directory::Revision first_revision = 0;
     if (is_alone()) {
-      // Above what the processes before this one have sealed objects with.
+      // Must exceed the epochs by which earlier processes have sealed objects.
       Store& store = shared_store_ != nullptr ? *shared_store_ : *shard_->store();
       auto epoch = store.next_epoch(deadline);
-      // On a full disk it begins all the same, so that what is there can be read.
+      // On a full disk the node starts all the same, so that objects can be read.
       if (!epoch && epoch.error().code() == Code::resource_exhausted) {
         epoch = shard_->store()->next_epoch(deadline);
       }
@@ -359,7 +361,7 @@ Result<void> Node::join_cluster() {
   return cluster_->wait_until_settled(deadline);
 }
 
-// Clients come last: one that is served is served by a whole node.
+// Clients come last, so that the node that serves them is complete.
 Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   auto token = read_admin_token();
   if (!token) return token.error();
@@ -381,11 +383,11 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   return {};
 }
 
-// The kernel spreads connections over them; of a Unix socket only the first one accepts.
+// The kernel spreads connections over the shards; on a Unix socket only the first shard accepts.
 Result<void> Node::listen_on_shards(const net::Endpoint& endpoint) {
   const bool is_shared = shards_->count() > 1 && !is_unix(endpoint);
   if (is_shared) {
-    // A port that is shared is shared with any process: so first, is it free?
+    // Any process may share a shared port, so check first that it is free.
     auto probe = network_.listen(endpoint);
     if (!probe) return listen_error("node.listen", endpoint, probe.error());
   }
@@ -405,7 +407,7 @@ void Node::warn_of_open_methods() {
   const bool is_near =
       is_local(endpoints_.listen) && (!endpoints_.http || is_local(*endpoints_.http));
   if (config_.public_methods_only || is_near) return;
-  log_.warning("clients may call all methods, public or not, and come from other machines",
+  log_.warning("clients on other machines may call all methods, public or not",
                {{"key", "node.public_methods_only"}});
 }
 
@@ -418,7 +420,7 @@ Result<void> Node::drain(Deadline deadline) {
   });
 }
 
-// All at the same time: each waits for its clients to leave.
+// All shards stop in parallel: each waits for its clients to leave.
 Result<void> Node::stop_serving(Deadline deadline) {
   coroutine::Task<void> http;
   if (http_server_ != nullptr) {
@@ -441,7 +443,7 @@ Result<void> Node::stop_serving(Deadline deadline) {
   return stopped ? stored : stopped;
 }
 
-// Whatever is open.
+// Closes the parts that are open.
 void Node::close_all(Deadline deadline) {
   static_cast<void>(stop_serving(deadline));
   if (cluster_ != nullptr) cluster_->stop(Deadline::after(last_words_time_max));

@@ -1,5 +1,5 @@
-// One process's share of a game server: what serves calls and hosts objects, and what an operator
-// needs beside it.
+// One process of a game server: it serves calls and hosts objects, and has the tools that an
+// operator needs.
 //
 //   Node node(config, network);
 //   node.serve([&](Shard& shard) { return std::make_unique<Lobby>(shard.router(), config); });
@@ -10,8 +10,8 @@
 //
 // A node has a shard (shard.h) for each core: the first one on the thread that makes the node, the
 // others on threads of their own, which start() begins and stop() ends. It owns all it needs and
-// finds the rest through its constructor; there are no globals, so that many nodes fit into one
-// test. It lives inside a task of a scheduler, and all of it belongs to that scheduler's thread.
+// gets the rest through its constructor; there are no globals, so one test may have many nodes. It
+// lives inside a task of a scheduler, and all of it belongs to that scheduler's thread.
 #pragma once
 
 #include <concepts>
@@ -61,11 +61,11 @@ class StallWatchdog;
 
 class Node {
  public:
-  // What a simulation has instead of what the configuration says.
+  // Parts that a simulation uses in place of the configured ones.
   struct Parts {
-    std::shared_ptr<Store> store = nullptr;  // Of all shards.
+    std::shared_ptr<Store> store = nullptr;  // Shared by all shards.
     std::shared_ptr<Directory> directory = nullptr;
-    // Simulation has a clock of its own; only a real one has a watchdog.
+    // A simulation has its own clock; the watchdog runs only with a real one.
     Fence::Clock clock = boot_time;
     WallClock wall_clock = {};
     Cluster::Options cluster = {};
@@ -73,19 +73,20 @@ class Node {
     SeededBugs bugs = {};
   };
 
-  // `network` outlives the node. Logs to stderr.
+  // `network` outlives the node. The node logs to stderr.
   Node(const NodeConfig& config, net::Network& network)
       : Node(config, network, Log(config.log_level)) {}
   Node(NodeConfig config, net::Network& network, Log log)
       : Node(std::move(config), network, std::move(log), Parts{}) {}
   Node(NodeConfig config, net::Network& network, Log log, Parts parts);
-  // Stops at once unless it was stopped: cancels what runs and suspends until it has ended.
+  // Stops at once unless the node was stopped: cancels running tasks and suspends until they have
+  // ended.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Serves, from start() on, what `make` makes for each shard, on its thread: a std::unique_ptr of
-  // a service. One is there from the beginning: rpc::ReflectionService.
+  // Serves, from start() on, the services that `make` returns: a std::unique_ptr for each shard,
+  // made on its thread. Every node also serves rpc::ReflectionService.
   template <std::invocable<Shard&> F>
   void serve(F make) {
     make_services_.push_back(
@@ -98,12 +99,12 @@ class Node {
     serve(std::make_unique<S>(std::move(service)));
   }
 
-  // Hosts objects of class O from start() on, on nodes that `placement` names.
+  // Hosts objects of class O from start() on, on nodes that match `placement`.
   template <std::derived_from<ObjectBase> O>
   void host(const Placement& placement = {}) {
     host<O>([](Shard&) { return std::make_unique<O>(); }, placement);
   }
-  // The same by a function of a shard that makes one, on its thread.
+  // The same with a function that makes an object of a shard, on its thread.
   template <std::derived_from<ObjectBase> O, typename F>
     requires std::convertible_to<std::invoke_result_t<F&, Shard&>, std::unique_ptr<O>>
   void host(F make, const Placement& placement = {}) {
@@ -116,41 +117,42 @@ class Node {
          .placement = placement});
   }
 
-  // Joins the cluster, listens and serves. Once. Fails with invalid_argument when the configuration
-  // makes no sense, with already_exists when an address is taken or two services have the same
-  // method, with failed_precondition when it serves something and clients may call none of it;
-  // nobody was served then. So does a certificate that cannot be used, as
-  // net::TlsContext::load(); a store and a directory that are away.
+  // Joins the cluster, listens and serves. Call it once. Fails with invalid_argument when the
+  // configuration is invalid, with already_exists when an address is taken or two services have the
+  // same method, and with failed_precondition when it has services and clients may call none of
+  // their methods. Also fails as net::TlsContext::load() for a certificate that cannot be used, and
+  // when the store or the directory is away. No call was served then.
   Result<void> start();
 
-  // Begins the threads that look at the node from outside, after start(): a watchdog that notices
-  // loops which do not turn (node.stall_time_min), and one that names what is on stacks, which
-  // would hold up the loop. For real processes; where time is simulated there is nobody outside.
+  // Starts the threads that watch the node from outside; call it after start(). A watchdog notices
+  // loops that do not turn (node.stall_time_min); another thread finds the names of functions on
+  // stacks, which would hold up the loop. For real processes only: with simulated time there is no
+  // outside.
   void observe();
 
-  // Takes over what is live of `config`, a valid one, and reads the files of node.tls again, for
-  // the connections that begin from now on: on all shards, or it fails as net::TlsContext::reload()
-  // and nothing has changed. Each shard sees the change between two turns, and runs `together` with
-  // it. Suspends; one at a time, from start() on.
+  // Applies the live keys of `config`, which is valid, on all shards, and reads the files of
+  // node.tls again for connections that begin from now on. When it fails, as
+  // net::TlsContext::reload(), nothing has changed. Each shard sees the change between two turns,
+  // and runs `together` with it. Suspends. One reload runs at a time, after start().
   Result<void> reload(const NodeConfig& config,
                       const std::function<void(Shard& shard)>& together = {});
 
-  // The graceful end. Hands its objects over to other nodes, if there are some; then refuses new
-  // connections and calls, and suspends until the running ones have ended; at the deadline they are
-  // cancelled. Stores what is not stored. The admin pages answer until the end. Fails with
-  // deadline_exceeded when calls had to be cancelled. Once.
+  // The graceful shutdown. Hands its objects over to other nodes, if there are any; then refuses
+  // new connections and calls, and suspends until the running calls have ended; at the deadline
+  // they are cancelled. Stores all unsaved changes. The admin pages answer until the end. Fails
+  // with deadline_exceeded when calls had to be cancelled. Call it once.
   Result<void> stop(Deadline deadline);
 
   bool is_stopping() const { return stopping_; }
-  // What is in effect.
+  // The configuration that is in effect.
   const NodeConfig& config() const { return config_; }
-  // With the ports that were chosen; from start() on.
+  // Has the ports that were chosen; valid from start() on.
   const NodeEndpoints& endpoints() const { return endpoints_; }
   TimePoint created_at() const { return created_at_; }
 
-  // For services: what they log, measure, trace and show goes through these.
+  // For services: they log, measure, trace and show pages through these.
   Log& log() { return log_; }
-  // Of the first shard.
+  // Those of the first shard, as the next two.
   Metrics& metrics() { return shard_->metrics(); }
   rpc::Tracer& tracer() { return shard_->tracer(); }
   Router& router() { return shard_->router(); }
@@ -159,20 +161,20 @@ class Node {
 
   // For pages.
   detail::LogLoan& log_loan() { return *log_loan_; }
-  // Null when there is none.
+  // Null when HTTP is not served.
   const net::HttpServer* http_server() const { return http_server_.get(); }
   const net::ConnectionBound& http_connections() const { return http_connections_; }
-  // Null unless observe() was called and stalls are looked for.
+  // Null unless observe() was called and stalls are detected.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
-  // Whether the store takes what changes.
+  // Whether the store accepts changes.
   const detail::StoreHealth& store_health() const { return store_health_; }
-  // Runs what would hold up the loop on a thread of its own, if observe() was called, and suspends
-  // until it has ended; otherwise here and now. It must not throw.
+  // Runs work that would hold up the loop on a thread of its own, if observe() was called, and
+  // suspends until it has ended; otherwise runs it here. It must not throw.
   void run_beside(const std::function<void()>& work);
-  // The same with the names of functions. Those that were found are kept for the next one.
+  // The same with the names of functions. Names that were found are kept for the next call.
   void run_with_symbols(const std::function<void(coroutine::Symbols& symbols)>& work);
 
-  // The first one.
+  // The first shard.
   const Shard& shard() const { return *shard_; }
   detail::ObjectRouter& object_router() { return shard_->object_router(); }
   const rpc::Server& rpc_server() const { return shard_->rpc_server(); }
@@ -180,8 +182,8 @@ class Node {
   coroutine::Scheduler& scheduler() const { return shard_->scheduler(); }
 
   std::size_t shard_count() const;
-  // Runs `work` in a task of each shard, at the same time on their threads; suspends until all have
-  // ended, and returns the first error. From start() on.
+  // Runs `work` in a task of each shard, in parallel on their threads; suspends until all have
+  // ended, and returns the first error. Valid from start() on.
   Result<void> on_each_shard(const std::function<Result<void>(Shard& shard)>& work);
   // Null until start().
   const Cluster* cluster() const { return cluster_.get(); }
@@ -208,7 +210,7 @@ class Node {
   Result<void> stop_serving(Deadline deadline);
   void close_all(Deadline deadline);
 
-  NodeConfig config_;  // Other threads read what is not live.
+  NodeConfig config_;  // Other threads read the keys that are not live.
   net::Network& network_;
   const Parts parts_;
   const TimePoint created_at_;
@@ -220,7 +222,7 @@ class Node {
   Fence fence_;
   std::map<Placement, std::unique_ptr<Ownership>> ownerships_;
   std::vector<HostedObjects> objects_;
-  std::string shared_key_;  // Of the cluster; read by start().
+  std::string shared_key_;  // That of the cluster; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;
   bool has_single_services_ = false;
   detail::StoreHealth store_health_;
@@ -228,13 +230,13 @@ class Node {
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
   net::ConnectionBound http_connections_;
-  // Destroyed from the last on: nobody calls what is gone.
-  std::unique_ptr<Shard> shard_;  // The first one.
+  // Destroyed in reverse order, so that no call reaches a destroyed part.
+  std::unique_ptr<Shard> shard_;  // The first shard.
   std::unique_ptr<detail::ShardSet> shards_;
   std::shared_ptr<Directory> directory_;
   std::unique_ptr<detail::NodeTenants> tenants_;
   std::unique_ptr<Cluster> cluster_;
-  std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null where nobody waits for us to be silent.
+  std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
   coroutine::Symbols symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;

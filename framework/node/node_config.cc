@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What fields hold, in words.
+// The values that fields allow, in words.
 constexpr std::string_view name_words = "1 to 63 letters, digits, '-', '_' and '.'";
 constexpr std::string_view address_words = "address:port";
 constexpr std::string_view server_words = "host:port";
@@ -37,8 +37,8 @@ Result<void> check_listen(const std::string& text) {
   return {};
 }
 
-// Others than on this machine see and change everything by the admin pages: they show who they are,
-// and nobody listens.
+// Over the admin pages other machines could see and change everything, so they must authenticate,
+// over TLS.
 Result<void> check_admin(const NodeConfig& config) {
   auto endpoint = net::parse_endpoint(config.admin);
   if (!endpoint) return endpoint.error();
@@ -46,17 +46,17 @@ Result<void> check_admin(const NodeConfig& config) {
   if (config.admin_token_file.empty()) {
     return Error(Code::invalid_argument,
                  config.admin +
-                     " is no loopback address: give node.admin_token_file with a token that "
-                     "people need, or take 127.0.0.1 and come from elsewhere through a tunnel");
+                     " is no loopback address: set node.admin_token_file to a file with a "
+                     "token, or use 127.0.0.1 and reach it through a tunnel");
   }
   if (!config.tls.certificate_file.empty()) return {};
   return Error(Code::invalid_argument,
                config.admin +
-                   " is no loopback address: a token that goes there without TLS is heard by "
-                   "others, so give node.tls.certificate_file and node.tls.key_file as well");
+                   " is no loopback address: without TLS others can read the token, so set "
+                   "node.tls.certificate_file and node.tls.key_file as well");
 }
 
-// Where nothing need listen.
+// Empty: it does not listen.
 Result<void> check_http(const std::string& text) {
   return text.empty() ? Result<void>() : check_listen(text);
 }
@@ -71,7 +71,7 @@ Result<void> check_label(const std::string& text) {
   return text.empty() ? Result<void>() : check_name(text);
 }
 
-// The error with the key whose value it is about.
+// Puts the key before the message of the error.
 Error at_key(std::string_view key, const Error& error) {
   return Error(error.code(), std::string(key) + ": " + error.message());
 }
@@ -88,23 +88,23 @@ Result<void> check_store(const NodeConfig& config) {
     return {};
   }
   return invalid(
-      "the nodes of a cluster need a store that all of them see, or what one has written another "
-      "one would not find: take redis, or node.cluster.directory: local for a node that is alone");
+      "the nodes of a cluster need a shared store, or one would not find what another has written: "
+      "use redis, or node.cluster.directory: local for a single node");
 }
 
-// Other nodes are believed what they say: off this machine they show that they are nodes.
+// A node trusts other nodes, so those on other machines must prove that they are nodes.
 Result<void> check_cluster(const ClusterConfig& cluster) {
   auto endpoint = net::parse_endpoint(cluster.listen);
   if (!endpoint) return endpoint.error();
   const bool is_alone = cluster.directory == DirectoryKind::local;
   if (is_alone || is_local(*endpoint) || !cluster.shared_key_file.empty()) return {};
   return invalid(cluster.listen +
-                 " is no loopback address, and without a key everybody who reaches it is a node: "
-                 "make one with `openssl rand -hex 32 > cluster.key`, and give each node its path "
-                 "as node.cluster.shared_key_file");
+                 " is no loopback address, and without a key any process that reaches it counts "
+                 "as a node: make a key with `openssl rand -hex 32 > cluster.key`, and set "
+                 "node.cluster.shared_key_file to its path on each node");
 }
 
-// What cannot be lived again is not recorded.
+// Refuses to record a node that could not be replayed.
 Result<void> check_record(const NodeConfig& config) {
   if (config.record.file.empty()) return {};
   if (config.shard_count() != 1) {
@@ -113,8 +113,8 @@ Result<void> check_record(const NodeConfig& config) {
   }
   if (!config.tls.certificate_file.empty() || !config.cluster.ca_file.empty()) {
     return invalid(
-        "what goes inside of TLS is another one in each run; take the files of node.tls and "
-        "node.cluster.ca_file away, and put TLS before the node");
+        "TLS traffic differs in each run; remove the files of node.tls and node.cluster.ca_file, "
+        "and terminate TLS in front of the node");
   }
   return {};
 }
@@ -123,21 +123,23 @@ Result<void> check_record(const NodeConfig& config) {
 
 void describe(config::Section& section, StacksConfig& value) {
   section.field("count_max", value.count_max,
-                "Coroutines that may exist at once; one more call is refused.",
+                "The most coroutines that may exist at once; further calls are refused.",
                 config::between(1'000, 10'000'000));
 }
 
 void describe(config::Section& section, RpcConfig& value) {
-  section.field("connections_max", value.connections_max,
-                "Clients that may be connected at once, to all shards; by HTTP as many again.",
-                config::at_least(1), config::live);
+  section.field(
+      "connections_max", value.connections_max,
+      "The most client connections, over all shards; HTTP connections have the same limit again.",
+      config::at_least(1), config::live);
   section.field("address_share", value.address_share,
-                "The share of these connections, and of a shard's calls, that one address (of IPv6 "
-                "a /64) may have, in hundredths; 100 behind a proxy: no shares.",
+                "The percentage of these connections, and of a shard's calls, that one address "
+                "(for IPv6 a /64) may have; 100, for nodes behind a proxy, turns the limit off.",
                 config::between(1, 100), config::live);
-  section.field("calls_per_connection_max", value.calls_per_connection_max,
-                "Calls that one client may have running at once; a change is for new connections.",
-                config::at_least(1), config::live);
+  section.field(
+      "calls_per_connection_max", value.calls_per_connection_max,
+      "The most calls that one connection may have running; a change applies to new connections.",
+      config::at_least(1), config::live);
   section.field("request_size_max", value.request_size_max,
                 "Largest request that a client may send.",
                 config::between(config::kibibyte, 64 * config::mebibyte));
@@ -145,85 +147,88 @@ void describe(config::Section& section, RpcConfig& value) {
 
 void describe(config::Section& section, TlsConfig& value) {
   section.field("certificate_file", value.certificate_file,
-                "The certificate that clients are shown, PEM, with its chain; empty: no TLS.");
+                "The certificate of the node, PEM, with its chain; empty: no TLS.");
   section.field("key_file", value.key_file, "Its key, PEM without a pass phrase.");
-  section.field("ca_file", value.ca_file,
-                "Who signs the certificates of clients, PEM; empty: they are not asked for one.");
+  section.field(
+      "ca_file", value.ca_file,
+      "The CA that signs the certificates of clients, PEM; empty: clients are not asked for one.");
   section.field("needs_client_certificate", value.needs_client_certificate,
                 "Whether a client without a certificate is refused.");
   section.rule({"certificate_file", "key_file", "ca_file"}, [&value] { return check_tls(value); });
 }
 
 void describe(config::Section& section, ObjectsConfig& value) {
-  section.field(
-      "mailbox_max", value.mailbox_max,
-      "Calls of one object that may run and wait at once: so many that may change it, and "
-      "beside them so many that only read.",
-      config::at_least(1), config::live);
+  section.field("mailbox_max", value.mailbox_max,
+                "The most calls of one object that may run and wait: this many that may change it, "
+                "and as many again that only read.",
+                config::at_least(1), config::live);
   section.field("idle_time_max", value.idle_time_max,
-                "How long an object that nobody calls stays in memory.", config::at_least(1s),
+                "How long an object stays in memory without calls.", config::at_least(1s),
                 config::live);
   section.field("memory_max", value.memory_max,
-                "Memory of all objects, about; above it those that are idle go earlier.",
+                "The approximate memory of all objects; above it idle objects are evicted earlier.",
                 config::at_least(config::mebibyte), config::live);
 }
 
 void describe(config::Section& section, StoreConfig& value) {
-  section.field("kind", value.kind,
-                "memory forgets all at the end; sqlite is a file of this machine; redis is for "
-                "several nodes.");
-  section.field("file", value.file, "The file of sqlite; it is made when there is none.");
-  section.field("server", value.server, "Where redis is, as host:port.",
+  section.field(
+      "kind", value.kind,
+      "memory loses everything at exit; sqlite is a local file; redis is for several nodes.");
+  section.field("file", value.file, "The file of sqlite; it is created when it does not exist.");
+  section.field("server", value.server, "The address of redis, as host:port.",
                 config::where(check_server, server_words));
-  section.field("user", value.user, "Who we are to redis; empty for its default user.");
-  section.field("password", value.password, "Our password there; empty for none.", config::secret);
+  section.field("user", value.user, "The user name for redis; empty for its default user.");
+  section.field("password", value.password, "The password for redis; empty for none.",
+                config::secret);
   section.field("database", value.database, "The number of the database of redis.",
                 config::at_most(65'535));
 }
 
 void describe(config::Section& section, ClusterConfig& value) {
   section.field("name", value.name,
-                "The cluster: what it has in etcd and redis begins with this name.",
+                "The name of the cluster; its keys in etcd and redis begin with it.",
                 config::where(check_name, name_words));
   section.field("directory", value.directory,
-                "Who knows the nodes: local is for one that is alone, etcd for several.");
-  section.field("servers", value.servers, "Where etcd is, as host:port each.",
+                "The directory of nodes: local is for a single node, etcd for several.");
+  section.field("servers", value.servers, "The addresses of etcd, as host:port each.",
                 config::where(check_server, server_words));
-  section.field("user", value.user, "Who we are to etcd; empty for nobody.");
-  section.field("password", value.password, "Our password there.", config::secret);
+  section.field("user", value.user, "The user name for etcd; empty for none.");
+  section.field("password", value.password, "The password for etcd.", config::secret);
   section.field("ca_file", value.ca_file,
-                "Who signs the certificate of etcd, PEM; empty: without TLS.");
-  section.field(
-      "listen", value.listen,
-      "Where other nodes call the first shard, the next ones behind it; port 0 takes any.",
-      config::where(check_listen, address_words));
+                "The CA that signs the certificate of etcd, PEM; empty: no TLS.");
+  section.field("listen", value.listen,
+                "Where other nodes call the first shard; the other shards have the ports that "
+                "follow; port 0 picks free ports.",
+                config::where(check_listen, address_words));
   section.field("advertise", value.advertise,
                 "The host by which other nodes reach this one; empty: as in `listen`.");
   section.field("shared_key_file", value.shared_key_file,
-                "A file with a key that all nodes of the cluster have; empty: anybody who reaches "
-                "`listen` is a node, so that has to be a loopback address.");
-  section.field("weight", value.weight, "The share of this node, beside those of the others.",
+                "A file with a key that all nodes of the cluster share; empty: any process that "
+                "reaches `listen` counts as a node, so that must be a loopback address.");
+  section.field("weight", value.weight,
+                "The node's share of the objects, relative to the other nodes.",
                 config::between(1, 10'000));
-  section.field("zone", value.zone, "Where it is, for types that ask for it.",
-                config::where(check_label, "such a name or nothing"));
-  section.field("roles", value.roles, "What it is for, for types that ask for it.",
+  section.field("zone", value.zone, "The zone of the node, for types that require one.",
+                config::where(check_label, "a name or nothing"));
+  section.field("roles", value.roles, "The roles of the node, for types that require one.",
                 config::where(check_name, name_words));
 }
 
 void describe(config::Section& section, RecordConfig& value) {
   section.field("file", value.file,
-                "Where all is recorded that enters the node, for --replay; empty: nowhere.");
-  section.field("size_max", value.size_max,
-                "Disk that is taken for it at the start; when it is full the node goes on without.",
-                config::between(config::mebibyte, 64 * config::gibibyte));
+                "The file to which the node's input is recorded, for --replay; empty: none.");
+  section.field(
+      "size_max", value.size_max,
+      "The disk space reserved for it at the start; when it is full the node runs on unrecorded.",
+      config::between(config::mebibyte, 64 * config::gibibyte));
 }
 
 void describe(config::Section& section, CrashConfig& value) {
-  section.field("folder", value.folder,
-                "Where a node that dies of a signal leaves a report: task, object, stacks; empty: "
-                "nowhere.");
+  section.field(
+      "folder", value.folder,
+      "The folder for reports of a node that dies of a signal: task, object, stacks; empty: none.");
   section.field("reports_max", value.reports_max,
-                "Reports of this node that are kept there, the newest ones.",
+                "The number of reports of this node that are kept, the newest ones.",
                 config::between(1, 10'000));
 }
 
@@ -233,44 +238,46 @@ std::size_t NodeConfig::shard_count() const {
 }
 
 void describe(config::Section& section, NodeConfig& value) {
-  section.field("name", value.name, "What this node is called in logs and metrics.",
+  section.field("name", value.name, "The node's name in logs and metrics.",
                 config::where(check_name, name_words));
-  section.field("listen", value.listen, "Where clients call, as address:port; port 0 takes any.",
+  section.field("listen", value.listen,
+                "Where clients connect, as address:port; port 0 picks a free port.",
                 config::where(check_listen, address_words));
-  section.field("admin", value.admin,
-                "Where the admin pages are: a loopback address or unix:/path, or with a token and "
-                "TLS any other.",
-                config::where(check_listen, address_words));
-  section.field("admin_token_file", value.admin_token_file,
-                "What the admin pages ask for, 16 bytes or more; empty: nothing.");
+  section.field(
+      "admin", value.admin,
+      "Address of the admin pages: loopback or unix:/path; any other needs a token and TLS.",
+      config::where(check_listen, address_words));
+  section.field(
+      "admin_token_file", value.admin_token_file,
+      "File with the token that the admin pages ask for, 16 bytes or more; empty: no token.");
   section.field("http", value.http,
-                "Where the services answer HTTP, JSON by the Connect protocol, as address:port;"
-                " empty for nowhere.",
+                "Where the services are served over HTTP (JSON, Connect protocol), as "
+                "address:port; empty: nowhere.",
                 config::where(check_http, "address:port or nothing"));
   section.field("public_methods_only", value.public_methods_only,
-                "Whether clients may call methods with the option `public` alone; false is for "
+                "Whether clients may call only methods with the option `public`; false is for "
                 "development on a loopback address.");
   section.field("stop_time_max", value.stop_time_max,
                 "How long running calls may take to finish when the node stops.",
                 config::at_most(1h), config::live);
-  section.field("log_level", value.log_level, "The least level that is logged.", config::live);
-  section.field("stall_time_min", value.stall_time_min,
-                "A loop that does not turn for so long is reported, with who keeps it; 0s: nobody "
-                "looks.",
-                config::at_most(1h));
+  section.field("log_level", value.log_level, "The lowest level that is logged.", config::live);
+  section.field(
+      "stall_time_min", value.stall_time_min,
+      "A loop that does not turn for this long is reported, with the task at fault; 0s: never.",
+      config::at_most(1h));
   section.field("stacks", value.stacks, "The stacks that coroutines run on.");
-  section.field("rpc", value.rpc, "Limits against clients.");
+  section.field("rpc", value.rpc, "Limits for clients.");
   section.field("tracing", value.tracing, "Spans of calls, for a collector.");
   section.field("call_log", value.call_log, "Which calls are logged.");
-  section.field("tls", value.tls, "Clients inside of TLS, from 1.2 on.");
+  section.field("tls", value.tls, "TLS for clients, version 1.2 or later.");
   section.field("shards", value.shards,
                 "Threads, each with connections and objects of its own; 0: one for each core.",
                 config::at_most(256));
   section.field("objects", value.objects, "The objects that live here.");
-  section.field("store", value.store, "Where objects are kept.");
+  section.field("store", value.store, "Where objects are stored.");
   section.field("cluster", value.cluster, "The other nodes.");
-  section.field("record", value.record, "A recording of this node, to be replayed.");
-  section.field("crash", value.crash, "Reports of crashes.");
+  section.field("record", value.record, "A recording of this node, for a replay.");
+  section.field("crash", value.crash, "Crash reports.");
   section.rule({"admin", "admin_token_file"}, [&value] { return check_admin(value); });
   section.rule({"store.kind", "cluster.directory"}, [&value] { return check_store(value); });
   section.rule({"cluster.listen", "cluster.shared_key_file"},

@@ -1,4 +1,4 @@
-// What an operator may set of a node: the section `node` of the configuration.
+// The settings of a node: the section `node` of the configuration.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@ struct StacksConfig {
 
 struct RpcConfig {
   std::size_t connections_max = 16'384;
-  // Half: no single machine takes everything, and thousands of players behind the one address of a
-  // mobile carrier have room.
+  // Half: no single machine takes all connections, and thousands of players behind the one address
+  // of a mobile carrier have room.
   std::uint32_t address_share = net::AddressShares::Limits{}.share_percent;
   std::size_t calls_per_connection_max = 1024;
   config::Bytes request_size_max = 64 * config::kibibyte;
 };
 
-// Clients come inside of TLS when there is a certificate.
+// Clients connect by TLS when there is a certificate.
 struct TlsConfig {
   std::string certificate_file = {};
   std::string key_file = {};
@@ -57,8 +57,8 @@ constexpr auto choices(StoreKind) {
 
 struct StoreConfig {
   StoreKind kind = StoreKind::sqlite;
-  std::string file = "objects.db";        // Of sqlite.
-  std::string server = "127.0.0.1:6379";  // Of redis, as the rest.
+  std::string file = "objects.db";        // For sqlite.
+  std::string server = "127.0.0.1:6379";  // For redis, as the rest.
   std::string user = {};
   std::string password = {};
   std::uint32_t database = 0;
@@ -72,13 +72,13 @@ constexpr auto choices(DirectoryKind) {
 }
 
 struct ClusterConfig {
-  std::string name = "corolane";  // Nodes and stores of another name are another cluster's.
+  std::string name = "corolane";  // Nodes and stores of another name belong to another cluster.
   DirectoryKind directory = DirectoryKind::local;
-  std::vector<std::string> servers = {"127.0.0.1:2379"};  // Of etcd, as the next three.
+  std::vector<std::string> servers = {"127.0.0.1:2379"};  // For etcd, as the next three.
   std::string user = {};
   std::string password = {};
   std::string ca_file = {};
-  // Where other nodes call the first shard; the next ones have the ports behind it.
+  // Where other nodes call the first shard; the other shards have the ports that follow.
   std::string listen = "127.0.0.1:0";
   std::string advertise = {};  // The host by which they reach it; empty: that of `listen`.
   std::string shared_key_file = {};
@@ -87,16 +87,16 @@ struct ClusterConfig {
   std::vector<std::string> roles = {};
 };
 
-// What enters the node goes into a file, for `--replay`.
+// The input of the node is recorded to a file, for `--replay`.
 struct RecordConfig {
   std::string file = {};  // Empty: nothing is recorded.
   config::Bytes size_max = 64 * config::mebibyte;
 };
 
-// A process that dies of a signal says first what it did.
+// A process that dies of a signal writes a report first.
 struct CrashConfig {
-  std::string folder = ".";        // Of the reports; empty: there are none.
-  std::uint32_t reports_max = 16;  // The newest ones of this node stay.
+  std::string folder = ".";        // For the reports; empty: none are written.
+  std::uint32_t reports_max = 16;  // The newest ones of this node are kept.
 };
 
 struct NodeConfig {
@@ -105,11 +105,11 @@ struct NodeConfig {
   std::string admin = "127.0.0.1:8461";
   std::string admin_token_file = {};
   std::string http;  // Empty: the services are not served by HTTP.
-  // Clients call no other methods, by neither way. False is for development on loopback.
+  // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.
   bool public_methods_only = true;
   Duration stop_time_max = std::chrono::seconds(5);
   LogLevel log_level = LogLevel::info;
-  Duration stall_time_min = std::chrono::milliseconds(20);  // 0: nobody looks.
+  Duration stall_time_min = std::chrono::milliseconds(20);  // 0: stalls are not detected.
   StacksConfig stacks;
   RpcConfig rpc;
   TracingConfig tracing;
@@ -135,17 +135,17 @@ void describe(config::Section& section, RecordConfig& value);
 void describe(config::Section& section, CrashConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
-// Where a node listens, for calls, for its operator, and for calls by HTTP.
+// The addresses on which a node listens for calls, for its operator, and for calls by HTTP.
 struct NodeEndpoints {
   net::Endpoint listen;
   net::Endpoint admin;
   std::optional<net::Endpoint> http = {};
-  // Where other nodes call its shards, by number; of a node that is alone none.
+  // Where other nodes call its shards, by number; empty for a node that is alone.
   std::vector<net::Endpoint> cluster = {};
 };
 
-// Checks what a load checks, for a struct that a program filled in, and reads the addresses.
-// Fails with invalid_argument whose message names the key of the first wrong value.
+// Makes the checks of a load for a struct that a program filled in, and parses the addresses. Fails
+// with invalid_argument; the message names the key of the first wrong value.
 Result<NodeEndpoints> validate(const NodeConfig& config);
 
 }  // namespace corolane::framework

@@ -23,7 +23,7 @@ void collect_node(const Node& node, MetricWriter& out) {
 
 void collect_http(const Node& node, MetricWriter& out) {
   out.counter("corolane_http_connections_refused_total",
-              "Connections by HTTP that were refused: too many, or too many of their address.", {},
+              "HTTP connections that were refused: too many, or too many from their address.", {},
               node.http_connections().statistics().refused_count);
 }
 
@@ -46,14 +46,15 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
   out.gauge("corolane_cluster_partitions", "Partitions of objects that this node owns.", {},
             statistics.owned_count);
   out.counter("corolane_cluster_partitions_claimed_total",
-              "Partitions that had no owner and were taken.", {}, statistics.claimed_count);
+              "Partitions without an owner that the node has claimed.", {},
+              statistics.claimed_count);
   out.counter("corolane_cluster_partitions_given_total",
               "Partitions that were handed over to another node.", {}, statistics.given_count);
   out.gauge("corolane_cluster_fence_seconds",
             "Time for which the node may answer without hearing from the directory.", {},
             fence_seconds);
   out.counter("corolane_cluster_fences_total",
-              "Times that the node has lost what it owned, not heard in time.", {},
+              "Times that the node was fenced and lost all that it owned.", {},
               statistics.fence_count);
   out.counter("corolane_cluster_joins_total", "Times that the node has joined the cluster.", {},
               statistics.join_count);

@@ -1,4 +1,5 @@
-// The metrics that a node has once, beside those of its shards (shard_metrics.h), and all of them.
+// The metrics that a node has once, besides those of its shards (shard_metrics.h), and the text of
+// all of them.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ namespace corolane::framework {
 
 class Node;
 
-// `metrics` are those of the first shard; `node` lives as long as there are scrapes.
-// test/data/metrics.txt lists the names: dashboards and alerts are built on them.
+// `metrics` are those of the first shard; `node` outlives the last scrape. test/data/metrics.txt
+// lists the names: dashboards and alerts are built on them.
 void add_node_metrics(Metrics& metrics, const Node& node);
 
 // One scrape of all shards. Suspends. Fails with resource_exhausted when a shard has no stack to

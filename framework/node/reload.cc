@@ -8,7 +8,7 @@
 namespace corolane::framework {
 namespace {
 
-// "node.log_level: "info" -> "debug", ..."; those that are live, or the others.
+// Lists changes as "node.log_level: "info" -> "debug", ...": the live ones, or the others.
 std::string list_of(const std::vector<config::Change>& changes, bool is_live) {
   std::string text;
   for (const config::Change& change : changes) {
@@ -40,15 +40,15 @@ Result<std::vector<config::Change>> Reload::run() {
 
 Result<std::vector<config::Change>> Reload::reload() {
   if (options_.is_refused) {
-    return Error(Code::failed_precondition,
-                 "a node that is recorded keeps its configuration: what is read again would be no "
-                 "part of the recording");
+    return Error(
+        Code::failed_precondition,
+        "a recorded node keeps its configuration: a reload would not be part of the recording");
   }
-  if (node_.is_stopping()) return Error(Code::unavailable, "the node stops");
+  if (node_.is_stopping()) return Error(Code::unavailable, "the node is stopping");
   return source_.reload(node_);
 }
 
-// At any level: who turns the log down wants to read there that it was.
+// Logged at any level: an operator who raises the log level wants to find that in the log.
 void Reload::log(const std::vector<config::Change>& changes) {
   node_.log().always(
       "configuration reloaded",

@@ -1,8 +1,8 @@
 // The configuration of a running node, read again: by SIGHUP and by POST /config/reload.
 //
-// All sources are read and checked as at the start. What is live of the result becomes effective on
-// all shards, or an error says what is wrong and nothing has changed. What is not live waits for
-// the next start, and whoever asked is told so.
+// All sources are read and checked as at the start. Changes of live keys take effect on all shards;
+// or an error says what is wrong, and nothing has changed. Other changes wait for the next start,
+// and the answer says so.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,16 @@
 
 namespace corolane::framework {
 
-// Where a configuration comes from, and what is in effect of it.
+// The source of a configuration, and the values that are in effect.
 class ConfigSource {
  public:
   virtual ~ConfigSource() = default;
 
   virtual std::vector<config::Key> keys() const = 0;
-  // Of the values that are in effect.
+  // The origins of the values that are in effect.
   virtual const config::Origins& origins() const = 0;
-  // Reads it again and gives `node` what is live. Returns all that differs. Fails with a line for
-  // each error, which begins with file and line. Suspends.
+  // Reads the sources again and applies the live keys to `node`. Returns all differences. Fails
+  // with a line for each error, which begins with file and line. Suspends.
   virtual Result<std::vector<config::Change>> reload(Node& node) = 0;
 };
 
@@ -34,23 +34,23 @@ class ConfigSource {
 class Reload {
  public:
   struct Options {
-    // The node is recorded, or lives again: files that change are not part of that.
+    // The node is recorded or replayed: changed files are not part of a recording.
     bool is_refused = false;
     std::function<void(const NodeConfig& config)> on_change = {};
   };
 
-  // Both outlive it.
+  // Both references outlive the Reload.
   Reload(ConfigSource& source, Node& node, Options options)
       : source_(source), node_(node), options_(std::move(options)) {}
 
-  // One after the other, whoever asks. Logs what it has done. Suspends, whether or not the calling
-  // task is cancelled. Fails as ConfigSource::reload(), with failed_precondition for a node that is
-  // recorded, and with unavailable for one that stops.
+  // Reloads, one at a time, and logs the result. Suspends, whether or not the calling task is
+  // cancelled. Fails as ConfigSource::reload(), with failed_precondition when the node is recorded
+  // or replayed, and with unavailable when it is stopping.
   Result<std::vector<config::Change>> run();
 
   const ConfigSource& source() const { return source_; }
   bool shows_origins() const { return !options_.is_refused; }
-  // What waited for the next start when it was read last.
+  // The changes that wait for the next start, as of the last reload.
   const std::vector<config::Change>& pending() const { return pending_; }
 
  private:

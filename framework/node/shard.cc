@@ -10,8 +10,8 @@
 namespace corolane::framework {
 namespace {
 
-// How many connections there may be is left as it is: clients have a bound that all shards share,
-// and of other nodes each shard makes one, far fewer than that.
+// The number of connections stays at its default: client connections have a limit that all shards
+// share, and other nodes make one per shard, far fewer than the default.
 rpc::Server::Options rpc_options(const RpcConfig& config) {
   return {.address_share_percent = config.address_share,
           .calls_per_connection_max = config.calls_per_connection_max};
@@ -134,7 +134,7 @@ Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_p
 }
 
 Result<void> Shard::stop_serving(Deadline deadline) {
-  // Calls that bring clients what is published would not end by themselves.
+  // Calls that stream publications to clients would never end by themselves.
   router_.end_subscriptions();
   return rpc_server_.stop(deadline);
 }

@@ -1,5 +1,5 @@
-// What a node has once for each of its threads: the services and objects that live there, and what
-// they need. Shards share nothing that changes; a call from one to another is a message.
+// The part of a node on one thread: the services and objects that live there, and what they need.
+// Shards share no mutable state; a call from one to another is a message.
 //
 //   node.serve([config](framework::Shard& shard) {
 //     return std::make_unique<LobbyService>(shard.router(), config);
@@ -48,42 +48,42 @@ class PushService;
 
 class Shard;
 
-// Objects of one type, as a node is told to host them.
+// A type of objects that a node hosts.
 struct HostedObjects {
   ObjectType type;
   std::function<std::unique_ptr<ObjectBase>(Shard& shard)> make;
-  std::size_t object_bytes = 0;  // Of what it makes.
+  std::size_t object_bytes = 0;  // The size of one object.
   Placement placement = {};
-  const Ownership* ownership = nullptr;  // Of the node, for that placement.
+  const Ownership* ownership = nullptr;  // The node's, for that placement.
 };
 
 class Shard {
  public:
-  // What all shards of a node have in common; outlives them.
+  // The parts that all shards of a node share; outlives them.
   struct Surroundings {
     const NodeConfig& config;
     Log& log;
     const std::vector<HostedObjects>& objects;
-    // What nodes of a cluster prove to one another; empty: nothing.
+    // The secret by which nodes authenticate to one another; empty: none.
     const std::string& shared_key;
     detail::StoreHealth& store_health;
-    // Bounds the connections of clients, to all shards together.
+    // Limits the client connections of all shards together.
     net::ConnectionBound& client_connections;
-    // What objects see.
+    // The clock that objects read.
     WallClock wall_clock = {};
     Witness* witness = nullptr;
     SeededBugs bugs = {};
   };
 
   Shard(std::size_t index, const Surroundings& surroundings, net::Network& network);
-  // Cancels what runs, and suspends until it has ended.
+  // Cancels running tasks, and suspends until they have ended.
   ~Shard();
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
   std::size_t index() const { return index_; }
 
-  // For services and objects: who they call, what they log, measure and trace goes through these.
+  // For services and objects: they call, log, measure and trace through these.
   Router& router() { return router_; }
   Log& log() { return surroundings_.log; }
   Metrics& metrics() { return metrics_; }
@@ -98,7 +98,7 @@ class Shard {
   Telemetry& telemetry() { return telemetry_; }
   detail::ObjectRouter& object_router() { return router_; }
   const detail::ObjectRouter& object_router() const { return router_; }
-  // What is subscribed to here.
+  // The subscriptions of this shard.
   const detail::Feeds& feeds() const { return router_.feeds(); }
   // Null when it has no objects.
   detail::ObjectHost* host() { return host_.get(); }
@@ -107,32 +107,32 @@ class Shard {
   // Null when it has no objects.
   Store* store() const { return store_.get(); }
 
-  // From now on it owns the service. Before open().
+  // Takes the service over. Call it before open().
   void serve(std::unique_ptr<rpc::Service> service) { services_.push_back(std::move(service)); }
-  // Serves what it was given, and the objects, which `store` keeps. Once. Fails with already_exists
-  // when two services have the same method.
+  // Serves the added services, and the objects, which `store` keeps. Call it once. Fails with
+  // already_exists when two services have the same method.
   Result<void> open(std::shared_ptr<Store> store);
-  // The names of the services that clients are there for, when none of them has a method that they
-  // may call; otherwise empty. After open().
+  // The names of the services meant for clients when clients may call none of their methods;
+  // otherwise empty. Valid after open().
   std::vector<std::string> services_without_public_methods() const;
-  // Where clients call, after open(): inside of TLS when there is a certificate. Other shards may
-  // have the same port. Fails as rpc::Server::listen() and net::TlsContext::load().
+  // Listens for clients, after open(): inside TLS when there is a certificate. Other shards may
+  // share the port. Fails as rpc::Server::listen() and net::TlsContext::load().
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, bool shares_port);
-  // The network by which they come.
+  // The network on which clients connect.
   net::Network& clients_network() { return tls_network_ == nullptr ? network_ : *tls_network_; }
 
-  // A change of the configuration while it runs, in two steps that all shards make, so that it is
-  // made on all of them or on none. The first one reads the certificates again, and may fail:
+  // Changes the configuration at run time, in two steps that all shards make, so that the change
+  // happens on all of them or on none. The first step reads the certificates again, and may fail:
   Result<void> prepare_change();
-  // Takes over what is live of `config`, between two turns:
+  // The second applies the live keys of `config`, between two turns:
   void change(const NodeConfig& config);
 
-  // The end, in steps that all shards of a node make together, since calls go from one to another.
-  // Each suspends. No call comes from outside any more, and those that came have ended:
+  // The shutdown, in steps that all shards of a node make together, since calls go from one to
+  // another. Each suspends. The first ends the calls from outside, and refuses new ones:
   Result<void> stop_serving(Deadline deadline);
-  // Nor do any come from other shards:
+  // The second ends the calls from other shards:
   void stop_calls();
-  // What is changed is stored:
+  // The third stores all changes:
   Result<void> stop_objects(Deadline deadline);
 
  private:
@@ -145,10 +145,10 @@ class Shard {
   Metrics metrics_;
   Telemetry telemetry_;
   std::unique_ptr<detail::StoreGate> store_;
-  std::unique_ptr<net::TlsContext> tls_context_;  // These two are null without TLS.
+  std::unique_ptr<net::TlsContext> tls_context_;  // Both are null without TLS.
   std::unique_ptr<net::TlsNetwork> tls_network_;
-  std::function<void()> change_certificates_;  // Prepared.
-  // Destroyed from the last on: nobody calls what is gone.
+  std::function<void()> change_certificates_;  // Set by prepare_change().
+  // Destroyed in reverse order, so that no call reaches a destroyed part.
   std::vector<std::unique_ptr<rpc::Service>> services_;  // The first one is reflection.
   detail::ObjectRouter router_;
   std::unique_ptr<detail::ObjectHost> host_;

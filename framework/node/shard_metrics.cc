@@ -15,11 +15,11 @@
 namespace corolane::framework {
 namespace {
 
-// From hot caches to a page fault and a preempted thread.
+// Bounds from hot caches to a page fault and a preempted thread.
 constexpr auto switch_bounds_ns = std::to_array<std::uint64_t>(
     {5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 100'000, 1'000'000});
 
-// Up to what a room of 20 ticks a second is late by when it has missed one, and far beyond.
+// Includes the lateness of a room with 20 ticks a second that missed one, and goes far beyond.
 constexpr auto lateness_bounds_us = std::to_array<std::uint64_t>(
     {100, 500, 1'000, 5'000, 10'000, 50'000, 100'000, 500'000, 1'000'000, 10'000'000});
 
@@ -29,9 +29,8 @@ constexpr MetricBuckets switch_buckets = {.bounds = switch_bounds_ns, .units_per
 void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
   const auto statistics = scheduler.statistics();
   out.gauge("corolane_coroutine_tasks", "Tasks that exist.", {}, statistics.task_count);
-  out.gauge("corolane_coroutine_tasks_peak",
-            "Most tasks that ever existed at once, of each shard, added up.", {},
-            statistics.task_count_peak);
+  out.gauge("corolane_coroutine_tasks_peak", "Peak number of tasks; the sum of the shards' peaks.",
+            {}, statistics.task_count_peak);
   out.counter("corolane_coroutine_tasks_created_total", "Tasks that were spawned.", {},
               statistics.created_count);
   out.counter("corolane_coroutine_switches_total", "Switches from one task to the next.", {},
@@ -41,10 +40,11 @@ void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
   out.counter("corolane_coroutine_stray_exceptions_total",
               "Exceptions that escaped the function of a task.", {},
               statistics.stray_exception_count);
-  out.histogram("corolane_coroutine_switch_seconds", "Cost of a switch, of a sample of them.", {},
+  out.histogram("corolane_coroutine_switch_seconds", "Cost of a switch, for a sample of them.", {},
                 statistics.switch_ns, switch_buckets);
-  out.histogram("corolane_coroutine_create_seconds", "Cost of spawning a task, of a sample.", {},
-                statistics.create_ns, switch_buckets);
+  out.histogram("corolane_coroutine_create_seconds",
+                "Cost of spawning a task, for a sample of them.", {}, statistics.create_ns,
+                switch_buckets);
   out.gauge("corolane_coroutine_timers", "Timers that are armed.", {},
             scheduler.timers().armed_count());
 }
@@ -58,54 +58,53 @@ void collect_stacks(const coroutine::StackPool& pool, MetricWriter& out) {
   out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "idle"}}, statistics.idle_count);
   out.gauge("corolane_coroutine_stacks", stacks_help, {{"state", "cold"}}, statistics.cold_count);
   out.gauge("corolane_coroutine_stacks_in_use_peak",
-            "Most stacks that ever were in use at once, of each shard, added up.", {},
+            "Peak number of stacks in use; the sum of the shards' peaks.", {},
             statistics.in_use_count_peak);
   out.gauge("corolane_coroutine_stacks_demand",
-            "Stacks that the recent peak needed, as the pool remembers it.", {},
+            "Stacks that the recent peak needed, as the pool estimates it.", {},
             statistics.demand_count);
   out.gauge("corolane_coroutine_stacks_max", "Stacks that may be in use and idle at once.", {},
             statistics.count_max);
   out.gauge("corolane_coroutine_stacks_mapped_bytes", "Address space of all stacks with guards.",
             {}, statistics.mapped_bytes);
   out.gauge("corolane_coroutine_stacks_committed_bytes",
-            "Memory that the stacks in use and idle fill if each is used to its end.", {},
+            "Memory of the stacks in use and idle if each were fully used.", {},
             statistics.committed_bytes);
   constexpr std::string_view acquired_help =
-      "Stacks handed out: warm ones had their memory, cold ones had to get it.";
+      "Stacks handed out: warm ones kept their memory, cold ones had to allocate it.";
   out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"state", "warm"}},
               statistics.hit_count);
   out.counter("corolane_coroutine_stacks_acquired_total", acquired_help, {{"state", "cold"}},
               statistics.miss_count);
   out.counter("corolane_coroutine_stacks_trimmed_total", "Idle stacks whose memory was given back.",
               {}, statistics.trimmed_count);
-  out.counter("corolane_coroutine_stacks_refused_total", "Stacks asked for and not to be had.", {},
-              statistics.refused_count);
+  out.counter("corolane_coroutine_stacks_refused_total", "Requests for a stack that were refused.",
+              {}, statistics.refused_count);
 }
 
 void collect_objects(const detail::HostedType& type, MetricWriter& out) {
   const detail::ObjectStatistics statistics = type.statistics();
   const std::initializer_list<MetricLabel> labels = {{"type", type.name()}};
-  out.gauge("corolane_objects_active", "Objects that are alive here.", labels,
+  out.gauge("corolane_objects_active", "Objects that are active here.", labels,
             statistics.active_count);
-  out.gauge("corolane_objects_memory_bytes", "Memory of the objects and their states, about.",
+  out.gauge("corolane_objects_memory_bytes", "Approximate memory of the objects and their states.",
             labels, statistics.memory_bytes);
   out.gauge("corolane_objects_unsaved", "Objects that have changed and wait to be stored.", labels,
             statistics.unsaved_count);
-  out.counter("corolane_objects_calls_total", "Calls that have reached an object or its place.",
+  out.counter("corolane_objects_calls_total", "Calls that have reached an object or its host.",
               labels, statistics.call_count);
   out.counter("corolane_objects_calls_refused_total",
-              "Calls that were refused since too many wait for the object already.", labels,
+              "Calls that were refused because too many already wait for the object.", labels,
               statistics.refused_count);
   out.counter("corolane_objects_calls_moved_total",
-              "Calls that were told to go on where the object is owned now.", labels,
-              statistics.moved_count);
+              "Calls that were redirected to the object's owner.", labels, statistics.moved_count);
   out.counter("corolane_objects_stray_exceptions_total",
               "Calls that ended with an exception of the object.", labels,
               statistics.stray_exception_count);
   out.counter("corolane_objects_activations_total", "Objects that were loaded or made.", labels,
               statistics.activation_count);
   out.counter("corolane_objects_deactivations_total",
-              "Objects that were stored and let go, idle or on their way to another node.", labels,
+              "Objects that were stored and deactivated, idle or moving to another node.", labels,
               statistics.deactivation_count);
   out.counter("corolane_objects_saves_total", "Changed objects that were stored.", labels,
               statistics.save_count);
@@ -120,10 +119,10 @@ void collect_objects(const detail::HostedType& type, MetricWriter& out) {
   out.counter("corolane_objects_reminders_total", "Runs of the reminders of objects.", labels,
               statistics.reminder_count);
   out.counter("corolane_objects_reminder_errors_total",
-              "Runs of reminders that failed, and come again.", labels,
+              "Runs of reminders that failed and will be retried.", labels,
               statistics.failed_reminder_count);
-  out.counter("corolane_objects_publications_total", "What objects have published.", labels,
-              statistics.publication_count);
+  out.counter("corolane_objects_publications_total", "Messages that objects have published.",
+              labels, statistics.publication_count);
 }
 
 void collect_subscriptions(const detail::Feeds& feeds, MetricWriter& out) {
@@ -131,7 +130,7 @@ void collect_subscriptions(const detail::Feeds& feeds, MetricWriter& out) {
   out.gauge("corolane_subscriptions", "Subscriptions of this node, to objects of any node.", {},
             statistics.subscription_count);
   out.counter("corolane_subscriptions_behind_total",
-              "Times that a subscriber fell behind by more than is kept, and was told so.", {},
+              "Times that a subscriber fell behind the kept backlog and received a gap.", {},
               statistics.behind_count);
 }
 
@@ -147,7 +146,7 @@ void add_shard_metrics(Metrics& metrics, const Shard& shard) {
     if (shard.host() == nullptr) return;
     for (const auto& type : shard.host()->types()) collect_objects(*type, out);
     out.histogram("corolane_objects_tick_lateness_seconds",
-                  "How long after its time a timer of an object runs.", {},
+                  "Delay from the due time of an object's timer to its run.", {},
                   shard.host()->alarms().lateness_us(), lateness_buckets);
   });
 }

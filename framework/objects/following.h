@@ -1,4 +1,4 @@
-// What an object follows of what others publish: ObjectBase::follow().
+// The handle of a subscription that an object follows: ObjectBase::follow().
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@ namespace detail {
 class Follower;
 }
 
-// Ends it when it is destroyed, which the handler may do as well. Move-only; of the object's shard.
+// Ends the subscription when it is destroyed, also from within the handler. Move-only; belongs to
+// the object's shard.
 class Following {
  public:
   Following() = default;
@@ -23,7 +24,7 @@ class Following {
     return *this;
   }
 
-  // The handler is not called any more: the one that runs is the last. Never suspends.
+  // Stops calling the handler; a run in progress is the last. Never suspends.
   void stop();
 
  private:

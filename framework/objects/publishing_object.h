@@ -1,5 +1,5 @@
-// Objects that publish: rooms, guilds, markets. Who subscribes to them, and what for, is in
-// subscription.h.
+// Objects that publish: rooms, guilds, markets. subscription.h describes subscribers and their
+// uses.
 //
 //   service Room {
 //     option (corolane.object) = {state: "RoomState" publishes: "RoomEvent"};
@@ -23,18 +23,18 @@ namespace corolane::framework {
 template <typename State, typename Event>
 class PublishingObject : public Object<State> {
  protected:
-  // To all subscribers, behind what was published before. In the object's turn. Never suspends, nor
-  // does it matter how many there are or how fast they read. What a durable method publishes
-  // between its last wait_for() and its reply nobody gets before the state is stored; anything else
-  // may be known before what it tells of is stored, as a reply may. When the node has lost the
-  // object nobody gets it.
+  // Publishes to all subscribers, in order, in the object's turn. Never suspends; its cost does not
+  // depend on the number of subscribers or on how fast they read. Events that a durable method
+  // publishes between its last wait_for() and its reply are held back until the state is stored.
+  // Other events, like other replies, may be seen before the changes they report are stored. When
+  // the node has lost the object the event is dropped.
   void publish(Event event) {
     this->publish_message(this->is_followed() ? std::make_shared<const Event>(std::move(event))
                                               : nullptr);
   }
 
-  // Of what was published last: for replies that show all there is to see, so that subscribers know
-  // what of their publications is in there.
+  // The position of the last publication: a reply with a full picture carries it, so that
+  // subscribers know which publications the picture includes.
   Position position() const { return this->published(); }
 };
 

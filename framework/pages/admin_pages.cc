@@ -57,43 +57,42 @@ void add_node_pages(AdminServer& admin, Node& node) {
   admin.page("/health", "ok, or 503 while the node stops",
              [&node](const net::HttpRequest&) { return health_page(node); });
   page("/", "this list; in a browser a dashboard", detail::root_page);
-  page("/ready", "ready, or 503 and why clients should not be sent here", detail::ready_page);
+  page("/ready", "ready, or 503 with the reasons not to send clients here", detail::ready_page);
   page("/metrics", "all metrics, for Prometheus", metrics_page);
-  page("/stats", "what the node has done so far, as JSON", detail::stats_page);
+  page("/stats", "counters of the node since its start, as JSON", detail::stats_page);
   page("/objects",
-       "what is hosted here, what was done to it, and who is in the cluster; ?type= lists those"
-       " that are active",
+       "hosted object types with statistics, and the members of the cluster; ?type= lists active "
+       "objects",
        detail::objects_page);
-  page("/objects/{type}/{id}", "one of them: who has it, who waits for it, what runs in it",
+  page("/objects/{type}/{id}", "one object: its owner, its running and its waiting calls",
        detail::object_page);
   page(
       "/tasks",
       "every coroutine: what it waits for, since when, where it was spawned; ?group=stack, ?state=,"
       " ?name=, ?waiting_for=, ?site=, ?shard=, ?age=",
       detail::tasks_page);
-  page("/stalls", "the last times that a loop did not turn, and who kept it", detail::stalls_page);
-  page("/methods", "what each method costs: CPU, waiting, allocations, stack",
+  page("/stalls", "the last stalls of the loops, and the tasks at fault", detail::stalls_page);
+  page("/methods", "the cost of each method: CPU, waiting, allocations, stack",
        detail::methods_page);
   page("/profile",
        "where CPU time goes, by coroutine, within ?seconds=5: folded stacks, or ?format=svg",
        detail::profile_page);
-  page("/trace", "what ran when, within ?seconds=0.2; ?format=json for ui.perfetto.dev",
+  page("/trace", "which task ran when, within ?seconds=0.2; ?format=json for ui.perfetto.dev",
        detail::trace_page);
   page("/waits", "which objects wait for which, on all nodes; cycles; ?format=svg draws them",
        detail::waits_page);
-  page("/heap", "what memory is used for, as jemalloc knows it", detail::heap_page);
-  page("/connections",
-       "who is connected, with calls, bytes and what waits to be sent; ?peer= shows some",
+  page("/heap", "memory use, as the allocator reports it", detail::heap_page);
+  page("/connections", "connections with their calls, bytes and unsent output; ?peer= filters them",
        detail::connections_page);
   page("/slow", "the slowest calls of the last ten minutes, and the last that failed; ?minutes=",
        detail::slow_page);
   page("/log", "the last lines of the log, and its level", detail::log_page);
-  action("/log", "another level for a while: ?level=debug&for=10m", detail::lend_log_level);
+  action("/log", "changes the level for a while: ?level=debug&for=10m", detail::lend_log_level);
   page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
        detail::sites_page);
-  page("/tasks/stacks", "where they wait: their stacks, equal ones together (?group=stack)",
+  page("/tasks/stacks", "the stacks of all tasks, equal ones grouped (?group=stack)",
        detail::stacks_page);
-  page("/tasks/{id}", "one of them, with its stack", detail::task_page);
+  page("/tasks/{id}", "one task, with its stack", detail::task_page);
 }
 
 }  // namespace corolane::framework

@@ -26,7 +26,7 @@ std::string origin_of(const Reload& reload, const Key& key) {
   return found == origins.end() ? "default" : found->second;
 }
 
-// What it will be at the next start; null when that is what it is.
+// The key's change at the next start; null when there is none.
 const Change* pending_of(const Reload& reload, const Key& key) {
   const auto found = std::ranges::find(reload.pending(), key.path, &Change::path);
   return found == reload.pending().end() ? nullptr : &*found;

@@ -1,4 +1,4 @@
-// What the node is configured to, and the reload of that.
+// The pages for the node's configuration and its reload.
 #pragma once
 
 #include <memory>

@@ -16,14 +16,14 @@
 namespace corolane::framework::detail {
 namespace {
 
-// A page of so many lines is read by nobody, and its making would hold up the calls.
+// A longer page would not be read, and building it would delay calls.
 constexpr std::size_t connection_rows_max = 1'000;
 
 struct Connection {
-  std::string_view side;  // "client", "node", "http", "admin"; "to node" for those that we make.
+  std::string_view side;  // "client", "node", "http", "admin"; "to node" is outgoing.
   std::string peer;
   std::string local;
-  std::string identity;  // By its certificate, or the name of the node.
+  std::string identity;  // From its certificate, or the name of the node.
   std::size_t shard = 0;
   bool is_open = true;
   std::size_t running_count = 0;
@@ -33,7 +33,7 @@ struct Connection {
   bool is_above_mark() const { return statistics.unsent_bytes > statistics.output_bytes_max; }
 };
 
-// The longest output first, and of equals the oldest.
+// The longest output comes first; among equals the oldest.
 bool is_before(const Connection& left, const Connection& right) {
   if (left.statistics.unsent_bytes != right.statistics.unsent_bytes) {
     return left.statistics.unsent_bytes > right.statistics.unsent_bytes;
@@ -41,7 +41,7 @@ bool is_before(const Connection& left, const Connection& right) {
   return left.statistics.opened_at < right.statistics.opened_at;
 }
 
-// Those of one shard that are asked for, and of them the first.
+// The requested connections of one shard, as many as fit, in the order of is_before().
 class Connections {
  public:
   Connections() = default;
@@ -80,7 +80,7 @@ class Connections {
   std::size_t shard_ = 0;
   std::string_view peer_;
   std::size_t count_ = 0;
-  std::vector<Connection> rows_;  // A heap until they are arranged: the last one first.
+  std::vector<Connection> rows_;  // A heap until arrange(): the last one is first.
 };
 
 bool is_same_door(const net::Endpoint& local, const net::Endpoint& door) {
@@ -124,7 +124,7 @@ void add_clients(const ClusterView* cluster, const Shard& shard, Connections& co
   });
 }
 
-// All on the first shard.
+// Both servers run on the first shard.
 void add_http(const Node& node, Connections& connections) {
   const auto see = [&](std::string_view side) {
     return [&connections, side](const net::HttpServer::ConnectionView& view) {

@@ -1,4 +1,4 @@
-// /connections: who is connected to the node, and to whom it is.
+// /connections: the node's connections, incoming and outgoing.
 #pragma once
 
 #include "framework/pages/page.h"

@@ -1,4 +1,4 @@
-// POST /drain: the graceful end of a process, without a signal.
+// POST /drain: the graceful shutdown of a process, without a signal.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace corolane::framework {
 
-// Of the process that the node is all of: `ask_to_stop` does what SIGTERM does. `node` outlives its
-// pages.
+// Adds the action for a process that runs only `node`: `ask_to_stop` does what SIGTERM does. `node`
+// outlives its pages.
 void add_drain_action(Node& node, std::function<void()> ask_to_stop);
 
 }  // namespace corolane::framework

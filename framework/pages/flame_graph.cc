@@ -12,14 +12,14 @@ constexpr double width = 1200;
 constexpr double row_height = 18;
 constexpr double head_height = 36;
 constexpr double letter_width = 6.6;
-// Thinner than this nobody sees it.
+// A thinner box is invisible.
 constexpr double box_width_min = 0.3;
 
 constexpr std::string_view flame_style =
     "<style>rect{stroke:#fff;stroke-width:.5}g text{fill:#111}g:hover>rect{stroke:#000}"
     "@media(prefers-color-scheme:dark){rect{stroke:#161b22}g:hover>rect{stroke:#fff}}</style>\n";
 
-// Warm, and the same for the same name.
+// A warm colour, the same for equal names.
 std::string color_of(std::string_view name) {
   std::uint32_t hash = 2'166'136'261;  // FNV-1a.
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619;
@@ -27,7 +27,7 @@ std::string color_of(std::string_view name) {
          "%)";
 }
 
-// As much of the name as fits, in code points that are not cut.
+// The part of the name that fits, cut between code points.
 std::string fitting(std::string_view name, double box_width) {
   const auto room = static_cast<std::size_t>(std::max(box_width / letter_width - 1, 0.0));
   if (name.size() <= room) return std::string(name);
@@ -67,7 +67,7 @@ void FlameGraph::add_folded(const Node& node, std::string& above, std::string& t
   }
 }
 
-// Boxes from the bottom up, as deep as there is something to see.
+// Draws boxes from the bottom up, as deep as they are visible.
 class FlameGraph::Drawing {
  public:
   Drawing(const FlameGraph& graph, std::string_view unit)

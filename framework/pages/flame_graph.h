@@ -1,7 +1,7 @@
-// Where time went, by stacks: as folded lines, and as a flame graph.
+// Shows where time was spent, by stack: as folded lines, and as a flame graph.
 //
 // Brendan Gregg, The Flame Graph (ACM Queue 14, 2, 2016): each box is a function, as wide as the
-// time that was spent in it and in what it called, which stands on it.
+// time spent in it and in its callees, which stand on it.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace corolane::framework::detail {
 
 class FlameGraph {
  public:
-  // `stack` has the outermost first; `weight` is in any unit.
+  // `stack` begins with the outermost function; `weight` is in any unit.
   void add(const std::vector<std::string>& stack, std::uint64_t weight);
 
   std::uint64_t total() const { return root_.weight; }
 
-  // "main;handle;compute 17", a line for each stack, in the order of their names: what the tools of
-  // the field take.
+  // Returns "main;handle;compute 17", a line for each stack, sorted by name: the format that flame
+  // graph tools read.
   std::string folded() const;
-  // A picture that needs nothing else, light and dark. `title` stands above it; a box says its
-  // share when pointed at, with `unit` behind the weight.
+  // Returns a self-contained picture, for light and dark screens. `title` stands above it. A box
+  // shows its share when pointed at, with `unit` behind the weight.
   std::string svg(std::string_view title, std::string_view unit) const;
 
  private:
   struct Node {
-    std::uint64_t weight = 0;  // With what stands on it.
+    std::uint64_t weight = 0;  // Includes the functions above it.
     std::uint64_t own = 0;
     std::map<std::string, Node, std::less<>> children;
   };

@@ -17,7 +17,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// jemalloc(3), mallctl(): the only way in, since nothing links it.
+// jemalloc(3), mallctl(): looked up by name, since nothing links it.
 using MallocControl = int (*)(const char* name, void* old, std::size_t* old_size, void* next,
                               std::size_t next_size);
 
@@ -46,13 +46,13 @@ struct Heap {
 };
 
 Heap heap_of_jemalloc(MallocControl control) {
-  std::uint64_t epoch = 1;  // Whatever is written, the figures are new afterwards.
+  std::uint64_t epoch = 1;  // Writing any value refreshes the figures.
   control("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
   const auto bytes = [&](const char* name) { return read<std::size_t>(control, name); };
   return {.allocator = "jemalloc",
           .figures = {{"allocated_bytes", "in use by the program", bytes("stats.allocated")},
-                      {"active_bytes", "pages in which something is in use", bytes("stats.active")},
-                      {"metadata_bytes", "of the allocator itself", bytes("stats.metadata")},
+                      {"active_bytes", "pages with allocations in use", bytes("stats.active")},
+                      {"metadata_bytes", "used by the allocator itself", bytes("stats.metadata")},
                       {"resident_bytes", "pages in memory", bytes("stats.resident")},
                       {"mapped_bytes", "address space in use", bytes("stats.mapped")},
                       {"retained_bytes", "address space that is kept", bytes("stats.retained")}},
@@ -63,15 +63,15 @@ Heap heap_of_libc() {
   const struct mallinfo2 info = ::mallinfo2();
   return {.allocator = "libc",
           .figures = {{"allocated_bytes", "in use by the program", info.uordblks + info.hblkhd},
-                      {"free_bytes", "kept for what comes next", info.fordblks},
+                      {"free_bytes", "free, kept for later allocations", info.fordblks},
                       {"mapped_bytes", "taken from the system", info.arena + info.hblkhd},
                       {"large_bytes", "of that, blocks with a mapping each", info.hblkhd},
                       {"returnable_bytes", "free at the end of the heap", info.keepcost}}};
 }
 
 constexpr std::string_view how_to_sample =
-    "to see who allocates, start the node with LD_PRELOAD=libjemalloc.so.2 "
-    "MALLOC_CONF=prof:true,prof_active:true (Debian: libjemalloc2), and ask for "
+    "to see which code allocates, start the node with LD_PRELOAD=libjemalloc.so.2 "
+    "MALLOC_CONF=prof:true,prof_active:true (Debian: libjemalloc2), and open "
     "/heap?format=profile\n";
 
 net::HttpResponse heap_as_text(const Heap& heap) {
@@ -92,7 +92,7 @@ net::HttpResponse heap_as_json(const Heap& heap) {
   return json_response(json);
 }
 
-// jemalloc writes it to a file.
+// jemalloc writes the profile to a file.
 std::optional<std::string> dump_profile(MallocControl control) {
   std::string path = "/tmp/corolane-heap-XXXXXX";
   const int file = ::mkstemp(path.data());
@@ -121,7 +121,7 @@ net::HttpResponse heap_profile(Node& node, MallocControl control) {
 Result<net::HttpResponse> heap_page(Node& node, const net::HttpRequest& request) {
   const MallocControl control = malloc_control();
   if (request.query("format") == "profile") return heap_profile(node, control);
-  // Both lock all arenas for a while.
+  // Both allocators lock all arenas for a while.
   Heap heap;
   node.run_beside([&] { heap = control == nullptr ? heap_of_libc() : heap_of_jemalloc(control); });
   return in_format(request, [&] { return heap_as_json(heap); }, [&] { return heap_as_text(heap); });

@@ -1,12 +1,12 @@
-// /heap: what memory is used for.
+// /heap: how memory is used.
 #pragma once
 
 #include "framework/pages/page.h"
 
 namespace corolane::framework::detail {
 
-// As the allocator knows it that the process runs with: jemalloc when it is preloaded, otherwise
-// that of the C library. With ?format=profile what jemalloc has sampled, for jeprof.
+// Shows the statistics of the process's allocator: jemalloc when it is preloaded, otherwise that of
+// the C library. ?format=profile returns the samples of jemalloc, for jeprof.
 Result<net::HttpResponse> heap_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

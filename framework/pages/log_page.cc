@@ -25,7 +25,7 @@ Result<LogLevel> level_of(std::string_view text) {
 
 Result<Duration> time_of(std::string_view text) {
   if (text.empty()) return LogLoan::time_default;
-  // Whoever types in a hurry types 10m for 10min.
+  // Accepts 10m for 10min.
   auto time = config::parse_duration(std::string(text) + (text.ends_with('m') ? "in" : ""));
   if (time && *time >= 1s && *time <= LogLoan::time_max) return time;
   return Error(Code::invalid_argument, "for is a time from 1s to 24h; without it " +
@@ -36,7 +36,7 @@ Result<Duration> time_of(std::string_view text) {
 std::string level_text(const Log& log, const LogLoan& loan) {
   std::string text = "level " + std::string(to_string(log.level()));
   const auto left = loan.time_left();
-  if (!left) return text + ", as configured; POST /log?level=debug&for=10m lends another one\n";
+  if (!left) return text + ", as configured; POST /log?level=debug&for=10m changes it\n";
   return text + " for " + seconds_text(*left) + " more, then " +
          std::string(to_string(loan.configured())) + " as configured\n";
 }

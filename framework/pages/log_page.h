@@ -1,4 +1,4 @@
-// /log: what the node has logged last, and a level for a while.
+// /log: the last lines of the log, and a temporary level.
 #pragma once
 
 #include "framework/pages/page.h"
@@ -7,7 +7,7 @@ namespace corolane::framework::detail {
 
 Result<net::HttpResponse> log_page(Node& node, const net::HttpRequest& request);
 
-// POST /log?level=debug&for=10m.
+// Serves POST /log?level=debug&for=10m.
 Result<net::HttpResponse> lend_log_level(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

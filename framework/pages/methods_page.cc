@@ -20,9 +20,9 @@ struct MethodRow {
   std::uint64_t running_count = 0;
   std::uint64_t error_count = 0;
   std::uint64_t refused_count = 0;
-  // Until its handler began: in the server's queue, or for the object's turn.
+  // The time until the handler began: in the server's queue, or for the object's turn.
   Duration queue_time{};
-  std::optional<Histogram> latency_us = {};  // Of services.
+  std::optional<Histogram> latency_us = {};  // For services.
   rpc::MethodCost cost = {};
 
   void add(const MethodRow& more) {
@@ -38,8 +38,8 @@ struct MethodRow {
 
 enum class Kind : std::uint8_t { service, object };
 
-// By their full names; all shards have the same. What a server has of a method of objects is the
-// way of its calls to them.
+// By full name; all shards have the same methods. For a method of objects a server counts the
+// routing of its calls.
 using MethodRows = std::map<std::pair<std::string_view, Kind>, MethodRow>;
 
 void add_objects(const Shard& shard, MethodRows& rows) {
@@ -185,11 +185,10 @@ std::string rows_text(const MethodRows& rows) {
                      stack_text(row.cost), suggestion_text(row.cost)});
   }
   return table_text(lines) +
-         "\nof one call on average; from CPU US to ALLOC BYTES of those that are timed: the first "
-         "ones, then one in " +
+         "\naverages per call; CPU US to ALLOC BYTES are those of the timed calls: the first ones, "
+         "then one in " +
          std::to_string(rpc::MethodMeter::interval) +
-         "\nSTACK KIB is the deepest use that was measured; ENOUGH KIB the size that has room for "
-         "half as much again\n";
+         "\nSTACK KIB is the deepest measured use; ENOUGH KIB has room for half as much again\n";
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-// /methods: what the handlers of each method cost.
+// /methods: the cost of each method's handlers.
 #pragma once
 
 #include "framework/pages/page.h"
 
 namespace corolane::framework::detail {
 
-// Services by what their servers count, objects by what their hosts do: their calls come from
-// servers and from other objects.
+// Services are measured by their servers, objects by their hosts, since objects are called by
+// servers and by other objects.
 Result<net::HttpResponse> methods_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

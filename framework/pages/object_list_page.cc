@@ -15,9 +15,9 @@
 namespace corolane::framework::detail {
 namespace {
 
-// A page of so many lines is read by nobody, and its making would hold up the calls.
+// A longer page would not be read, and building it would delay calls.
 constexpr std::size_t object_rows_max = 1'000;
-// They are looked at in parts, between which the calls go on.
+// Objects are visited in parts, and calls run between them.
 constexpr std::size_t objects_per_part = 1'000;
 
 struct ObjectRow {
@@ -26,7 +26,7 @@ struct ObjectRow {
   Duration age{};
   std::size_t waiting_count = 0;
   std::size_t memory_bytes = 0;
-  std::string running;  // Who has come first of those that have a turn.
+  std::string running;  // The earliest call that has a turn.
   coroutine::TaskAddress task = {};
 };
 
@@ -35,7 +35,7 @@ struct Objects {
   std::vector<ObjectRow> rows;
 };
 
-// Who waits longest comes first, and of equals the smaller id.
+// The most waiting calls come first; among equals the smaller id.
 bool is_listed_before(const ObjectRow& left, const ObjectRow& right) {
   if (left.waiting_count != right.waiting_count) return left.waiting_count > right.waiting_count;
   return left.id < right.id;
@@ -56,7 +56,7 @@ ObjectRow row_of(const ObjectCell& cell, const Shard& shard) {
   return row;
 }
 
-// The first of them all, in any order, twice as many at most.
+// Keeps the first rows, in any order, at most twice as many as are shown.
 void add(Objects& objects, ObjectRow row) {
   ++objects.count;
   objects.rows.push_back(std::move(row));
@@ -65,7 +65,7 @@ void add(Objects& objects, ObjectRow row) {
   objects.rows.resize(object_rows_max);
 }
 
-// Objects come and go between the parts; none is looked at twice.
+// Objects come and go between the parts; none is visited twice.
 Objects objects_of(const Shard& shard, std::string_view type) {
   Objects objects;
   const HostedType* const hosted =

@@ -1,4 +1,4 @@
-// /objects?type=: the objects of a type that are active, those with the most calls waiting first.
+// /objects?type=: the active objects of a type, those with the most waiting calls first.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace corolane::framework::detail {
 
-// `type` as it was asked for.
+// `type` is the text of the request.
 Result<net::HttpResponse> object_list_page(Node& node, const net::HttpRequest& request,
                                            std::string_view type);
 

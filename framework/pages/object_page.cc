@@ -16,18 +16,18 @@ namespace {
 using Visitor = ObjectReport::Visitor;
 using Frames = std::vector<coroutine::SourceFrame>;
 
-// Which object is asked for, and all that is known of it.
+// The requested object, and all that is known of it.
 struct Found {
   std::string type;
   std::string id;
   Partition partition = 0;
   std::size_t shard = 0;
-  const Member* owner = nullptr;  // As the cluster's view has it; null for nobody.
+  const Member* owner = nullptr;  // From the cluster's view; null: no owner.
   std::uint64_t owner_epoch = 0;
   bool is_here = false;
   std::shared_ptr<const ClusterView> view = nullptr;
   ObjectReport report;
-  std::vector<Frames> stacks;  // Of those that run.
+  std::vector<Frames> stacks;  // For the running calls.
 };
 
 struct Name {
@@ -98,14 +98,14 @@ std::string caller_of(const Visitor& visitor) {
   return text.empty() ? "this node" : escaped(text);
 }
 
-// In one sentence, what an operator would conclude of the rest.
+// Says in one sentence what an operator would conclude from the rest.
 std::string verdict_of(const Found& found) {
   const ObjectReport& report = found.report;
   if (!found.is_here && found.owner != nullptr) {
     return "node " + escaped(found.owner->name) + " owns it: ask there";
   }
-  if (!found.is_here) return "nobody owns it now: calls wait until somebody does";
-  if (report.is_on_the_move) return "it is on its way to another node: calls wait for that";
+  if (!found.is_here) return "no node owns it now: calls wait until one does";
+  if (report.is_on_the_move) return "it is moving to another node: calls wait until it has moved";
   std::string text;
   if (!report.running.empty()) {
     const Visitor& first = report.running.front();
@@ -122,7 +122,7 @@ std::string verdict_of(const Found& found) {
     text += "; " + count_text(report.waiting_count, "waits", "wait") + " for a turn";
   }
   if (report.active && report.active->hides_change) {
-    text += "; a change is hidden until it is stored, and that has failed";
+    text += "; a change is withheld until it is stored, and storing it has failed";
   }
   return text;
 }
@@ -226,7 +226,7 @@ std::string owner_text(const Node& node, const Found& found) {
     return "this node (" + escaped(node.config().name) + "), shard " + std::to_string(found.shard) +
            ", " + partition + std::to_string(found.report.epoch);
   }
-  if (found.owner == nullptr) return "nobody; " + partition + std::to_string(found.owner_epoch);
+  if (found.owner == nullptr) return "no node; " + partition + std::to_string(found.owner_epoch);
   return "node " + escaped(found.owner->name) + ", epoch " + std::to_string(found.owner->epoch) +
          "; " + partition + std::to_string(found.owner_epoch);
 }

@@ -32,7 +32,7 @@ ObjectReport::Visitor visitor_of(const ObjectVisitor& visitor, const Shard& shar
           .callers = names_of(facts.callers.get())};
 }
 
-// There are as many as a mailbox has room for.
+// There are at most as many as a mailbox holds.
 void add_visitors(ObjectReport& report, const ObjectCell& cell, const Shard& shard) {
   std::vector<const ObjectVisitor*> all;
   for (const auto* visitor = cell.visitors(); visitor != nullptr; visitor = visitor->next()) {
@@ -90,7 +90,7 @@ ObjectReport report_of(const Shard& shard, std::string_view type, const std::str
   for (std::size_t i = 0; i < std::min(report.running.size(), ObjectReport::task_count_max); ++i) {
     ObjectReport::Visitor& visitor = report.running[i];
     visitor.info = shard.scheduler().task(visitor.task.id);
-    static_cast<void>(coroutine::yield());  // Who is cancelled goes on at once.
+    static_cast<void>(coroutine::yield());  // A cancelled caller continues at once.
   }
   return report;
 }

@@ -1,4 +1,5 @@
-// All that a shard knows of one object, in copies: a page shows it on another thread, and later.
+// A copy of all that a shard knows of one object, for a page that shows it on another thread, and
+// later.
 #pragma once
 
 #include <chrono>
@@ -19,10 +20,10 @@
 namespace corolane::framework::detail {
 
 struct ObjectReport {
-  // A page of so many lines is read by nobody.
+  // Longer lists would not be read.
   static constexpr std::size_t waiting_count_max = 100;
   static constexpr std::size_t running_count_max = 16;
-  // To look for a task among very many takes its time.
+  // Finding a task among very many takes time.
   static constexpr std::size_t task_count_max = 4;
 
   struct Visitor {
@@ -42,7 +43,7 @@ struct ObjectReport {
     std::size_t state_bytes;
     std::uint64_t version;
     std::optional<Duration> unsaved;  // Since the oldest change that is not stored.
-    bool hides_change;                // Nobody may see it until it is stored.
+    bool hides_change;                // Withheld from callers until it is stored.
     std::size_t timer_count;
     std::size_t reminder_count;
     std::optional<WallTime> wake_at;
@@ -51,22 +52,22 @@ struct ObjectReport {
   };
 
   bool is_hosted = false;
-  std::uint64_t epoch = 0;  // Of the ownership of this node; 0 for none.
+  std::uint64_t epoch = 0;  // The epoch of this node's ownership; 0: none.
   bool is_on_the_move = false;
   bool has_cell = false;
   std::optional<Active> active;
-  std::optional<Duration> idle;  // Since somebody was inside.
-  std::vector<Visitor> running;  // Or waiting without a turn; who came first is first.
+  std::optional<Duration> idle;  // Since the last call left.
+  std::vector<Visitor> running;  // Or waiting without a turn; the earliest comes first.
   std::vector<Visitor> waiting;
   std::size_t running_count = 0;
   std::size_t waiting_count = 0;
   std::vector<ObjectHistory::Call> calls;
   std::vector<ObjectHistory::Failure> errors;
   std::optional<ObjectHistory::Failure> failed_save;
-  TimePoint time{};  // When all that was so.
+  TimePoint time{};  // The time of the report.
 };
 
-// On the thread of the shard that has the objects of that partition. Suspends.
+// Runs on the shard that has the objects of that partition. Suspends.
 ObjectReport report_of(const Shard& shard, std::string_view type, const std::string& id);
 
 }  // namespace corolane::framework::detail

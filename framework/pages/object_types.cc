@@ -39,12 +39,12 @@ Result<std::string> find_object_type(const Node& node, std::string_view text) {
   }
   if (matches.size() == 1) return matches.front();
   if (matches.empty()) {
-    return Error(Code::not_found, "no objects of a type " + quote(text) + " are known here; " +
-                                      (known.empty() ? "there are none of any type"
-                                                     : "there are: " + list_of(known)));
+    return Error(Code::not_found,
+                 "object type " + quote(text) + " is unknown here; " +
+                     (known.empty() ? "no types are known" : "known types: " + list_of(known)));
   }
   return Error(Code::invalid_argument,
-               quote(text) + " may be " + list_of(matches) + ": say the whole name");
+               quote(text) + " may be " + list_of(matches) + ": give the full name");
 }
 
 }  // namespace corolane::framework::detail

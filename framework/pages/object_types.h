@@ -1,4 +1,4 @@
-// The types of objects that a node knows: those that it hosts, and those of other nodes.
+// The object types that a node knows: those that it hosts, and those of other nodes.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace corolane::framework::detail {
 
-// Sorted.
+// The names, sorted.
 std::vector<std::string> object_types(const Node& node);
 
-// The one that somebody means by "chess.Player", or by "Player" when no other one ends like that.
-// Fails with not_found, and with invalid_argument when there are several.
+// Finds the type named "chess.Player", or "Player" when no other type ends like that. Fails with
+// not_found, and with invalid_argument when there are several.
 Result<std::string> find_object_type(const Node& node, std::string_view text);
 
 }  // namespace corolane::framework::detail

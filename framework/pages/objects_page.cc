@@ -18,7 +18,7 @@ namespace {
 struct TypeRow {
   std::string_view name;
   ObjectStatistics statistics;
-  std::size_t owned_count = 0;  // Partitions, of the whole node.
+  std::size_t owned_count = 0;  // Partitions, for the whole node.
 };
 
 std::vector<TypeRow> types_of(const Shard& shard) {
@@ -74,13 +74,13 @@ std::string types_text(const std::vector<TypeRow>& types) {
 
 // --- The cluster
 
-// How many partitions of one placement somebody owns.
+// The number of partitions of one placement that a member owns.
 struct Share {
   const Placement& placement;
   std::size_t owned_count;
 };
 
-// Of a member; of null, what nobody owns.
+// The shares of a member; null counts partitions without an owner.
 std::vector<Share> shares_of(const ClusterView& view, const Member* member) {
   std::vector<Share> shares;
   for (const ClusterView::Group& group : view.groups()) {

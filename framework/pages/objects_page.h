@@ -1,4 +1,4 @@
-// /objects: what the node hosts and has done to it, and who else is in the cluster.
+// /objects: the object types that the node hosts, with statistics, and the members of the cluster.
 #pragma once
 
 #include "framework/pages/page.h"

@@ -1,5 +1,5 @@
-// What the pages of a node are written with. Each is a function of this folder that suspends, and
-// fails when a shard cannot be asked.
+// Helpers for the pages of a node. Each page is a function of this folder that suspends, and fails
+// when a shard cannot be reached.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace corolane::framework::detail {
 
 using NodePage = Result<net::HttpResponse> (*)(Node& node, const net::HttpRequest& request);
 
-// Names come from anywhere; what is no UTF-8 in them is shown as a replacement character.
+// Names may have any bytes: invalid UTF-8 is shown as a replacement character.
 net::HttpResponse json_response(const Json& json);
 
 net::HttpResponse unknown_format(const net::HttpRequest& request);
 net::HttpResponse bad_query(const Error& error);
 
-// Calls as_json() or as_text(), as the request wishes.
+// Calls as_json() or as_text(), as the request asks.
 template <typename AsJson, typename AsText>
 net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsText as_text) {
   const auto format = request.query("format");
@@ -40,22 +40,22 @@ net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsT
 double in_seconds(Duration duration);
 std::string seconds_text(Duration duration);                 // "1.500s".
 std::string utc_text(std::chrono::sys_time<Duration> time);  // "2026-02-01T12:00:00.123Z".
-// With so many digits behind the point.
+// With that many digits after the point.
 std::string fixed_text(double value, int digits);
-// To one part in `parts`.
+// Rounded to one part in `parts`.
 double rounded(double value, double parts);
 
-// "chess/room.cc:42": from the root of the repository for our own files.
+// "chess/room.cc:42": our own files relative to the root of the repository.
 std::string site_text(const std::source_location& site);
 
-// What stands for a task behind /tasks/: 17, or "1.17" of another shard than the first.
+// The id of a task in /tasks/: 17, or "1.17" for a shard other than the first.
 Json address_json(const coroutine::TaskAddress& address);
 Json frames_json(const std::vector<coroutine::SourceFrame>& frames);
 
 template <std::size_t column_count>
 using Row = std::array<std::string, column_count>;
 
-// In columns as wide as they need to be.
+// Lays rows out in columns, each as wide as its longest text.
 template <std::size_t column_count>
 std::string table_text(const std::vector<Row<column_count>>& rows) {
   std::array<std::size_t, column_count> widths{};

@@ -19,7 +19,7 @@ Result<Duration> page_seconds(const net::HttpRequest& request, Duration standard
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   }
   return Error(Code::invalid_argument, "seconds=" + escaped(text) +
-                                           " is no time; it is above 0 and at most " +
+                                           " is not valid; it must be above 0 and at most " +
                                            seconds_text(max) + ", as in ?seconds=0.5");
 }
 

@@ -1,4 +1,4 @@
-// How long a page is to look: ?seconds=5.
+// The time that a page observes: ?seconds=5.
 #pragma once
 
 #include "coroutine/base/clock.h"
@@ -7,7 +7,8 @@
 
 namespace corolane::framework::detail {
 
-// `standard` when the query does not say. Fails with invalid_argument that says what it may be.
+// Returns `standard` when the query has no seconds. Fails with invalid_argument, which says what is
+// allowed.
 Result<Duration> page_seconds(const net::HttpRequest& request, Duration standard, Duration max);
 
 }  // namespace corolane::framework::detail

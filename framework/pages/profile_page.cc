@@ -22,12 +22,12 @@ using namespace std::chrono_literals;
 
 constexpr Duration seconds_default = 5s;
 constexpr Duration seconds_max = 30s;
-// The fastest tick that a kernel has.
+// The highest timer frequency that a kernel has.
 constexpr std::size_t samples_per_second = 1'000;
 
 using coroutine::CpuProfile;
 
-// Of one shard; null when somebody else profiles it, or nothing measures CPU time.
+// The profile of one shard; null when another profile is being taken, or CPU time is not measured.
 using ShardProfile = std::shared_ptr<const CpuProfile>;
 
 ShardProfile profile_of(Shard& shard, Duration time) {
@@ -36,13 +36,13 @@ ShardProfile profile_of(Shard& shard, Duration time) {
   const auto count_max = static_cast<std::size_t>(in_seconds(time) * samples_per_second) + 1;
   auto profile = std::make_shared<CpuProfile>(count_max);
   if (!scheduler.begin(*profile)) return nullptr;
-  // Who has gone away gets what there is.
+  // A client that disconnects ends the profile early.
   static_cast<void>(coroutine::sleep_for(time));
   scheduler.end(*profile);
   return profile;
 }
 
-// The names of the functions that an address stands for, the outermost first.
+// The names of the functions at an address, the outermost first.
 class FunctionNames {
  public:
   explicit FunctionNames(coroutine::Symbols& symbols) : symbols_(symbols) {}

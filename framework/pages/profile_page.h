@@ -1,11 +1,12 @@
-// /profile: where the CPU time of the node goes.
+// /profile: where the node spends CPU time.
 #pragma once
 
 #include "framework/pages/page.h"
 
 namespace corolane::framework::detail {
 
-// Samples for ?seconds=5, by coroutine: folded stacks, a flame graph with ?format=svg.
+// Takes samples for ?seconds=5, by coroutine. Answers with folded stacks, or a flame graph with
+// ?format=svg.
 Result<net::HttpResponse> profile_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

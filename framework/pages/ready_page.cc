@@ -8,7 +8,7 @@ namespace {
 
 std::vector<std::string> obstacles_of(const Node& node) {
   std::vector<std::string> obstacles;
-  if (node.is_stopping()) obstacles.emplace_back("the node stops");
+  if (node.is_stopping()) obstacles.emplace_back("the node is stopping");
   if (node.cluster() != nullptr && !node.fence().is_in_time()) {
     obstacles.emplace_back("the node is fenced: it does not hear from the directory");
   }
@@ -16,7 +16,7 @@ std::vector<std::string> obstacles_of(const Node& node) {
     obstacles.emplace_back("the store is full: it refuses writes");
   }
   if (node.stall_watchdog() != nullptr && node.stall_watchdog()->is_stuck()) {
-    obstacles.emplace_back("a loop stands still; see /stalls");
+    obstacles.emplace_back("a loop is stuck; see /stalls");
   }
   return obstacles;
 }

@@ -5,8 +5,8 @@
 
 namespace corolane::framework::detail {
 
-// Whether clients should be sent here: 503 with the reasons when not. Asks no other shard: one that
-// stands still is a reason, and could not answer.
+// Answers whether clients should be sent here: 503 with the reasons when not. It asks no other
+// shard: one that is stuck is a reason, and could not answer.
 Result<net::HttpResponse> ready_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

@@ -13,7 +13,7 @@ Json pages_json(const Node& node) {
     rows.push_back({{"path", page.path},
                     {"summary", page.summary},
                     {"is_action", page.is_action},
-                    // Of a thing among others, whose page has links to it.
+                    // A page with a parameter is reached by links, not from the list.
                     {"is_shown", !page.is_action && !page.path.contains('{')}});
   }
   return rows;

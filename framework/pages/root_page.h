@@ -1,11 +1,11 @@
-// /: what there is.
+// /: the list of pages.
 #pragma once
 
 #include "framework/pages/page.h"
 
 namespace corolane::framework::detail {
 
-// What pages there are; to a browser it is the dashboard.
+// Lists the pages; a browser gets the dashboard instead.
 Result<net::HttpResponse> root_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

@@ -27,7 +27,7 @@ void add(SpawnSite& sum, const SpawnSite& more) {
   sum.measured_count += more.measured_count;
 }
 
-// The places of any number of shards, each once.
+// The places of several shards, each once.
 class Sites {
  public:
   void add(const std::vector<SpawnSite>& sites) {
@@ -44,7 +44,7 @@ class Sites {
   const std::vector<SpawnSite>& all() const { return all_; }
 
  private:
-  // As the schedulers tell them apart: of libstdc++ a place is a pointer to a constant.
+  // The key that the schedulers use: in libstdc++ a source_location is a pointer to a constant.
   static std::uintptr_t key_of(const SpawnSite& site) {
     static_assert(sizeof(site.place) == sizeof(std::uintptr_t));
     return std::bit_cast<std::uintptr_t>(site.place);

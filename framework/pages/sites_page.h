@@ -1,4 +1,4 @@
-// /sites: the places that spawn coroutines, and what those cost.
+// /sites: the places that spawn coroutines, and the cost of those.
 #pragma once
 
 #include "framework/pages/page.h"

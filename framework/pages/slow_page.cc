@@ -18,7 +18,7 @@ namespace {
 
 using Call = SlowCalls::Call;
 
-// Of each table: what a person may look through.
+// For each table: as many rows as a person may look through.
 constexpr std::size_t row_count_max = 200;
 
 struct Calls {
@@ -34,7 +34,7 @@ void add_calls(Calls& calls, const Calls& more) {
 void arrange(Calls& calls) {
   std::ranges::sort(calls.slowest, std::greater(), &Call::took);
   if (calls.slowest.size() > row_count_max) calls.slowest.resize(row_count_max);
-  // Those that point at the server first, of each kind the last one.
+  // Errors that are the server's fault come first; within each kind the latest.
   std::ranges::sort(calls.errors, std::greater(), [](const Call& call) {
     return std::pair(rpc::is_fault_of_server(*call.code), call.ended_at);
   });

@@ -16,8 +16,9 @@ namespace {
 using coroutine::StackGroup;
 using coroutine::StackGroups;
 
-// Stacks are grouped, so the page stays short; what is bounded is its making. In parts, each a
-// millisecond or less, between which the calls go on. Of each shard, which all look at once.
+// Grouping keeps the page short; these bound the cost of collecting the stacks. The first is for
+// each shard, all of which collect in parallel. A part takes at most a millisecond, and calls run
+// between parts.
 constexpr std::size_t stack_count_max = 100'000;
 constexpr std::size_t stacks_per_part = 200;
 

@@ -1,4 +1,4 @@
-// /tasks/stacks: where the coroutines of the node wait, equal stacks together.
+// /tasks/stacks: where the node's coroutines wait; equal stacks are grouped.
 #pragma once
 
 #include "framework/pages/page.h"

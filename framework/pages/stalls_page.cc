@@ -11,7 +11,7 @@ namespace {
 using Stall = StallWatchdog::Stall;
 using Frames = std::vector<coroutine::SourceFrame>;
 
-// Of each stall; empty where the thread did not answer.
+// The stack of each stall; empty where the thread did not answer.
 std::vector<Frames> frames_of(Node& node, const std::vector<Stall>& stalls) {
   std::vector<Frames> all;
   node.run_with_symbols([&](coroutine::Symbols& symbols) {
@@ -41,7 +41,7 @@ std::string stall_text(const Stall& stall, const Frames& frames) {
   std::string text = "stall " + std::to_string(stall.number) + " of shard " +
                      std::to_string(stall.shard) + " at " + utc_text(stall.begun_at) + " for " +
                      seconds_text(stall.lasted) + (stall.is_going_on ? " so far\n" : "\n");
-  if (!stall.doing) return text + "    it did not say what it does\n";
+  if (!stall.doing) return text + "    its thread did not answer\n";
   text += doing.task == 0
               ? std::string("    the loop itself")
               : "    task " + std::to_string(doing.task) + " \"" + escaped(doing.task_name) +
@@ -76,7 +76,9 @@ Result<net::HttpResponse> stalls_page(Node& node, const net::HttpRequest& reques
         text += std::to_string(statistics.count) + " stalls, " + seconds_text(statistics.time) +
                 " in all";
         return net::HttpResponse{
-            .body = text + (watchdog == nullptr ? "; nobody looks: node.stall_time_min\n" : "\n")};
+            .body =
+                text + (watchdog == nullptr ? "; stalls are not detected: see node.stall_time_min\n"
+                                            : "\n")};
       });
 }
 

@@ -1,11 +1,11 @@
-// /stalls: who has kept a loop from turning.
+// /stalls: tasks that kept a loop from turning.
 #pragma once
 
 #include "framework/pages/page.h"
 
 namespace corolane::framework::detail {
 
-// The last times that a loop did not turn, the newest first, with who kept it and where.
+// The last stalls of the loops, the newest first, with the task at fault and its stack.
 Result<net::HttpResponse> stalls_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

@@ -30,8 +30,8 @@ struct ShardStatistics {
   std::size_t active_count = 0;  // Objects.
 };
 
-// Of the thread that asks; zero where CPU time is not measured, such as in a recorded life, which
-// would have another one each time.
+// The CPU time of the calling thread. Zero where CPU time is not measured, such as in a recorded
+// node, since each replay would have another one.
 Duration thread_cpu(const Scheduler& scheduler) {
   if (!scheduler.statistics().measures_cpu) return {};
   timespec time{};
@@ -51,7 +51,7 @@ ShardStatistics statistics_of(const Shard& shard) {
 
 // --- The sums
 
-// Peaks as well: they are an upper bound of what the node had at once.
+// Peaks are summed, too: the sum is an upper bound of the node's peak.
 void add(Scheduler::Statistics& sum, const Scheduler::Statistics& more) {
   sum.switch_ns.add(more.switch_ns);
   sum.create_ns.add(more.create_ns);
@@ -121,8 +121,8 @@ void add(ShardStatistics& sum, const ShardStatistics& more) {
 
 // --- The sections
 
-// Whether what histograms have counted is told bucket by bucket, so that who reads it twice knows
-// the quantiles of the time between: [[upper bound, count], ...].
+// With buckets, histograms are listed as [[upper bound, count], ...], so that a client that reads
+// them twice can compute the quantiles of the time between.
 enum class Buckets : bool { no, yes };
 
 Json to_json(const Histogram& histogram, Buckets buckets) {

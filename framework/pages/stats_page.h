@@ -1,4 +1,4 @@
-// /stats: what the node has done so far, as JSON; all of its shards together, and a line of each.
+// /stats: the node's counters as JSON, summed over its shards, and a row for each shard.
 #pragma once
 
 #include "framework/pages/page.h"

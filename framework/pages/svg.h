@@ -1,5 +1,5 @@
-// The parts of which drawings for browsers are made: they need nothing else, and are readable on
-// light and dark ground.
+// Building blocks of drawings for browsers. Drawings are self-contained, and readable on light and
+// dark ground.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace corolane::framework::detail {
 
-// Behind it comes what is drawn, and "</svg>".
+// The content of the drawing follows, then "</svg>".
 std::string svg_begin(double width, double height);
-// In the upper left corner.
+// A title in the upper left corner.
 std::string svg_title(std::string_view title);
-// A name that anybody may have given.
+// Escapes a text, which may come from anywhere.
 std::string svg_text(std::string_view text);
 std::string svg_number(double value);
 

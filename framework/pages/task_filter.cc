@@ -13,7 +13,7 @@ namespace {
 
 using coroutine::TaskState;
 
-// What a page is asked to show by that key; empty when it is not asked.
+// The value of that key in the query; empty when it is absent.
 Result<std::string> text_of(const net::HttpRequest& request, std::string_view key) {
   std::string text;
   if (net::read_percents(request.query(key), ' ', text)) return text;

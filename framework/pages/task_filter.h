@@ -1,4 +1,4 @@
-// Which tasks a page shows:
+// Selects the tasks that a page shows:
 // ?state=suspended&name=Move&waiting_for=mutex&site=room.cc&shard=1&age=5s
 #pragma once
 
@@ -15,7 +15,7 @@ namespace corolane::framework::detail {
 
 struct TaskFilter {
   std::optional<coroutine::TaskState> state = {};
-  // What is somewhere in it; empty: anything.
+  // Each text is a substring of the task's; empty matches any.
   std::string name = {};
   std::string waiting_for = {};
   std::string site = {};
@@ -26,7 +26,7 @@ struct TaskFilter {
   bool matches(const coroutine::TaskInfo& task) const;
 };
 
-// Fails with invalid_argument that says what the query may be.
+// Fails with invalid_argument, which says what the query may be.
 Result<TaskFilter> task_filter_of(const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

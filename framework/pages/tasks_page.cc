@@ -21,15 +21,15 @@ namespace {
 
 using coroutine::TaskInfo;
 
-// A page of so many lines is read by nobody, and its making would hold up the calls.
+// A longer page would not be read, and building it would delay calls.
 constexpr std::size_t task_rows_max = 1'000;
 
-// Who looks for some of very many looks at them in parts, between which the calls go on.
+// A filter visits tasks in parts, and calls run between them.
 constexpr std::size_t tasks_per_part = 1'000;
 
 struct Tasks {
-  std::vector<TaskInfo> oldest;  // First.
-  std::size_t count = 0;         // Of all, or of those that the filter lets through.
+  std::vector<TaskInfo> oldest;  // The oldest is first.
+  std::size_t count = 0;         // All tasks, or those that match the filter.
 };
 
 TaskInfo of_shard(TaskInfo task, const Shard& shard) {
@@ -62,7 +62,7 @@ Tasks filtered_tasks_of(const Shard& shard, const TaskFilter& filter) {
   }
 }
 
-// The oldest of them all, where each has its own in that order.
+// The oldest tasks of all shards; each shard's are sorted already.
 Tasks merged(std::vector<Tasks> shards) {
   Tasks all;
   std::vector<std::span<TaskInfo>> rest;
@@ -100,7 +100,7 @@ net::HttpResponse tasks_as_json(const Tasks& tasks) {
   return json_response({{"count", tasks.count}, {"tasks", std::move(rows)}});
 }
 
-// "1.2 of 64K": what it holds where it waits.
+// "1.2 of 64K": the part that is in use where the task waits.
 std::string stack_text(const TaskInfo& task) {
   const std::string size = std::to_string(task.stack_size_bytes / 1024) + "K";
   if (task.stack_used_bytes == 0) return size;

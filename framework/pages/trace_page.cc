@@ -24,14 +24,14 @@ using namespace std::chrono_literals;
 
 constexpr Duration trace_time_default = 200ms;
 constexpr Duration trace_time_max = 10s;
-// Of each shard, the newest: some ten megabytes of JSON.
+// For each shard, the newest slices: some ten megabytes of JSON.
 constexpr std::size_t slice_count_max = 100'000;
-// In the text.
+// The limit of the text.
 constexpr std::size_t rows_max = 50;
 
 using coroutine::SwitchTrace;
 
-// Of one shard; null when somebody else traces it.
+// The trace of one shard; null when another trace is being taken.
 using ShardTrace = std::shared_ptr<const SwitchTrace>;
 
 ShardTrace trace_of(Shard& shard, Duration time) {
@@ -42,7 +42,7 @@ ShardTrace trace_of(Shard& shard, Duration time) {
   return trace;
 }
 
-// Calls visit(slice, cycles) for each that has an end.
+// Calls visit(slice, cycles) for each slice that has ended.
 template <typename F>
 void for_each_slice(const SwitchTrace& trace, F visit) {
   const SwitchTrace::Slice* before = nullptr;
@@ -58,8 +58,8 @@ double microseconds(std::uint64_t cycles) {
 
 // --- As Perfetto reads it
 //
-// Trace Event Format (Google, "JSON"): complete events in microseconds, a thread for each shard. By
-// hand: with a library each of the hundred thousand would be a tree of its own.
+// Trace Event Format (Google, "JSON"): complete events in microseconds, a thread for each shard.
+// Written by hand: a library would build a tree for each of the hundred thousand events.
 
 std::uint64_t first_begin(const std::vector<ShardTrace>& shards) {
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
@@ -90,7 +90,7 @@ void add_slice(const SwitchTrace::Slice& slice, std::uint64_t cycles, std::uint6
   json.append("},\n");
 }
 
-// Others run in between: it takes longer than calls may wait.
+// Other tasks run in between, since this takes longer than calls may wait.
 std::string as_perfetto(const Node& node, const std::vector<ShardTrace>& shards) {
   const std::uint64_t first = first_begin(shards);
   std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
@@ -141,8 +141,8 @@ std::string as_text(const std::vector<ShardTrace>& shards, Duration time) {
                      fixed_text(microseconds(run.longest), 1)});
   }
   std::string text = table_text(lines) + std::to_string(count) + " names in " + seconds_text(time);
-  if (count > rows_max) text += ", those that ran for longest shown";
-  if (lost_count > 0) text += ", the last of " + std::to_string(lost_count) + " more switches";
+  if (count > rows_max) text += ", those that ran longest shown";
+  if (lost_count > 0) text += "; dropped: " + std::to_string(lost_count) + " older switches";
   return text + "; ?format=json is a file for https://ui.perfetto.dev\n";
 }
 

@@ -24,7 +24,7 @@ std::size_t WaitGraph::index_of(const std::string& name) {
 
 // --- Cycles
 
-// Without recursion: a chain of calls may be longer than the stack of a task is deep.
+// Works without recursion: a chain of calls may be deeper than a task's stack allows.
 class WaitGraph::Search {
  public:
   explicit Search(std::vector<Node>& nodes) : nodes_(nodes), marks_(nodes.size()) {}
@@ -39,8 +39,8 @@ class WaitGraph::Search {
 
  private:
   struct Mark {
-    std::size_t number = 0;  // In the order of being found, from 1; 0: not yet.
-    std::size_t low = 0;     // The least that can be reached and is on the stack.
+    std::size_t number = 0;  // In the order of discovery, from 1; 0: not yet.
+    std::size_t low = 0;     // The least number reachable on the stack.
     std::size_t next_edge = 0;
     bool is_on_stack = false;
   };
@@ -107,7 +107,7 @@ const std::vector<std::vector<std::string>>& WaitGraph::cycles() {
   return cycles_;
 }
 
-// The shortest way from the first by name back to it: breadth first.
+// The shortest way from the first node by name back to it: breadth first.
 std::vector<std::string> WaitGraph::way_around(const std::vector<std::size_t>& component) const {
   const std::size_t first =
       *std::ranges::min_element(component, {}, [this](std::size_t i) { return nodes_[i].name; });
@@ -135,7 +135,7 @@ std::vector<std::string> WaitGraph::way_around(const std::vector<std::size_t>& c
 
 // --- The drawing
 //
-// Names on a circle, so that few arrows run through others' names.
+// Names stand on a circle, so that few arrows cross other names.
 
 class WaitGraph::Drawing {
  public:
@@ -177,7 +177,7 @@ class WaitGraph::Drawing {
             .y = head + margin + radius_ + radius_ * std::sin(angle)};
   }
 
-  // Bent a little, so that two that wait for one another have an arrow each.
+  // Arrows are bent, so that two nodes that wait for one another have an arrow each.
   void add_arrows(const Node& node, std::size_t place) {
     for (const Edge& edge : node.edges) {
       const auto to_place = places_.find(edge.to);

@@ -1,4 +1,4 @@
-// Who waits for whom: found cycles, and a drawing.
+// The graph of waits between objects: finds cycles, and draws it.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace corolane::framework::detail {
 
 class WaitGraph {
  public:
-  // `from` waits for `to`; what happens there is `label`. Names are shown as they are.
+  // `from` waits for `to`; `label` describes the call. Names are shown as they are.
   void add(const std::string& from, const std::string& to, const std::string& label);
 
-  // Each group of those that all wait for one another, as one way around it: "a", "b" stands for a
-  // waits for b, who waits for a. Strongly connected components (Tarjan, SIAM J. Comput. 1, 1972).
+  // A cycle for each group that all wait for one another: {"a", "b"} when a waits for b, and b for
+  // a. Strongly connected components (Tarjan, SIAM J. Comput. 1, 1972).
   const std::vector<std::vector<std::string>>& cycles();
 
-  // The waits of the graph with arrows, those of cycles red; at most `count_max` names, those of
-  // cycles first. Light and dark.
+  // Draws the waits as arrows, those in cycles red. It has at most `count_max` names, those in
+  // cycles first. For light and dark screens.
   std::string svg(std::string_view title, std::size_t count_max);
 
  private:

@@ -21,9 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of each shard.
+// The limit for each shard.
 constexpr std::uint32_t wait_count_max = 5'000;
-// A node that is stuck does not answer, and the others are shown without it.
+// A stuck node does not answer; the others are shown without it.
 constexpr Duration answer_time_max = 2s;
 constexpr std::size_t wait_rows_max = 1'000;
 constexpr std::size_t drawn_count_max = 60;
@@ -72,7 +72,7 @@ void ask_others(Node& node, Waits& waits) {
       if (!spawned) waits.silent_nodes.insert(member.name + ": " + spawned.error().to_string());
     }
   }
-  // Who is cancelled waits for nobody.
+  // A cancelled page does not wait for the answers.
   static_cast<void>(asking.join());
 }
 
@@ -154,10 +154,10 @@ std::string as_text(const Waits& waits, WaitGraph& graph) {
   text += table_text(rows) + std::to_string(waits.all.size()) + " calls of objects wait";
   if (waits.all.size() > wait_rows_max) text += ", the longest shown";
   if (waits.left_out_count > 0) {
-    text += "; " + std::to_string(waits.left_out_count) + " more were not looked at";
+    text += "; " + std::to_string(waits.left_out_count) + " more were left out";
   }
   text += "; " + std::to_string(graph.cycles().size()) + " cycles\n";
-  for (const std::string& node : waits.silent_nodes) text += "no answer of node " + node + "\n";
+  for (const std::string& node : waits.silent_nodes) text += "no answer from node " + node + "\n";
   return text;
 }
 

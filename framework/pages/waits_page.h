@@ -1,13 +1,13 @@
-// /waits: who waits for whom.
+// /waits: which objects wait for which.
 #pragma once
 
 #include "framework/pages/page.h"
 
 namespace corolane::framework::detail {
 
-// The calls between objects that have not ended, of all nodes, and the cycles in them; as a drawing
-// with ?format=svg. A call of an object back into one that waits for it is refused; objects that
-// wait for one another by different calls are found here.
+// Shows the unfinished calls between objects on all nodes, and the cycles among them; as a drawing
+// with ?format=svg. A call back into an object that waits for it is refused; this page finds
+// objects that wait for one another by different calls.
 Result<net::HttpResponse> waits_page(Node& node, const net::HttpRequest& request);
 
 }  // namespace corolane::framework::detail

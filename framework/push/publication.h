@@ -1,4 +1,4 @@
-// What an object publishes, as those get it who subscribe to it (subscription.h).
+// The publications of an object, as subscribers receive them (subscription.h).
 #pragma once
 
 #include <compare>
@@ -12,28 +12,28 @@ class Message;
 
 namespace corolane::framework {
 
-// Where something stands in all that an object ever publishes: what comes later is greater.
+// The position of a publication among all that an object ever publishes: later ones are greater.
 struct Position {
-  // Of the ownership under which the object lives: greater at each move of it.
+  // The epoch of the ownership under which the object is active: greater after each move.
   std::uint64_t epoch = 0;
-  // One more with each publication; of an object that comes back to life it begins anywhere above
-  // what it has published there before.
+  // One more with each publication. When an object is activated again, it starts at any value above
+  // its earlier ones in that epoch.
   std::uint64_t sequence = 0;
 
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-// Why something may be missing before what comes next.
+// The reason why publications may be missing before the next one.
 enum class Gap : std::uint8_t {
   none,
-  begin,   // Nothing was subscribed to before.
-  moved,   // The object began to live anew, here or elsewhere, or was out of reach for a while.
-  behind,  // We fell behind by more than is kept for us; what waited was left out.
+  begin,   // The subscription has just begun.
+  moved,   // The object was activated anew, here or elsewhere, or was unreachable for a while.
+  behind,  // We fell behind by more than is kept for us; the backlog was dropped.
 };
 
 namespace detail {
 
-// As Publication below, of whatever type.
+// The untyped form of Publication below.
 struct Published {
   Position position;
   std::shared_ptr<const google::protobuf::Message> message;  // Null in a gap.
@@ -42,8 +42,8 @@ struct Published {
 
 }  // namespace detail
 
-// A message, or a gap: then what we know of the object may be old, and it is time to ask it for all
-// of it. What comes next was published after position().
+// A message, or a gap: after a gap our picture of the object may be stale, and it is time to ask
+// the object for all of it. The next publication is later than position().
 template <typename T>
 class Publication {
  public:
@@ -53,7 +53,7 @@ class Publication {
   Gap gap() const { return published_.gap; }
   const Position& position() const { return published_.position; }
 
-  // When it is no gap. All subscribers of a shard have the same one.
+  // Valid when it is not a gap. All subscribers of a shard share one message.
   const T& operator*() const { return static_cast<const T&>(*published_.message); }
   const T* operator->() const { return &**this; }
 

@@ -1,5 +1,5 @@
-// Groups and push: what an object publishes, for whoever subscribes to it: players in a room,
-// members of a guild, the connections of those who watch.
+// Groups and push: an object publishes to its subscribers, for example the players in a room, the
+// members of a guild, or the connections of spectators.
 //
 //   service Room {
 //     option (corolane.object) = {state: "RoomState" publishes: "RoomEvent"};
@@ -24,14 +24,14 @@
 //     }
 //   }
 //
-// What an object publishes reaches each subscriber in that order, nothing of it twice, and nothing
-// of an earlier owner of the object after something of a later one. Where something may be missing
-// stands a gap: at the beginning, when the object has moved or its node was lost, and for whoever
-// reads so slowly that more waits than is kept (detail/broadcast.h). So publishing never waits for
-// a subscriber, and a slow one costs no more memory than the others.
+// Each subscriber receives the publications of an object in order, none of them twice, and none of
+// an earlier owner after one of a later owner. A gap marks a place where some may be missing: at
+// the beginning, when the object has moved or its node was lost, and for a subscriber that reads so
+// slowly that its backlog exceeds the bounds (detail/broadcast.h). So publishing never waits for a
+// subscriber, and a slow one costs no more memory than the others.
 //
-// Whoever puts position() of the object into the picture that it answers with can leave out what
-// the picture has already: publications up to that position.
+// When a picture carries the object's position(), subscribers can skip what it already includes:
+// the publications up to that position.
 #pragma once
 
 #include <string>
@@ -47,8 +47,8 @@ namespace corolane::framework {
 
 class ObjectBase;
 
-// To one object, wherever it lives, for as long as this exists: an object with subscribers is in
-// use. Move-only; belongs to the shard of its router. One task reads it.
+// A subscription to one object, wherever it lives. While it exists the object is in use. Move-only;
+// belongs to the shard of its router. One task reads it.
 template <typename T>
 class Subscription {
  public:
@@ -56,10 +56,10 @@ class Subscription {
   Subscription(Router& router, std::string_view type, const std::string& id)
       : reader_(router.subscribe(type, id, T::default_instance())) {}
 
-  // Suspends until there is something. The first is a gap, as soon as the object was found; it is
-  // made, if need be, as for a call. Fails with deadline_exceeded or cancelled, and can be asked
-  // again; and for good as Router::call(), but not with what passes by itself: as long as nobody
-  // owns the object, or its store is away, it is looked for.
+  // Suspends until there is a publication. The first is a gap, as soon as the object is found; like
+  // a call, a subscription activates it. Fails with deadline_exceeded or cancelled, after which it
+  // can be called again. Other errors are final and those of Router::call(), but transient ones are
+  // retried: while the object has no owner, or its store is away, the search continues.
   Result<Publication<T>> next(Deadline deadline) {
     auto published = reader_.next(deadline);
     if (!published) return std::move(published.error());

@@ -7,12 +7,12 @@
 namespace corolane::framework {
 namespace {
 
-// What passes by itself, on another node or a little later.
+// Transient failures: another node, or a later attempt, may succeed.
 bool passes(Code code) {
   switch (code) {
     case Code::unavailable:
     case Code::aborted:
-    case Code::cancelled:  // By a node that ends; nobody else cancels.
+    case Code::cancelled:  // By a node that is stopping; there is no other canceller.
     case Code::deadline_exceeded:
     case Code::resource_exhausted:
       return true;
@@ -61,13 +61,13 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
     const bool is_repeatable =
         call.sequence != 0 || call.method.idempotent || call.method.read_only;
     if (!is_repeatable && !result.error().not_executed()) return result;
-    // An object that has no room for one more caller says minutes.
+    // An object with no room for one more caller asks for a delay of minutes.
     const Duration wanted_delay = result.error().retry_after();
     if (coroutine::is_cancelled() || Deadline::after(wanted_delay) >= call.deadline) return result;
     errors.push_back(result.error().code());
     client_.reset();
     ++moved_count_;
-    // The first other node is asked at once.
+    // The first other node is tried at once.
     if (errors.size() == 1) continue;
     const Deadline next = Deadline::after(std::max(delay, wanted_delay));
     if (auto slept = coroutine::sleep_until(earlier(next, call.deadline)); !slept) return slept;
@@ -86,7 +86,7 @@ Result<void> RemoteRouter::try_call(const Call& call, std::vector<Code>& errors)
                     {.deadline = earlier(call.deadline, Deadline::after(options_.attempt_time_max)),
                      .request_id = target.request_id,
                      .object = &target});
-  // By itself it tries again what was refused.
+  // The client has itself retried refused attempts.
   errors.insert(errors.end(), client_->statistics().retry_count - retries_before,
                 Code::unavailable);
   return result;

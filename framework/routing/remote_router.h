@@ -1,8 +1,8 @@
-// Calls objects from outside of the cluster, by any of its nodes, for one caller who makes one call
-// at a time: typed clients of objects (GameClient) take it for the router of a node.
+// Calls objects from outside the cluster, through any of its nodes, for one caller that makes one
+// call at a time. Typed clients of objects (GameClient) use it as they use the router of a node.
 //
-// Each call has a request id, so it may be tried again whatever became of it. A node that is gone,
-// stops or says nothing is left for the next one.
+// Each call has a request id, so it may be retried after any failure. When a node is gone, is
+// stopping or does not answer, the next one is tried.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@
 
 namespace corolane::framework {
 
-// What somebody asked, and what became of it. Refers to texts: valid during the call.
+// A call and its outcome. Refers to texts: valid during the call.
 struct CallRecord {
   const rpc::Method* method;
   std::string_view object;
@@ -35,14 +35,14 @@ struct CallRecord {
   std::uint64_t sequence = 0;  // 0: it had no request id.
   TimePoint begin;
   TimePoint end;
-  std::vector<Code> errors;  // After which it was tried again.
+  std::vector<Code> errors;  // The errors after which it was retried.
   std::optional<Code> failure = {};
 };
 
-// Is told of every call.
+// Observes every call.
 class CallObserver {
  public:
-  // `reply` is of no meaning after a failure.
+  // `reply` is meaningless after a failure.
   virtual void on_call(const CallRecord& record, const google::protobuf::Message& request,
                        const google::protobuf::Message& reply) = 0;
 
@@ -53,22 +53,23 @@ class CallObserver {
 class RemoteRouter final : public Router {
  public:
   struct Options {
-    std::string caller;     // Of the records: no other router has it.
-    std::size_t first = 0;  // The place of the server that it asks first.
-    // For one attempt: who waits for longer asks again.
+    std::string caller;     // For the records; unique to this router.
+    std::size_t first = 0;  // The index of the server that it asks first.
+    // The limit of one attempt; after it the call is retried.
     Duration attempt_time_max = std::chrono::milliseconds(500);
     Duration connect_time_max = std::chrono::milliseconds(500);
     Duration retry_delay_min = std::chrono::milliseconds(5);  // Doubled each time.
     Duration retry_delay_max = std::chrono::milliseconds(100);
-    // For a call without a deadline of its own. With a request id none is tried for longer than
-    // RequestId::retry_time_max, since objects forget.
+    // The limit of a call without a deadline of its own. A call with a request id is never retried
+    // for longer than RequestId::retry_time_max, since objects forget.
     Duration patience = std::chrono::seconds(60);
-    Fence::Clock clock = boot_time;  // Of the records: one for all processes.
-    // Without, what may have been executed is not tried again.
+    Fence::Clock clock = boot_time;  // For the records: the same clock in all processes.
+    // Without request ids, a call that may have been executed is retried only when its method is
+    // idempotent or read_only.
     bool has_request_ids = true;
   };
 
-  // All of them outlive it. Servers: at least one.
+  // All references outlive the router. There is at least one server.
   RemoteRouter(net::Network& network, const std::vector<net::HostPort>& servers,
                CallObserver& observer, Options options)
       : network_(network), servers_(servers), observer_(observer), options_(std::move(options)) {}
@@ -76,7 +77,7 @@ class RemoteRouter final : public Router {
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message& reply,
                     const rpc::CallOptions& options) override;
-  // Nobody could say what became of it.
+  // Always fails: the outcome of a one-way call could not be observed.
   Result<void> notify(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request,
                       const rpc::CallOptions& options) override;
@@ -100,11 +101,12 @@ class RemoteRouter final : public Router {
   const std::vector<net::HostPort>& servers_;
   CallObserver& observer_;
   const Options options_;
-  // rpc::Client::Options::requester, said to all servers: its request ids are nobody else's.
+  // rpc::Client::Options::requester, sent to all servers. It makes the request ids unique to this
+  // router.
   const std::string requester_ = net::random_text(16);
-  std::size_t moved_count_ = 0;  // From server to server.
+  std::size_t moved_count_ = 0;  // The number of moves to the next server.
   std::uint64_t last_sequence_ = 0;
-  std::unique_ptr<rpc::Client> client_;  // Of the server that it asks now; null: none yet.
+  std::unique_ptr<rpc::Client> client_;  // Connected to the current server; null: not yet.
 };
 
 }  // namespace corolane::framework

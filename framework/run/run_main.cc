@@ -35,14 +35,14 @@ constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_usage = 2;
 
-// For what is no connection of a client: listeners, admin pages, files, the event loop.
+// Descriptors for everything but client connections: listeners, admin pages, files, the loop.
 constexpr std::uint64_t descriptors_kept = 256;
 
 void print_error(const Program& program, const Error& error) {
   std::fprintf(stderr, "%s: %s\n", program.name(), error.message().c_str());
 }
 
-// With too few a node runs out of descriptors before it reaches its own limit.
+// With too few descriptors a node runs out of them before it reaches its own limit.
 void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
   const std::uint64_t wanted = node.config().rpc.connections_max + descriptors_kept;
   if (descriptors >= wanted) return;
@@ -52,11 +52,11 @@ void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
       {{"limit", descriptors}, {"wanted", wanted}});
 }
 
-// Before the first scheduler runs.
+// Call it before the first scheduler runs.
 void report_crashes_of(const Program& program, Log& log) {
   const auto reported = report_crashes(program.node_config(), program.name());
   if (!reported) {
-    log.warning("a crash would be reported on stderr; change node.crash.folder",
+    log.warning("crash reports will go to stderr; change node.crash.folder",
                 {{"error", reported.error().message()}});
   }
 }
@@ -71,19 +71,20 @@ void print_serving(const Program& program, const Node& node) {
   std::fflush(stdout);
 }
 
-// A configuration is read in it, which has deep frames, when the load may have taken every stack.
+// The task reads a configuration, which has deep frames, perhaps when the load has taken every
+// stack.
 constexpr coroutine::TaskOptions reload_task = {.stack_size_bytes = 256 * 1024,
                                                 .purpose = coroutine::StackPool::Purpose::control};
 
 class Presence;
 
-// What a signal finds, and what it asks of the node.
+// Connects a signal with the node that it acts on.
 struct Place {
-  Presence* presence = nullptr;  // While there is a node.
+  Presence* presence = nullptr;  // Null while there is no node.
   Reload::Options reload = {};
 };
 
-// A node that can be told to reload, on the loop's stack.
+// A node that can be asked to reload from the loop's stack.
 class Presence {
  public:
   Presence(Place& place, Program& program, Node& node)
@@ -108,7 +109,7 @@ class Presence {
   coroutine::TaskGroup reloads_;
 };
 
-// The life of the node, as a task. Returns the exit status.
+// Runs the node from start to stop, in a task. Returns the exit status.
 int serve_until_signal(Program& program, std::uint64_t descriptors, Place& place,
                        const recording::Surroundings& surroundings, ServiceWishes wishes) {
   Node node(program.node_config(), surroundings.network, Log(program.node_config().log_level),
@@ -131,9 +132,9 @@ int serve_until_signal(Program& program, std::uint64_t descriptors, Place& place
   const auto signal = surroundings.wait_for_signal();
   if (signal) node.log().info("signal", {{"number", signal->number}});
   const TimePoint stop_start = signal ? signal->time : now();
-  // As StopSignal has it, with the second that it gives stderr.
+  // The limit of StopSignal, plus the second that it allows for stderr.
   service_manager.tell_stopping(node.config().stop_time_max + unwind_time_max + 1s);
-  // Calls that had to be cancelled are in the log; the node has stopped all the same.
+  // Calls that had to be cancelled are in the log; the stop itself succeeded.
   static_cast<void>(node.stop(Deadline::at(stop_start + node.config().stop_time_max)));
   return exit_ok;
 }
@@ -148,7 +149,7 @@ int serve(Program& program, const CommandLine& command) {
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = config.stacks.count_max / config.shard_count()},
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
-  // Without a file there is nothing to reload, and the signal ends the process as ever.
+  // Without a file there is nothing to reload, and SIGHUP ends the process by default.
   Place place;
   std::function<void()> on_hangup;
   if (!command.config_path.empty() || !config.tls.certificate_file.empty()) {
@@ -176,7 +177,7 @@ int serve(Program& program, const CommandLine& command) {
   return status;
 }
 
-// Its life has no SIGHUP.
+// A recorded node does not handle SIGHUP.
 recording::Life life_of(Program& program, std::uint64_t descriptors, ServiceWishes wishes) {
   return [&program, descriptors, wishes](const recording::Surroundings& surroundings) {
     Place place = {.reload = {.is_refused = true}};
@@ -212,13 +213,13 @@ int replay(Program& program, const CommandLine& command) {
     return exit_failed;
   }
   if (auto loaded = program.load_recorded((*file)->header().config()); !loaded) {
-    std::fprintf(stderr, "%s\n%s: that is no recording of this program; it was made by %s\n",
+    std::fprintf(stderr, "%s\n%s: this is not a recording of this program; it was made by %s\n",
                  loaded.error().message().c_str(), program.name(), (*file)->program().c_str());
     return exit_failed;
   }
   Log log(program.node_config().log_level);
   const std::uint64_t descriptors = (*file)->header().descriptor_limit();
-  // It gives the same signs of life, and nobody hears them.
+  // The replay sends the same keep-alives as the recorded run, to no receiver.
   const ServiceWishes wishes = {.is_there = false,
                                 .interval = Duration((*file)->header().service_interval())};
   const auto status =
@@ -284,7 +285,8 @@ int run(int argc, const char* const* argv, Program& program) {
   if (!command->crash_path.empty()) return print_explained(program, command->crash_path);
   if (!command->replay_path.empty()) return replay(program, *command);
   if (auto loaded = load(program, *command); !loaded) {
-    std::fprintf(stderr, "%s\n%s: the configuration is wrong; %s --print-config shows every key\n",
+    std::fprintf(stderr,
+                 "%s\n%s: the configuration is invalid; %s --print-config shows every key\n",
                  loaded.error().message().c_str(), program.name(), program.name());
     return exit_wrong_usage;
   }

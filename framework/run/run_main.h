@@ -7,13 +7,13 @@
 //                                });
 //   }
 //
-// It reads the command line (--help says what there is) and the configuration: the section `node`
-// (node_config.h) and the one of the program, a struct with describe() and its own name:
-// `static constexpr const char* section = "chess"`. It makes loop, scheduler and network, starts
-// the node, prints one line on stdout when it serves, and stops it at SIGINT or SIGTERM.
+// It reads the command line (--help lists the options) and the configuration: the section `node`
+// (node_config.h) and that of the program, a struct with describe() and its own name: `static
+// constexpr const char* section = "chess"`. It makes the loop, scheduler and network, starts the
+// node, prints one line on stdout when it serves, and stops it at SIGINT or SIGTERM.
 //
-// A function that takes a `const Live<ChessConfig>&` (live.h) is told what a reload changes of the
-// live keys of its section; with a `const ChessConfig&` they change at the next start.
+// A function that takes a `const Live<ChessConfig>&` (live.h) sees reloads of the live keys of its
+// section; with a `const ChessConfig&` they change at the next start.
 #pragma once
 
 #include <functional>
@@ -36,16 +36,16 @@
 namespace corolane::framework {
 namespace detail {
 
-// What run() needs of a program, without its types.
+// The program as run() sees it, without its types.
 class Program : public ConfigSource {
  public:
-  // Of the program, and of its section in the configuration.
+  // The name of the program, and of its section in the configuration.
   virtual const char* name() const = 0;
-  // Reads `path`, or nothing but the overrides when it is empty.
+  // Reads `path`, or only the overrides when it is empty.
   virtual Result<void> load(const std::string& path, const config::Overrides& overrides) = 0;
-  // Reads that text, which a recording has, and nothing else.
+  // Reads only that text, which comes from a recording.
   virtual Result<void> load_recorded(const std::string& text) = 0;
-  // What was loaded.
+  // The loaded configuration of the node.
   virtual const NodeConfig& node_config() const = 0;
   virtual std::string print_config(config::Secrets secrets) const = 0;
   virtual std::string config_reference() const = 0;
@@ -53,13 +53,13 @@ class Program : public ConfigSource {
   virtual Result<void> set_up(Node& node) = 0;
 };
 
-// The same failure, said of the place where `key` is set.
+// The same failure, reported at the place where `key` is set.
 Error at_origin(const config::Origins& origins, const std::string& key, const Error& error);
 
 // Returns the exit status.
 int run(int argc, const char* const* argv, Program& program);
 
-// What the function of a program takes beside the node.
+// The argument of a program's function besides the node.
 template <typename Argument>
 struct Wanted;
 template <typename ServiceConfig>
@@ -105,7 +105,7 @@ class TypedProgram final : public Program {
   }
 
   Result<void> load_recorded(const std::string& text) override {
-    // Without a number it had as many as its machine has cores: one, or it was not recorded.
+    // Only a node with one shard is recorded: one without the key ran on a single core.
     return keep(config::load_text<Config>(text, "recording", {.settings = {"node.shards=1"}}));
   }
 
@@ -117,7 +117,7 @@ class TypedProgram final : public Program {
   }
   std::string config_reference() const override { return config::reference<Config>(); }
 
-  // What it hands over is not what a reload writes to: other threads read it.
+  // Hands over a copy, since a reload writes to `loaded_` and other threads read the copy.
   Result<void> set_up(Node& node) override {
     live_.emplace(loaded_.value.service, node.config().shard_count());
     started_with_ = live_->snapshot();
@@ -136,7 +136,7 @@ class TypedProgram final : public Program {
     if (auto obeyed = config::obeys_rules(merged, next->origins); !obeyed) {
       return Error(
           Code::invalid_argument,
-          obeyed.error().message() + " (what is live, with what is in effect of the rest)");
+          obeyed.error().message() + " (the new live values, with the other values in effect)");
     }
     const auto snapshot = std::make_shared<const ServiceConfig>(merged.service);
     auto changed = node.reload(merged.node, [&](Shard& shard) { live_->set(shard, snapshot); });
@@ -160,7 +160,7 @@ class TypedProgram final : public Program {
     return {};
   }
 
-  // Those of what waits for the next start are still the old ones.
+  // Values that wait for the next start keep their old origins.
   void keep_origins(config::Origins next, const std::vector<config::Change>& changes) {
     for (const config::Change& change : changes) {
       if (change.is_live) continue;
@@ -183,12 +183,12 @@ class TypedProgram final : public Program {
   const Setup setup_;
   std::string path_;
   config::Overrides overrides_;
-  config::Loaded<Config> loaded_;  // What is in effect.
+  config::Loaded<Config> loaded_;  // The configuration in effect.
   std::shared_ptr<const ServiceConfig> started_with_;
-  std::optional<Live<ServiceConfig>> live_;  // From set_up() on.
+  std::optional<Live<ServiceConfig>> live_;  // Set by set_up().
 };
 
-// Finds R and Argument in the type of a function.
+// Deduces R and Argument from the type of a function.
 template <typename R, typename Argument>
 TypedProgram(std::function<R(Node&, Argument)>) -> TypedProgram<R, Argument>;
 

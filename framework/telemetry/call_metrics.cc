@@ -10,12 +10,12 @@
 namespace corolane::framework {
 namespace {
 
-// From a reply out of memory to the longest wait that a caller has patience for.
+// Bounds from a reply out of memory to the longest that a caller waits.
 constexpr auto call_bounds_us = std::to_array<std::uint64_t>(
     {50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000, 500'000,
      1'000'000, 2'500'000, 5'000'000, 10'000'000, 30'000'000, 60'000'000});
 
-// From a free thread to the delay at which admission refuses.
+// Bounds from a free thread to the delay at which admission control refuses calls.
 constexpr auto queue_bounds_us = std::to_array<std::uint64_t>(
     {10, 50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000});
 
@@ -24,7 +24,7 @@ constexpr MetricBuckets queue_buckets = {.bounds = queue_bounds_us, .units_per_b
 
 using ErrorCounts = std::array<std::uint64_t, code_count>;
 
-// One series for each code that there was: most never come.
+// Writes one series for each code that has occurred: most never do.
 template <typename Write>
 void for_each_code(const ErrorCounts& counts, Write write) {
   for (std::uint32_t number = 1; number < counts.size(); ++number) {
@@ -38,14 +38,14 @@ void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter
   out.counter("corolane_rpc_connections_accepted_total", "Connections that were accepted.", {},
               statistics.accepted_count);
   out.counter("corolane_rpc_connections_refused_total",
-              "Connections that were refused: too many, or too many of their address.", {},
+              "Connections that were refused: too many, or too many from their address.", {},
               statistics.refused_connection_count);
   out.counter("corolane_rpc_protocol_errors_total",
-              "Connections that were closed for what they sent.", {},
+              "Connections that were closed for a protocol error.", {},
               statistics.protocol_error_count);
   out.counter("corolane_rpc_received_bytes_total", "Bytes of frames that clients have sent.", {},
               statistics.received_bytes);
-  out.counter("corolane_rpc_sent_bytes_total", "Bytes of frames for clients.", {},
+  out.counter("corolane_rpc_sent_bytes_total", "Bytes of frames that were sent to clients.", {},
               statistics.sent_bytes);
 }
 
@@ -53,7 +53,7 @@ void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& 
   out.gauge("corolane_rpc_calls_waiting", "Calls that wait for their turn.", {},
             statistics.waiting_count);
   out.counter("corolane_rpc_calls_above_share_total",
-              "Calls that were refused since their address holds its share of calls already.", {},
+              "Calls that were refused because their address already has its share of calls.", {},
               statistics.above_share_count);
   for (std::size_t i = 0; i < priority_names.size(); ++i) {
     out.counter("corolane_rpc_calls_shed_total", "Calls that were refused for overload.",
@@ -65,10 +65,10 @@ void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& 
 
 void collect_method(const rpc::Server::MethodStatistics& method, MetricWriter& out) {
   const std::initializer_list<MetricLabel> labels = {{"method", method.full_name}};
-  out.counter("corolane_rpc_calls_total", "Calls that have ended, well or not.", labels,
-              method.call_count);
+  out.counter("corolane_rpc_calls_total", "Calls that have ended, with or without an error.",
+              labels, method.call_count);
   constexpr std::string_view errors_help = "Calls that have ended with an error.";
-  // One at zero, so that there is something to take a rate of before the first error.
+  // A series at zero, so that there is a rate before the first error.
   if (method.error_count == 0) {
     out.counter("corolane_rpc_call_errors_total", errors_help,
                 {{"code", "internal"}, {"method", method.full_name}}, 0);
@@ -101,10 +101,10 @@ void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out
 void collect_client(std::string_view peer, const rpc::Client::Statistics& statistics,
                     MetricWriter& out) {
   const std::initializer_list<MetricLabel> labels = {{"peer", peer}};
-  out.counter("corolane_rpc_client_calls_total", "Calls that were made, each once.", labels,
-              statistics.call_count);
+  out.counter("corolane_rpc_client_calls_total", "Calls that were made, not counting retries.",
+              labels, statistics.call_count);
   for_each_code(statistics.error_counts, [&](std::string_view code, std::uint64_t count) {
-    out.counter("corolane_rpc_client_errors_total", "Calls that failed in the end.",
+    out.counter("corolane_rpc_client_errors_total", "Calls that failed, after any retries.",
                 {{"code", code}, {"peer", peer}}, count);
   });
   out.counter("corolane_rpc_client_retries_total", "Attempts after the first one.", labels,

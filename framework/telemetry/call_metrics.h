@@ -1,4 +1,4 @@
-// The metrics of calls, those that a server serves and those that a client makes.
+// The metrics of calls: those that a server serves and those that a client makes.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace corolane::framework {
 
-// As labels, by number.
+// The priorities as labels, by number.
 inline constexpr std::array<std::string_view, rpc::priority_count> priority_names = {
     "control", "in_session", "login", "background"};
 
-// Of a whole server, by method, by code and by priority.
+// Writes the metrics of a whole server, by method, by code and by priority.
 void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out);
 
-// Of a client, whom `peer` tells from the others: what it calls, out of a small fixed set. For
-// services that have clients:
+// Writes the metrics of a client. `peer` says what it calls and tells it from other clients; its
+// values come from a small fixed set. For services that have clients:
 //
 //   node.metrics().add([&](MetricWriter& out) {
 //     collect_client("store", store_client.statistics(), out);

@@ -34,7 +34,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::err;
 }
 
-// What a peer sends must not forge a field or a line.
+// Text from a peer must not forge a field or a line.
 void append_value(std::string& out, std::string_view text) {
   const std::string quoted = quote(text);
   const bool plain = !text.empty() && !text.contains(' ') && !text.contains('=') &&
@@ -106,7 +106,7 @@ LogLevel level_of(spdlog::level::level_enum level) {
   }
 }
 
-// The last lines, each in the memory of one that was there before it.
+// The last lines. A new line reuses the memory of the one it replaces.
 class LastLines : public spdlog::sinks::base_sink<std::mutex> {
  public:
   std::vector<LogLine> lines() {
@@ -130,7 +130,7 @@ class LastLines : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   std::vector<LogLine> lines_ = std::vector<LogLine>(Log::last_line_count_max);
-  std::size_t next_ = 0;  // How many there were.
+  std::size_t next_ = 0;  // The number of lines so far.
 };
 
 }  // namespace
@@ -141,9 +141,9 @@ std::string_view to_string(LogLevel level) {
 }
 
 struct Log::Impl {
-  // Kept before they are written, which may block.
+  // Lines are kept before they are written, since writing may block.
   explicit Impl(spdlog::sink_ptr sink) : logger("", {last_lines, std::move(sink)}) {
-    logger.set_level(spdlog::level::trace);  // Log has decided already.
+    logger.set_level(spdlog::level::trace);  // Log has filtered already.
     logger.set_pattern(line_pattern, spdlog::pattern_time_type::utc);
   }
 

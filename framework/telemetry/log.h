@@ -1,11 +1,11 @@
-// What a node tells its operator: one line per event, for people and for grep.
+// The log of a node: one line per event, for people and for grep.
 //
 //   log.info("listening", {{"on", "127.0.0.1:8460"}, {"backlog", 1024}});
 //
 //   2026-02-01T12:00:00.123Z info    listening on=127.0.0.1:8460 backlog=1024
 //
-// Time is UTC. The message is a constant sentence, what varies goes into fields: so equal events
-// are found by their text. A line stays a line whatever the values hold.
+// Time is UTC. The message is a constant sentence and varying values go into fields, so that equal
+// events are found by their text. A line stays a single line whatever the values contain.
 //
 // Safe to use from any thread. Writing may block for as long as stderr does.
 #pragma once
@@ -41,7 +41,8 @@ constexpr auto choices(LogLevel) {
 
 std::string_view to_string(LogLevel level);
 
-// One key=value of a line. Refers to texts: lives no longer than the call it is written in.
+// One key=value of a line. Refers to texts: it lives no longer than the call that it is an argument
+// of.
 class LogField {
  public:
   LogField(std::string_view key, std::string_view value) : key_(key), value_(value) {}
@@ -60,24 +61,24 @@ class LogField {
   std::variant<std::string_view, std::int64_t, std::uint64_t, double, Duration> value_;
 };
 
-// One that was written.
+// A line that was written.
 struct LogLine {
   std::chrono::sys_time<Duration> time;
   LogLevel level;
-  std::string text;  // Message and fields, or the beginning of that.
+  std::string text;  // Message and fields, possibly truncated.
 };
 
 class Log {
  public:
-  // What is kept in memory for whoever asks later, 200 KiB at the most.
+  // The last lines are kept in memory for later readers, 200 KiB at most.
   static constexpr std::size_t last_line_count_max = 200;
   static constexpr std::size_t last_line_bytes_max = 1'000;
 
   using Fields = std::initializer_list<LogField>;
-  // Takes a line, without its line break. Called by one thread at a time; must not log.
+  // Takes a line, without its line break. One thread at a time calls it; it must not log.
   using Sink = std::function<void(std::string_view line)>;
 
-  // Writes to stderr what is of `level` or above it.
+  // Writes lines of `level` and above to stderr.
   explicit Log(LogLevel level);
   // Writes to `sink` instead.
   Log(LogLevel level, Sink sink);
@@ -85,34 +86,35 @@ class Log {
   Log(Log&& other) noexcept;
   Log& operator=(Log&& other) noexcept;
 
-  // Whether lines of that level are written: for those that are costly to put together.
+  // Whether lines of that level are written: saves the cost of building a line that is dropped.
   bool writes(LogLevel level) const { return level_.load(std::memory_order_relaxed) <= level; }
   LogLevel level() const { return level_.load(std::memory_order_relaxed); }
-  // From now on; lines that other threads write at this moment may still go by the old one.
+  // Applies from now on; lines that other threads write at this moment may still use the old level.
   void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
 
-  // For the one who looks for a bug.
+  // For an engineer who looks for a bug.
   void debug(std::string_view message, Fields fields = {}) {
     if (writes(LogLevel::debug)) write(LogLevel::debug, message, fields);
   }
-  // What an operator wants to have read afterwards.
+  // For events that an operator wants to read about later.
   void info(std::string_view message, Fields fields = {}) {
     if (writes(LogLevel::info)) write(LogLevel::info, message, fields);
   }
-  // Something that is not as it should be; the node copes.
+  // For a problem that the node copes with.
   void warning(std::string_view message, Fields fields = {}) {
     if (writes(LogLevel::warning)) write(LogLevel::warning, message, fields);
   }
-  // Something that somebody has to look at.
+  // For a problem that an operator has to look at.
   void error(std::string_view message, Fields fields = {}) {
     if (writes(LogLevel::error)) write(LogLevel::error, message, fields);
   }
-  // As info, whatever the level: what has to be read in any log, such as that its level changes.
+  // Logs like info(), but at every level: for lines that any log must have, such as a change of its
+  // level.
   void always(std::string_view message, Fields fields = {}) {
     write(LogLevel::info, message, fields);
   }
 
-  // Those that were written last, the oldest first.
+  // The last lines, the oldest first.
   std::vector<LogLine> last_lines() const;
 
  private:
@@ -124,7 +126,7 @@ class Log {
   std::unique_ptr<Impl> impl_;
 };
 
-// A task of a node has ended with an exception that nobody caught.
+// Logs that a task of the node has ended with an exception that nothing caught.
 void log_stray_exception(Log& log, const coroutine::StrayException& stray);
 
 }  // namespace corolane::framework

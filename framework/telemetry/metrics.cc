@@ -26,7 +26,7 @@ std::string number_text(double value) {
   return {begin, written.ptr};
 }
 
-// As check(), with the metric at fault.
+// Like check(); names the metric at fault.
 void require(bool holds, std::string_view name, std::string_view claim) {
   if (!holds) check(false, std::string(claim).append(": ").append(name));
 }
@@ -38,7 +38,7 @@ bool is_metric_name(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
 
-// What the format asks for: backslash and line feed everywhere, the quote in label values.
+// Escapes as the format requires: backslash and line feed everywhere, the quote in label values.
 std::string escaped(std::string_view text, bool in_quotes) {
   std::string result;
   for (const char c : text) {
@@ -72,7 +72,7 @@ void append_sample(std::string& out, std::string_view name, std::string_view suf
   out.append(" ").append(number_text(value)).append("\n");
 }
 
-// `values`: how many there were up to each bound and in all, and their sum.
+// `values` has the count up to each bound, the total count, and the sum.
 void append_histogram(std::string& out, std::string_view name, const std::string& labels,
                       const std::vector<double>& bounds, const std::vector<double>& values) {
   const auto append_bucket = [&](std::string_view bound, double count) {
@@ -121,7 +121,7 @@ void MetricWriter::histogram(std::string_view name, std::string_view help, Label
   add_series(name, kind, labels_text(labels), std::move(counts));
 }
 
-// The one of that name; when there is none, one without series.
+// Finds the family of that name, or adds one without series.
 MetricWriter::Family& MetricWriter::family(std::string_view name, const Kind& kind) {
   auto found = families_.find(name);
   if (found == families_.end()) {

@@ -22,12 +22,12 @@ constexpr coroutine::TaskOptions export_task = {.stack_size_bytes = 256 * 1024,
 
 std::chrono::nanoseconds system_time() { return time_of_day().time_since_epoch(); }
 
-// Those of the specification: all others mean that it would be refused again.
+// The statuses that the specification calls retryable; all others would be refused again.
 bool may_pass(unsigned status) {
   return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-// Of Retry-After, which may name a date instead; then our own delay has to do.
+// The seconds of Retry-After; zero, which means our own delay, when it names a date instead.
 std::chrono::milliseconds retry_after_of(const net::HttpResponse& response) {
   std::uint32_t seconds = 0;
   const std::string_view text = response.headers.find("Retry-After");
@@ -36,7 +36,7 @@ std::chrono::milliseconds retry_after_of(const net::HttpResponse& response) {
   return std::chrono::seconds(seconds);
 }
 
-// How many spans of a batch a collector did not want although it took the batch.
+// The number of spans that a collector rejected in a batch that it accepted.
 std::uint64_t rejected_of(const std::string& body) {
   const json answer = json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (!answer.is_object() || !answer.contains("partialSuccess")) return 0;
@@ -69,12 +69,12 @@ void OtlpExporter::take(const rpc::SpanRecord& span) {
   queue_bytes_ += queue_.back().size();
   if (queue_.size() >= options_.batch_count_max) hurry_.set();
   if (is_running_) return;
-  // Without a stack for it, the next span tries again.
+  // When there is no stack for the task, the next span tries again.
   is_running_ = tasks_.spawn("otlp export", [this] { send_all(); }, export_task).has_value();
 }
 
 void OtlpExporter::send_all() {
-  // The task comes from whatever call ended first, and has nothing to do with it.
+  // The task was spawned by the call that ended first; this detaches it from that call's scope.
   rpc::CallScope::enter({});
   while (!queue_.empty()) {
     if (!wait_for_batch()) break;
@@ -106,7 +106,7 @@ void OtlpExporter::deliver(const Batch& batch) {
   for (int failed_count = 1;; ++failed_count) {
     const Verdict verdict = send(body);
     if (!verdict.outcome && coroutine::is_cancelled()) {
-      // The exporter has given up, which says nothing about the collector.
+      // The exporter was stopped, which says nothing about the collector.
       statistics_.unreachable_count += batch.size();
       break;
     }
@@ -141,7 +141,7 @@ OtlpExporter::Verdict OtlpExporter::send(const std::string& body) {
   const auto response = net::fetch_http(network_, options_.collector, request,
                                         Deadline::after(options_.request_time_max));
   if (!response) {
-    // Spans that a collector has twice are one for it: they have the same ids.
+    // It is safe to send spans twice: they have the same ids, so the collector keeps one.
     const Code code = response.error().code();
     return {.outcome = response.error(),
             .may_pass = code != Code::invalid_argument && code != Code::resource_exhausted};

@@ -6,9 +6,9 @@
 //   ...
 //   exporter.stop(Deadline::after(1s));
 //
-// No call ever waits for a collector. Spans become text as they end and queue up, within bounds; a
-// task of its own sends them in batches, one at a time, and again when the collector has a moment
-// of weakness. What does not fit, or is not wanted, is dropped and counted.
+// No call ever waits for a collector. Spans are converted to text as they end and are queued,
+// within bounds. A task sends them in batches, one at a time, and retries after a transient
+// failure. Spans that do not fit, or that the collector refuses, are dropped and counted.
 #pragma once
 
 #include <chrono>
@@ -35,36 +35,36 @@ class OtlpExporter {
     net::HostPort collector = {};
     std::string path = "/v1/traces";
     std::size_t queue_count_max = 4096;
-    std::size_t queue_bytes_max = 4 * 1024 * 1024;  // A thousand large spans.
-    // To be sent together: what is there after `interval`, or as soon as there are so many. A
-    // batch takes the loop about a millisecond.
+    std::size_t queue_bytes_max = 4 * 1024 * 1024;  // About a thousand large spans.
+    // A batch is sent after `interval`, or as soon as it has this many spans. It takes the loop
+    // about a millisecond.
     std::size_t batch_count_max = 512;
     std::chrono::milliseconds interval{2'000};
     std::chrono::milliseconds request_time_max{10'000};
-    // After a failure that may pass; doubled, and drawn from the upper half. A collector that says
-    // how long is believed, up to the longest.
+    // The delay after a transient failure: doubled each time, with jitter in its upper half. The
+    // collector's own Retry-After is honoured, up to the maximum.
     std::chrono::milliseconds retry_delay_min{500};
     std::chrono::milliseconds retry_delay_max{30'000};
-    std::chrono::milliseconds batch_time_max{60'000};  // Then a batch is given up.
-    // Says what time it is: nanoseconds since the Unix epoch; the system's clock if empty.
+    std::chrono::milliseconds batch_time_max{60'000};  // After this time a batch is given up.
+    // Returns the time in nanoseconds since the Unix epoch; the system's clock if empty.
     std::function<std::chrono::nanoseconds()> unix_time = {};
-    // Told of the first failure, and of the first success behind it; null for nobody.
+    // Called at the first failure, and at the first success after it; may be null.
     std::function<void(const Result<void>& outcome)> on_change = {};
   };
 
   struct Statistics {
-    std::uint64_t sent_count = 0;         // Spans that the collector has taken.
-    std::uint64_t overflow_count = 0;     // Dropped since the queue was full,
-    std::uint64_t refused_count = 0;      // since the collector does not want them,
-    std::uint64_t unreachable_count = 0;  // since it was not there for too long.
+    std::uint64_t sent_count = 0;         // Spans that the collector has accepted.
+    std::uint64_t overflow_count = 0;     // Spans that were dropped because the queue was full,
+    std::uint64_t refused_count = 0;      // because the collector refused them,
+    std::uint64_t unreachable_count = 0;  // because it was unreachable for too long.
     std::uint64_t retry_count = 0;        // Requests that were sent again.
     std::size_t queued_count = 0;
     std::size_t queued_bytes = 0;
   };
 
-  // `network` outlives it. Begins to send when the first span comes, in a task.
+  // `network` outlives the exporter. The first span starts a task that sends.
   OtlpExporter(net::Network& network, Options options, OtlpResource resource);
-  // Drops what it still has.
+  // Drops the spans that are queued.
   ~OtlpExporter();
   OtlpExporter(const OtlpExporter&) = delete;
   OtlpExporter& operator=(const OtlpExporter&) = delete;
@@ -72,8 +72,8 @@ class OtlpExporter {
   // Queues a span. Never suspends.
   void take(const rpc::SpanRecord& span);
 
-  // Sends what is queued, once and without waiting for better times; suspends until it is sent, at
-  // most until the deadline. Later spans are dropped.
+  // Sends the queued spans once, without retries; suspends until they are sent, at most until the
+  // deadline. Later spans are dropped.
   void stop(Deadline deadline);
 
   Statistics statistics() const;
@@ -85,7 +85,7 @@ class OtlpExporter {
   Result<void> wait_for_batch();
   Batch take_batch();
   void deliver(const Batch& batch);
-  // What to do about a batch: nothing more, or to send it again after a while.
+  // The outcome of a batch, and whether and when to send it again.
   struct Verdict {
     Result<void> outcome;
     bool may_pass = false;
@@ -105,7 +105,7 @@ class OtlpExporter {
   Statistics statistics_;
   bool is_well_ = true;
   bool is_running_ = false;
-  coroutine::Event hurry_{"a batch of spans"};  // Set when one is full, or at the end.
+  coroutine::Event hurry_{"a batch of spans"};  // Set when a batch is full, or at the end.
   coroutine::Event stopping_{"the end of an exporter"};
   coroutine::TaskGroup tasks_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// What is no UTF-8 becomes U+FFFD: a collector would refuse the whole batch.
+// Invalid UTF-8 becomes U+FFFD: a collector would refuse the whole batch.
 void append_text(std::string& out, std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   out.push_back('"');

@@ -1,8 +1,8 @@
 // Spans as the JSON of OTLP, the protocol of OpenTelemetry
 // (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
 //
-// That is protobuf's JSON, but with ids in hexadecimal digits and enums as numbers; 64-bit numbers
-// are strings.
+// The encoding is protobuf's JSON, but with ids in hexadecimal digits and enums as numbers; 64-bit
+// numbers are strings.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@
 
 namespace corolane::framework {
 
-// Whom the spans are of (https://opentelemetry.io/docs/specs/semconv/resource/).
+// The process that the spans come from (https://opentelemetry.io/docs/specs/semconv/resource/).
 struct OtlpResource {
   std::string service_name;
   std::string service_version = {};
   std::string service_instance_id = {};
 };
 
-// One span. `unix_offset` is what the clock of the spans is behind the Unix epoch.
+// One span. Adding `unix_offset` to a time of the spans' clock gives the time since the Unix epoch.
 std::string otlp_span(const rpc::SpanRecord& span, std::chrono::nanoseconds unix_offset);
 
 // The body of a request with these spans.

@@ -22,7 +22,7 @@ bool took_longer(const SlowCalls::Call& left, const SlowCalls::Call& right) {
   return left.took() > right.took();
 }
 
-// The object that called, or the address.
+// The method of the calling object, or the peer's address.
 std::string caller_of(const rpc::Context& call) {
   if (call.object() == nullptr || call.object()->chain.empty()) {
     return std::string(call.peer().substr(0, name_bytes_max));
@@ -41,7 +41,7 @@ std::string trace_of(const rpc::Context& call) {
 
 void SlowCalls::note(rpc::Context& call, const Result<void>& result, TimePoint ended_at,
                      std::string caller) {
-  // That an object lives elsewhere is no failure: its caller goes there.
+  // A call to an object that has moved is no failure: the caller follows it.
   if (!result && detail::moved_of(result.error())) return;
   const Duration took = std::max(ended_at - call.arrived_at(), Duration::zero());
   const Duration waited = std::clamp(call.begun_at() - call.arrived_at(), Duration::zero(), took);
@@ -56,7 +56,7 @@ void SlowCalls::note(rpc::Context& call, const Result<void>& result, TimePoint e
              .code = rpc::outcome_of(call, result),
              .error = result ? std::string() : result.error().message().substr(0, text_bytes_max),
              .trace = trace_of(call)};
-  // Streams have no end of their own.
+  // The duration of a stream says nothing about its speed.
   if (!call.descriptor().server_streaming) note_slow(noted);
   if (result) return;
   Errors& errors = rpc::is_fault_of_server(*noted.code) ? server_errors_ : other_errors_;

@@ -1,10 +1,10 @@
-// The slowest calls of late, and the last ones that failed: what an operator asks for who has heard
-// that "it hangs sometimes".
+// The slowest recent calls, and the last ones that failed: for an operator who has heard that "it
+// hangs sometimes".
 //
-// Of each of the last ten minutes the slowest are kept. A call that is not among them costs two
-// comparisons: it was slow only when it took longer than the least of those, or when a new minute
-// has begun. Errors that point at the server are kept apart from those that answer what was asked,
-// which come in any number and would push them out.
+// The slowest calls of each of the last ten minutes are kept. Any other call costs two comparisons:
+// with the least duration that is kept, and with the end of the minute. Errors that are the
+// server's fault are kept apart from errors that answer a bad request, which come in any number and
+// would push the former out.
 //
 // Belongs to one shard.
 #pragma once
@@ -30,19 +30,19 @@ class SlowCalls {
  public:
   static constexpr std::size_t minute_count = 10;
   static constexpr std::size_t slow_per_minute_max = 64;
-  static constexpr std::size_t error_count_max = 64;  // Of each kind.
-  static constexpr std::size_t text_bytes_max = 300;  // Of an error; of an id and a caller, 100.
+  static constexpr std::size_t error_count_max = 64;  // For each kind.
+  static constexpr std::size_t text_bytes_max = 300;  // For an error; for an id and a caller 100.
 
   struct Call {
     TimePoint ended_at;
     const char* method = nullptr;  // "package.Service/Method".
     std::string object;            // Its id; empty when none was called.
-    std::string caller;            // An address, or the method of an object that called.
+    std::string caller;            // An address, or the method of the calling object.
     Duration waited;               // For its turn in the server.
     Duration ran;
     std::optional<Code> code;  // Nothing for a success.
     std::string error;
-    std::string trace;  // Empty when there is none.
+    std::string trace;  // Empty when the call is not traced.
 
     Duration took() const { return waited + ran; }
   };
@@ -51,7 +51,7 @@ class SlowCalls {
   SlowCalls(const SlowCalls&) = delete;
   SlowCalls& operator=(const SlowCalls&) = delete;
 
-  // A call that has ended then. `caller` is asked for only when it is noted.
+  // Takes a call that has just ended. `caller` runs only when the call is kept.
   template <typename F = std::string (*)()>
   void look_at(
       rpc::Context& call, const Result<void>& result, TimePoint ended_at,
@@ -60,18 +60,18 @@ class SlowCalls {
       note(call, result, ended_at, caller());
     }
   }
-  // Below which it notes none.
+  // The bar below which no call is kept.
   rpc::CallBar bar() const { return {.took_max = bar_, .ends_before = minute_end_}; }
 
-  // Of the minutes that are not over for longer than `span`, in any order.
+  // The slowest calls that ended within the last `span`, in any order.
   std::vector<Call> slowest(TimePoint now, Duration span) const;
-  // In any order.
+  // The failed calls, in any order.
   std::vector<Call> errors() const;
 
  private:
   struct Minute {
     std::int64_t number = -1;
-    std::vector<Call> slowest;  // A heap: the least first.
+    std::vector<Call> slowest;  // A heap: the least is first.
   };
   struct Errors {
     std::vector<Call> calls;
@@ -81,7 +81,7 @@ class SlowCalls {
   void note(rpc::Context& call, const Result<void>& result, TimePoint ended_at, std::string caller);
   void note_slow(const Call& call);
 
-  Duration bar_{};  // The least of this minute, once it has all that it keeps.
+  Duration bar_{};  // The least duration of this minute, once the minute is full.
   TimePoint minute_end_{};
   std::array<Minute, minute_count> minutes_;
   Errors server_errors_;

@@ -13,7 +13,7 @@
 namespace corolane::framework {
 namespace {
 
-// Unlike the name, which may be that of a node that was here before.
+// Unique to this process, unlike the name, which an earlier node may have had.
 std::string random_instance_id() {
   constexpr std::string_view digits = "0123456789abcdef";
   std::array<std::byte, 16> bytes;
@@ -33,8 +33,8 @@ std::unique_ptr<OtlpExporter> make_exporter(const Telemetry::Options& options,
   auto collector = net::parse_host_port(text);
   if (!collector) return nullptr;
   const auto tell = [&log, text](const Result<void>& outcome) {
-    if (outcome) return log.info("collector takes spans again", {{"collector", text}});
-    log.warning("collector takes no spans; they are kept, within bounds, and then dropped",
+    if (outcome) return log.info("collector accepts spans again", {{"collector", text}});
+    log.warning("collector accepts no spans; they are queued, within bounds, and then dropped",
                 {{"collector", text}, {"error", outcome.error().message()}});
   };
   return std::make_unique<OtlpExporter>(
@@ -62,22 +62,24 @@ Result<void> check_collector(const std::string& text) {
 }
 
 void describe(config::Section& section, TracingConfig& value) {
-  section.field("collector", value.collector,
-                "Where spans go, by OTLP over HTTP, as host:port (4318 is usual); empty for none.",
-                config::where(check_collector, "host:port or nothing"));
-  section.field("sample_ratio", value.sample_ratio,
-                "Share of the traces that begin here; callers decide about theirs.",
-                config::between(0.0, 1.0), config::live);
+  section.field(
+      "collector", value.collector,
+      "The collector of spans, by OTLP over HTTP, as host:port (usually 4318); empty for none.",
+      config::where(check_collector, "host:port or nothing"));
+  section.field(
+      "sample_ratio", value.sample_ratio,
+      "The share of calls that begin a trace here; callers decide about their own traces.",
+      config::between(0.0, 1.0), config::live);
 }
 
 void describe(config::Section& section, CallLogConfig& value) {
-  section.field("errors", value.errors, "Calls that fail by the fault of this node are logged.",
-                config::live);
+  section.field("errors", value.errors,
+                "Whether calls that fail through the node's fault are logged.", config::live);
   section.field("slow_after", value.slow_after, "Calls that take longer are logged.", config::live);
-  section.field("one_in", value.one_in, "Of all other calls, one in so many is logged; 0 for none.",
-                config::live);
+  section.field("one_in", value.one_in,
+                "One in this many of all other calls is logged; 0 for none.", config::live);
   section.field("lines_per_second_max", value.lines_per_second_max,
-                "Lines about calls; above it they are counted.", config::live);
+                "The most lines about calls; further ones are only counted.", config::live);
 }
 
 Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
@@ -90,7 +92,7 @@ Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
                 [this](const rpc::LoggedCall& call) { log_call(call); }) {}
 
 void Telemetry::watch(rpc::Server& server) {
-  // Without a collector there is nobody to look for: traces go their way without a filter.
+  // Without a collector no filter is needed: traces are passed on without one.
   if (exporter_) server.add_filter(tracer_.server_filter());
   server.add_observer(
       [this](rpc::Context& call, const Result<void>& outcome) {
@@ -136,15 +138,16 @@ void Telemetry::log_call(const rpc::LoggedCall& call) {
 
 void Telemetry::collect(MetricWriter& out) const {
   out.counter("corolane_rpc_call_log_left_out_total",
-              "Calls that were not logged since there were too many.", {},
+              "Calls that were not logged because there were too many.", {},
               call_log_.left_out_count());
   const rpc::Tracer::Statistics& spans = tracer_.statistics();
   out.counter("corolane_rpc_spans_total", "Spans that were recorded.", {}, spans.recorded_count);
   const auto sent = exporter_ ? exporter_->statistics() : OtlpExporter::Statistics{};
-  out.counter("corolane_node_spans_sent_total", "Spans that the collector has taken.", {},
+  out.counter("corolane_node_spans_sent_total", "Spans that the collector has accepted.", {},
               sent.sent_count);
   constexpr std::string_view dropped_help =
-      "Spans that were lost: too many open or queued, or the collector refused them or was gone.";
+      "Spans that were lost: too many open or queued, or the collector refused them or was "
+      "unreachable.";
   const auto dropped = [&](std::string_view reason, std::uint64_t count) {
     out.counter("corolane_node_spans_dropped_total", dropped_help, {{"reason", reason}}, count);
   };
@@ -153,7 +156,8 @@ void Telemetry::collect(MetricWriter& out) const {
   dropped("refused", sent.refused_count);
   dropped("unreachable", sent.unreachable_count);
   out.gauge("corolane_node_spans_queued", "Spans that wait to be sent.", {}, sent.queued_count);
-  out.gauge("corolane_node_spans_queued_bytes", "What they take as text.", {}, sent.queued_bytes);
+  out.gauge("corolane_node_spans_queued_bytes", "Size of the queued spans as text.", {},
+            sent.queued_bytes);
 }
 
 }  // namespace corolane::framework

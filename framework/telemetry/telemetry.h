@@ -1,6 +1,6 @@
-// What a node tells about its calls beside its metrics: spans to a collector, and lines in the log.
+// Reports the calls of a node, besides its metrics: spans to a collector, and lines in the log.
 //
-// `tracing:` is off until it is told where a collector is. A node with it off still hands the trace
+// `tracing:` is off until a collector is configured. A node with tracing off still passes the trace
 // of a call on to the calls that it makes, so that it leaves no gap in the traces of others.
 #pragma once
 
@@ -38,7 +38,7 @@ struct CallLogConfig {
 void describe(config::Section& section, TracingConfig& value);
 void describe(config::Section& section, CallLogConfig& value);
 
-// Checks what a load checks.
+// Makes the checks of a load.
 Result<void> check_collector(const std::string& text);
 
 class Telemetry {
@@ -49,22 +49,22 @@ class Telemetry {
     CallLogConfig call_log;
   };
 
-  // All of them outlive it. What does not make sense in `tracing` turns it off.
+  // All references outlive it. Invalid values in `tracing` turn tracing off.
   Telemetry(const Options& options, net::Network& network, Log& log);
 
-  // Looks at the calls of a server, which it outlives.
+  // Observes the calls of a server; outlives it.
   void watch(rpc::Server& server);
   // Opens spans, and traces the calls of clients: Client::Options::filters.
   rpc::Tracer& tracer() { return tracer_; }
 
-  // What was slow, and what failed, of late.
+  // The slow and the failed calls of the last minutes.
   SlowCalls& slow_calls() { return slow_calls_; }
   const SlowCalls& slow_calls() const { return slow_calls_; }
 
-  // What of these is live: how many traces begin, and which calls are logged.
+  // Applies the live keys: the share of calls that begin a trace, and the calls that are logged.
   void apply(const TracingConfig& tracing, const CallLogConfig& call_log);
 
-  // When the last call has ended: sends the spans that are left. Suspends, at most until the
+  // Sends the spans that are left, after the last call has ended. Suspends, at most until the
   // deadline.
   void stop(Deadline deadline);
 
@@ -75,11 +75,11 @@ class Telemetry {
   void set_bar();
 
   Log& log_;
-  std::unique_ptr<OtlpExporter> exporter_;  // Null when nobody wants spans.
+  std::unique_ptr<OtlpExporter> exporter_;  // Null when tracing is off.
   rpc::Tracer tracer_;
   rpc::CallLog call_log_;
   SlowCalls slow_calls_;
-  rpc::CallBar bar_;  // The lower of theirs.
+  rpc::CallBar bar_;  // The lower of the bars of these two.
 };
 
 }  // namespace corolane::framework

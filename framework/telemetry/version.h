@@ -1,4 +1,4 @@
-// Which corolane this is.
+// The version of corolane.
 #pragma once
 
 #include <string_view>

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::local_days;
 
-// A field, its smallest and largest value, and the names of the first of these.
+// A field: its smallest and largest value, and names for its first values.
 struct Field {
   std::string_view name;
   unsigned min;
@@ -49,7 +49,7 @@ constexpr Field month_field{"month", 1, 12, month_names, "1 to 12 and JAN to DEC
 constexpr Field weekday_field{"weekday", 0, sunday_as_seven, weekday_names,
                               "0 to 7 (0 and 7 are Sunday) and SUN to SAT"};
 
-// February of a leap year.
+// The days of each month; February as in a leap year.
 constexpr auto days_of_month =
     std::to_array<unsigned>({0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31});
 
@@ -104,7 +104,7 @@ Result<unsigned> parse_value(const Field& field, std::string_view text) {
   }
   const auto value = parse_number(text);
   if (!value) {
-    return wrong(field, quote(text) + (field.names.empty() ? " is no number"
+    return wrong(field, quote(text) + (field.names.empty() ? " is not a number"
                                                            : " is neither a number nor a name"));
   }
   if (*value < field.min || *value > field.max) {
@@ -113,7 +113,7 @@ Result<unsigned> parse_value(const Field& field, std::string_view text) {
   return *value;
 }
 
-// One entry of a list: "*", "5", "1-5", and the last and the first with a step.
+// One entry of a list: "*", "5" or "1-5"; the first and the last may have a step.
 Result<std::uint64_t> parse_entry(const Field& field, std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::string_view range = text.substr(0, slash);
@@ -127,11 +127,11 @@ Result<std::uint64_t> parse_entry(const Field& field, std::string_view text) {
     if (!end) return end.error();
     first = *begin;
     last = *end;
-    // FRI-SUN.
+    // Allows FRI-SUN.
     if (field.max == sunday_as_seven && last == 0 && first > 0) last = sunday_as_seven;
   }
   if (first > last) {
-    return wrong(field, "range " + std::string(range) + " ends before it begins; write two");
+    return wrong(field, "range " + std::string(range) + " ends before it begins; write two ranges");
   }
   if (slash == std::string_view::npos) return Field::bits(first, last, 1);
   if (range != "*" && dash == std::string_view::npos) {
@@ -141,7 +141,7 @@ Result<std::uint64_t> parse_entry(const Field& field, std::string_view text) {
   }
   const auto step = parse_number(text.substr(slash + 1));
   if (!step || *step == 0 || *step > field.max) {
-    return wrong(field, "step " + quote(text.substr(slash + 1)) + " is no number from 1 to " +
+    return wrong(field, "step " + quote(text.substr(slash + 1)) + " is not a number from 1 to " +
                             std::to_string(field.max));
   }
   return Field::bits(first, last, *step);
@@ -232,7 +232,7 @@ WallTime CronExpression::next(WallTime time, const TimeZone& zone) const {
   return is_of_every_hour() ? next_by_real_time(time, zone) : next_by_local_time(time, zone);
 }
 
-// Local times one after the other: the moments at which they are first never fall.
+// Walks local times in order: first_at() never decreases along them.
 WallTime CronExpression::next_by_local_time(WallTime time, const TimeZone& zone) const {
   const auto begin = std::chrono::floor<std::chrono::minutes>(zone.local(time)) + 1min;
   auto day = std::chrono::floor<std::chrono::days>(begin);
@@ -250,7 +250,7 @@ WallTime CronExpression::next_by_local_time(WallTime time, const TimeZone& zone)
   }
 }
 
-// Minute by minute: one of an hour's fits.
+// Walks real minutes: every hour has a match.
 WallTime CronExpression::next_by_real_time(WallTime time, const TimeZone& zone) const {
   for (time = std::chrono::floor<std::chrono::seconds>(time);;) {
     const LocalTime before = zone.local(time);
@@ -258,7 +258,8 @@ WallTime CronExpression::next_by_real_time(WallTime time, const TimeZone& zone) 
     const LocalTime local = zone.local(time);
     const auto day = std::chrono::floor<std::chrono::days>(local);
     if (const auto first = first_day(day); first != day) {
-      // Just before its midnight, which is not before this if that exists twice.
+      // Jumps to just before that day's midnight. When midnight exists twice, its first one may
+      // have passed: time never goes back.
       time = std::max(time, zone.first_at(first) - 1min);
       continue;
     }

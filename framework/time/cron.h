@@ -1,4 +1,4 @@
-// When something is to be done by the clock on the wall, as cron has said it since 1975.
+// Times of day in the notation that cron has used since 1975.
 //
 //   auto nightly = CronExpression::parse("0 4 * * MON-FRI");
 //   auto berlin = TimeZone::load("Europe/Berlin");
@@ -13,10 +13,10 @@
 // With both a day and a weekday, either of them suffices. @yearly, @annually, @monthly, @weekly,
 // @daily, @midnight and @hourly stand for five fields.
 //
-// When clocks are put forward, what was to be done at a time that does not exist is done at the
-// jump, once. When they are put back, a time that exists twice counts the first time only. What is
-// done in every hour follows real time instead: in the hours that there are, in both of those that
-// have the same name, and nothing is made up for one that there is not.
+// When clocks are put forward, a run whose time does not exist happens at the jump, once. When they
+// are put back, a time that exists twice counts the first time only. Expressions that match every
+// hour follow real time instead: they run in each hour that passes, in both of those that have the
+// same name, and make up for no hour that is skipped.
 #pragma once
 
 #include <chrono>
@@ -32,11 +32,11 @@ namespace corolane::framework {
 // A value.
 class CronExpression {
  public:
-  // Fails with invalid_argument that says which field is wrong and what it allows; so does a day
-  // that none of its months has, such as the 30th of February.
+  // Fails with invalid_argument; the message says which field is wrong and what it allows. A day
+  // that none of the months has, such as the 30th of February, fails the same way.
   static Result<CronExpression> parse(std::string_view text);
 
-  // The first time after `time`, whole minutes of `zone`.
+  // The first match after `time`, a whole minute of `zone`.
   WallTime next(WallTime time, const TimeZone& zone) const;
 
  private:
@@ -44,12 +44,12 @@ class CronExpression {
 
   bool is_on(std::chrono::local_days day) const;
   bool is_of_every_hour() const;
-  // The first day from `day` on. There is one within eight years: a 29th of February.
+  // The first matching day from `day` on. There is one within eight years: a 29th of February.
   std::chrono::local_days first_day(std::chrono::local_days day) const;
   WallTime next_by_local_time(WallTime time, const TimeZone& zone) const;
   WallTime next_by_real_time(WallTime time, const TimeZone& zone) const;
 
-  // Bit i: the value i.
+  // Bit i is set when value i matches.
   std::uint64_t minutes_ = 0;
   std::uint64_t hours_ = 0;
   std::uint64_t days_ = 0;

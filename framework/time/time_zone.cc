@@ -14,8 +14,8 @@ struct TimeZone::Rules {
 Result<TimeZone> TimeZone::load(std::string_view name) {
   TimeZone loaded;
   if (name == "UTC") return loaded;
-  // The library knows other names as well, such as those of files; those of IANA are of letters,
-  // and mean the same on every machine.
+  // The library accepts other names as well, such as paths of files. IANA's names begin with a
+  // letter and mean the same on every machine.
   const bool is_of_iana = !name.empty() && name.front() >= 'A' && name.front() <= 'Z' &&
                           !name.starts_with("Fixed/") && !name.contains("..");
   Rules rules;

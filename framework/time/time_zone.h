@@ -1,11 +1,10 @@
-// What the clocks of a place show: the time zones of IANA, "Europe/Berlin", from the tzdata of the
-// machine.
+// Local time in the time zones of IANA, such as "Europe/Berlin", from the tzdata of the machine.
 //
 //   auto berlin = TimeZone::load("Europe/Berlin");
 //   if (!berlin) return berlin.error();
 //   berlin->local(clock.now());  // 2026-03-29 03:00
 //
-// A day may have 23 hours or 25: some local times do not exist, others exist twice.
+// A day may have 23 or 25 hours: some local times do not exist, others exist twice.
 #pragma once
 
 #include <chrono>
@@ -18,22 +17,22 @@
 
 namespace corolane::framework {
 
-// What a clock on the wall shows.
+// A time as a wall clock shows it.
 using LocalTime = std::chrono::local_seconds;
 
-// A value that is cheap to copy. Any thread.
+// A value that is cheap to copy. Safe to use from any thread.
 class TimeZone {
  public:
   // UTC.
   TimeZone() = default;
 
-  // "UTC", or a name of IANA's; it reads a file for each name once in a process. Fails with
-  // invalid_argument, which names it, when there is no such zone.
+  // `name` is "UTC" or a name of IANA's; each name is read from its file once per process. Fails
+  // with invalid_argument, which names the zone, when there is no such zone.
   static Result<TimeZone> load(std::string_view name);
 
   LocalTime local(WallTime time) const;
-  // When the clocks show `local` for the first time. When they are put forward over it, and never
-  // show it, the moment at which that is done.
+  // The first time at which the clocks show `local`. When they skip it because they are put
+  // forward, the moment of that jump.
   WallTime first_at(LocalTime local) const;
 
  private:

@@ -21,7 +21,7 @@ WallTime WallClock::now() const {
 Duration WallClock::step_towards(WallTime time) const {
   const auto present = precise_now();
   const auto present_ms = std::chrono::floor<std::chrono::milliseconds>(present);
-  // Far times have no place in nanoseconds.
+  // Distant times do not fit into nanoseconds.
   if (time <= present_ms) return Duration::zero();
   if (time > present_ms + step_max) return step_max;
   return std::min<Duration>(time - present, step_max);

@@ -1,7 +1,7 @@
-// The time of day, for what outlives a process: reminders, and what runs at four in the morning.
+// The time of day, for data that outlives a process: reminders, and jobs at four in the morning.
 //
-// It may be set, forwards and backwards, by people and by NTP; nothing but dates is to be measured
-// by it. Durations are what now() is for (coroutine/base/clock.h).
+// People and NTP may set it, forwards and backwards, so it is for dates only. Measure durations
+// with now() (coroutine/base/clock.h).
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@
 
 namespace corolane::framework {
 
-// Time of day, UTC: what outlives a process is not measured by its steady clock.
+// Time of day, UTC: a process's steady clock is meaningless to the next process.
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
-// A value; each copy tells the same time. Any thread.
+// A value; each copy tells the same time. Safe to use from any thread.
 class WallClock {
  public:
-  // That of the system, asked anew each time; of a simulation, its own.
+  // The system's clock, read at each call; in a simulation, the simulated one.
   WallClock() = default;
-  // It is `origin` now, and time goes on as that of now() does: for tests and simulation.
+  // Shows `origin` now, and advances as now() does: for tests and simulation.
   explicit WallClock(WallTime origin) : origin_({.wall = origin, .steady = corolane::now()}) {}
 
   WallTime now() const;
-  // How long to sleep before somebody who waits for `time` looks again: until then, but a minute at
-  // the most, since the clock may be set meanwhile. Zero when it has come.
+  // How long a task that waits for `time` should sleep before it looks again: until then, but at
+  // most a minute, since the clock may be set meanwhile. Zero when the time has come.
   Duration step_towards(WallTime time) const;
 
  private:

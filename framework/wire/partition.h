@@ -1,4 +1,4 @@
-// Which of the cluster's partitions an object belongs to: what places objects on nodes.
+// The partition that an object belongs to, which determines its node.
 #pragma once
 
 #include <cstddef>

@@ -145,7 +145,7 @@ class ReplayTest(unittest.TestCase):
     def test_what_cannot_be_lived_again_is_not_recorded(self):
         for setting, advice in (
             ("node.shards=2", "set node.shards to 1"),
-            ("node.tls.certificate_file=x.pem", "put TLS before the node"),
+            ("node.tls.certificate_file=x.pem", "terminate TLS in front of the node"),
         ):
             refused = subprocess.run(
                 [

@@ -4,8 +4,8 @@ include_guard()
 
 # corolane_module(NAME SOURCES file... [USES module...] [WRAPS third-party-target...])
 #
-# A static library corolane_NAME, known as corolane::NAME. USES are modules below it and
-# are handed on; WRAPS are third-party libraries that nobody above may see.
+# Adds a static library corolane_NAME, known as corolane::NAME. USES are modules below it, which its
+# users get, too; WRAPS are third-party libraries, which its users must not see.
 function(corolane_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES;WRAPS")
   add_library(corolane_${name} STATIC ${arg_SOURCES})
@@ -18,8 +18,8 @@ endfunction()
 
 # corolane_add_service(NAME SOURCES file... [USES module...])
 #
-# An executable NAME that is a node: its main calls framework::run_main. USES are modules, as those
-# of corolane_add_protos(), which it links besides corolane::framework.
+# Adds an executable NAME that is a node: its main calls framework::run_main. USES are modules, such
+# as those of corolane_add_protos(); it links corolane::framework as well.
 #
 #   corolane_add_protos(TARGET guild_protos PROTOS guild.proto)
 #   corolane_module(guild SOURCES guild.cc USES guild_protos)

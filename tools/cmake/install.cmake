@@ -1,11 +1,11 @@
-# What `cmake --install` puts into a prefix, and what find_package(corolane) finds there: libraries,
+# The files that `cmake --install` puts into a prefix for find_package(corolane): libraries,
 # headers, protos, the plugin and the command. Included last: it names targets of all folders.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/corolane)
 set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/corolane)
 
-# The modules that a service is made of, and those of its tests.
+# The modules for services and for their tests.
 set(libraries
   base coroutine config net
   rpc_protos rpc_wire_protos rpc_reflection_protos rpc rpc_http rpc_reflection
@@ -16,12 +16,12 @@ foreach(library IN LISTS libraries)
   target_compile_features(corolane_${library} INTERFACE $<INSTALL_INTERFACE:cxx_std_23>)
   target_include_directories(corolane_${library} INTERFACE $<INSTALL_INTERFACE:${header_folder}>)
 endforeach()
-# What code that runs in tasks is compiled with; ours has it by corolane_compile_options.
+# The options for code that runs in tasks; our own targets have them by corolane_compile_options.
 target_compile_options(corolane_coroutine INTERFACE
   $<INSTALL_INTERFACE:-fstack-clash-protection;-fno-omit-frame-pointer>)
 
 list(TRANSFORM libraries PREPEND corolane_ OUTPUT_VARIABLE targets)
-# Comes before anything is copied: tools/run, for one, builds only a part of the tree.
+# Runs before any file is copied, since some builds, such as that of tools/run, are partial.
 set(manual ${PROJECT_BINARY_DIR}/corolane.1)
 set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
 set(needed ${manual} ${completion})
@@ -39,14 +39,14 @@ install(TARGETS corolane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT corolane NAMESPACE corolane:: FILE corolane-targets.cmake
   DESTINATION ${package_folder})
 
-# Without our debug information they are a tenth as large, and link faster. Stack traces keep the
-# names of our functions.
+# Without our debug information the libraries are a tenth as large, and link faster. Stack traces
+# keep the names of our functions.
 install(CODE "
   set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/corolane\")
   file(GLOB archives \${folder}/*.a)
   execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \${archives} COMMAND_ERROR_IS_FATAL ANY)")
 
-# Which headers are public follows from the folders and from what those headers include.
+# Copies the headers of the public folders, and those that they include.
 install(CODE "
   set(SOURCE ${PROJECT_SOURCE_DIR})
   set(GENERATED ${PROJECT_BINARY_DIR}/generated)
@@ -68,7 +68,7 @@ install(FILES
   rpc/codegen/take_over.cmake
   DESTINATION ${package_folder})
 
-# The manual and the completion are made of what the command says of itself.
+# The manual and the completion are generated from the command's own help.
 add_custom_command(OUTPUT ${manual} ${completion}
   COMMAND ${CMAKE_COMMAND} -DCOROLANE=$<TARGET_FILE:corolane> -DMANUAL=${manual}
     -DCOMPLETION=${completion} -P ${PROJECT_SOURCE_DIR}/tools/corolane/manual.cmake
@@ -76,7 +76,7 @@ add_custom_command(OUTPUT ${manual} ${completion}
   COMMENT "Writing the manual of corolane"
   VERBATIM)
 add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completion})
-# All that is to be built before it can be installed.
+# Builds everything that is installed.
 add_custom_target(installable)
 add_dependencies(installable ${targets} protoc-gen-corolane corolane corolane_manual)
 install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

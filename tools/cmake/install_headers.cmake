@@ -1,5 +1,5 @@
-# Copies the public headers from SOURCE to TO, and with them whatever headers those include, from
-# SOURCE or GENERATED. Runs when the tree is installed.
+# Copies the public headers from SOURCE to TO, with all headers that they include, from SOURCE or
+# GENERATED. Runs when the tree is installed.
 cmake_policy(VERSION 3.25)
 
 set(folders

@@ -1,4 +1,4 @@
-# Builds what is installed from BUILD, unless all the files in NEEDED are there. Runs first when the
+# Builds the installed targets in BUILD, unless all the files in NEEDED exist. Runs first when the
 # tree is installed.
 cmake_policy(VERSION 3.25)
 

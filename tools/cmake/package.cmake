@@ -12,9 +12,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-# The libraries of the command and the plugin.
+# Adds the shared libraries that the command and the plugin link.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# What programs are built with that use ours.
+# The packages for building programs that use corolane.
 set(packages
   "cmake (>= 3.25)" "g++ (>= 4:12)" ninja-build pkg-config protobuf-compiler
   libabsl-dev libboost-context1.81-dev libdw-dev libgmock-dev libgtest-dev libhiredis-dev

@@ -1,4 +1,4 @@
-// The page "/": what the node does now, as charts of the last two minutes, from /stats.
+// The page "/": the current activity of the node, as charts of the last two minutes, from /stats.
 'use strict';
 
 const dashboardInterval = 1000;  // Milliseconds.
@@ -6,7 +6,7 @@ const pointCount = 120;
 
 // --- Figures of one interval, from two readings of counters
 
-// The quantile of what was recorded between two readings of a histogram's buckets.
+// The quantile of the values recorded between two readings of a histogram's buckets.
 function quantileBetween(before, after, share) {
   const counts = new Map(after.buckets);
   for (const [bound, count] of before?.buckets ?? []) {
@@ -36,7 +36,7 @@ class Interval {
     this.after = after;
     this.seconds = after.node.uptime_seconds - before.node.uptime_seconds;
   }
-  // Of a counter that `look` finds in a reading, per second.
+  // The rate per second of the counter that `look` finds in a reading.
   rate(look) {
     return Math.max(0, (look(this.after) - (look(this.before) ?? 0)) / this.seconds);
   }
@@ -47,7 +47,7 @@ const latencies = stats => addedUp(Object.values(stats.rpc.methods).map(it => it
 const queueDelays = stats => addedUp(Object.values(stats.rpc.queue_delay_us));
 const callCount = stats => Object.values(stats.rpc.methods).reduce((sum, it) => sum + it.calls, 0);
 
-// What an interval says of each method: {name, rate}, the busiest first.
+// The rate of each method in an interval: {name, rate}, the busiest first.
 function methodRates(interval) {
   return Object.keys(interval.after.rpc.methods)
       .map(name => ({name, rate: interval.rate(stats => stats.rpc.methods[name]?.calls)}))
@@ -63,12 +63,13 @@ function metric(value) {
   return (value / scale[0]).toLocaleString('en', {maximumFractionDigits: 1}) + scale[1];
 }
 
-// Lines over time in one box. `read` makes {line: value} of an interval; the first is in large.
+// Lines over time in one box. `read` makes {line: value} of an interval; the first value is shown
+// large.
 class Chart {
   constructor(title, unit, read) {
     this.unit = unit;
     this.read = read;
-    this.lines = new Map();  // Of each the last values, the newest at the end.
+    this.lines = new Map();  // The last values of each line, the newest at the end.
     this.now = element('span', {class: 'now'}, '-');
     this.svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     this.svg.setAttribute('viewBox', `0 0 ${pointCount - 1} 100`);
@@ -164,7 +165,7 @@ function methodTable(interval) {
   return rows.length === 0 ? element('p', {class: 'note'}, 'no methods') : table('methods', rows);
 }
 
-// Returns what to do in each interval.
+// Returns a function to be called in each interval.
 function dashboard() {
   const charts = allCharts();
   const methods = element('div');
@@ -174,7 +175,7 @@ function dashboard() {
   let before = null;
   return async () => {
     const after = await fetchJson('/stats?format=json&buckets=yes');
-    // Another process than before has other counters.
+    // The counters of another process cannot be compared.
     if (before !== null && before.node.pid === after.node.pid &&
         after.node.uptime_seconds > before.node.uptime_seconds) {
       const interval = new Interval(before, after);

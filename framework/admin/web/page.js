@@ -25,7 +25,7 @@ function round(value) {
 
 // --- Tables
 
-const filters = {};  // What was typed, by the name of the table: it outlives a refresh.
+const filters = {};  // The search texts, by the name of the table; they outlive a refresh.
 const orders = {};   // {key, falls}, likewise.
 
 function isFrames(value) {
@@ -38,7 +38,7 @@ function isTable(value) {
       value.every(row => row !== null && typeof row === 'object' && !Array.isArray(row));
 }
 
-// Where a row's own page is, as far as there is one.
+// The address of the page about a row, if there is one.
 function linkOf(key, row) {
   if (['id', 'longest_id', 'task', 'waits_for_task'].includes(key) && row[key] !== null &&
       !('type' in row && key === 'id')) {
@@ -116,7 +116,7 @@ function shown(value, name = '') {
   return properties(value, name);
 }
 
-// In a row there is room for where it is; the rest is behind it.
+// In a row it shows the innermost frame; the others unfold.
 function foldedStack(frames) {
   const {function: name, file, line} = frames[0];
   return element(
@@ -137,7 +137,7 @@ function properties(object, name) {
   ]));
 }
 
-// The simple properties of a page first, then a section for each of the others.
+// Shows the simple properties of a page first, then a section for each of the others.
 function sections(json) {
   if (Array.isArray(json)) return [shown(json, location.pathname)];
   const simple = {};
@@ -154,7 +154,7 @@ function sections(json) {
 
 // --- Drawings, which the node makes itself
 
-// Pages that have one: the query that asks for it, and whether there is JSON to show below.
+// Pages that have a drawing: the query for it, and whether there is JSON to show below.
 const drawings = {
   '/profile': {query: {format: 'svg'}, hasTables: false},
   '/waits': {query: {format: 'svg'}, hasTables: true},
@@ -168,7 +168,7 @@ async function drawing(query) {
   return element('div', {class: 'drawing'}, document.importNode(parsed.documentElement, true));
 }
 
-// What is too large to be drawn here, as a file.
+// Results that are too large to show, offered as a file.
 const files = {
   '/trace': {query: 'format=json', name: 'corolane-trace.json', what: 'for ui.perfetto.dev'},
 };

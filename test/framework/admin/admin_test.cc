@@ -76,7 +76,7 @@ TEST_F(AdminTest, AnUnknownPathNamesThePagesThereAre) {
   admin_.page("/health", "whether it serves", text_page("ok"));
   const auto response = fetch(network_, start(), "/helth?now");
   EXPECT_EQ(response.status, 404);
-  EXPECT_THAT(response.body, HasSubstr("no page /helth; there are:\n"));
+  EXPECT_THAT(response.body, HasSubstr("no page /helth; the pages are:\n"));
   EXPECT_THAT(response.body, HasSubstr("/        the root\n/health  whether it serves\n"));
 }
 

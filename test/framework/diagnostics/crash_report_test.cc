@@ -287,7 +287,7 @@ TEST_F(CrashReportTest, WhatIsNoReportOfThisBuildIsNotExplained) {
   std::ofstream(path) << "corolane crash report\n\nbuild     0123\n";
   ChildProcess other(COROLANE_FIXTURE_CRASH, {"--explain-crash", path});
   EXPECT_EQ(other.wait().exit_status, 1);
-  EXPECT_THAT(other.error_output(), HasSubstr("is of another build of this program"));
+  EXPECT_THAT(other.error_output(), HasSubstr("comes from another build of this program"));
   EXPECT_FALSE(explain_crash(folder_.path() / "none"));
 }
 

@@ -92,10 +92,10 @@ TEST(NodeConfigTest, AdminPagesThatOthersReachNeedATokenAndTls) {
   const std::string token = "  admin_token_file: token\n";
   const std::string tls = "  tls: {certificate_file: a.pem, key_file: b.pem}\n";
   EXPECT_THAT(load("").error().message(),
-              HasSubstr("node.yaml:2: node.admin: 0.0.0.0:8461 is no loopback address: give "
+              HasSubstr("node.yaml:2: node.admin: 0.0.0.0:8461 is no loopback address: set "
                         "node.admin_token_file"));
-  EXPECT_THAT(load(tls).error().message(), HasSubstr("give node.admin_token_file"));
-  EXPECT_THAT(load(token).error().message(), HasSubstr("give node.tls.certificate_file"));
+  EXPECT_THAT(load(tls).error().message(), HasSubstr("set node.admin_token_file"));
+  EXPECT_THAT(load(token).error().message(), HasSubstr("set node.tls.certificate_file"));
   EXPECT_TRUE(load(token + tls));
   EXPECT_TRUE(
       config::load_text<WholeConfig>("node:\n  admin: unix:/run/admin.sock\n", "node.yaml"));

@@ -81,8 +81,8 @@ TEST(ReloadTest, WhatIsLiveHasToFitWhatIsInEffectOfTheRest) {
   const auto changes = fort.reload();
   ASSERT_FALSE(changes);
   EXPECT_EQ(fort.without_folder(changes.error().message()),
-            "fort.yaml:3: fort.guards: more guards than room (what is live, with what is in effect "
-            "of the rest)");
+            "fort.yaml:3: fort.guards: more guards than room (the new live values, with the "
+            "other values in effect)");
   EXPECT_EQ(fort.seen().guards, 4);
 }
 

@@ -82,7 +82,7 @@ TEST_F(AdminPagesTest, ANodeIsReadyUntilItStops) {
   auto stop = coroutine::spawn("stop", [&] { return node_.stop(Deadline::after(5s)); });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_EQ(page("/ready").status, 503U);
-  EXPECT_EQ(page("/ready").body, "the node stops\n");
+  EXPECT_EQ(page("/ready").body, "the node is stopping\n");
   EXPECT_TRUE(call.join());
   EXPECT_TRUE(stop.join());
 }
@@ -118,7 +118,7 @@ TEST_F(AdminPagesTest, TasksAreFilteredByWhatTheyAreAndWaitFor) {
 }
 
 TEST_F(AdminPagesTest, WithoutAWatchdogStallsSayThatNobodyLooks) {
-  EXPECT_THAT(page("/stalls").body, HasSubstr("nobody looks: node.stall_time_min"));
+  EXPECT_THAT(page("/stalls").body, HasSubstr("stalls are not detected: see node.stall_time_min"));
   EXPECT_EQ(json_page("/stalls?format=json")["are_watched"], false);
 }
 

@@ -216,7 +216,7 @@ TEST_F(LonelyObjectPageTest, WhoAsksForAnotherTypeIsToldWhichThereAre) {
   const auto response = page(node_, "/objects/Player/7");
   EXPECT_EQ(response.status, 404U);
   EXPECT_EQ(response.body,
-            "no objects of a type \"Player\" are known here; there are: corolane.test.Counter\n");
+            "object type \"Player\" is unknown here; known types: corolane.test.Counter\n");
   EXPECT_EQ(page(node_, "/objects?type=Player").status, 404U);
   EXPECT_EQ(page(node_, "/objects/Counter/7?format=xml").status, 400U);
 }
@@ -281,7 +281,7 @@ TEST_F(ObjectPageTest, ASaveThatFailsIsToldWithItsReason) {
   const Json object = json_page(node, "/objects/Counter/c?format=json");
   EXPECT_EQ(object["active"]["last_save_error"], "unavailable: the store is not available");
   EXPECT_THAT(object["verdict"].get<std::string>(),
-              HasSubstr("; a change is hidden until it is stored, and that has failed"));
+              HasSubstr("; a change is withheld until it is stored, and storing it has failed"));
   EXPECT_THAT(page(node, "/objects/Counter/c").body,
               ContainsRegex("\nsave failed +[0-9.]+s ago: "
                             "unavailable: the store is not available\n"));

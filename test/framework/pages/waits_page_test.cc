@@ -129,7 +129,7 @@ TEST_F(WaitsPageTest, ANodeThatDoesNotAnswerIsSaidSo) {
   ASSERT_TRUE(coroutine::sleep_for(5s));
   deaf->is_deaf = true;
   b.reset();
-  EXPECT_THAT(page(*a, "/waits").body, HasSubstr("no answer of node b: "));
+  EXPECT_THAT(page(*a, "/waits").body, HasSubstr("no answer from node b: "));
 }
 
 }  // namespace

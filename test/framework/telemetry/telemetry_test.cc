@@ -102,11 +102,12 @@ TEST_F(TelemetryTest, LostCollectorIsLoggedOnce) {
     EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
     ASSERT_TRUE(coroutine::sleep_for(30s));
   }
-  EXPECT_THAT(lines_, Contains(HasSubstr("collector takes no spans")).Times(1));
+  EXPECT_THAT(lines_, Contains(HasSubstr("collector accepts no spans")).Times(1));
   network_.set_host("collector", {});
   EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
   ASSERT_TRUE(coroutine::sleep_for(2min));
-  EXPECT_THAT(lines_, Contains(HasSubstr("collector takes spans again collector=collector:4318")));
+  EXPECT_THAT(lines_,
+              Contains(HasSubstr("collector accepts spans again collector=collector:4318")));
 }
 
 TEST_F(TelemetryTest, TracingIsOffByDefault) {
