@@ -21,7 +21,7 @@ EtcdDirectory::~EtcdDirectory() = default;
 
 Result<Directory::Lease> EtcdDirectory::grant(std::chrono::seconds time_to_live,
                                               Deadline deadline) {
-  // One too many ends by itself.
+  // A retry may grant a second lease, which expires by itself.
   const auto answer = client_->call(
       {.path = "/v3/lease/grant", .body = detail::EtcdJson::grant(time_to_live)}, deadline);
   if (!answer) return answer.error();

@@ -1,9 +1,9 @@
-// The directory of a cluster: an etcd (https://etcd.io), version 3.4 or later.
+// The directory of a cluster in etcd (https://etcd.io), version 3.4 or later.
 //
 //   EtcdDirectory directory(network, {.endpoints = {{"10.0.0.5", 2379}, {"10.0.0.6", 2379}}});
 //
-// It is asked by the JSON gateway on its client port. A net::TlsNetwork asks inside of TLS. Several
-// calls may be under way at once.
+// It uses the JSON gateway on the client port of etcd, over TLS with a net::TlsNetwork. Calls may
+// overlap.
 #pragma once
 
 #include <chrono>
@@ -28,51 +28,51 @@ class EtcdJson;
 class EtcdDirectory final : public Directory {
  public:
   struct Options {
-    // Members of the same etcd. One is asked for as long as it answers, then the next.
+    // Members of one etcd cluster. Requests go to one member until it fails, then to the next.
     std::vector<net::HostPort> endpoints = {{.host = "127.0.0.1", .port = 2379}};
-    // Before every key: clusters that share an etcd have different ones.
+    // Prefix of every key; clusters that share an etcd need different ones.
     std::string key_prefix = "/corolane/";
-    // Empty when etcd does not ask who we are.
+    // Empty when etcd requires no authentication.
     std::string user = {};
     std::string password = {};
-    // Who takes longer is away: as if the deadline had passed, but it is unavailable. Beyond what
-    // a disk takes at its worst, and short enough that another member can be asked while a lease
-    // of six seconds lasts.
+    // A member that takes longer counts as unavailable. It is longer than the slowest disk, and
+    // short enough to try another member within a lease of six seconds.
     std::chrono::milliseconds request_time_max{2'000};
-    // For all calls but keep_alive() and watch(), which have their own. What exceeds it waits.
+    // For all calls but keep_alive() and watch(), which have connections of their own. Further
+    // calls wait.
     std::size_t connection_count_max = 4;
-    // Of what list() returns: some ten thousand entries.
+    // For the answer to list(): some ten thousand entries.
     std::size_t response_bytes_max = 16 * 1024 * 1024;
-    // A watch that hears nothing for so long begins anew where it was, since its etcd may have died
-    // without a word. With --experimental-watch-progress-notify-interval below that it does not
-    // need to, and remembers better what it has seen.
+    // A watch that is silent for longer is restarted at its revision, since its member may have
+    // died without closing the connection. A shorter --experimental-watch-progress-notify-interval
+    // of etcd avoids restarts and keeps that revision recent.
     std::chrono::milliseconds watch_silence_max{30'000};
   };
 
-  // `network` outlives it. Connects when it is needed.
+  // `network` outlives it. Connects on demand.
   EtcdDirectory(net::Network& network, Options options);
-  // Nobody may be inside of its calls.
+  // No call may be in progress.
   ~EtcdDirectory() override;
   EtcdDirectory(const EtcdDirectory&) = delete;
   EtcdDirectory& operator=(const EtcdDirectory&) = delete;
 
-  // Fail besides with resource_exhausted when etcd, or an answer, is full.
+  // Fail also with resource_exhausted when etcd is full or an answer is too large.
   Result<Lease> grant(std::chrono::seconds time_to_live, Deadline deadline) override;
   Result<void> keep_alive(Lease lease, Deadline deadline) override;
   Result<void> revoke(Lease lease, Deadline deadline) override;
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override;
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override;
 
-  // Tells of changes on the caller's task. Fails with unavailable when its etcd goes away or loses
-  // touch with the others: then it may be called again.
+  // Calls on_change in the caller's task. Fails with unavailable when its member goes away or loses
+  // contact with the others: then it may be called again.
   Result<void> watch(std::string_view prefix, Revision from, const OnChange& on_change) override;
 
   bool is_shared() const override { return true; }
   std::string name() const override;
 
  private:
-  // Reads what a watch says, and notes from where to watch next. Succeeds when it has become
-  // silent.
+  // Reads the lines of a watch and updates the next revision to watch from. Returns success when
+  // the watch is silent for too long.
   Result<void> follow(net::HttpLines& lines, const OnChange& on_change, Revision& next) const;
 
   const Options options_;

@@ -29,7 +29,7 @@ struct LocalDirectory::Held final : coroutine::Timer {
   LocalDirectory& directory;
   const Lease lease;
   const std::chrono::seconds duration;
-  std::set<std::string> keys = {};  // Of the entries that hang on it.
+  std::set<std::string> keys = {};  // Entries attached to the lease.
 };
 
 LocalDirectory::LocalDirectory(Revision first_revision, Options options)
@@ -60,7 +60,7 @@ void LocalDirectory::end(Lease lease) {
   const auto ended = leases_.extract(lease);
   if (ended.empty()) return;
   const Revision revision = revision_ + 1;
-  // Taken out first: remove() would change the set.
+  // Extracted first: remove() would change the set.
   const auto keys = std::exchange(ended.mapped()->keys, {});
   for (const std::string& key : keys) remove(rows_.find(key), revision);
   if (!keys.empty()) finish_change(revision);
@@ -136,7 +136,7 @@ void LocalDirectory::put(const Put& put, Revision revision) {
 }
 
 void LocalDirectory::remove(Rows::iterator row, Revision revision) {
-  // Gone already when it is the lease's end that removes it.
+  // Already gone when the end of the lease removes the entry.
   const auto held = leases_.find(row->second.lease);
   if (held != leases_.end()) held->second->keys.erase(row->first);
   history_.push_back({.entry = {.key = row->first, .modified_at = revision}, .is_removed = true});
@@ -166,10 +166,10 @@ Result<void> LocalDirectory::watch(std::string_view prefix, Revision from,
                                    const OnChange& on_change) {
   for (Revision next = std::max<Revision>(from, 1);;) {
     if (next <= forgotten_) {
-      return Error(Code::out_of_range, "the directory knows no changes up to revision " +
+      return Error(Code::out_of_range, "the directory has forgotten changes up to revision " +
                                            std::to_string(forgotten_) + "; list it again");
     }
-    // A copy, since whoever is told may change the directory.
+    // A copy, since on_change may change the directory.
     const auto changes = changes_since(prefix, next);
     next = std::max(next, revision_ + 1);
     for (const Change& change : changes) on_change(change);

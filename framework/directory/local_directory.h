@@ -1,10 +1,10 @@
-// A directory in the memory of one process: of a node that is alone, and of tests, where the nodes
-// of one thread share it.
+// A directory in the memory of one process: for a node without a cluster, and for tests, where the
+// nodes of one thread share it.
 //
 //   LocalDirectory directory(/*first_revision=*/store.epoch_max());
 //
-// It begins empty with each process, and what outlives the process knows revisions of an earlier
-// one. So they begin above a given number.
+// It begins empty in each process, but the store knows revisions of earlier processes. So the
+// revisions begin above a given number.
 #pragma once
 
 #include <cstddef>
@@ -24,27 +24,27 @@ namespace corolane::framework {
 class LocalDirectory final : public Directory {
  public:
   struct Options {
-    // Changes that watch() still knows: more than a watcher misses while it lists all of a table of
+    // The changes that watch() still knows: more than a watcher misses while it lists a table of
     // 1,024 partitions.
     std::size_t history_count_max = 4'096;
   };
 
-  // The first change has the number above `first_revision`.
+  // The first change has the revision `first_revision` + 1.
   explicit LocalDirectory(Revision first_revision) : LocalDirectory(first_revision, Options{}) {}
   LocalDirectory(Revision first_revision, Options options);
-  // Nobody may be inside of watch(). Leases end without a word.
+  // No watch() may be in progress. Leases end without notice.
   ~LocalDirectory() override;
   LocalDirectory(const LocalDirectory&) = delete;
   LocalDirectory& operator=(const LocalDirectory&) = delete;
 
-  // None of them suspends, so no deadline passes. A lease ends by the scheduler's clock.
+  // None of these suspends, so deadlines are ignored. Leases expire by the scheduler's clock.
   Result<Lease> grant(std::chrono::seconds time_to_live, Deadline deadline) override;
   Result<void> keep_alive(Lease lease, Deadline deadline) override;
   Result<void> revoke(Lease lease, Deadline deadline) override;
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override;
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override;
 
-  // Suspends. Tells of changes on the caller's task.
+  // Suspends. Calls on_change in the caller's task.
   Result<void> watch(std::string_view prefix, Revision from, const OnChange& on_change) override;
 
   bool is_shared() const override { return false; }
@@ -64,7 +64,7 @@ class LocalDirectory final : public Directory {
   using Rows = std::map<std::string, Row, std::less<>>;
 
   bool holds(const Condition& condition) const;
-  // These make a change of that number.
+  // These record a change with that revision.
   void put(const Put& put, Revision revision);
   void remove(Rows::iterator row, Revision revision);
   void finish_change(Revision revision);
@@ -77,7 +77,7 @@ class LocalDirectory final : public Directory {
   Lease last_lease_ = 0;
   Revision revision_;
   std::deque<Change> history_;  // By revision.
-  Revision forgotten_;          // What was changed up to there is not all in the history.
+  Revision forgotten_;          // The history may lack changes up to this revision.
   coroutine::Event changed_{"a change of the directory"};
 };
 

@@ -1,4 +1,4 @@
-// What clocks showed last: a recording has the differences, which are small.
+// The last reading of each clock: a recording stores the differences, which are small.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace corolane::framework::recording {
 
 class ClockMarks {
  public:
-  // `shown` becomes an entry;
+  // Encodes a reading as an entry.
   Entry to_entry(Entry::WhatCase clock, std::int64_t shown) {
     Entry entry;
     std::int64_t& mark = marks_[static_cast<std::size_t>(clock)];
@@ -33,7 +33,7 @@ class ClockMarks {
     return entry;
   }
 
-  // and an entry what was shown.
+  // Decodes an entry to a reading.
   std::int64_t shown(const Entry& entry) {
     switch (entry.what_case()) {
       case Entry::kTime:

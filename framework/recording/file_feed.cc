@@ -13,11 +13,11 @@ const char* name_of(Entry::WhatCase what) {
     case Entry::kTime:
       return "the time";
     case Entry::kBootTime:
-      return "the time since the machine was switched on";
+      return "the time since boot";
     case Entry::kTimeOfDay:
       return "the time of day";
     case Entry::kProcessId:
-      return "the number of its process";
+      return "its process id";
     case Entry::kDrawn:
       return "random bytes";
     case Entry::kListening:
@@ -40,11 +40,11 @@ Entry FileFeed::take(Entry::WhatCase wanted) {
   auto read = file_->next();
   if (!read) on_end_(read.error().message(), false);
   if (!*read) {
-    on_end_("there the recording breaks off: the process died without an end, or still runs", true);
+    on_end_("the recording breaks off there: the process died, or still runs", true);
   }
   Entry& entry = **read;
   if (entry.has_end() && !entry.end().reason().empty()) {
-    on_end_("there the recording ends: " + entry.end().reason(), true);
+    on_end_("the recording ends there: " + entry.end().reason(), true);
   }
   if (entry.what_case() != wanted) {
     on_end_(std::string("the node wants ") + name_of(wanted) + ", where it wanted " +
@@ -80,7 +80,7 @@ std::vector<Arrival> FileFeed::turn(std::vector<Ask> asks, std::uint64_t asked_h
   return {std::make_move_iterator(arrivals->begin()), std::make_move_iterator(arrivals->end())};
 }
 
-// What it asked then is known by its hash alone.
+// The recording has only the hash of the recorded requests.
 void FileFeed::compare(std::uint64_t recorded_hash, std::uint64_t asked_hash, const Ask* last) {
   if (recorded_hash == asked_hash) return;
   on_end_("the node asks for something else in it than it did" +
@@ -91,7 +91,7 @@ void FileFeed::compare(std::uint64_t recorded_hash, std::uint64_t asked_hash, co
 
 void FileFeed::end() {
   const Entry entry = take(Entry::kEnd);
-  check(entry.end().reason().empty(), "other ends were told of");
+  check(entry.end().reason().empty(), "early ends were reported before");
 }
 
 }  // namespace corolane::framework::recording

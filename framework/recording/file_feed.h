@@ -1,4 +1,4 @@
-// What a recording holds, for the inbox of a node that is replayed.
+// Feeds the inbox of a replayed node from a recording.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace corolane::framework::recording {
 
 class FileFeed final : public Feed {
  public:
-  // Is told, inside of any call, why the node cannot go on: the recording is over, or the node has
-  // done something else than it did. Does not return.
+  // Called inside of any call with the reason why the replay cannot continue: the recording is
+  // over, or the node deviates from it. Must not return.
   using OnEnd = std::function<void(const std::string& how, bool is_same)>;
 
   FileFeed(std::unique_ptr<RecordingReader> file, OnEnd on_end);
@@ -27,7 +27,7 @@ class FileFeed final : public Feed {
                             Deadline deadline) override;
   void wake() override {}
 
-  // The node has ended: so should the recording.
+  // Called at the end of the node: checks that the recording ends, too.
   void end();
 
  private:

@@ -11,10 +11,10 @@
 namespace corolane::framework::recording {
 namespace {
 
-// Of a line of a trace: enough to see what it is.
+// Lines of a trace are cut to this size.
 constexpr std::size_t line_size_max = 400;
 
-// As the finaliser of a hash that knows what came before.
+// Mixes a message into a running hash.
 void mix(std::uint64_t& hash, const google::protobuf::MessageLite& message) {
   hash = (hash ^ std::hash<std::string>()(message.SerializeAsString())) * 0x9fb21c651e98df25;
   hash ^= hash >> 32;
@@ -56,7 +56,7 @@ bool Inbox::wait(Deadline deadline) {
 
 Listening Inbox::listen(const Ask& ask) {
   note_ask(ask);
-  // Before it, such as to close who listens there.
+  // Earlier requests go first, such as closing a listener on the same address.
   return feed_.listen(std::exchange(asks_, {}), ask, asked_hash_);
 }
 
@@ -103,7 +103,7 @@ void Inbox::arrive(const Arrival& arrival) {
     if (network_ != nullptr) network_->arrive(arrival);
     return;
   }
-  // Who has given up is not there any more.
+  // A call that was given up has been removed.
   const auto found = calls_.find(arrival.call());
   if (found == calls_.end()) return;
   found->second->answer = arrival;

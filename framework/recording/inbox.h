@@ -1,12 +1,11 @@
-// Where a node that is recorded, or replayed, has everything from that it does not make by itself:
-// the EventSource of its scheduler.
+// The only input of a recorded or replayed node: the EventSource of its scheduler.
 //
-// Outside of it there is one thread and no system call: all that the node asks of the outside (Ask)
-// is handed over at the end of a turn of its loop, all that comes (Arrival) comes between two
-// turns. So the same arrivals and the same readings of clocks make the same node do the same, and a
-// Feed decides whether they are real and written down, or read from a file.
+// Apart from it the node has one thread and makes no system calls. Its requests to the outside
+// (Ask) are handed over at the end of a loop turn, and input (Arrival) comes between two turns. So
+// the same arrivals and clock readings make the same node behave the same. A Feed either takes them
+// from the real world and records them, or reads them from a file.
 //
-// All of it belongs to the thread of the node, but wake().
+// Belongs to the thread of the node, except wake().
 #pragma once
 
 #include <cstddef>
@@ -25,18 +24,19 @@
 
 namespace corolane::framework::recording {
 
-// What is behind an inbox.
+// The source of an inbox.
 class Feed {
  public:
   virtual ~Feed() = default;
 
-  // What that clock shows, in nanoseconds; also Entry::kProcessId.
+  // Reads that clock, in nanoseconds; also Entry::kProcessId.
   virtual std::int64_t read(Entry::WhatCase clock) = 0;
   virtual void draw(std::span<std::byte> bytes) = 0;
-  // Hands over what was asked before, and this, and blocks until it is answered.
-  // `asked_hash` is of all that was asked so far.
+  // Hands over `before` and `ask`, and blocks until `ask` is answered. `asked_hash` covers all
+  // requests so far.
   virtual Listening listen(std::vector<Ask> before, const Ask& ask, std::uint64_t asked_hash) = 0;
-  // Hands over what was asked, and blocks until something comes, wake() is called, or the deadline.
+  // Hands over `asks`, and blocks until there is an arrival, wake() is called, or the deadline
+  // passes.
   virtual std::vector<Arrival> turn(std::vector<Ask> asks, std::uint64_t asked_hash,
                                     Deadline deadline) = 0;
   // Any thread.
@@ -56,20 +56,20 @@ class Inbox final : public coroutine::EventSource {
   bool wait(Deadline deadline) override;
   void wake() override { feed_.wake(); }
 
-  // For streams, listeners and calls; those of the outside are odd.
+  // Ids of streams, listeners and calls; the outside uses odd ones.
   std::uint64_t new_id() { return last_id_ += 2; }
-  // Handed over at the end of the turn.
+  // The request is handed over at the end of the turn.
   void ask(Ask ask);
-  // At once.
+  // The request is handed over at once.
   Listening listen(const Ask& ask);
-  // Suspends until it is answered; fails with what the answer says, and with deadline_exceeded or
-  // cancelled.
+  // Suspends until the request is answered; fails with the error of the answer, with
+  // deadline_exceeded or cancelled.
   Result<Arrival> call(Ask ask, Deadline deadline);
   // Suspends until a signal asks the node to stop.
   Result<framework::detail::StopSignal::Arrival> wait_for_signal();
 
-  // Takes what is no answer and no signal; and is asked before the end of each turn for what is
-  // still to be asked. Null: nobody.
+  // Receives the arrivals that are neither answers nor signals; before the end of each turn
+  // end_turn() adds the last requests. May be null.
   class Network {
    public:
     virtual void arrive(const Arrival& arrival) = 0;
@@ -80,10 +80,10 @@ class Inbox final : public coroutine::EventSource {
   };
   void set_network(Network* network) { network_ = network; }
 
-  // Writes down, for people, what is asked and what comes.
+  // Writes requests and arrivals as readable text.
   void set_trace(std::FILE* file) { trace_ = file; }
 
-  // Of all that was asked and all that came: two runs with the same have done the same.
+  // Covers all requests and arrivals: two runs with the same hash have behaved the same.
   std::uint64_t hash() const { return asked_hash_ ^ arrived_hash_ << 1; }
   std::uint64_t turn_count() const { return turn_count_; }
   std::uint64_t arrival_count() const { return arrival_count_; }
@@ -103,7 +103,7 @@ class Inbox final : public coroutine::EventSource {
   Feed& feed_;
   Network* network_ = nullptr;
   std::uint64_t last_id_ = 0;
-  std::vector<Ask> asks_;  // Of this turn.
+  std::vector<Ask> asks_;  // Requests of this turn.
   std::map<std::uint64_t, Call*> calls_;
   std::optional<Signal> signal_;
   coroutine::Event signalled_{"signal"};

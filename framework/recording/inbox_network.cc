@@ -129,7 +129,7 @@ void InboxNetwork::arrive(const Arrival& arrival) {
     if (found != listeners_.end()) found->second->arrive(arrival.accept_failed().failure());
     return;
   }
-  // What is closed here hears no more.
+  // Arrivals for closed streams are dropped.
   const std::uint64_t stream = arrival.has_bytes()          ? arrival.bytes().stream()
                                : arrival.has_ended()        ? arrival.ended().stream()
                                : arrival.has_write_failed() ? arrival.write_failed().stream()

@@ -1,4 +1,4 @@
-// The network of a node that is recorded or replayed: messages of its inbox.
+// The network of a recorded or replayed node, as messages of its inbox.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class InboxNetwork final : public net::Network, private Inbox::Network {
   Inbox& inbox_;
   std::map<std::uint64_t, InboxListener*> listeners_;
   std::map<std::uint64_t, InboxStream*> streams_;
-  // Those with something to tell at the end of this turn.
+  // Streams with requests for the end of this turn.
   std::set<std::uint64_t> talking_;
 };
 

@@ -1,5 +1,5 @@
-// The store of a node that is recorded or replayed, where that is no part of the network: calls of
-// its inbox.
+// The store of a recorded or replayed node, if it is not accessed over the network: calls of its
+// inbox.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class InboxStore final : public Store {
   const std::string name_;
 };
 
-// What `call` does to `store`: suspends until it is done. For the other side of the inbox.
+// Executes `call` on `store`, for the other side of the inbox. Suspends.
 Result<Stored> perform(Store& store, const StoreCall& call);
 
 }  // namespace corolane::framework::recording

@@ -40,7 +40,7 @@ net::StreamStatistics InboxStream::statistics() const {
 }
 
 Result<std::size_t> InboxStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
-  check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
+  check(sink_ == nullptr, "a stream with a sink is not read by read_some()");
   while (received_.empty() && !ended_by_) {
     if (is_closed_) return closed_here();
     if (auto waited = readable_.wait(deadline); !waited) return waited.error();
@@ -181,7 +181,7 @@ bool InboxStream::is_sink_open() const {
   return !is_paused_ && unwritten_ <= options_.output_while_reading_max;
 }
 
-// Never inside of the call that asks for it.
+// Posted, so the sink is never called inside the call that sets it.
 void InboxStream::hand_over_soon() {
   if (received_.empty() && !ended_by_) return;
   coroutine::Scheduler::current().post([network = &network_, id = id_] {
@@ -202,7 +202,7 @@ void InboxStream::hand_over() {
       return;
     }
   }
-  // What is not open reads nothing, be it the end.
+  // A closed sink receives nothing, not even the end.
   if (!is_sink_open() && !is_broken_) return;
   if (!is_closed_ && ended_by_ && sink_ != nullptr) {
     std::exchange(sink_, nullptr)->on_end(*ended_by_);

@@ -1,4 +1,4 @@
-// A connection of a node that is recorded or replayed.
+// A connection of a recorded or replayed node.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class InboxStream final : public net::Stream {
   const net::Endpoint& local_endpoint() const override { return local_; }
   net::StreamStatistics statistics() const override;
 
-  // Of the network, on the loop's stack.
+  // Called by the network, on the loop's stack.
   void arrive(const std::string& bytes);
   void arrive_end(const Ended& ended);
   void arrive_write_failed(const Failure& failure);
@@ -54,13 +54,13 @@ class InboxStream final : public net::Stream {
   const net::Endpoint peer_;
   const net::StreamOptions options_;
   net::ReadSink* sink_ = nullptr;
-  std::string output_;         // Of this turn.
-  std::size_t unwritten_ = 0;  // With that: what the kernel has not taken.
+  std::string output_;         // Written in this turn.
+  std::size_t unwritten_ = 0;  // Including output_: not taken by the kernel yet.
   net::StreamStatistics statistics_;
   std::string received_;
-  std::size_t taken_ = 0;              // In this turn, of what was received.
-  std::optional<Error> ended_by_;      // Nothing comes any more.
-  std::optional<Error> write_failed_;  // Nothing goes any more.
+  std::size_t taken_ = 0;              // Bytes of received_ consumed in this turn.
+  std::optional<Error> ended_by_;      // No more input.
+  std::optional<Error> write_failed_;  // No more output.
   bool is_finished_ = false;
   bool is_paused_ = false;
   bool is_broken_ = false;

@@ -11,7 +11,7 @@
 namespace corolane::framework::recording {
 namespace {
 
-// While it lives, this thread has the system's clocks and chance again.
+// While it lives, this thread uses the real clocks and random bytes.
 class WithoutSource {
  public:
   WithoutSource() : previous_(corolane::detail::set_thread_time_source(nullptr)) {}
@@ -86,7 +86,7 @@ std::vector<Arrival> LiveFeed::turn(std::vector<Ask> asks, std::uint64_t asked_h
     is_woken_ = false;
     arrivals.swap(arrivals_);
   }
-  if (is_disturbed_) end_early("another thread had work done by the node's, which is not recorded");
+  if (is_disturbed_) end_early("another thread posted unrecorded work to the node's thread");
   Entry entry;
   entry.mutable_turn()->set_asked_hash(asked_hash);
   for (const Arrival& arrival : arrivals) *entry.mutable_turn()->add_arrivals() = arrival;
@@ -107,7 +107,7 @@ void LiveFeed::add(const Entry& entry) {
   if (file_.has_ended()) return;
   file_.add(entry);
   if (file_.has_ended()) {
-    log_.warning("the recording is full; the node goes on without", {{"bytes", file_.size()}});
+    log_.warning("the recording is full; the node continues without it", {{"bytes", file_.size()}});
   }
 }
 

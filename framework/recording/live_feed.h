@@ -1,4 +1,4 @@
-// The outside of a node that is recorded, and the file into which all goes that it gives.
+// Connects a recorded node with the real outside and writes all its input to a file.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,13 @@ namespace corolane::framework::recording {
 
 class LiveFeed final : public Feed {
  public:
-  // All outlive it. Whoever reads first is the node, on whose thread all of Feed is.
+  // All outlive it. The first thread that calls read() is that of the node, which makes all calls
+  // of Feed.
   LiveFeed(RecordingWriter& file, Log& log) : file_(file), log_(log) {}
 
-  // Before the node begins.
+  // Called before the node starts.
   void set_outside(Outside& outside) { outside_ = &outside; }
-  // Any thread: that has come.
+  // Adds an arrival. Any thread.
   void push(Arrival arrival);
 
   std::int64_t read(Entry::WhatCase clock) override;
@@ -32,7 +33,7 @@ class LiveFeed final : public Feed {
                             Deadline deadline) override;
   void wake() override;
 
-  // The node has ended.
+  // Called at the end of the node.
   void end();
 
  private:
@@ -44,7 +45,7 @@ class LiveFeed final : public Feed {
   Outside* outside_ = nullptr;
   ClockMarks marks_;
   std::atomic<std::thread::id> node_thread_;
-  std::atomic<bool> is_disturbed_ = false;  // Another thread has had work done by the node.
+  std::atomic<bool> is_disturbed_ = false;  // Another thread has posted work to the node.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Arrival> arrivals_;  // Guarded by mutex_.

@@ -1,4 +1,4 @@
-// Our values as messages of a recording, and back.
+// Converts our values to messages of a recording and back.
 #pragma once
 
 #include <chrono>

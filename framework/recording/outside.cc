@@ -15,11 +15,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a stream reads ahead of the node.
+// How far a stream reads ahead of the node.
 constexpr std::size_t ahead_bytes_max = 256 * 1024;
-// After an accept that has failed, for want of descriptors mostly.
+// The pause after a failed accept, mostly for lack of descriptors.
 constexpr Duration accept_pause = 100ms;
-// For what was written to go out when its stream is closed.
+// The time for sending the remaining output of a closed stream.
 constexpr Duration last_output_time_max = 500ms;
 
 net::StreamOptions options_of(const StreamSettings& settings) {
@@ -34,7 +34,7 @@ net::StreamOptions options_of(const StreamSettings& settings) {
 
 }  // namespace
 
-// A stream, and the task that writes what the node has written.
+// A stream, and the task that writes the node's output to it.
 class Outside::Conversation final : public net::ReadSink {
  public:
   Conversation(std::uint64_t id, std::unique_ptr<net::Stream> stream, const Tell& tell)
@@ -61,19 +61,18 @@ class Outside::Conversation final : public net::ReadSink {
     changed_.pulse();
   }
 
-  // What the node wrote in earlier turns goes out before: a stream without an inbox would have sent
-  // it by now.
+  // Output of earlier turns is sent first: a stream without an inbox would have sent it by now.
   void close() {
     is_to_close_ = true;
     changed_.pulse();
   }
-  // Nobody serves it.
+  // Called when the stream has no task.
   void refuse(const Error& reason) {
     stream_->close();
     tell_end(reason);
   }
 
-  // Until it is closed. Suspends.
+  // Serves the stream until it is closed. Suspends.
   void serve() {
     while (!coroutine::is_cancelled()) {
       if (!output_.empty()) {
@@ -119,7 +118,7 @@ class Outside::Conversation final : public net::ReadSink {
       arrival.mutable_written()->set_stream(id_);
       arrival.mutable_written()->set_size(bytes.size());
     } else {
-      // What the peer has sent before is still to be read.
+      // Input that the peer has sent before can still be read.
       arrival.mutable_write_failed()->set_stream(id_);
       *arrival.mutable_write_failed()->mutable_failure() = to_message(written.error());
     }
@@ -139,7 +138,7 @@ class Outside::Conversation final : public net::ReadSink {
   const std::unique_ptr<net::Stream> stream_;
   const Tell& tell_;
   std::string output_;
-  std::size_t ahead_bytes_ = 0;  // That the node has not taken.
+  std::size_t ahead_bytes_ = 0;  // Read, but not taken by the node yet.
   bool is_paused_ = false;
   bool is_to_finish_ = false;
   bool is_to_close_ = false;
@@ -173,7 +172,8 @@ Listening Outside::listen(const Ask& ask) {
   return listening.get();
 }
 
-// What is closed or was given up is not there any more, which the node did not know yet.
+// Requests for a stream, listener or call that is already gone are ignored: the node did not know
+// yet.
 void Outside::handle(const Ask& ask) {
   const auto with = [this](std::uint64_t stream, const auto& work) {
     const auto found = conversations_.find(stream);
@@ -190,7 +190,7 @@ void Outside::handle(const Ask& ask) {
       if (const auto found = calls_.find(ask.give_up()); found != calls_.end()) {
         found->second.cancel();
       }
-      // It may have connected just before.
+      // It may have connected just before this.
       return close(ask.give_up());
     case Ask::kStopListening:
       if (const auto found = listeners_.find(ask.stop_listening()); found != listeners_.end()) {
@@ -265,7 +265,7 @@ Connected Outside::begin(std::unique_ptr<net::Stream> stream, std::uint64_t id) 
   if (spawned) {
     conversations_.emplace(id, conversation);
   } else {
-    // When it was told that there is one.
+    // Posted, so the refusal comes after the answer about the connection.
     scheduler_.post([conversation, error = spawned.error()] { conversation->refuse(error); });
   }
   return connected;
@@ -305,8 +305,8 @@ Result<Arrival> Outside::connect(const Connect& ask, std::uint64_t id) {
   auto connected =
       network_.connect(to_endpoint(ask.peer()), Deadline::never(), options_of(ask.stream()));
   if (!connected) return std::move(connected.error());
-  // Given up at the last moment.
-  if (coroutine::is_cancelled()) return Error(Code::cancelled, "nobody wants it any more");
+  // The node has given up at the last moment.
+  if (coroutine::is_cancelled()) return Error(Code::cancelled, "the call was given up");
   Arrival arrival;
   *arrival.mutable_connected() = begin(*std::move(connected), id);
   return arrival;

@@ -1,5 +1,5 @@
-// The real network and store of a node that is recorded: does what the node asks, and tells it what
-// comes, on a loop of its own.
+// The real network and store of a recorded node, on a loop of its own: executes the node's requests
+// and reports input to it.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +17,23 @@
 
 namespace corolane::framework::recording {
 
-// Of one scheduler's thread, but post() and listen(). Lives inside of a task.
+// Belongs to one scheduler's thread, except post() and listen(). Lives inside a task.
 class Outside {
  public:
-  // Tells the node; on our thread, from anywhere in it.
+  // Reports an arrival to the node. Called on our thread, in tasks or on the loop's stack.
   using Tell = std::function<void(Arrival arrival)>;
-  // Opens the store, when the node first wants something of it. May block.
+  // Opens the store at the node's first call of it. May block.
   using OpenStore = std::function<Result<std::shared_ptr<Store>>()>;
 
   Outside(net::Network& network, OpenStore open_store, Tell tell);
-  // Suspends until all has ended. What was written goes out before, if that takes but a moment.
+  // Suspends until all tasks have ended. Remaining output is sent if that takes only a moment.
   ~Outside();
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
 
-  // By the node's thread, while this lives: has that done.
+  // Called by the node's thread while this lives: executes `asks` on the outside.
   void post(std::vector<Ask> asks);
-  // The same; blocks until it is done.
+  // The same for one request; blocks until it is answered.
   Listening listen(const Ask& ask);
 
  private:
@@ -45,7 +45,7 @@ class Outside {
   Result<Arrival> connect(const Connect& ask, std::uint64_t id);
   Result<Arrival> resolve(const HostName& ask);
   Result<Arrival> store(const StoreCall& ask);
-  // Runs `work` in a task, and tells what it has returned.
+  // Runs `work` in a task and reports its result.
   void answer(std::uint64_t call, std::function<Result<Arrival>()> work);
   Connected begin(std::unique_ptr<net::Stream> stream, std::uint64_t id);
   void close(std::uint64_t stream);

@@ -28,13 +28,13 @@ namespace {
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 
-// The node, on the calling thread.
+// Runs the node on the calling thread.
 int live(const NodeConfig& config, Inbox& inbox, Fence::Clock clock, Log& log, const Life& life,
          std::function<void()> ask_to_stop) {
   coroutine::Scheduler scheduler(
       inbox,
       {.stacks = {.stack_count_max = config.stacks.count_max},
-       // What is timed or sampled is another one in each run, and is told by pages and metrics.
+       // Sampled data differ between runs and would change pages and metrics.
        .switch_sample_interval = 0,
        .create_sample_interval = 0,
        .stack_sample_interval = 0,
@@ -56,7 +56,7 @@ int live(const NodeConfig& config, Inbox& inbox, Fence::Clock clock, Log& log, c
   return status;
 }
 
-// The same clock, in another name: a node that has it is watched by nobody.
+// The same clock under another name, which disables the watchdogs of the node.
 TimePoint recorded_boot_time() { return boot_time(); }
 
 std::string summary(const Inbox& inbox) {
@@ -83,7 +83,7 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
   if (!file) return std::move(file.error()).with_context("node.record.file");
   net::EventLoop loop;
   net::UvNetwork network(loop);
-  // A task for each connection.
+  // Each connection has a task.
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = config.stacks.count_max + config.rpc.connections_max}});
   detail::StopSignal stop_signal(scheduler, config.stop_time_max + detail::unwind_time_max, log);
@@ -132,11 +132,11 @@ Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingRead
     if (trace == nullptr) {
       return Error(Code::not_found, trace_path + ": " + std::generic_category().message(errno));
     }
-    // What dies in the middle of a turn is to be seen up to there.
+    // Line buffered, so the trace is complete up to a crash.
     std::setvbuf(trace, nullptr, _IOLBF, 0);
   }
   if (file->header().build_id() != own_build_id()) {
-    log.warning("another build of this program was recorded; this one may do something else", {});
+    log.warning("another build of this program was recorded; this one may behave differently", {});
   }
   const auto begin = std::chrono::steady_clock::now();
   const Inbox* replayed = nullptr;
@@ -148,7 +148,7 @@ Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingRead
                   how.empty() ? "" : (how + "\n").c_str(), summary(*replayed).c_str(), took,
                   hash_text(*replayed).c_str());
     } else {
-      std::printf("the replay differs in turn %llu, behind %s: %s\n",
+      std::printf("the replay differs in turn %llu, after %s: %s\n",
                   static_cast<unsigned long long>(replayed->turn_count()),
                   summary(*replayed).c_str(), how.c_str());
     }
@@ -156,7 +156,7 @@ Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingRead
     return is_same ? exit_ok : exit_failed;
   };
   FileFeed feed(std::move(file), [&](const std::string& how, bool is_same) {
-    // Somewhere in the node, which cannot go on.
+    // Called anywhere in the node, which cannot continue.
     std::_Exit(report(how, is_same));
   });
   Inbox inbox(feed);

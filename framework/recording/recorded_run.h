@@ -1,4 +1,4 @@
-// The life of a node that is recorded, and of one that is replayed.
+// Runs a node that is recorded or replayed.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace corolane::framework::recording {
 
-// What a node's life needs of its process.
+// The resources that a node needs from its process.
 struct Surroundings {
   net::Network& network;
   const Node::Parts& parts;
   // Suspends until a signal asks the node to stop.
   std::function<Result<detail::StopSignal::Arrival>()> wait_for_signal;
-  // Does as such a signal would; nothing in a replay, where that comes as it has come.
+  // Acts like such a signal. Does nothing in a replay, where the signal comes from the recording.
   std::function<void()> ask_to_stop = [] {};
-  bool is_real = false;  // Not one that is recorded or replayed, whose time and outside are a feed.
+  bool is_real = false;  // False when the node is recorded or replayed.
 };
 
-// In a task, of a scheduler that is made for it. Returns the exit status.
+// Runs in a task of a scheduler created for it. Returns the exit status.
 using Life = std::function<int(const Surroundings& surroundings)>;
 
-// Records the node of `config` to config.record.file until it ends: it lives on a thread of its
-// own, all that is real is on the calling one. Fails as RecordingWriter::create(), and then nobody
-// has lived.
+// Records the node of `config` to config.record.file until it ends. The node runs on a thread of
+// its own, the real network and store on the calling one. Fails as RecordingWriter::create(); then
+// the node has not run.
 Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, const Life& life);
 
-// Lets that life be lived again, without clocks, network or store, as fast as it goes, and prints
-// how it went. Returns 0 when the node has done what it did until the recording ends, 1 when it did
-// something else. What is asked and what comes is written to `trace_path`, unless it is empty.
+// Replays a recording without clocks, network or store, as fast as possible, and prints the result.
+// Returns 0 when the node behaved as recorded until the end of the recording, 1 when it deviated.
+// Requests and arrivals are written to `trace_path`, unless it is empty.
 Result<int> run_replayed(const NodeConfig& config, std::unique_ptr<RecordingReader> file,
                          const std::string& trace_path, Log& log, const Life& life);
 

@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::string_view mark = "corolane recording 1 ";
 
-// For an end and its reason.
+// Space reserved for the end entry and its reason.
 constexpr std::size_t kept_for_end = 256;
-// Larger ones are none: what a recording can hold.
+// Larger sizes indicate a damaged file.
 constexpr std::uint64_t message_size_max = std::uint64_t{1} << 30;
 
 Error system_error(const std::string& path, int number) {
@@ -44,7 +44,7 @@ std::string own_path() {
 
 std::size_t align(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// The note among those of one segment; see elf(5).
+// Finds the build id among the notes of a segment; see elf(5).
 std::string build_id_in(const char* notes, std::size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -62,17 +62,17 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
-// The entry that says that the node has ended: its size, its field, the size of that.
+// The encoded end entry of a clean end: its size, its field, the size of that.
 constexpr std::string_view good_end("\x02\x42\x00", 3);
 
-// For a new one.
+// Removes or renames an old recording to make room for a new one.
 Result<void> make_way(const std::string& path) {
   if (!std::filesystem::exists(path)) return {};
   std::ifstream file(path, std::ios::binary);
   std::string begin(mark.size(), '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (begin != mark) {
-    return Error(Code::already_exists, path + " is there and no recording; name another file");
+    return Error(Code::already_exists, path + " exists and is not a recording; use another file");
   }
   std::string end(good_end.size(), '\0');
   file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
@@ -84,7 +84,7 @@ Result<void> make_way(const std::string& path) {
   return {};
 }
 
-// Nothing at the end, and where zeros follow, of a file that was never used to its end.
+// Returns nothing at the end of the file, or before the zeros of an unused rest.
 Result<std::optional<std::string>> read_message(std::ifstream& file) {
   std::uint64_t size = 0;
   for (unsigned shift = 0;; shift += 7) {
@@ -147,7 +147,7 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::stri
   std::memcpy(writer->bytes_, first_line.data(), first_line.size());
   writer->size_ = first_line.size();
   if (!writer->put(header, kept_for_end)) {
-    return Error(Code::resource_exhausted, path + ": the configuration alone is larger than that");
+    return Error(Code::resource_exhausted, path + ": too small for the configuration alone");
   }
   return writer;
 }
@@ -158,7 +158,7 @@ RecordingWriter::RecordingWriter(int file, std::byte* bytes, std::size_t size_ma
 RecordingWriter::~RecordingWriter() {
   ::munmap(bytes_, size_max_);
   if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) {
-    // Then it keeps its size, with zeros behind its end, which readers know.
+    // The file keeps its size; readers expect the zeros after its end.
   }
   ::close(file_);
 }
@@ -174,7 +174,8 @@ bool RecordingWriter::put(const google::protobuf::MessageLite& message, std::siz
   }
   if (prefix_size + size + kept > size_max_ - size_) return false;
   std::byte* const place = bytes_ + size_;
-  // The size last: without it nothing is there for who reads what a dead process has left.
+  // The size is written last: an entry that a dead process did not finish has size 0 and is
+  // ignored.
   message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(place + prefix_size));
   std::memcpy(place, prefix.data(), prefix_size);
   size_ += prefix_size + size;
@@ -199,7 +200,7 @@ Result<std::unique_ptr<RecordingReader>> RecordingReader::open(const std::string
   reader->file_.open(path, std::ios::binary);
   if (!reader->file_) return system_error(path, errno);
   const Error no_recording(Code::invalid_argument,
-                           path + ": no recording of a node; node.record.file makes one");
+                           path + ": not a recording of a node; node.record.file makes one");
   std::string first(mark.size(), '\0');
   reader->file_.read(first.data(), static_cast<std::streamsize>(first.size()));
   if (first != mark || !std::getline(reader->file_, reader->program_)) return no_recording;

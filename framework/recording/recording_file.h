@@ -1,12 +1,12 @@
-// A recording as a file: bounded, and whole up to the moment at which its process died.
+// The file of a recording: bounded, and complete up to the moment at which its process died.
 //
 //   auto file = RecordingWriter::create("chess.recording", 64 << 20, header);
 //   if (!file) return file.error();
 //   file->add(entry);
 //
-// The file has its whole size from the beginning, and is memory of the process: what was added is
-// in it whatever becomes of the process, and no disk runs full under it. It holds all that clients
-// have sent, and the passwords of the configuration: nobody but its owner may read it.
+// The file is allocated at its full size and memory-mapped: added entries survive a crash of the
+// process, and the disk cannot run full meanwhile. It contains all input of clients and the
+// passwords of the configuration, so only its owner may read it.
 #pragma once
 
 #include <cstddef>
@@ -21,26 +21,26 @@
 
 namespace corolane::framework::recording {
 
-// "4f2e65bb...", as bytes: of this program, by its linker. Empty when that has left none.
+// The build id of this program, "4f2e65bb...", as bytes. Empty when the linker has left none.
 std::string own_build_id();
 
 class RecordingWriter {
  public:
-  // A recording of that name becomes NAME.previous first, unless its node ended well: then it is
-  // replaced, so that what a crash has left outlives those who come after it. Blocks. Fails with
-  // already_exists when there is something else, with resource_exhausted when there is no room on
-  // the disk, with not_found or permission_denied.
+  // An existing recording is renamed to NAME.previous, so the recording of a crash survives a
+  // restart; after a clean end it is replaced. Blocks. Fails with already_exists when the file is
+  // not a recording, with resource_exhausted when the disk is full, with not_found or
+  // permission_denied.
   static Result<std::unique_ptr<RecordingWriter>> create(const std::string& path,
                                                          std::size_t size_max,
                                                          const Header& header);
-  // Gives back what was not used of the file.
+  // Truncates the file to its used size.
   ~RecordingWriter();
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
 
-  // Does nothing when it has ended. Ends it when the entry does not fit any more; never blocks.
+  // Ends the recording when the entry does not fit; does nothing after its end. Never blocks.
   void add(const Entry& entry);
-  // Nothing more is added.
+  // Ends the recording: no more entries are added.
   void end(const std::string& reason);
   bool has_ended() const { return has_ended_; }
 
@@ -61,14 +61,14 @@ class RecordingWriter {
 
 class RecordingReader {
  public:
-  // Blocks. Fails with not_found, or with invalid_argument when it is no recording.
+  // Blocks. Fails with not_found, or with invalid_argument when the file is not a recording.
   static Result<std::unique_ptr<RecordingReader>> open(const std::string& path);
 
-  // That was recorded: the path of its file.
+  // The path of the recorded program.
   const std::string& program() const { return program_; }
   const Header& header() const { return header_; }
 
-  // Nothing at the end of the file; data_loss when what follows is no entry.
+  // Returns nothing at the end of the file. Fails with data_loss on an invalid entry.
   Result<std::optional<Entry>> next();
 
  private:

@@ -1,7 +1,7 @@
-// Objects that are kept in this process: for tests, and for games that forget all at the end.
+// Objects in the memory of this process: for tests, and for games without persistence.
 //
-// Any number of shards may share one, and in a test any number of nodes: it may be called from any
-// scheduler, and never waits.
+// Any number of shards may share one store, and in tests any number of nodes. It may be called from
+// any scheduler and never waits.
 #pragma once
 
 #include <map>
@@ -27,15 +27,14 @@ class MemoryStore : public Store {
   bool is_shared() const override { return false; }
   std::string name() const override { return "memory"; }
 
-  // For those who check what is there: by which epoch an object is sealed, and what it is. Never
-  // suspends.
+  // For tests: the epoch by which an object is sealed, and its state. Never suspends.
   struct Row {
     std::uint64_t epoch = 0;
     StoredObject object = {};
     std::optional<WallTime> wake_at = {};
   };
   Row look(const ObjectKey& key) const;
-  // Calls visit(key, row) for each.
+  // Calls visit(key, row) for each object.
   template <typename Visit>
   void for_each(Visit visit) const {
     const std::scoped_lock lock(mutex_);
@@ -44,13 +43,13 @@ class MemoryStore : public Store {
 
  private:
   using Key = std::pair<std::string, std::string>;  // Type and id.
-  // The lock is held.
+  // Requires the lock.
   void set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at);
 
   mutable std::mutex mutex_;
   std::uint64_t last_epoch_ = 0;
   std::map<Key, Row> rows_;
-  // Those that want to be called; the pairs are keys.
+  // Objects with a wake_at; the pairs are keys.
   std::set<std::tuple<Partition, WallTime, Key>> waking_;
 };
 

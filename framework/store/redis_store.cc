@@ -18,7 +18,7 @@ using detail::RedisClient;
 using detail::RedisReply;
 using Kind = RedisReply::Kind;
 
-// What the server runs in one step, known to it by its SHA-1 once it has seen it.
+// A script that the server runs atomically. The server caches it by its SHA-1.
 class Script {
  public:
   explicit Script(std::string_view text) : text_(text) {
@@ -36,10 +36,10 @@ class Script {
   std::string hash_;
 };
 
-// Numbers of Lua are doubles, exact to 2^53 only. So epochs are compared as texts of equal length,
-// and versions are only told apart.
+// Numbers in Lua are doubles, exact only up to 2^53. So epochs are compared as strings of equal
+// length, and versions only for equality.
 
-// KEYS: object. ARGV: epoch. Returns what was found before, or the later epoch alone.
+// KEYS: object. ARGV: epoch. Returns the former content, or only the later epoch.
 const Script& seal_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'state')
@@ -50,9 +50,9 @@ return {found[1] or '', found[2] or '0', found[3] or ''}
   return script;
 }
 
-// KEYS: object. ARGV: epoch. Its calls and those of the owner's next seal share a connection, so it
-// comes first; when the connection was lost between, the owner may find its key gone and loads
-// again.
+// KEYS: object. ARGV: epoch. It shares a connection with the owner's next seal, so it runs first.
+// When the connection is lost in between, it may run later; the owner then finds its key gone and
+// loads again.
 const Script& release_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
@@ -63,8 +63,8 @@ return {}
 }
 
 // KEYS: object, due. ARGV: epoch, version, version that follows, state, member of due, its time or
-// ''. Returns nothing, or the epoch and version that stand in the way. A server whose memory is
-// full refuses the first change of a script, so that comes before anything is done.
+// ''. Returns an empty list, or the conflicting epoch and version. A server whose memory is full
+// refuses the first write of a script, so nothing is half done.
 const Script& write_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
@@ -81,7 +81,7 @@ return {}
   return script;
 }
 
-// An error of the server becomes ours.
+// Turns an error of the server into ours.
 Result<RedisReply> checked(const RedisClient& client, Result<RedisReply> reply) {
   if (!reply || reply->kind != Kind::error) return reply;
   return detail::redis_error(reply->text).with_context(client.name());
@@ -93,7 +93,7 @@ Result<RedisReply> run(RedisClient& client, const Script& script,
   words.insert(words.end(), keys_and_arguments.begin(), keys_and_arguments.end());
   auto reply = client.call(words, deadline);
   if (reply && reply->kind == Kind::error && reply->text.starts_with("NOSCRIPT")) {
-    // It has not run: the server was started, or told to forget, since it last did.
+    // The script has not run: the server was restarted, or its script cache was flushed.
     words[0] = "EVAL";
     words[1] = script.text();
     reply = client.call(words, deadline);
@@ -101,7 +101,7 @@ Result<RedisReply> run(RedisClient& client, const Script& script,
   return checked(client, std::move(reply));
 }
 
-// So that texts compare as the numbers do.
+// Pads the number so that strings compare as the numbers do.
 std::string epoch_text(std::uint64_t epoch) {
   constexpr std::size_t digit_count = std::numeric_limits<std::uint64_t>::digits10 + 1;
   const std::string digits = std::to_string(epoch);
@@ -117,7 +117,7 @@ std::optional<T> number_of(const RedisReply& reply) {
   return number;
 }
 
-// Times that a double can hold; beyond that, 285,000 years from now, they are all alike.
+// Clamps a time to the exact range of a double, 285,000 years.
 std::string time_text(WallTime time) {
   constexpr std::int64_t exact_max = std::int64_t{1} << 53;
   const std::int64_t count = time.time_since_epoch().count();
@@ -125,18 +125,18 @@ std::string time_text(WallTime time) {
 }
 
 Error not_ours(const RedisClient& client, std::string_view key) {
-  return Error(Code::data_loss, client.name() + ": " + quote(key) +
-                                    " holds what is not ours; take another key prefix");
+  return Error(Code::data_loss,
+               client.name() + ": " + quote(key) + " holds other data; use another key prefix");
 }
 
-// Of calls that only read.
+// For calls that only read: drops maybe_executed.
 Error without_doubt(const Error& error) {
   return Error(error.code(), error.message()).with_retry_after(error.retry_after());
 }
 
 }  // namespace
 
-// The two keys of an object, and its name in the second.
+// The two keys of an object, and its member name in the second.
 struct RedisStore::Keys {
   std::string object;
   std::string due;
@@ -156,7 +156,7 @@ std::string RedisStore::partition_key(Partition partition, std::string_view rest
 }
 
 Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
-  // It ends with the first colon.
+  // The first colon ends the type.
   if (key.type.contains(':')) {
     return Error(Code::invalid_argument, "the type " + quote(key.type) + " has a colon");
   }

@@ -2,27 +2,28 @@
 //
 //   RedisStore store(network, {.endpoint = {"redis.example", 6379}, .password = password});
 //
-// Each shard has a store of its own: one connection, on which any number of calls are in flight,
-// answered in their order. It connects with the first call. When the connection is lost, what was
-// sent on it ends at once as unknown, and it connects again by itself; calls wait for that, and
-// fail at once when the server is gone for longer.
+// Each shard has its own store with one connection, on which any number of calls are in flight and
+// are answered in order. It connects at the first call. When the connection is lost, the calls in
+// flight fail at once with an unknown outcome, and the store reconnects by itself. New calls wait
+// for that; they fail at once when the server is unreachable for longer.
 //
-// A name that was only read has a key while its object is alive. The keys of a node that crashes
-// stay until their objects are called again, and let go.
+// An object that was never written has a key only while it is active. The keys of a crashed node
+// stay until their objects are activated and deactivated again.
 //
-// That no crash of the server undoes a write is up to its configuration: `appendonly yes` and
-// `appendfsync always`. Replicas follow behind, so the one that takes over may lack the last
-// writes; an owner learns of it with its next one, which is refused.
+// Writes survive a crash of the server only with `appendonly yes` and `appendfsync always` in its
+// configuration. Replication is asynchronous, so a promoted replica may lack the last writes; the
+// owner notices when its next write is refused.
 //
-// A partition's keys share a hash tag, and so a slot of a cluster. With the default prefix, for the
-// object "alice" of type "chess.Player" in partition 17, epochs as 20 decimal digits:
-//   corolane:epoch                          the last number of next_epoch()
+// The keys of a partition share a hash tag, and therefore a slot of a Redis cluster. With the
+// default prefix, for the object "alice" of type "chess.Player" in partition 17, epochs as 20
+// decimal digits:
+//   corolane:epoch                          the last result of next_epoch()
 //   corolane:{17}:object:chess.Player:alice a hash: `epoch`; and, once it was written, `version` in
 //                                           decimal and `state`, the bytes
 //   corolane:{17}:due                       a sorted set: "chess.Player:alice" by its wake_at, in
 //                                           milliseconds since 1970, UTC
 //
-// All of it belongs to one scheduler's thread.
+// Belongs to one scheduler's thread.
 #pragma once
 
 #include <chrono>
@@ -44,38 +45,39 @@ class RedisStore : public Store {
  public:
   struct Options {
     net::HostPort endpoint = {.host = "127.0.0.1", .port = 6379};
-    std::string user = {};      // Of its ACL; empty for "default".
-    std::string password = {};  // Empty for none.
+    std::string user = {};      // An ACL user; empty: "default".
+    std::string password = {};  // Empty: none.
     std::uint32_t database = 0;
     std::string key_prefix = "corolane:";
 
-    // Calls in flight or waiting for the connection, also those whose tasks have given up; one more
-    // is refused.
+    // The limit of calls in flight or waiting for the connection, including those whose tasks have
+    // given up.
     std::size_t pending_count_max = 16'384;
-    // Above so much unsent output calls are refused: many large states at once.
+    // With more unsent output calls are refused, for example when many large states are written at
+    // once.
     std::size_t output_bytes_max = 64 * 1024 * 1024;
-    // A reply that is longer breaks the connection.
+    // A longer reply breaks the connection.
     std::size_t reply_bytes_max = 64 * 1024 * 1024;
-    // For one attempt, with the password.
+    // For one attempt, including authentication.
     std::chrono::milliseconds connect_time_max{5'000};
-    // Between attempts: doubled from the one to the other, and drawn from the upper half.
+    // Between attempts: doubles from the minimum to the maximum, with jitter over the upper half.
     std::chrono::milliseconds reconnect_delay_min{20};
     std::chrono::milliseconds reconnect_delay_max{2'000};
-    // Calls wait so long for a connection that is gone; then they fail at once until it is back.
+    // How long calls wait for a lost connection; after that they fail at once until it is back.
     std::chrono::milliseconds unreachable_after{3'000};
-    // A server that says nothing for so long while calls wait for it is gone.
+    // A server that is silent for longer while calls are in flight counts as lost.
     std::chrono::milliseconds silence_max{10'000};
-    std::uint64_t random_seed = 0;  // Of the random delays; 0 takes one from the system.
+    std::uint64_t random_seed = 0;  // For the random delays; 0: from the system.
   };
 
   // `network` outlives it.
   RedisStore(net::Network& network, Options options);
-  // No task is inside of a call. Suspends until its own task has ended.
+  // No call may be in progress. Suspends until its own task has ended.
   ~RedisStore() override;
 
-  // Besides what every store says: unauthenticated and permission_denied when the server does not
-  // let us, data_loss when a key of ours holds something else, invalid_argument for a type with a
-  // colon in its name.
+  // Fail also with unauthenticated or permission_denied when the server rejects us, with data_loss
+  // when a key of ours holds something else, and with invalid_argument for a type with a colon in
+  // its name.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
   Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;

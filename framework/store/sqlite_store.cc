@@ -26,7 +26,7 @@ struct OwnedKey {
 
 std::size_t size_of(const ObjectKey& key) { return key.type.size() + key.id.size(); }
 
-// A function of the file on its way, and what it returned.
+// A queued function on the file, and its result.
 template <typename Work>
 class FileCall final : public SqliteCall {
  public:
@@ -40,7 +40,7 @@ class FileCall final : public SqliteCall {
  private:
   Result<void> run(SqliteFile& file) override {
     result_.emplace(work_(file));
-    // Of this call alone.
+    // The error concerns only this call.
     if (*result_ || result_->error().code() == Code::aborted) return {};
     return result_->error();
   }
@@ -54,7 +54,7 @@ auto make_call(std::size_t bytes, Effect effect, Work work) {
   return std::make_shared<FileCall<Work>>(bytes, effect, std::move(work));
 }
 
-// Suspends until the call is committed, and returns what its function did.
+// Suspends until the call is committed, and returns the result of its function.
 template <typename Call>
 Call::Returned perform(SqliteWriter& writer, const std::shared_ptr<Call>& call, Deadline deadline) {
   if (auto performed = writer.perform(call, deadline); !performed) {

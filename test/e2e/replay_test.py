@@ -112,7 +112,7 @@ class ReplayTest(unittest.TestCase):
         node.end(signal.SIGKILL)
         again = replay(node.recording)
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
-        self.assertIn("there the recording breaks off", again.stdout)
+        self.assertIn("the recording breaks off there", again.stdout)
         self.assertIn("the same trace", again.stdout)
 
     def test_a_recording_that_is_full_holds_its_beginning(self):
@@ -122,11 +122,11 @@ class ReplayTest(unittest.TestCase):
             node.page("metrics?" + "x" * 4000)
         log = node.end()
         self.assertEqual(node.process.returncode, 0, log)
-        self.assertIn("the recording is full; the node goes on without", log)
+        self.assertIn("the recording is full; the node continues without it", log)
         self.assertLessEqual(os.path.getsize(node.recording), 1 << 20)
         again = replay(node.recording)
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
-        self.assertIn("there the recording ends: the file is full", again.stdout)
+        self.assertIn("the recording ends there: the file is full", again.stdout)
 
     def test_a_recording_that_says_something_else_is_told_apart(self):
         node = RecordedNode(self.folder.name)

@@ -12,7 +12,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// After a task that could not run it: no stack was to be had, or the object is nobody's for now.
+// The delay after a task that could not run: no stack was free, or the object has no owner for now.
 constexpr Duration alarm_retry_interval = std::chrono::milliseconds(100);
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Something that an object is to do at a time: one of its timers, or its next reminder.
+// Work that an object does at a given time: one of its timers, or its next reminder.
 //
-// Life: armed, it waits in the timing wheel and costs no stack. When its time has come it rings:
-// the runner gives it a task, which runs it when the object's turn comes. Then it is armed again,
-// so that of one alarm there are never two tasks. Once it has ended it does nothing any more; the
-// task that may still be there keeps it.
+// Life cycle: an armed alarm waits in the timing wheel and costs no stack. When it rings, the
+// runner spawns a task, which runs it in a turn of the object. Then it is armed again, so an alarm
+// has one task at a time. An ended alarm does nothing more; a task that is still running keeps it
+// alive.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class ObjectCell;
 
 class Alarm : public std::enable_shared_from_this<Alarm>, private coroutine::Timer {
  public:
-  // `runner` outlives it; `cell` lives until it has ended, and as long as its tasks. Made by
-  // std::make_shared.
+  // `runner` outlives it; `cell` lives until the alarm has ended and its tasks are gone. Create it
+  // with std::make_shared.
   Alarm(AlarmRunner& runner, ObjectCell& cell, std::string_view name, std::size_t stack_size_bytes);
   virtual ~Alarm() = default;
   Alarm(const Alarm&) = delete;
@@ -34,17 +34,17 @@ class Alarm : public std::enable_shared_from_this<Alarm>, private coroutine::Tim
   const std::string& label() const { return label_; }
   std::size_t stack_size_bytes() const { return stack_size_bytes_; }
 
-  // For the time at which it is due next, unless it has a task: then at its end.
+  // Arms it for its next time. While it has a task this is left to end_task().
   void arm();
   void end();
   bool has_ended() const { return has_ended_; }
 
-  // What the task does, in the object's turn, if it may. Suspends.
+  // Called by the task in the object's turn: runs act(). Suspends.
   void run();
-  // After that, in the same turn, unless what it did has lost it.
+  // Called after run() in the same turn, unless act() has lost the turn.
   virtual void settle() {}
 
-  // Around all that a task does: until its end it does not ring.
+  // Bracket the whole task: the alarm does not ring in between.
   void begin_task();
   void end_task();
   bool has_task() const { return has_task_; }
@@ -53,11 +53,11 @@ class Alarm : public std::enable_shared_from_this<Alarm>, private coroutine::Tim
   AlarmRunner& runner() const { return runner_; }
 
   virtual void act() = 0;
-  // When to ring next: nothing when there is nothing left to be done.
+  // The time to ring next; nothing when no work is left.
   virtual std::optional<TimePoint> next_time() const = 0;
-  // Whether there is something to be done, or it rings only to look again.
+  // False: it rang only to check the time again.
   virtual bool is_due() const { return true; }
-  // There was nothing left to be done at the end of a task.
+  // Called at the end of a task when no work is left.
   virtual void over() {}
 
  private:

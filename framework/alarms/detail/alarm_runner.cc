@@ -10,7 +10,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Ends the task of an alarm however what it does ends.
+// Ends the task of an alarm, also after an exception.
 class TaskOfAlarm {
  public:
   explicit TaskOfAlarm(Alarm& alarm) : alarm_(alarm) {}

@@ -1,4 +1,4 @@
-// Runs what objects have to do by the clock, each in a task of its own, and counts it.
+// Runs the timers and reminders of objects, each in a task of its own, and counts them.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class HostedType;
 class AlarmRunner {
  public:
   struct Options {
-    // Of one object: more is a leak of its class.
+    // Per object: more timers indicate a leak in its class.
     std::size_t timer_count_max = 64;
   };
 
-  // Returns what the alarm's task is to do; the object's cell stays until that is gone.
+  // Returns the work of the alarm's task; the object's cell stays until that work is destroyed.
   using Run = std::move_only_function<void()>;
   using BeginRun = std::function<Run(std::shared_ptr<Alarm> alarm)>;
 
@@ -41,13 +41,13 @@ class AlarmRunner {
   Log& log() const { return log_; }
   TimerId next_timer_id() { return {.number = ++last_timer_number_}; }
 
-  // Of one that has no task. Never suspends; from the loop as well.
+  // Spawns the task of an alarm that has none. Never suspends; may be called from the loop too.
   void start(const std::shared_ptr<Alarm>& alarm);
-  // Starts nothing any more. Suspends until all have ended; at the deadline they are cancelled.
+  // No task starts after this. Suspends until all have ended; at the deadline they are cancelled.
   void stop(Deadline deadline);
 
   void count_tick(HostedType& type, const Tick& tick);
-  // Of runs of timers.
+  // The lateness of timer runs.
   const Histogram& lateness_us() const { return lateness_us_; }
   std::size_t running_count() const { return tasks_.size(); }
 

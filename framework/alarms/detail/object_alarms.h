@@ -1,4 +1,4 @@
-// What one object has to do by the clock: made for those that have something.
+// The timers and reminders of one object, created on first use.
 #pragma once
 
 #include "framework/alarms/detail/reminder_table.h"

@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds reminder_interval_min = 1s;
 // ReminderOptions::skip.
 constexpr std::chrono::milliseconds lateness_max = 1min;
-// Of a cron expression: after a month without power nobody wants to know how many minutes it had.
+// The counting limit for a cron expression, for example after a month without power.
 constexpr std::uint64_t cron_count_max = 1'000;
-// Milliseconds that all stores keep exactly, and that can be added to: 285,000 years.
+// In milliseconds: all stores keep it exactly, and additions do not overflow. 285,000 years.
 constexpr std::int64_t time_max = std::int64_t{1} << 53;
-// What a Duration can hold: 292 years.
+// The limit of a Duration: 292 years.
 constexpr auto lateness_told_max = std::chrono::floor<std::chrono::milliseconds>(Duration::max());
 
 WallTime within_reach(WallTime time) {
@@ -37,8 +37,9 @@ Result<ReminderPace> ReminderPace::once(WallTime time) {
 Result<ReminderPace> ReminderPace::every(WallTime first, std::chrono::milliseconds interval,
                                          Missed missed) {
   if (interval < reminder_interval_min || interval.count() > time_max) {
-    return Error(Code::invalid_argument, "the interval of a reminder is a second at least, not " +
-                                             std::to_string(interval.count()) + " ms");
+    return Error(Code::invalid_argument,
+                 "the interval of a reminder must be a second at least, not " +
+                     std::to_string(interval.count()) + " ms");
   }
   return ReminderPace(Every{interval}, first, missed);
 }
@@ -74,7 +75,7 @@ Result<ReminderPace> ReminderPace::load(const StoredReminder& stored) {
   }();
   if (!loaded) {
     return Error(Code::data_loss, "the stored reminder " + quote(stored.name()) +
-                                      " is none: " + loaded.error().message());
+                                      " is invalid: " + loaded.error().message());
   }
   loaded->next_ = within_reach(next);
   loaded->tick_count_ = stored.tick_count();
@@ -97,7 +98,7 @@ bool ReminderPace::skip(WallTime now) {
   if (missed_ != ReminderOptions::skip || is_over_) return false;
   const std::uint64_t count = count_before(now - lateness_max);
   step(count);
-  // More of them than anybody counts.
+  // There were more ticks than the counting limit.
   if (auto* const cron = std::get_if<Cron>(&rhythm_); cron != nullptr && count == cron_count_max) {
     next_ = cron->expression.next(std::max(next_, now - lateness_max), cron->zone);
   }

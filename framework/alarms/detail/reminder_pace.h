@@ -1,4 +1,4 @@
-// When a reminder comes, and what becomes of the ticks whose time has passed.
+// The schedule of a reminder, including ticks whose time has passed.
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,31 @@
 
 namespace corolane::framework::detail {
 
-// A value. Never suspends.
+// A value type. Never suspends.
 class ReminderPace {
  public:
   using Missed = ReminderOptions::Missed;
 
-  // Fail as ObjectReminders say.
+  // Fail as documented in ObjectReminders.
   static Result<ReminderPace> once(WallTime time);
   static Result<ReminderPace> every(WallTime first, std::chrono::milliseconds interval,
                                     Missed missed);
   static Result<ReminderPace> cron(std::string_view expression, std::string_view zone,
                                    Missed missed, WallTime now);
 
-  // What is stored: all but the name. Loading fails with data_loss when it makes no sense.
+  // The stored form: all but the name. Loading fails with data_loss on invalid content.
   static Result<ReminderPace> load(const StoredReminder& stored);
   void store(StoredReminder& stored) const;
 
-  // Nothing comes any more.
+  // No tick is left.
   bool is_over() const { return is_over_; }
   WallTime next_time() const { return next_; }
 
-  // Passes by what is not to run at `now` any more. Whether it has passed something by.
+  // Skips ticks that are too late to run at `now`. Returns whether it skipped any.
   bool skip(WallTime now);
-  // What runs at `now`, when next_time() has come; without a name.
+  // The reminder to run at `now`, once next_time() has come; without a name.
   Reminder begin(WallTime now) const;
-  // `ran` has been run.
+  // Moves on after `ran` has been run.
   void advance(const Reminder& ran);
 
  private:
@@ -57,9 +57,9 @@ class ReminderPace {
   using Rhythm = std::variant<Once, Every, Cron>;
 
   ReminderPace(Rhythm rhythm, WallTime next, Missed missed);
-  // The ticks from next_ on whose time is before `end`, as far as somebody counts them.
+  // The number of ticks from next_ on before `end`, up to the counting limit.
   std::uint64_t count_before(WallTime end) const;
-  // Over that many ticks.
+  // Moves on by `count` ticks.
   void step(std::uint64_t count);
 
   Rhythm rhythm_;

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t reminder_count_max = 64;
 constexpr std::size_t name_bytes_max = 128;
-// After a failed run, twice as long after each further one.
+// The delay after a failed run; it doubles with each further failure.
 constexpr Duration retry_delay_min = 1s;
 constexpr Duration retry_delay_max = 1min;
 
@@ -39,13 +39,13 @@ class ReminderTable::ReminderAlarm final : public Alarm {
  private:
   void act() override { table_.run_due(); }
   void settle() override {
-    // What fails is written within a second, or the tick runs again.
+    // A failed write is repeated within a second; if the change is lost, the tick runs again.
     static_cast<void>(cell().type().host().save_now(cell()));
   }
   std::optional<TimePoint> next_time() const override { return table_.next_time(); }
   bool is_due() const override { return table_.due_entry() != nullptr; }
 
-  ReminderTable& table_;  // As long as it has not ended.
+  ReminderTable& table_;  // Valid until the alarm has ended.
 };
 
 ReminderTable::~ReminderTable() {
@@ -169,7 +169,7 @@ void ReminderTable::run_due() {
     cell_.mark_changed();
     if (due->pace.next_time() > time) return;
   }
-  // The run may cancel it, and set it again.
+  // The run may cancel the reminder and set it again.
   const std::string name = due->name;
   const std::uint64_t generation = due->generation;
   Reminder reminder = due->pace.begin(time);

@@ -1,4 +1,4 @@
-// The reminders of one object while it is alive: what is behind ObjectReminders.
+// The reminders of one active object: the implementation of ObjectReminders.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ class ReminderTable {
   std::optional<WallTime> find(std::string_view name) const;
   std::size_t size() const { return entries_.size(); }
 
-  // When the object is to be woken, if it sleeps then.
+  // The time of the next reminder, at which the object is woken if it sleeps.
   std::optional<WallTime> wake_at() const;
   Result<void> load(const ObjectRecord& record);
   void store(ObjectRecord& record) const;
@@ -49,8 +49,8 @@ class ReminderTable {
   struct Entry {
     std::string name;
     ReminderPace pace;
-    std::uint64_t generation = 0;    // Another one each time that it is set.
-    std::uint32_t failed_count = 0;  // Of the tick that is next.
+    std::uint64_t generation = 0;    // Changes each time it is set.
+    std::uint32_t failed_count = 0;  // Failed runs of the next tick.
     TimePoint not_before{};          // After a failure.
   };
 
@@ -58,7 +58,7 @@ class ReminderTable {
   Entry* find_entry(std::string_view name);
   void arm();
   std::optional<TimePoint> next_time() const;
-  // The one that has waited longest; null when none is due.
+  // The entry that has been due for longest; null when none is due.
   Entry* due_entry();
   void run_due();
 

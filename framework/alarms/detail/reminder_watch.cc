@@ -11,9 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After a look, or a waking, that failed.
+// The delay after a failed query or activation.
 constexpr std::chrono::milliseconds retry_interval = 1s;
-// How long one question to the store may take.
+// The timeout of a query to the store.
 constexpr Duration look_time_max = 5s;
 
 }  // namespace
@@ -63,8 +63,8 @@ void ReminderWatch::run() {
   }
 }
 
-// At all partitions that are ours, or at those that have become so. False when there is more to be
-// seen, or a question was not answered.
+// Queries all owned partitions, or only the newly owned ones. Returns false when a query failed or
+// left more objects.
 bool ReminderWatch::look(bool at_all) {
   for (std::size_t i = 0; i < partition_count; ++i) {
     const auto partition = static_cast<Partition>(i);
@@ -80,7 +80,7 @@ bool ReminderWatch::look(bool at_all) {
   return true;
 }
 
-// Also notes that it is none any more.
+// Also notes the loss of an ownership.
 bool ReminderWatch::is_new(Partition partition) {
   bool is_new = false;
   for (Look& look : looks_) {
@@ -100,13 +100,13 @@ Result<void> ReminderWatch::look_at(Partition partition) {
     auto found = store_.due(partition, clock_.now() + options_.horizon, count_max,
                             Deadline::after(look_time_max));
     if (!found) return found.error();
-    if (add(*found) == 0 && found->size() == count_max) continue;  // All of them known or not ours.
+    if (add(*found) == 0 && found->size() == count_max) continue;  // All known or not ours.
     if (found->size() < count_max) return {};
-    return Error(Code::resource_exhausted, "more objects than are woken at a time");
+    return Error(Code::resource_exhausted, "more due objects than one query returns");
   }
 }
 
-// How many of them are news.
+// Returns the number of new sleepers.
 std::size_t ReminderWatch::add(const std::vector<DueObject>& found) {
   std::size_t count = 0;
   for (const DueObject& object : found) {
@@ -122,7 +122,7 @@ HostedType* ReminderWatch::type_of(std::string_view name) const {
   return found == types_.end() ? nullptr : found->get();
 }
 
-// False when it was cancelled.
+// Returns false when cancelled.
 bool ReminderWatch::wake_due() {
   while (!sleepers_.empty() && std::get<WallTime>(*sleepers_.begin()) <= clock_.now()) {
     Sleeper sleeper = std::move(sleepers_.extract(sleepers_.begin()).value());
@@ -141,13 +141,13 @@ void ReminderWatch::begin_waking(Sleeper sleeper) {
     if (woken || woken.error().code() == Code::cancelled) return;
     log_.warning("object not woken",
                  {{"type", type->name()}, {"id", id}, {"error", woken.error().to_string()}});
-    // What is wrong with the object itself is not better in a second: the next look finds it.
+    // An error of the object itself is not retried at once: the next query finds it again.
     if (woken.error().code() == Code::unavailable) note(*type, id, clock_.now() + retry_interval);
   };
   if (tasks_.spawn("wake object", waking, {.purpose = coroutine::StackPool::Purpose::control})) {
     return;
   }
-  // No stack was to be had: the next look finds it.
+  // Without a stack the next query finds it again.
   slots_.release();
 }
 

@@ -1,9 +1,9 @@
-// Wakes the objects of one shard whose reminders come while they sleep.
+// Wakes the inactive objects of one shard when their reminders are due.
 //
-// The store knows when each of them wants to be woken. The watch asks it about each partition as
-// soon as that is ours, and every half minute from then on, for what comes within a minute; those
-// wait here until it is time. Objects that are alive have their own alarms. What goes to sleep in
-// between says so when it would come too soon for the next look.
+// The store knows the next reminder of each object. The watch queries each partition as soon as we
+// own it, and every half minute from then on, for objects due within a minute. They wait here until
+// their time. Active objects have their own alarms. An object that is deactivated between two
+// queries is noted directly when the next query would be too late.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ class ReminderWatch {
  public:
   struct Options {
     Duration look_interval = std::chrono::seconds(30);
-    std::chrono::milliseconds horizon = std::chrono::minutes(1);  // Two looks.
-    std::size_t due_count_max = 1'000;                            // Of one partition, at a time.
+    std::chrono::milliseconds horizon = std::chrono::minutes(1);  // Two intervals.
+    std::size_t due_count_max = 1'000;                            // Per query of a partition.
     std::size_t waking_count_max = 64;
   };
 
@@ -46,25 +46,25 @@ class ReminderWatch {
   using IsHere = std::function<bool(Partition)>;
   using Types = std::vector<std::unique_ptr<HostedType>>;
 
-  // `store`, `log` and `types` outlive it; of the partitions, it has those that `is_here`.
+  // `store`, `log` and `types` outlive it; it watches the partitions for which `is_here` is true.
   ReminderWatch(const Options& options, Store& store, const WallClock& clock, Log& log,
                 const Types& types, IsHere is_here, Wake wake);
   ReminderWatch(const ReminderWatch&) = delete;
   ReminderWatch& operator=(const ReminderWatch&) = delete;
 
-  // After all types are there.
+  // Call it when all types have been added.
   Result<void> start();
-  // Suspends until nothing is being woken.
+  // Suspends until no object is being woken.
   void stop() { tasks_.cancel_and_join(); }
 
-  // Some partitions may be ours that were not.
+  // We may own further partitions now.
   void ownership_changed() { news_.set(); }
-  // An object goes to sleep that wants to be woken then.
+  // The object is being deactivated and has a reminder at `time`.
   void note(HostedType& type, std::string_view id, WallTime time);
 
  private:
   using Sleeper = std::tuple<WallTime, HostedType*, std::string>;
-  // An ownership, and the epoch with which each partition was looked at last.
+  // An ownership, and the epoch of each partition at its last query.
   struct Look {
     const Ownership* ownership;
     std::array<Ownership::Epoch, partition_count> epochs{};

@@ -1,8 +1,8 @@
-// When a timer runs, and which tick that is.
+// The schedules of timers, and the numbers of their ticks.
 //
 // A pace has
-//   next_time()   the time, by the steady clock, of the run that comes next; nothing: there is none
-//   is_due()      whether that has come, or the time is only the one to look again
+//   next_time()   the time of the next run, by the steady clock; nothing: no further run
+//   is_due()      whether the run is due, or the time is only the next check
 //   begin()       the tick of the run that begins now
 //   end()         that run has ended
 #pragma once
@@ -76,7 +76,7 @@ class FixedDelayPace {
   std::uint64_t last_number_ = 0;
 };
 
-// By the time of day: looks again now and then whether it has been set.
+// In wall-clock time: checks now and then whether the clock has been set.
 class CronPace {
  public:
   CronPace(const CronExpression& expression, TimeZone zone, const WallClock& clock)
@@ -102,7 +102,7 @@ class CronPace {
   void end() {}
 
  private:
-  // After a month without power nobody wants to know how many minutes it had.
+  // Limits the counting after a long pause, such as a month without power.
   static constexpr std::uint64_t missed_count_max = 1'000;
 
   const CronExpression expression_;

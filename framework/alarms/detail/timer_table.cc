@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration timer_interval_min = std::chrono::milliseconds(1);
 
-// When a delay is over: at the end of the clock at the latest.
+// The end of a delay, capped at the end of the clock.
 TimePoint time_after(Duration delay) { return Deadline::after(delay).time(); }
 
 }  // namespace
@@ -44,7 +44,7 @@ class ObjectTimer : public Alarm {
   void over() override { table_.cancel(id_); }
 
   const TimerId id_;
-  TimerTable& table_;  // As long as it has not ended.
+  TimerTable& table_;  // Valid until the timer has ended.
   ObjectTimers::RunTick run_;
 };
 
@@ -65,7 +65,7 @@ class PacedTimer final : public ObjectTimer {
   std::optional<TimePoint> next_time() const override { return pace_.next_time(); }
   bool is_due() const override { return pace_.is_due(); }
 
-  // Also when what runs throws.
+  // Ends the run also after an exception.
   struct Running {
     explicit Running(Pace& running_pace) : pace(running_pace) {}
     ~Running() { pace.end(); }
@@ -94,7 +94,7 @@ Result<TimerId> TimerTable::add(const Pace& pace, ObjectTimers::RunTick run,
                                                " timers already");
   }
   if (options.stack_size_bytes > coroutine::StackPool::stack_size_bytes_max) {
-    return Error(Code::invalid_argument, "a timer asks for too large a stack");
+    return Error(Code::invalid_argument, "the stack of a timer is too large");
   }
   const TimerId id = runner_.next_timer_id();
   timers_.push_back(
@@ -112,7 +112,7 @@ Result<TimerId> TimerTable::after(Duration delay, ObjectTimers::Run run,
 Result<TimerId> TimerTable::every(const Rhythm& rhythm, ObjectTimers::RunTick run,
                                   const TimerOptions& options) {
   if (rhythm.interval < timer_interval_min) {
-    return Error(Code::invalid_argument, "the interval of a timer is a millisecond at least");
+    return Error(Code::invalid_argument, "the interval of a timer must be a millisecond at least");
   }
   const TimePoint first = time_after(rhythm.first_after.value_or(rhythm.interval));
   if (rhythm.mode == Rhythm::fixed_delay) {

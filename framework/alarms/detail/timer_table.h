@@ -1,4 +1,4 @@
-// The timers of one object: what is behind ObjectTimers.
+// The timers of one object: the implementation of ObjectTimers.
 #pragma once
 
 #include <cstddef>

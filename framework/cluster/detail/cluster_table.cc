@@ -57,7 +57,7 @@ std::optional<PartitionPlace> partition_place_of(std::string_view text) {
   return PartitionPlace{.placement = placement_of(group), .partition = *number};
 }
 
-// What another program wrote must not end this one.
+// An invalid entry of another program must not end this one.
 std::optional<Member> member_of(const Directory::Entry& entry, std::string_view name) {
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;

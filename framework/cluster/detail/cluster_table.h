@@ -1,12 +1,12 @@
-// The directory's entries, read: which nodes there are, and who owns which partition.
+// The parsed entries of the directory: the nodes, and the owner of each partition.
 //
 //   nodes/NAME.INCARNATION     {"shards": ["10.0.0.1:8470"], ...}, on the node's lease
-//   draining/NAME.INCARNATION  on the same lease: the node gives away what it has
+//   draining/NAME.INCARNATION  on the same lease: the node gives its partitions away
 //   partitions/P               NAME.INCARNATION EPOCH, on no lease; of a placement other than the
 //                              default one partitions/zone=Z,role=R/P
 //
-// The epoch of a node is the revision that made its key, that of an ownership the one that put its
-// entry last. What cannot be read is left out, and counted.
+// The epoch of a node is the revision that created its key; the epoch of an ownership is the
+// revision that last wrote its entry. Unreadable entries are skipped and counted.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class ClusterTable {
   static constexpr std::string_view prefix = {};
 
   struct Ownership {
-    std::string owner;             // "NAME.INCARNATION"; empty when nobody ever was.
-    std::uint64_t node_epoch = 0;  // Of the owner.
+    std::string owner;             // "NAME.INCARNATION"; empty: never owned.
+    std::uint64_t node_epoch = 0;  // The owner's epoch.
     Directory::Revision epoch = 0;
   };
   using Ownerships = std::array<Ownership, partition_count>;
@@ -41,16 +41,16 @@ class ClusterTable {
   static std::string to_value(const Member& member);
   static std::string owner_value(std::string_view name, std::uint64_t node_epoch);
 
-  // In the place of all that it knows.
+  // Replaces everything it knows.
   void load(const Directory::Snapshot& snapshot);
-  // One change; an older one than what it knows of the entry is ignored.
+  // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
 
   Directory::Revision revision() const { return revision_; }
-  // Null when there is none of that key now.
+  // Null when there is no such node now.
   const Member* find(std::string_view name) const;
   std::vector<Member> members() const;
-  // Of a placement that nobody has spoken of: nobody's.
+  // All unowned for a placement without entries.
   const Ownerships& ownerships(const Placement& placement) const;
   std::uint64_t unreadable_count() const { return unreadable_count_; }
 

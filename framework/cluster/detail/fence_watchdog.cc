@@ -11,11 +11,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two looks; and how late a loop may be that only has much to do.
+// The interval between two checks, and the tolerated delay of a busy loop.
 constexpr Duration watch_interval = 100ms;
 constexpr Duration grace = 1s;
 
-// As of sysexits.h: EX_SOFTWARE.
+// EX_SOFTWARE of sysexits.h.
 constexpr int exit_status = 70;
 
 }  // namespace
@@ -30,10 +30,10 @@ void FenceWatchdog::watch(const std::stop_token& stop, const Fence& fence, Log& 
   while (!stopped.wait_for(lock, stop, watch_interval, [] { return false; }) &&
          !stop.stop_requested()) {
     const TimePoint end = fence.at();
-    // The node has fallen silent by itself, or has nobody to fall silent for.
+    // The node has fenced itself, or its directory is not shared.
     if (end == TimePoint::min() || end == TimePoint::max()) continue;
     if (fence.clock_now() < end + grace) continue;
-    log.error("the node should be silent, and its loop does not say so: the process ends");
+    log.error("the node is fenced, but its loop does not react: the process ends");
     ::_exit(exit_status);
   }
 }

@@ -1,8 +1,8 @@
-// Ends the process when its node should have fallen silent and has not: a loop that never gets back
-// to its timers, a debugger, a machine that slept (step 8 of the protocol in README.md).
+// Ends the process when its node should be fenced and has not noticed: a loop that never returns to
+// its timers, a debugger, a machine that slept (step 8 of the protocol in README.md).
 //
-// What such a node still says is refused anyway, by the store and by those who check the fence
-// before they speak; but it would keep others waiting for ever.
+// Replies and writes of such a node are stopped anyway, by the fence checks and by the store; but
+// its clients would wait for ever.
 #pragma once
 
 #include <stop_token>
@@ -15,7 +15,7 @@ namespace corolane::framework::detail {
 
 class FenceWatchdog {
  public:
-  // Both outlive it. A thread of its own looks from now on.
+  // Both outlive it. Starts a thread that checks the fence.
   FenceWatchdog(const Fence& fence, Log& log);
   FenceWatchdog(const FenceWatchdog&) = delete;
   FenceWatchdog& operator=(const FenceWatchdog&) = delete;

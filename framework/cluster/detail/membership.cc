@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds without_end = std::chrono::years(100);
 
-// Between keepalives that fail: a directory that refuses at once is not asked without end.
+// The pause after a failed keepalive: keeps a directory that refuses at once from being asked in a
+// busy loop.
 constexpr Duration rejoin_interval = 100ms;
 
 std::string random_incarnation() {
@@ -36,7 +37,7 @@ std::string random_incarnation() {
 Result<void> Membership::join(Member& self, Deadline deadline) {
   is_lost_ = false;
   const TimePoint sent_at = fence_.clock_now();
-  // Without other nodes there is nobody who waits for its end.
+  // Without other nodes nothing waits for the lease to expire.
   auto lease = directory_.grant(directory_.is_shared() ? options_.lease_time_to_live : without_end,
                                 deadline);
   if (!lease) return lease.error();
@@ -60,18 +61,18 @@ Result<void> Membership::put_key(Member& self, Deadline deadline) {
        .puts = {{.key = key, .value = ClusterTable::to_value(self), .lease = lease_}}},
       deadline);
   if (!put) return put.error();
-  if (!put->is_done) return Error(Code::already_exists, "the directory has a " + key);
+  if (!put->is_done) return Error(Code::already_exists, "the directory already has the key " + key);
   self.epoch = put->revision;
   return {};
 }
 
-// A late answer extends from when its question was sent, and takes nothing back.
+// A late answer extends the fence from the time of its request, and never shortens it.
 void Membership::heard(TimePoint sent_at) {
   if (is_lost_) return;
   if (!directory_.is_shared()) return fence_.set(TimePoint::max());
   if (options_.bugs.keepalive_time_at_answer) sent_at = fence_.clock_now();
   fence_.set(std::max(fence_.at(), sent_at + options_.fence_after));
-  // As object_host.cc logs replies.
+  // The same clock as the log lines of replies in object_host.cc.
   log_.debug("lease kept", {{"at", sent_at.time_since_epoch().count()}});
 }
 
@@ -81,11 +82,12 @@ Error Membership::keep() {
     if (auto slept = coroutine::sleep_for(std::min(pause, fence_.time_left())); !slept) {
       return slept.error();
     }
-    if (is_lost_) return Error(Code::not_found, "somebody has removed this node's key");
+    if (is_lost_) return Error(Code::not_found, "this node's key was removed from the directory");
     if (!fence_.is_in_time()) {
-      return Error(Code::unavailable, "the directory was silent for too long");
+      return Error(Code::unavailable, "the directory did not answer for too long");
     }
-    // Read before it is sent, so that the lease lives longer than the fence, however slow it is.
+    // Read before the request is sent: the lease then outlives the fence, however slow the request
+    // is.
     const TimePoint sent_at = fence_.clock_now();
     auto kept = directory_.keep_alive(
         lease_, Deadline::after(std::min(options_.keepalive_time_max, fence_.time_left())));

@@ -1,5 +1,5 @@
-// This process in the directory: its lease, its key, and the fence that falls when it is not heard
-// of any more (steps 1, 2, 8 and 11 of the protocol in README.md).
+// This process in the directory: its lease, its key, and the fence that falls when the lease cannot
+// be renewed (steps 1, 2, 8 and 11 of the protocol in README.md).
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ class Membership {
   struct Options {
     std::chrono::seconds lease_time_to_live{6};
     Duration keepalive_interval = std::chrono::milliseconds(1'500);
-    // After a keepalive was sent that was answered; less than the lease lives, so that nobody else
-    // owns anything of ours before.
+    // Counted from the sending of the last answered keepalive. It is shorter than the lease, so the
+    // fence falls before another node can own our partitions.
     Duration fence_after = std::chrono::milliseconds(4'500);
-    // For one keepalive; the next one is sent at once when it has failed.
+    // The timeout of one keepalive; after a failure the next one follows soon.
     Duration keepalive_time_max = std::chrono::seconds(1);
     SeededBugs bugs = {};
-    // Told of each lease of a directory that others share, before anything hangs on it.
+    // Called with each lease of a shared directory, before any key is attached to it.
     std::function<void(Directory::Lease lease)> on_lease = {};
   };
 
@@ -38,21 +38,21 @@ class Membership {
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  // As a new incarnation. Suspends. Sets incarnation and epoch of `self`. Fails as the directory
-  // does.
+  // Joins as a new incarnation; sets incarnation and epoch of `self`. Suspends. Fails as the
+  // directory does.
   Result<void> join(Member& self, Deadline deadline);
 
-  // Keeps the lease until it is gone, or nothing was heard in time: then the fence has fallen, and
-  // this returns why; or until the task is cancelled. Suspends.
+  // Renews the lease until it is lost, the directory was silent for too long, or the task is
+  // cancelled. In the first two cases the fence has fallen. Returns the reason. Suspends.
   Error keep();
 
-  // The directory has our key no more, whatever it says of our lease: the fence falls, and keep()
+  // Our key is gone from the directory, even if the lease still lives: the fence falls, and keep()
   // returns soon.
   void lose();
 
-  // Tells the others that we give away what we have.
+  // Announces to the other nodes that we give our partitions away.
   Result<void> announce_draining(const Member& self, Deadline deadline);
-  // Nobody waits for our lease to end. Suspends.
+  // Revokes the lease, so no node waits for it to expire. Suspends.
   void leave(Deadline deadline);
 
  private:

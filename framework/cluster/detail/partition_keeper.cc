@@ -11,7 +11,7 @@ namespace {
 
 using Field = Directory::Condition::Field;
 
-// Into pieces of one transaction each.
+// Splits a batch into one piece per transaction.
 template <typename Batch>
 std::vector<Batch> cut(const Batch& whole, std::size_t size_max) {
   std::vector<Batch> pieces;
@@ -61,7 +61,7 @@ std::size_t PartitionKeeper::owned_count() const {
   return count;
 }
 
-// Made anew when a member has come, gone or begun to drain: nothing else of one ever changes.
+// Rebuilt when a member has come, gone or begun to drain; nothing else of a member ever changes.
 const PartitionKeeper::Plan& PartitionKeeper::plan() {
   std::vector<Member> members = table_.members();
   const auto mark_of = [](const Member& member) {
@@ -81,10 +81,10 @@ const PartitionKeeper::Plan& PartitionKeeper::plan() {
   return plan_;
 }
 
-// Those that are to be ours, and whose owner, if they ever had one, is gone.
+// Partitions that should be ours and whose last owner, if any, is gone.
 std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
   const auto& targets = plan().targets;
-  // No two members ever have the same epoch.
+  // Epochs of members are unique.
   const auto is_there = [this](std::uint64_t epoch) {
     return std::ranges::find(plan_.members, epoch, &Member::epoch) != plan_.members.end();
   };
@@ -104,7 +104,7 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
   return claims;
 }
 
-// Whose that partition of ours is to be; null when it stays, or there is nobody else for it.
+// The future owner of a partition of ours; null when it stays, or no other node may own it.
 const Member* PartitionKeeper::heir_of(const Group& group, Partition partition) {
   if (!is_mine(table_.ownerships(group.placement)[partition])) return nullptr;
   const Member* const target = plan_.targets[number_of(group)][partition];
@@ -136,7 +136,7 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
       const std::string to = ClusterTable::name_of(*target);
       const auto reluctance = reluctant_.find({&group, partition});
       if (reluctance != reluctant_.end()) {
-        // Alone, so that others do not wait for it.
+        // In a batch of its own, so that other partitions do not wait for it.
         if (reluctance->second.not_before > now()) {
           ++left_count;
         } else {
@@ -171,7 +171,8 @@ PartitionKeeper::Progress PartitionKeeper::step() {
   if (gifts.empty()) {
     return is_all_done && left_count == 0 ? Progress::all_done : Progress::stuck;
   }
-  // The target may go while others are handed over, and the table tells us of it meanwhile.
+  // One batch per step: its target may leave during the hand-over, and the next step then plans
+  // anew.
   const Progress handed = hand_over(gifts.front());
   if (handed != Progress::all_done) return handed;
   const bool is_last = gifts.size() == 1 && left_count == 0;
@@ -183,7 +184,7 @@ Directory::Put PartitionKeeper::put_owner(const Batch& batch, Partition partitio
           .value = ClusterTable::owner_value(batch.to, batch.to_epoch)};
 }
 
-// Before the watch tells so: the sooner it is known, the sooner it is served.
+// Applies the outcome without waiting for the watch, so the partition is served sooner.
 void PartitionKeeper::note_owner(const Batch& batch, const Directory::Outcome& outcome) {
   for (const Partition partition : batch.partitions) {
     auto put = put_owner(batch, partition);
@@ -223,11 +224,11 @@ bool PartitionKeeper::claim(const Batch& batch) {
     return true;
   }
   if (outcome && batch.partitions.size() > 1) return claim_each(batch);
-  // Of one whose outcome nobody has told us the directory knows more.
+  // After an unknown outcome the directory is read again.
   return look_again().has_value() && outcome.has_value();
 }
 
-// One of them is not what it was; the others are.
+// Claims the partitions one by one: at least one has changed, the others have not.
 bool PartitionKeeper::claim_each(const Batch& batch) {
   if (!look_again()) return false;
   bool is_all_done = true;
@@ -253,7 +254,7 @@ Duration PartitionKeeper::release_time_of(const Batch& batch) const {
 void PartitionKeeper::note_reluctance(const Batch& batch, const std::vector<Partition>& kept) {
   const Duration waited = release_time_of(batch);
   for (const Partition partition : batch.partitions) reluctant_.erase({batch.group, partition});
-  // Who calls it meanwhile is served at least as long as not.
+  // Between attempts the objects serve at least as long as an attempt blocks their calls.
   for (const Partition partition : kept) {
     reluctant_[{batch.group, partition}] = {
         .release_time = std::min(2 * waited, options_.release_time_max),
@@ -263,8 +264,8 @@ void PartitionKeeper::note_reluctance(const Batch& batch, const std::vector<Part
 
 PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
   const TimePoint start = now();
-  // As of before: whoever hears of a later epoch meanwhile has given it away already. What is known
-  // may be replaced by all that the directory has, too.
+  // The epochs are taken before the release: a partition with another epoch afterwards is not
+  // handed over. The table may be reloaded meanwhile, so each is looked up again.
   const auto known = [&](Partition partition) -> const ClusterTable::Ownership& {
     return table_.ownerships(batch.group->placement)[partition];
   };
@@ -310,7 +311,7 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
     resume();
     return kept.empty() ? Progress::all_done : Progress::more_to_do;
   }
-  // While nobody knows whose they are nobody is served.
+  // Calls wait until the owner is decided.
   const bool is_decided = outcome ? look_again().has_value() : take_back(gift);
   if (is_decided) {
     resume();
@@ -320,9 +321,10 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
   return Progress::stuck;
 }
 
-// Of a gift whose outcome nobody has told us. To read the table again would not do: the transaction
-// may be on its way, and be made afterwards, while we serve. So we take what is still ours under
-// another epoch; then the gift is made already, or never will be. False: not known yet.
+// Decides a hand-over with an unknown outcome. Reading the table would not suffice: the transaction
+// may still be in flight and commit later, while we serve. So this claims the partitions again
+// under a new epoch; the hand-over has then been made already, or never will be. Returns false when
+// that is unknown, too.
 bool PartitionKeeper::take_back(const Gift& gift) {
   Batch mine{.group = gift.batch.group, .to = name_, .to_epoch = self_.epoch, .partitions = {}};
   Directory::Transaction transaction;

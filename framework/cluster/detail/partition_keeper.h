@@ -1,5 +1,5 @@
-// Takes the partitions that this node is to own, and gives away those that another one is to: by
-// transactions of the directory alone (steps 3, 4 and 9 of the protocol in README.md).
+// Claims the partitions that this node should own and hands over those that another node should
+// own, only by transactions of the directory (steps 3, 4 and 9 of the protocol in README.md).
 #pragma once
 
 #include <array>
@@ -27,13 +27,13 @@ namespace corolane::framework::detail {
 // The objects of this node, on all of its shards.
 class Tenants {
  public:
-  // Takes no more calls of the objects of those partitions: those that come wait. Lets what runs
-  // end, until the deadline, and stores what has changed. Suspends. Returns those of them that are
-  // not free to go: a call runs on, or a change is not stored.
+  // Releases partitions: new calls of their objects wait, running calls may end until the deadline,
+  // and changes are stored. Suspends. Returns the partitions that cannot move: a call still runs,
+  // or a change is not stored.
   virtual std::vector<Partition> release(const Placement& placement,
                                          std::span<const Partition> partitions,
                                          Deadline deadline) = 0;
-  // It is decided who owns them: those that wait look again.
+  // The owner of these partitions is decided: waiting calls check again.
   virtual void resume(const Placement& placement, std::span<const Partition> partitions) = 0;
 
  protected:
@@ -43,14 +43,15 @@ class Tenants {
 class PartitionKeeper {
  public:
   struct Options {
-    // Partitions of one transaction.
+    // Partitions per transaction.
     std::size_t claim_count_max = 32;
     std::size_t hand_over_count_max = 16;
-    // How long the calls of a partition that moves may take to end. Those of one that did not let
-    // it go have twice as long the next time, and so on up to the second figure.
+    // The time in which the calls of a moving partition may end. It doubles after each failed
+    // release, up to the maximum.
     Duration release_time_min = std::chrono::milliseconds(20);
     Duration release_time_max = std::chrono::seconds(2);
-    // Of partitions that move to a node that has come: a few at a time, so that nobody notices.
+    // The pause between hand-overs to a new node: partitions move a few at a time, unnoticed by
+    // clients.
     Duration hand_over_interval = std::chrono::milliseconds(50);
     Duration commit_time_max = std::chrono::seconds(2);
     SeededBugs bugs = {};
@@ -67,43 +68,43 @@ class PartitionKeeper {
   PartitionKeeper(const PartitionKeeper&) = delete;
   PartitionKeeper& operator=(const PartitionKeeper&) = delete;
 
-  // Takes from the table what it says of us. Never suspends.
+  // Updates our ownerships from the table. Never suspends.
   void adopt();
   enum class Progress : std::uint8_t {
     all_done,
-    more_to_do,  // After hand_over_interval, or at once by who is in a hurry.
-    stuck,       // The directory does not answer, or an object does not let go: later.
+    more_to_do,  // Continue after hand_over_interval, or at once when draining.
+    stuck,       // Retry later: the directory fails, or a call does not end.
   };
 
-  // Does what there is to do now. Suspends.
+  // Does the work that is due. Suspends.
   Progress step();
 
   std::size_t owned_count() const;
-  // Of those that it owns: how many there is another node for.
+  // The number of owned partitions that another node should own.
   std::size_t to_give_count();
   std::uint64_t claimed_count() const { return claimed_count_; }
   std::uint64_t given_count() const { return given_count_; }
 
  private:
-  // What one transaction is about: partitions that go the same way.
+  // The partitions of one transaction, with the same new owner.
   struct Batch {
     const Group* group;
     std::string to;  // "NAME.INCARNATION".
     std::uint64_t to_epoch;
     std::vector<Partition> partitions;
   };
-  // Who is to own what, as long as those are the members.
+  // The target owners while these are the members.
   struct Plan {
     std::vector<Member> members = {};
     using Targets = std::array<const Member*, partition_count>;
-    std::vector<Targets> targets = {};  // By number of the group; null: nobody may.
+    std::vector<Targets> targets = {};  // By group; null: no node may own it.
   };
-  // Partitions on their way to another node, and their epochs before.
+  // Partitions on their way to another node, and their former epochs.
   struct Gift {
     Batch batch;
     std::map<Partition, Directory::Revision> epochs = {};
   };
-  // Of a partition that did not let go.
+  // The back-off of a partition whose release failed.
   struct Reluctance {
     Duration release_time;
     TimePoint not_before;
@@ -112,7 +113,7 @@ class PartitionKeeper {
 
   const Plan& plan();
   std::vector<Batch> claims();
-  // Those for now; `left_count` is how many are for later.
+  // Returns the batches that are due; `left_count` is the number of partitions left for later.
   std::vector<Batch> gifts(std::size_t& left_count);
   const Member* heir_of(const Group& group, Partition partition);
   Duration release_time_of(const Batch& batch) const;
@@ -139,7 +140,7 @@ class PartitionKeeper {
   const Options options_;
   Plan plan_;
   std::map<Place, Reluctance> reluctant_;
-  // Released, and given away or not: the directory did not tell.
+  // Released partitions whose hand-over has an unknown outcome.
   std::optional<Gift> undecided_;
   std::uint64_t claimed_count_ = 0;
   std::uint64_t given_count_ = 0;

@@ -1,4 +1,5 @@
-// All that runs in a handler calls only what signal-safety(7) allows, and system calls.
+// All code that runs in a handler calls only functions that signal-safety(7) allows, and system
+// calls.
 #include "framework/diagnostics/detail/crash_handler.h"
 
 #include <fcntl.h>
@@ -34,16 +35,17 @@ using coroutine::CrashScene;
 using coroutine::FaultGuard;
 using coroutine::ReportText;
 
-// Then the process dies with what there is: one that has crashed is of no use to its cluster.
+// After this time the process dies with an incomplete report: a crashed process is useless to its
+// cluster.
 constexpr unsigned write_seconds_max = 10;
 constexpr unsigned name_seconds_max = 10;
-// Of the tasks of one thread.
+// For the tasks of one thread.
 constexpr Duration tasks_time_max = 2s;
 
 constexpr std::array crash_signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 const CrashHandlerOptions* installed = nullptr;
-// The first thread that crashed; zero while all is well.
+// The first thread that crashed; zero: none.
 constinit std::atomic<pid_t> crashed_thread = 0;
 constinit std::atomic<int> crash_signal = 0;
 constinit std::atomic<int> report_descriptor = STDERR_FILENO;
@@ -56,7 +58,7 @@ struct Crash {
   ucontext_t* context;
 };
 
-// --- What a report has
+// --- The contents of a report
 
 std::string_view meaning_of(const siginfo_t& info) {
   if (info.si_signo == SIGSEGV && info.si_code == SEGV_MAPERR) return "there is no such address";
@@ -65,7 +67,7 @@ std::string_view meaning_of(const siginfo_t& info) {
   if (info.si_signo == SIGFPE && info.si_code == FPE_INTOVF) return "overflow";
   if (info.si_signo == SIGILL && info.si_code == ILL_ILLOPN) return "no such instruction";
   if (info.si_signo == SIGBUS && info.si_code == BUS_ADRALN) return "address is not aligned";
-  if (info.si_signo == SIGBUS && info.si_code == BUS_ADRERR) return "nothing is behind the address";
+  if (info.si_signo == SIGBUS && info.si_code == BUS_ADRERR) return "no memory backs the address";
   return "";
 }
 
@@ -145,11 +147,11 @@ void add_registers(const ucontext_t& context, ReportText& text) {
 }
 #endif
 
-// A part of a report, after which it goes on whatever happens in it.
+// Adds a part of a report; a fault in it does not end the report.
 template <typename F>
 void add_part(ReportText& text, F&& add) {
   if (FaultGuard::run(add)) return text.flush();
-  text.add("\n(a fault in the report itself: what belongs here is broken)\n").flush();
+  text.add("\n(a fault in the report itself: the data for this part is broken)\n").flush();
 }
 
 void add_running(const Crash& crash, ReportText& text) {
@@ -183,7 +185,7 @@ void add_crash(const Crash& crash, std::chrono::system_clock::time_point time, R
   add_others(crash, text);
 }
 
-// What another thread tells of itself.
+// The report of another thread on itself.
 void add_stopped(const Crash& crash, ReportText& text) {
   text.add("\nthread ");
   add_thread(text);
@@ -196,7 +198,7 @@ void add_stopped(const Crash& crash, ReportText& text) {
   add_others(crash, text);
 }
 
-// --- Where it goes
+// --- The destination of a report
 
 // "20261123T011800Z" of "2026-11-23T01:18:00.250Z".
 char* copy_compact(std::string_view time, char* to) {
@@ -207,7 +209,7 @@ char* copy_compact(std::string_view time, char* to) {
   return to;
 }
 
-// On stderr when there is no file to be had.
+// Falls back to stderr when no file can be created.
 void begin_file(std::chrono::system_clock::time_point time) {
   if (installed->path_begin.empty()) return;
   ReportText time_text(-1);
@@ -226,7 +228,7 @@ void begin_file(std::chrono::system_clock::time_point time) {
   }
 }
 
-// One line, as the log has them.
+// Writes one line in the format of the log.
 void log_crash(const Crash& crash, std::chrono::system_clock::time_point time) {
   ReportText text(STDERR_FILENO);
   text.add_time(time).add(" error   the node has crashed signal=");
@@ -240,7 +242,7 @@ void log_crash(const Crash& crash, std::chrono::system_clock::time_point time) {
   text.add("\n").flush();
 }
 
-// The child: the program once more, which prints the report with names.
+// In the child: runs the program again to print the report with function names.
 [[noreturn]] void name_stacks() {
   sigset_t none;
   sigemptyset(&none);
@@ -262,7 +264,7 @@ void log_crash(const Crash& crash, std::chrono::system_clock::time_point time) {
 
 void replace_by_named() {
   if (report_path[0] == '\0') return;
-  // Unlike fork() it does not wait for what the heap is doing.
+  // Unlike fork(), this does not wait for the locks of the heap.
   const pid_t child = ::_Fork();
   if (child == 0) name_stacks();
   int status = -1;
@@ -275,7 +277,7 @@ void replace_by_named() {
   }
 }
 
-// --- The way to the end
+// --- The end of the process
 
 void unblock(int signal) {
   sigset_t signals;
@@ -284,7 +286,7 @@ void unblock(int signal) {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
-// Whatever holds the report up.
+// Ends the process when the report takes too long, for any reason.
 void on_alarm(int) {
   const int signal = crash_signal.load();
   std::signal(signal, SIG_DFL);
@@ -292,7 +294,7 @@ void on_alarm(int) {
   ::raise(signal);
 }
 
-// From now on nothing comes in between but faults, and this one.
+// From now on only faults and `taken` can interrupt.
 void block_signals_but(int taken) {
   sigset_t signals;
   sigfillset(&signals);
@@ -318,7 +320,7 @@ void report(const Crash& crash) {
   ::alarm(0);
 }
 
-// What the signal does when nobody handles it.
+// Takes the default action of the signal.
 void die(const Crash& crash) {
   std::signal(crash.signal, SIG_DFL);
   // The return from here repeats a fault.
@@ -327,7 +329,7 @@ void die(const Crash& crash) {
   ::raise(crash.signal);
 }
 
-// Never to go on.
+// Reports this thread when asked, then waits for the end of the process.
 [[noreturn]] void take_part(const Crash& crash) {
   block_signals_but(SIGSEGV);
   StoppedThreads::wait_for_turn();

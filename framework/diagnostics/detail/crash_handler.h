@@ -1,13 +1,12 @@
-// Handles the signals of which a process dies: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT.
+// Handles the signals that kill a process: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT.
 //
-// Stops all other threads, writes a report while everything is as it was, says in the log where
-// it is, and lets the signal do what it does by default: the parent sees it, and the core, if there
-// is one, shows the fault itself.
+// Stops all other threads, writes a report of the unchanged process, logs the path of the report,
+// and lets the signal take its default action: the parent sees the signal, and a core dump shows
+// the fault itself.
 //
-// What is told comes in the order of what matters and goes out as it is known, so that a fault, or
-// a time that is up, costs the rest and nothing before it. Until then no memory is allocated and no
-// lock taken. Names of functions need both: a process of its own adds them, which is the same
-// program once more (`--explain-crash`), with a heap that is not broken.
+// The report is ordered by importance and flushed part by part, so a fault or a timeout loses only
+// the parts after it. Writing it allocates no memory and takes no lock. Function names need both: a
+// separate process adds them. It runs the same program (`--explain-crash`) with an intact heap.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +18,16 @@ namespace corolane::framework::detail {
 
 struct CrashHandlerOptions {
   std::string program_name;
-  std::string facts;       // Lines that the report has near its beginning.
-  std::string path_begin;  // Of the report; time, process and ".crash" follow. Empty: on stderr.
-  void (*add_work)(coroutine::ReportText& text) = nullptr;  // What the running task works for.
+  std::string facts;       // Lines for the beginning of the report.
+  std::string path_begin;  // Path prefix; time, process and ".crash" follow. Empty: stderr.
+  void (*add_work)(coroutine::ReportText& text) = nullptr;  // Names the object or call of the task.
 };
 
-// Above this a path is too long: then the report is on stderr.
+// With a longer path the report goes to stderr.
 inline constexpr std::size_t crash_path_begin_size_max = 1024;
 
-// For good, and before the first scheduler runs; a second time changes nothing. A signal that
-// somebody else handles stays his, such as a sanitizer's.
+// Call it before the first scheduler runs. The installation is permanent; a second call has no
+// effect. Signals that already have a handler, such as a sanitizer's, keep it.
 void install_crash_handler(CrashHandlerOptions options);
 
 }  // namespace corolane::framework::detail

@@ -14,14 +14,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two looks, as a part of the shortest stall.
+// Checks within the shortest stall.
 constexpr int looks_per_stall = 4;
-// For an interrupted thread to answer: it may have to wait for a processor.
+// The time for an interrupted thread to answer: it may have to wait for a processor.
 constexpr Duration answer_time_max = 1s;
-// Of a log line: where the task is, and who called that.
+// The stack frames in a log line, the innermost first.
 constexpr std::size_t logged_frames_max = 8;
 
-// In a signal handler: the object whose handler the task runs, as `Game("g17")`.
+// Called in a signal handler: writes the object whose handler the task runs, as
+// `package.Game/Move("g17")`.
 std::size_t note_object(std::span<char> room) {
   const CallChain* const chain = CallChain::current();
   const CallChain::Frame* const frame = chain == nullptr ? nullptr : chain->frame();

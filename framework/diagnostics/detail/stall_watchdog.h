@@ -1,11 +1,11 @@
-// Notices loops that do not turn, and says who keeps them: a handler that computes for too long, or
-// that blocks the thread, holds up all others of its shard.
+// Detects loops that do not turn and reports the task that blocks them: a handler that computes for
+// too long, or blocks the thread, delays all others of its shard.
 //
-// A thread of its own looks at each scheduler; one that has run tasks for too long without a turn
-// is interrupted and asked what it does (Scheduler::interrupt). Stalls are counted, told to the
-// log, not more than a few a minute, and the last ones are kept for the page /stalls.
+// A thread of its own watches each scheduler. A scheduler that has run tasks for too long without a
+// turn is interrupted and asked for its stack (Scheduler::interrupt). Stalls are counted and
+// logged, a few per minute at most; the latest are kept for the page /stalls.
 //
-// Any thread may ask it.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -29,25 +29,26 @@ class StallWatchdog {
  public:
   struct Options {
     Duration stall_time_min = std::chrono::milliseconds(20);
-    // A loop that stands still for so long serves nobody: is_stuck().
+    // A loop that is blocked for longer counts as stuck: is_stuck().
     Duration stuck_time_min = std::chrono::seconds(1);
     std::size_t logged_per_minute_max = 5;
     std::size_t kept_count = 32;  // Stalls with their stacks.
   };
 
   struct Stall {
-    std::uint64_t number = 0;  // From 1 on.
+    std::uint64_t number = 0;  // Starts at 1.
     std::size_t shard = 0;
     std::chrono::sys_time<Duration> begun_at;
-    Duration lasted{};  // So far, while it is_going_on; to a few milliseconds.
+    Duration lasted{};  // So far, while is_going_on; precise to a few ms.
     bool is_going_on = true;
-    // When it was noticed; nothing when the thread did not answer. The note names the object.
+    // The interrupted work when the stall was noticed; nothing when the thread did not answer. Its
+    // note names the object.
     std::optional<coroutine::Interruption> doing;
   };
 
   struct Statistics {
     std::uint64_t count = 0;
-    Duration time{};  // Of all that have ended.
+    Duration time{};  // The sum of all ended stalls.
   };
 
   // The schedulers, by number of their shard, run until after its end, and `log` outlives it.
@@ -57,16 +58,16 @@ class StallWatchdog {
 
   Statistics statistics() const;
   std::vector<Stall> last_stalls() const;  // The newest first.
-  // Whether a loop has stood still for stuck_time_min, and still does.
+  // Whether a loop has been blocked for stuck_time_min and still is.
   bool is_stuck() const;
 
  private:
-  // What is known of one scheduler.
+  // The state of one scheduler.
   struct Watched {
     coroutine::Scheduler* scheduler;
     std::uint32_t activity = 0;
-    TimePoint since = {};     // When it had this activity first.
-    std::uint64_t stall = 0;  // Its number, once it is one.
+    TimePoint since = {};     // When this activity was first seen.
+    std::uint64_t stall = 0;  // The number of its stall; 0: none.
   };
 
   void watch(const std::stop_token& stop);
@@ -78,7 +79,7 @@ class StallWatchdog {
 
   const Options options_;
   Log& log_;
-  std::vector<Watched> watched_;     // Of the watchdog's thread, as is:
+  std::vector<Watched> watched_;     // Owned by the watchdog's thread, like:
   std::deque<TimePoint> logged_at_;  // In the last minute.
   std::uint64_t unlogged_count_ = 0;
   mutable std::mutex mutex_;

@@ -17,10 +17,10 @@ namespace corolane::framework::detail {
 namespace {
 
 constexpr long step_ns = 200'000;
-constexpr int steps_to_answer = 2'500;  // Half a second,
-constexpr int steps_to_tell = 15'000;   // and three.
+constexpr int steps_to_answer = 2'500;  // Half a second.
+constexpr int steps_to_tell = 15'000;   // Three seconds.
 
-// Whose turn it is; negative while it tells.
+// The thread whose turn it is; negative while it reports.
 constinit std::atomic<pid_t> turn = 0;
 
 void wait_a_little() {
@@ -36,7 +36,7 @@ bool wait_until_not(pid_t value, int step_count) {
   return true;
 }
 
-// Calls visit(id) for each thread. Not by opendir(), which allocates.
+// Calls visit(id) for each thread. Avoids opendir(), which allocates.
 template <typename F>
 void for_each_thread(F visit) {
   const int folder = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -71,9 +71,9 @@ void StoppedThreads::let_each_tell(coroutine::ReportText& text) {
     turn.store(id);
     if (wait_until_not(id, steps_to_answer)) {
       if (wait_until_not(-id, steps_to_tell)) continue;
-      // It may go on writing at any time.
+      // The thread may continue writing at any time.
       text.add("\nthread ").add(static_cast<std::uint64_t>(id));
-      text.add(" does not come to an end; the next ones are left out\n");
+      text.add(" does not finish its report; the remaining ones are left out\n");
       return;
     }
     pid_t asked = id;

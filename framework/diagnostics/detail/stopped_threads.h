@@ -1,5 +1,5 @@
-// The other threads of a process that has crashed: they stop where they are, and each tells of
-// itself when it is asked, since a thread alone knows what it runs.
+// The other threads of a crashed process: they stop where they are, and each reports its own state
+// when asked, since only the thread itself knows its tasks.
 //
 // Async-signal-safe.
 #pragma once
@@ -15,13 +15,14 @@ namespace corolane::framework::detail {
 
 class StoppedThreads {
  public:
-  // Stops them, by SIGABRT, whose handler is to call wait_for_turn(). By the thread that crashed.
+  // Stops them by SIGABRT, whose handler calls wait_for_turn(). Constructed by the crashed thread.
   StoppedThreads();
 
-  // Asks one after the other, and waits for it: all of them together a few seconds.
+  // Asks one thread after the other and waits for its report, each for a few seconds at most.
   void let_each_tell(coroutine::ReportText& text);
 
-  // For the others: returns when this one is asked, and then says when it has told.
+  // For the stopped threads: wait_for_turn() returns when the thread is asked; it calls end_turn()
+  // after its report.
   static void wait_for_turn();
   static void end_turn();
 

@@ -14,8 +14,8 @@ net::HttpRequest http_request(const EtcdRequest& request, const std::string& tok
   net::HttpRequest http{.method = "POST",
                         .target = std::string(request.path),
                         .body = request.body,
-                        // A member that has lost touch with the others says so at once. Otherwise
-                        // calls would end by their time, and a watch never.
+                        // Makes a member without a leader fail at once. Without this calls would
+                        // time out, and a watch would never end.
                         .headers = {{"Grpc-Metadata-Hasleader", "true"}}};
   if (!token.empty()) http.headers.add("Authorization", token);
   return http;
@@ -28,8 +28,8 @@ struct EtcdClient::Connection {
   std::unique_ptr<net::HttpClient> client = {};
 };
 
-// Connections for calls of one kind. The one that was used last is used next, so that there are no
-// more than it takes.
+// The connections for calls of one kind. The last used one is reused first, so no more than needed
+// are open.
 class EtcdClient::Lane {
  public:
   Lane(std::size_t connection_count, net::Network& network, const Options& options)
@@ -106,7 +106,7 @@ Result<T> EtcdClient::ask_members(const EtcdRequest& request, Deadline deadline,
     maybe_executed = maybe_executed || error.maybe_executed();
     const bool is_away = error.code() == Code::unavailable;
     const bool is_silent = error.code() == Code::deadline_exceeded;
-    // Whose caller had no time to spare says nothing about a member.
+    // A timeout of a caller in a hurry says nothing about the member.
     if (is_away || (is_silent && now() - start >= options_.request_time_max / 4)) leave(member);
     if (is_away && left_count < options_.endpoints.size() &&
         (request.is_repeatable || !maybe_executed)) {

@@ -1,8 +1,8 @@
-// Asks an etcd over HTTP: whichever of its members answers, with a token when it wants to know who
-// asks.
+// Sends requests to an etcd over HTTP, to any member that answers, with a token when etcd requires
+// authentication.
 //
-// A member that cannot be reached, or has no answer, is left for the next one. The request goes
-// there, too, when it was surely not executed or does no harm when it is executed twice.
+// After a failure of a member the next one is used. The request is retried there when it was
+// certainly not executed or is idempotent.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +34,12 @@ class EtcdClient {
   EtcdClient(net::Network& network, const Options& options);
   ~EtcdClient();
 
-  // The body of an answer that tells of no failure. Suspends until the deadline, or for
-  // `request_time_max`, which is unavailable.
+  // Returns the body of a successful answer. Suspends until the deadline, or for
+  // `request_time_max`, which fails with unavailable.
   Result<std::string> call(const EtcdRequest& request, Deadline deadline);
-  // The same for what must not wait for others of the other kind.
+  // The same over a connection of its own, for requests that must not wait for others.
   Result<std::string> call_at_once(const EtcdRequest& request, Deadline deadline);
-  // The same for an answer without an end. Its first line, which tells of no failure, is read.
+  // The same for a streamed answer. Its first line has been read and reports no failure.
   Result<net::HttpLines> watch(const EtcdRequest& request, Deadline deadline);
 
  private:
@@ -52,10 +52,10 @@ class EtcdClient {
   Result<net::HttpLines> open(std::size_t member, const net::HttpRequest& request,
                               Deadline deadline);
 
-  // Has `attempt` ask one member after the other, until one answers.
+  // Calls `attempt` for one member after the other until one answers.
   template <typename T, typename Attempt>
   Result<T> ask_members(const EtcdRequest& request, Deadline deadline, Attempt attempt);
-  // Has `send` send the request with a token, and again with another one if that is refused.
+  // Calls `send` with a token, and again with a new one if the token is refused.
   template <typename T, typename Send>
   Result<T> send_with_token(EtcdLogin& login, std::size_t member, const EtcdRequest& request,
                             Deadline deadline, Send send);
@@ -64,7 +64,7 @@ class EtcdClient {
   net::Network& network_;
   const Options& options_;
   const net::HttpOptions limits_;
-  std::size_t member_ = 0;  // Which of the endpoints is asked.
+  std::size_t member_ = 0;  // Index of the endpoint in use.
   const std::unique_ptr<Lane> calls_;
   const std::unique_ptr<Lane> calls_at_once_;
 };

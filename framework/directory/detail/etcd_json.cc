@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using Condition = Directory::Condition;
 
-// The longest piece of a strange answer that an error shows.
+// The part of an unreadable answer that an error shows.
 constexpr std::size_t shown_bytes_max = 200;
 
 std::string text_of(const json& value) {
@@ -26,8 +26,8 @@ std::string text_of(const json& value) {
 
 std::string to_base64(std::string_view bytes) { return net::to_base64(net::bytes_of(bytes)); }
 
-// Of all keys that begin with the prefix: from there to the first one behind them. Zero stands for
-// the first key of all, and for none behind.
+// The range of all keys with the prefix: from the prefix to the first key after them. A zero byte
+// means the first key of all, or no upper bound.
 json range_of(const std::string& prefix) {
   const std::string zero(1, '\0');
   std::string end = prefix;
@@ -39,10 +39,10 @@ json range_of(const std::string& prefix) {
 
 Error strange(std::string_view answer) {
   return Error(Code::internal,
-               "etcd answers what has no meaning: " + quote(answer.substr(0, shown_bytes_max)));
+               "unexpected answer of etcd: " + quote(answer.substr(0, shown_bytes_max)));
 }
 
-// --- Reading: what is missing is zero, and what is wrong is nothing
+// --- Reading: a missing value is zero, and an invalid one is nothing
 // -------------------------------
 
 std::optional<json> read_object(std::string_view text) {
@@ -74,7 +74,7 @@ std::string text_in(const json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// An array; empty when it is missing or none.
+// An array; empty when it is missing or not an array.
 json list_in(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_array() ? *found : json::array();
@@ -86,7 +86,7 @@ std::optional<std::uint64_t> revision_in(const json& answer) {
   return number_in(*header, "revision");
 }
 
-// Without the prefix, which every key that we ask for has.
+// Strips the prefix, which all requested keys have.
 std::optional<Directory::Entry> entry_of(const json& kv, std::string_view key_prefix) {
   if (!kv.is_object()) return {};
   const auto key = net::from_base64(text_in(kv, "key"));
@@ -110,7 +110,7 @@ std::optional<Directory::Change> change_of(const json& event, std::string_view k
 
 // --- Failures ---------------------------------------------------------------------------------
 
-// What etcd says that its numbers do not: see rpctypes/error.go of its sources.
+// Errors that etcd's numeric codes do not distinguish: see rpctypes/error.go in its sources.
 struct Saying {
   std::string_view text;
   Code code;
@@ -148,7 +148,7 @@ Error failure(Code code, const std::string& message) {
   for (const Saying& saying : sayings) {
     if (message.contains(saying.text)) code = saying.code;
   }
-  // A deadline of its own, and what it does not know itself.
+  // A timeout within etcd, or an unknown error.
   if (code == Code::unknown || code == Code::deadline_exceeded || code == Code::cancelled) {
     code = Code::unavailable;
   }
@@ -157,7 +157,7 @@ Error failure(Code code, const std::string& message) {
   return std::move(error).with_maybe_executed();
 }
 
-// Of a watch that etcd ends: {"result":{"canceled":true,"cancel_reason":"why"}}.
+// Reads the end of a watch by etcd: {"result":{"canceled":true,"cancel_reason":"why"}}.
 std::optional<Error> cancellation_in(const json& answer) {
   const auto result = answer.find("result");
   if (result == answer.end() || !result->is_object() || !flag_in(*result, "canceled")) return {};
@@ -169,7 +169,7 @@ std::optional<Error> cancellation_in(const json& answer) {
                                        std::to_string(*compacted) + "; list it again");
 }
 
-// Of {"error":"why","code":5}, and of {"error":{"message":"why","grpc_code":5}} in a stream.
+// Reads {"error":"why","code":5}, or {"error":{"message":"why","grpc_code":5}} in a stream.
 std::optional<Error> failure_in(const json& answer) {
   const auto found = answer.find("error");
   if (found == answer.end()) return cancellation_in(answer);
@@ -195,7 +195,7 @@ Code code_of_status(unsigned status) {
 }  // namespace
 
 Result<void> check_etcd_answer(unsigned status, std::string_view body) {
-  // Most answers tell of none, and need not be read twice.
+  // Most answers report no failure and need not be parsed twice.
   if (status == 200 && !body.contains(R"("error")") && !body.contains(R"("canceled")")) return {};
   if (const auto answer = read_object(body)) {
     if (auto failed = failure_in(*answer)) return *std::move(failed);
@@ -270,7 +270,7 @@ std::string EtcdJson::watch(std::string_view prefix, Directory::Revision from) c
 Result<std::string> EtcdJson::read_token(std::string_view text) {
   const auto answer = read_object(text);
   std::string token = answer ? text_in(*answer, "token") : "";
-  if (token.empty()) return Error(Code::internal, "etcd gives a token that is none");
+  if (token.empty()) return Error(Code::internal, "etcd returned no token");
   return token;
 }
 

@@ -1,8 +1,8 @@
-// What is said to an etcd, and what it says: the JSON of its gateway
+// Requests and answers of etcd in the JSON of its gateway
 // (https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/).
 //
-// Keys and values are base64 there, and long numbers are text. What is zero, false or empty is left
-// out.
+// Keys and values are in base64, and 64-bit numbers are strings. Zero, false and empty values are
+// omitted.
 #pragma once
 
 #include <chrono>
@@ -15,27 +15,27 @@
 
 namespace corolane::framework::detail {
 
-// A line of a watch.
+// One line of a watch.
 struct EtcdNews {
   std::vector<Directory::Change> changes = {};
-  // The watch begins, and nothing else.
+  // The watch has begun; the line has no changes.
   bool is_beginning = false;
-  // More of the same revision follows.
+  // More changes of the same revision follow.
   bool is_part = false;
-  // Without changes and no beginning: all of them up to this one were told.
+  // In a line without changes that is no beginning: all changes up to this revision have been
+  // delivered.
   Directory::Revision revision = 0;
 };
 
-// The bodies of requests, and what stands in those of their answers. An answer that cannot be
-// understood is Code::internal.
+// Writes the bodies of requests and reads those of answers. An unreadable answer is Code::internal.
 class EtcdJson {
  public:
-  // Stands before all keys of an etcd, and before none of ours.
+  // `key_prefix` is added to all keys in etcd; keys in this interface lack it.
   explicit EtcdJson(std::string key_prefix) : key_prefix_(std::move(key_prefix)) {}
 
   static std::string authenticate(std::string_view user, std::string_view password);
   static std::string grant(std::chrono::seconds time_to_live);
-  static std::string lease(Directory::Lease lease);  // To revoke it, or keep it alive.
+  static std::string lease(Directory::Lease lease);  // To revoke or renew it.
   std::string list(std::string_view prefix) const;
   std::string commit(const Directory::Transaction& transaction) const;
   std::string watch(std::string_view prefix, Directory::Revision from) const;
@@ -46,22 +46,22 @@ class EtcdJson {
   static Result<bool> read_keep_alive(std::string_view text);
   Result<Directory::Snapshot> read_list(std::string_view text) const;
   static Result<Directory::Outcome> read_commit(std::string_view text);
-  // Fails as the watch did.
+  // Fails with the error of the watch.
   Result<EtcdNews> read_news(std::string_view text) const;
 
  private:
-  std::string key_text(std::string_view key) const;  // Of one of ours, as etcd has it.
+  std::string key_text(std::string_view key) const;  // With prefix, in base64.
 
   const std::string key_prefix_;
 };
 
-// The failure that an answer, or the first line of a watch, tells of, if it is one. It says
-// maybe_executed unless etcd has refused the request as such.
+// Returns the failure that an answer, or the first line of a watch, reports. The error has
+// maybe_executed unless etcd has rejected the request itself.
 Result<void> check_etcd_answer(unsigned status, std::string_view body);
 
-// Whether it was refused for the lack of a token that is good today.
+// Whether the request was refused for lack of a valid token.
 bool is_etcd_token_refused(const Error& error);
-// Whether etcd does not want any.
+// Whether authentication is disabled in etcd.
 bool is_etcd_without_users(const Error& error);
 
 }  // namespace corolane::framework::detail

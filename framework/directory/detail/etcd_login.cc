@@ -10,7 +10,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// What has executed only this changed nothing that a caller has asked for.
+// Drops maybe_executed: a login has no effect that a caller has asked for.
 Error without_effect(const Error& error) { return Error(error.code(), error.message()); }
 
 }  // namespace

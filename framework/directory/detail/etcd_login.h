@@ -1,5 +1,4 @@
-// The token by which an etcd knows a user: asked for when it is needed, and again when etcd does
-// not know it any more.
+// The token of a user in etcd: requested on demand, and again when etcd refuses it.
 #pragma once
 
 #include <optional>
@@ -21,10 +20,11 @@ class EtcdLogin {
       : network_(network), options_(options) {}
 
   bool has_user() const { return !options_.user.empty(); }
-  // Empty without a user, and when etcd does not ask for any. Suspends while it is got, by one task
-  // for all that wait for it. Fails with unauthenticated when etcd does not know the user.
+  // Empty without a user, and when etcd requires no authentication. Suspends during the request,
+  // which one task makes for all waiting ones. Fails with unauthenticated when etcd rejects the
+  // user.
   Result<std::string> token(const net::HostPort& member, Deadline deadline);
-  // It was refused.
+  // Called when the token was refused.
   void forget(const std::string& token);
 
  private:
@@ -34,8 +34,8 @@ class EtcdLogin {
   coroutine::Mutex asking_;
 };
 
-// A failure of the way to etcd: what it said of a host or of bytes says nothing about a lease or a
-// transaction, so that it becomes unavailable.
+// Translates a transport failure: its code concerns a host or bytes and says nothing about a lease
+// or a transaction, so it becomes unavailable.
 Error etcd_out_of_reach(Error error);
 
 }  // namespace corolane::framework::detail

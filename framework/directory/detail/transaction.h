@@ -1,4 +1,4 @@
-// What all backends of the directory say of a transaction that asks for too much.
+// Checks and errors that all backends of the directory share.
 #pragma once
 
 #include "coroutine/base/result.h"
@@ -6,7 +6,7 @@
 
 namespace corolane::framework::detail {
 
-// Fails with invalid_argument when it is too large, or would change a key twice.
+// Fails with invalid_argument when the transaction is too large or would change a key twice.
 Result<void> check_transaction(const Directory::Transaction& transaction);
 
 Error lease_not_found(Directory::Lease lease);

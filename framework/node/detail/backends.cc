@@ -39,7 +39,7 @@ Result<std::shared_ptr<Store>> open_store(const StoreConfig& config, const std::
 
 namespace {
 
-// With the way to it, inside of TLS where there is a CA.
+// The directory with its network, over TLS when a CA is configured.
 struct Etcd {
   std::unique_ptr<net::TlsContext> tls_context = nullptr;
   std::optional<net::TlsNetwork> tls_network = std::nullopt;
@@ -64,7 +64,7 @@ Result<std::shared_ptr<Directory>> open_etcd(const ClusterConfig& config, net::N
     options.endpoints.push_back(*std::move(host));
   }
   if (options.endpoints.empty()) {
-    return Error(Code::invalid_argument, "node.cluster.servers: say where etcd is");
+    return Error(Code::invalid_argument, "node.cluster.servers: no etcd server is configured");
   }
   Directory* const directory = &etcd->directory.emplace(*way, std::move(options));
   return std::shared_ptr<Directory>(std::move(etcd), directory);

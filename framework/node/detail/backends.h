@@ -1,4 +1,4 @@
-// The store and the directory that a configuration asks for.
+// Opens the store and the directory that a configuration selects.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,16 @@
 
 namespace corolane::framework::detail {
 
-// Whether all shards of a process use the same one.
+// Whether all shards of a process share one store.
 bool is_one_for_all(StoreKind kind);
 
-// `network` outlives it. Fails as the store does that cannot be opened, with the key of the
-// configuration that says where it is.
+// `network` outlives it. When the store cannot be opened, its error is returned with the
+// configuration key of its location.
 Result<std::shared_ptr<Store>> open_store(const StoreConfig& config, const std::string& cluster,
                                           net::Network& network);
 
-// Of a node that is alone, `first_revision` is above all that earlier processes have used.
+// For a node without a cluster, `first_revision` is above all revisions that earlier processes
+// used.
 Result<std::shared_ptr<Directory>> open_directory(const ClusterConfig& config,
                                                   net::Network& network,
                                                   Directory::Revision first_revision);

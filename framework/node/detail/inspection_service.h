@@ -1,4 +1,5 @@
-// Where other nodes ask what they show of a whole cluster; clients have no such method.
+// Serves other nodes' queries for their pages about the whole cluster; clients have no access to
+// it.
 #pragma once
 
 #include "framework/node/inspection.corolane.h"

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds patience{5};
 
-// Half of a number would be the lease of somebody else.
+// A truncated number could be another node's lease.
 bool write_whole(const std::string& path, const std::string& text) {
   const std::string beginning = path + ".new";
   std::ofstream file(beginning);
@@ -30,7 +30,7 @@ std::function<void(Directory::Lease)> lease_writer_of_process(Log& log) {
   if (path == nullptr || *path == '\0') return nullptr;
   return [path = std::string(path), &log](Directory::Lease lease) {
     if (write_whole(path, std::to_string(lease) + "\n")) return;
-    log.warning("no supervisor can take the lease back: its file cannot be written",
+    log.warning("the lease file cannot be written: no supervisor can revoke the lease",
                 {{"file", path}});
   };
 }

@@ -1,5 +1,5 @@
-// The lease of this node in a file, for the supervisor that has started its process: once it knows
-// that the process is dead, it takes the lease back, and others need not wait until it ends.
+// Writes the lease of this node to a file for the supervisor that started the process. When the
+// process dies the supervisor revokes the lease, so other nodes need not wait for it to expire.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,13 @@
 
 namespace corolane::framework::detail {
 
-// What is to be told of each lease: writes it to the file that COROLANE_LEASE_FILE of the
-// environment names, all of its number or nothing. Empty when there is none. `log` outlives it.
+// Returns the callback for each new lease: it writes the number atomically to the file that the
+// environment variable COROLANE_LEASE_FILE names. Empty when the variable is not set. `log`
+// outlives it.
 std::function<void(Directory::Lease)> lease_writer_of_process(Log& log);
 
-// Ends a lease of a process that is dead. Of the directory in one process's memory there is none
-// left. Runs a loop of its own, for some seconds at most. Fails as the directory does.
+// Revokes the lease of a dead process. A local directory died with its process, so there is nothing
+// to revoke. Runs its own loop, for some seconds at most. Fails as the directory does.
 Result<void> revoke_lease(const ClusterConfig& config, Directory::Lease lease);
 
 }  // namespace corolane::framework::detail

@@ -14,7 +14,7 @@ std::vector<Partition> NodeTenants::release(const Placement& placement,
     kept_by_shard[shard.index()] = shard.host()->release(ownership, partitions, deadline);
     return {};
   });
-  // Of which shard nobody knows.
+  // The failed shard is unknown, so all partitions count as kept.
   if (!released) return {partitions.begin(), partitions.end()};
   std::vector<Partition> kept;
   for (const auto& of_shard : kept_by_shard)

@@ -1,4 +1,4 @@
-// The objects of a node, on all its shards, as its cluster sees them.
+// The objects of a node, on all its shards, as its Cluster sees them.
 #pragma once
 
 #include <map>

@@ -17,7 +17,7 @@ namespace {
 
 using Stage = ObjectVisitor::Stage;
 
-// Between so many objects others run.
+// Yields after this many objects.
 constexpr std::size_t objects_per_part = 500;
 
 // "package.Counter" of "package.Counter/Add".
@@ -48,7 +48,7 @@ ObjectWait wait_of(const ObjectVisitor& visitor, const ObjectCell& cell, const S
 void add_waits(const ObjectCell& cell, const Shard& shard, std::size_t count_max,
                WaitsReply& reply) {
   for (const auto* visitor = cell.visitors(); visitor != nullptr; visitor = visitor->next()) {
-    // What an object does by itself nobody waits for.
+    // No call waits for work that an object does by itself.
     if (visitor->stage() == Stage::leaving || !visitor->facts().what.contains('/')) continue;
     if (static_cast<std::size_t>(reply.waits_size()) >= count_max) {
       reply.set_left_out_count(reply.left_out_count() + 1);
@@ -65,7 +65,7 @@ WaitsReply waits_of(const Shard& shard, std::size_t count_max) {
   if (shard.host() == nullptr) return reply;
   std::size_t seen_count = 0;
   for (const auto& type : shard.host()->types()) {
-    // Objects come and go between the parts, so each is found again by its id.
+    // Objects come and go during a yield, so each is looked up by its id.
     std::vector<std::string> ids;
     type->for_each([&](const ObjectCell& cell) {
       if (cell.visitors() != nullptr) ids.push_back(cell.id());

@@ -1,4 +1,4 @@
-// Who waits for whom among the objects that a shard hosts.
+// The wait graph of the objects that a shard hosts.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ class Shard;
 
 namespace detail {
 
-// Each call that came to an object of the shard and has not ended, at most so many. Suspends
-// between objects: what it tells is not of one moment.
+// Returns the unfinished calls of the shard's objects, `count_max` at most. Suspends between
+// objects, so the result is not a snapshot of one moment.
 WaitsReply waits_of(const Shard& shard, std::size_t count_max);
 
 }  // namespace detail

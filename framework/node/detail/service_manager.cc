@@ -21,9 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of a manager that does not watch: its status is that old at most.
+// The interval of the status when the manager has no watchdog.
 constexpr Duration status_interval = 5s;
-// Signs of life in the time after which it gives the process up: the loop may be late for one.
+// Signs of life within the watchdog timeout: a late one does no harm.
 constexpr int signs_per_timeout = 3;
 
 std::string seconds_text(Duration duration) {
@@ -61,10 +61,10 @@ void ServiceManager::tell_stopping(Duration time_max) {
 void ServiceManager::give_signs() {
   for (;;) {
     if (auto slept = coroutine::sleep_for(wishes_.interval); !slept) return;
-    // Suspends for as long as one of them hangs.
+    // Suspends while a shard hangs.
     auto running_counts = from_each_shard(
         node_, [](Shard& shard) { return shard.rpc_server().statistics().running_count; });
-    // Without a stack a shard cannot look, and yet it turns.
+    // Without a free stack the count is missing, but the loops have turned.
     std::string text = "WATCHDOG=1\nSTATUS=" + status();
     if (running_counts) {
       const auto count =
@@ -81,7 +81,7 @@ std::string ServiceManager::status() const {
   const Cluster* const cluster = node_.cluster();
   if (cluster == nullptr) return text;
   if (!node_.fence().is_in_time() && !node_.is_stopping()) {
-    return "fenced: does not hear from the directory, and serves no object";
+    return "fenced: does not hear from the directory and serves no objects";
   }
   return text + ", " + std::to_string(cluster->statistics().owned_count) + " partitions, " +
          std::to_string(cluster->view()->members().size()) + " nodes";
@@ -94,7 +94,7 @@ void ServiceManager::tell(const std::string& state) {
     hears_ = true;
     return;
   }
-  // Once, not as often as it does not hear.
+  // Logged once per outage.
   if (std::exchange(hears_, false)) {
     node_.log().warning("the service manager does not hear",
                         {{"error", std::generic_category().message(-told)}});

@@ -1,8 +1,8 @@
-// Tells the service manager that has started this process how its node is, by the protocol of
-// systemd (sd_notify(3)): that it serves, what it does, that it stops and how long that may take.
+// Reports the state of the node to the service manager that has started this process, by the
+// protocol of systemd (sd_notify(3)): readiness, status, and shutdown with its time limit.
 //
-// And, as often as it asks for that, that the node is alive: said by the node itself, after each of
-// its loops has turned. One that hangs is not heard any more, and the manager ends the process.
+// It also sends signs of life at the requested interval, from the node itself, each after all its
+// loops have turned. When a loop hangs the signs stop, and the manager ends the process.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace corolane::framework::detail {
 
-// What it wants to know.
+// The requests of the service manager.
 struct ServiceWishes {
-  bool is_there = false;  // Otherwise nobody is told anything.
-  // Between two signs of life; zero: there are none.
+  bool is_there = false;  // False: nothing is reported.
+  // Between two signs of life; zero: no signs.
   Duration interval = Duration::zero();
 
-  // As NOTIFY_SOCKET and WATCHDOG_USEC of the environment have it.
+  // From NOTIFY_SOCKET and WATCHDOG_USEC in the environment.
   static ServiceWishes of_process();
 };
 
@@ -31,11 +31,12 @@ class ServiceManager {
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  // The node has started: from now on there are signs of life.
+  // The node has started: reports that and begins the signs of life.
   void tell_ready();
-  // It will not start.
+  // The node failed to start.
   void tell_failed(const Error& error);
-  // It begins to stop, and the process ends within `time_max`, whatever the manager would grant.
+  // The node begins to stop, and the process ends within `time_max`; this extends the manager's own
+  // limit.
   void tell_stopping(Duration time_max);
 
  private:
@@ -45,7 +46,7 @@ class ServiceManager {
 
   Node& node_;
   const ServiceWishes wishes_;
-  bool hears_ = true;  // As far as we know.
+  bool hears_ = true;  // False after a failed notification.
   coroutine::TaskGroup signs_;
 };
 

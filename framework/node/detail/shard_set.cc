@@ -7,8 +7,8 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Threads that are at work. They refer to the stack on which this lies, so its end waits for them,
-// also when an exception comes by.
+// Counts the threads at work. They refer to the stack of this object, so its destructor waits for
+// them, also after an exception.
 struct Others {
   std::size_t running_count;
   coroutine::WaitQueue ended{"work of other shards"};
@@ -24,7 +24,7 @@ Result<void> ShardSet::grow(std::size_t count, const Shard::Surroundings& surrou
                             const coroutine::Scheduler::Options& options) {
   while (this->count() < count) {
     threads_.push_back(std::make_unique<ShardThread>(this->count(), surroundings, options));
-    // One after the other: the first that cannot begin is the last that tries.
+    // One by one: the first failure ends the attempt.
     if (auto ready = threads_.back()->wait_until_ready(); !ready) return ready;
   }
   return {};

@@ -21,11 +21,11 @@ class ShardSet {
   ShardSet(const ShardSet&) = delete;
   ShardSet& operator=(const ShardSet&) = delete;
 
-  // Begins a thread for each further one, up to `count` shards in all. Suspends until they are
-  // there. Fails as the system does that has no more threads or memory.
+  // Starts a thread per further shard, up to `count` shards in all. Suspends until they are ready.
+  // Fails when the system has no more threads or memory.
   Result<void> grow(std::size_t count, const Shard::Surroundings& surroundings,
                     const coroutine::Scheduler::Options& options);
-  // Makes them known to one another: from now on each calls the objects of all.
+  // Introduces the shards to one another: from now on each calls the objects of all.
   void introduce();
 
   std::size_t count() const { return threads_.size() + 1; }
@@ -33,8 +33,8 @@ class ShardSet {
   // Runs `work` in a task of each shard at the same time; suspends until all have ended, whether or
   // not the caller is cancelled. Returns the first error, by number of the shard.
   Result<void> on_each(const Work& work);
-  // Runs `work` between two turns of each shard, which needs nothing and cannot fail; suspends
-  // until it has run on all, whether or not the caller is cancelled. It does not suspend.
+  // Runs `work` between two turns of each shard; it needs no stack, cannot fail, and must not
+  // suspend. Suspends until `work` has run on all, whether or not the caller is cancelled.
   void between_turns(const std::function<void(Shard& shard)>& work);
   // Runs `work` on the loop's stack of each shard, soon; on the first one at once.
   void post(const std::function<void(Shard& shard)>& work);

@@ -12,8 +12,8 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Services are made in it and pages are gathered, which have deep frames; and when the load has
-// taken every stack an operator has to see the pages, and the node has to stop.
+// These tasks construct services and gather pages, which have deep frames. When the load has taken
+// every stack, pages and shutdown must still work.
 constexpr coroutine::TaskOptions node_work = {.stack_size_bytes = 256 * 1024,
                                               .purpose = coroutine::StackPool::Purpose::control};
 
@@ -72,7 +72,7 @@ Result<void> ShardThread::wait_until_ready() {
 }
 
 void ShardThread::start(const Work& work, Done done) {
-  // The node does not start, and ends what there is.
+  // The node fails to start and is shut down.
   if (!is_ready_) return done(failure_);
   scheduler_->post([this, &work, done = std::move(done)] {
     const auto finish = [this, done](Result<void> result) {
@@ -83,7 +83,7 @@ void ShardThread::start(const Work& work, Done done) {
         finish(work(*shard_));
       } catch (...) {
         finish(Error(Code::internal, "an exception escaped from work for the node"));
-        throw;  // The scheduler tells of it.
+        throw;  // The scheduler reports it.
       }
     };
     auto spawned = tasks_->spawn("work for the node", run, node_work);

@@ -19,7 +19,7 @@ class ShardThread {
   using Work = std::function<Result<void>(Shard& shard)>;
   using Done = std::function<void(const Result<void>& result)>;
 
-  // The thread begins at once. Made and used by tasks of one scheduler, which outlives it.
+  // Starts the thread at once. Constructed and used by tasks of one scheduler, which outlives it.
   // `surroundings` outlive it as well.
   ShardThread(std::size_t index, const Shard::Surroundings& surroundings,
               const coroutine::Scheduler::Options& options);
@@ -28,13 +28,13 @@ class ShardThread {
   ShardThread(const ShardThread&) = delete;
   ShardThread& operator=(const ShardThread&) = delete;
 
-  // Suspends until the shard is there. Fails when it cannot be.
+  // Suspends until the shard is ready. Fails when it cannot be created.
   Result<void> wait_until_ready();
-  // Begins to run `work`, which lives until it has ended, in a task of the shard; never suspends.
-  // Then `done` is called with its result, on the loop's stack of the home. At once when there is
-  // no shard.
+  // Starts `work` in a task of the shard; `work` outlives its run. Never suspends. At its end
+  // `done` is called with the result, on the loop's stack of the home scheduler. Without a shard
+  // `done` is called at once.
   void start(const Work& work, Done done);
-  // The shard, for those that know how to talk to it: its scheduler's post().
+  // The shard; use it only by its scheduler's post().
   Shard& shard() const { return *shard_; }
 
  private:
@@ -44,12 +44,12 @@ class ShardThread {
   const std::size_t index_;
   const Shard::Surroundings surroundings_;
   coroutine::Scheduler& home_;
-  // Of the thread; valid from ready_ on until stop_ is set.
+  // Owned by the thread; valid from is_ready_ until stop_ is set.
   coroutine::Scheduler* scheduler_ = nullptr;
   Shard* shard_ = nullptr;
   coroutine::TaskGroup* tasks_ = nullptr;
   coroutine::Event* stop_ = nullptr;
-  // Of the home.
+  // Owned by the home scheduler.
   coroutine::WaitQueue changed_{"thread of a shard"};
   bool is_ready_ = false;
   bool has_ended_ = false;

@@ -1,8 +1,8 @@
-// A thread for work of the node that would hold up a loop, such as reading debug information.
+// A thread for work that would block a loop, such as reading debug information.
 //
 //   side.run([&] { groups = all.named(symbols); });
 //
-// Made and used by tasks of one scheduler, which outlives it.
+// Constructed and used by tasks of one scheduler, which outlives it.
 #pragma once
 
 #include <condition_variable>
@@ -23,8 +23,8 @@ class SideThread {
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
 
-  // Runs `work` there, behind what others have asked for; suspends until it has ended, whether or
-  // not the caller is cancelled. It must not throw.
+  // Runs `work` on the thread, after the jobs queued before it; suspends until it has ended,
+  // whether or not the caller is cancelled. `work` must not throw.
   void run(std::function<void()> work);
 
  private:

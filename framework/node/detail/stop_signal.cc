@@ -20,7 +20,7 @@ namespace {
 constexpr int exit_time_is_up = 0;
 constexpr int exit_second_signal = 130;
 
-// Blocks the thread until one of them has come, or the time is up: then returns nothing.
+// Blocks the thread until one of the signals arrives; returns nothing at the deadline.
 std::optional<int> take_signal(const sigset_t& signals, Deadline deadline) {
   for (;;) {
     const Duration left = deadline.remaining();
@@ -29,7 +29,7 @@ std::optional<int> take_signal(const sigset_t& signals, Deadline deadline) {
     const int number = sigtimedwait(&signals, nullptr, &time);
     if (number > 0) return number;
     if (errno == EAGAIN) return {};
-    // EINTR: a debugger, or a signal that is not ours.
+    // EINTR: a debugger, or another signal.
   }
 }
 
@@ -47,7 +47,7 @@ StopSignal::~StopSignal() {
   released_.store(true, std::memory_order_release);
   pthread_kill(thread_.native_handle(), SIGINT);
   thread_.join();
-  // One that still came would end the process here, where it has just ended well.
+  // A pending signal would now kill a process that has shut down cleanly.
   const sigset_t ours = signals();
   while (take_signal(ours, Deadline::passed())) {
   }
@@ -96,10 +96,10 @@ void StopSignal::watch() {
   while (is_no_second(second)) second = take_signal(ours, Deadline::at(time + time_max));
   if (released_.load(std::memory_order_acquire)) return;
   if (second) std::_Exit(exit_second_signal);
-  // Should stderr be what holds the node up.
+  // The log call may block on stderr.
   std::signal(SIGALRM, [](int) { std::_Exit(exit_time_is_up); });
   ::alarm(1);
-  log_.error("the node does not stop: a task ignores its cancellation or never suspends; exits",
+  log_.error("the node does not stop: a task ignores its cancellation or never suspends; exiting",
              {{"waited", time_max}});
   std::_Exit(exit_time_is_up);
 }

@@ -1,11 +1,11 @@
 // SIGINT and SIGTERM, and SIGHUP where it has a meaning, taken by a thread of their own: a process
-// must end when it is told to, even if a handler never gives its loop back.
+// must end on a signal, even if a handler never returns to its loop.
 //
 //   StopSignal stop(scheduler, 6s, log);
 //   scheduler.run("main", [&] { stop.wait(); ... });  // From the signal on, 6s are left.
 //
-// One at a time in a process: until it is destroyed its signals are blocked, in the thread that
-// makes it and in all that this one starts meanwhile.
+// One per process at a time. Its signals stay blocked until it is destroyed, in the constructing
+// thread and in all threads that this one starts meanwhile.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace corolane::framework::detail {
 
-// What is left to calls that were cancelled when node.stop_time_max was over.
+// The time for cancelled calls to unwind after node.stop_time_max.
 constexpr Duration unwind_time_max = std::chrono::seconds(1);
 
 class StopSignal {
@@ -32,26 +32,25 @@ class StopSignal {
     TimePoint time;
   };
 
-  // Made by the thread of `scheduler`, before or after its run(). From the first signal on, the
-  // process has `time_max` to destroy this: at its end an error is logged and the process exits
-  // with 0, a second later if stderr takes no more; at a second signal it exits with 130 at once.
-  // In all of these cases without destructors.
-  // `on_hangup` is called on the loop's stack for each SIGHUP before the first of them; without it
-  // that one is not taken.
+  // Constructed on the thread of `scheduler`, before or after its run(). After the first signal the
+  // process has `time_max` to destroy this. Then an error is logged and the process exits with 0, a
+  // second later if stderr blocks. A second signal makes it exit with 130 at once. No destructors
+  // run in these cases. `on_hangup` is called on the loop's stack for each SIGHUP before the first
+  // stop signal; without `on_hangup` SIGHUP is not handled.
   StopSignal(coroutine::Scheduler& scheduler, Duration time_max, Log& log,
              std::function<void()> on_hangup = {});
-  // As `time_max` above, for a signal that comes from now on.
+  // Changes `time_max` for a signal that arrives later.
   void set_time_max(Duration time_max) { time_max_.store(time_max, std::memory_order_relaxed); }
-  // By the same thread. Signals do what they did before; those that came meanwhile are forgotten.
+  // On the same thread. Restores the signal mask; pending signals are discarded.
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  // Suspends until the first signal has come; it may have come a while ago, when the loop was
-  // busy. Fails with cancelled. One task of the scheduler.
+  // Suspends until the first signal has arrived. Its time may lie in the past when the loop was
+  // busy. Fails with cancelled. For one task of the scheduler.
   Result<Arrival> wait();
 
-  // As a SIGTERM, unless a signal has come already. Any thread.
+  // Acts as a SIGTERM, unless a signal has arrived already. Any thread.
   void ask();
 
  private:
@@ -62,11 +61,11 @@ class StopSignal {
   std::atomic<Duration> time_max_;
   Log& log_;
   const std::function<void()> on_hangup_;
-  sigset_t previous_ = {};  // What was blocked before.
+  sigset_t previous_ = {};  // The signal mask before.
   Arrival arrival_ = {};
   coroutine::Event arrived_{"signal"};
-  std::atomic<bool> released_ = false;  // Nobody waits for signals any more.
-  std::atomic<bool> asked_ = false;     // A SIGTERM is on its way that is to be the first or none.
+  std::atomic<bool> released_ = false;  // The destructor runs.
+  std::atomic<bool> asked_ = false;     // A SIGTERM of ask() is pending.
   std::thread thread_;
 };
 

@@ -15,7 +15,7 @@ namespace corolane::framework {
 namespace detail {
 namespace {
 
-// Before an object that cannot have a turn, since its store is away, is asked again.
+// The delay before the next attempt to get a turn, for example when the store is unavailable.
 constexpr std::chrono::milliseconds refollow_interval(100);
 
 }  // namespace
@@ -24,10 +24,10 @@ Follower::Follower(ObjectCell& cell)
     : cell_(cell), label_(std::string(cell.type().name()) + "/follow") {}
 
 void Follower::run(Broadcast::Reader& reader, Handler& handler) {
-  // Neither the deadline nor the calls of the handler that began it are its own.
+  // The task must not inherit the deadline and the call chain of the handler that began it.
   rpc::CallScope::enter({});
   CallChain::enter(CallChain());
-  // Also when the handler throws.
+  // Runs also when the handler throws.
   struct End {
     explicit End(Follower& ending) : follower(ending) {}
     ~End() {
@@ -50,7 +50,7 @@ bool Follower::run_in_turn(const std::function<void()>& work) {
   do {
     if (is_over_ || coroutine::is_cancelled()) return false;
     const auto done = cell_.type().host().run_in_turn(cell_, label_, [&] {
-      // It may have been stopped while it waited for the turn.
+      // The follower may have been stopped while it waited for the turn.
       if (is_over_) return;
       is_in_handler_ = true;
       work();

@@ -1,4 +1,5 @@
-// Brings an object what it follows, in turns of its own: one task for each Following.
+// Delivers the publications that an object follows, each in a turn of the object: one task per
+// Following.
 #pragma once
 
 #include <functional>
@@ -15,10 +16,10 @@ class ObjectCell;
 
 class Follower {
  public:
-  // Called with one after the other; an error is the last.
+  // Called once per publication; an error is the last.
   using Handler = std::move_only_function<void(const Result<Published>& next)>;
 
-  // Of an active object, which stops it when it goes.
+  // For an active object, which stops the follower when it is deactivated or dropped.
   explicit Follower(ObjectCell& cell);
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
@@ -26,20 +27,20 @@ class Follower {
   // "package.Room/follow".
   const std::string& label() const { return label_; }
 
-  // In a task of its own, which bind() tells it. Suspends until it is over.
+  // Runs in a task of its own, set by bind(). Suspends until it is over.
   void run(Broadcast::Reader& reader, Handler& handler);
   void bind(coroutine::TaskRef task) { task_ = task; }
-  // Never suspends. A handler that runs is left in peace, but is the last.
+  // Never suspends. A running handler is not cancelled, but it is the last.
   void stop();
   bool is_over() const { return is_over_; }
 
  private:
-  // False when there is no turn to be had any more.
+  // Returns false when stopped or cancelled before it got a turn.
   bool run_in_turn(const std::function<void()>& work);
 
-  ObjectCell& cell_;  // Gone when it is over.
+  ObjectCell& cell_;  // May be gone once it is over.
   const std::string label_;
-  coroutine::TaskRef task_;  // Until it is over.
+  coroutine::TaskRef task_;  // Valid until it is over.
   bool is_over_ = false;
   bool is_in_handler_ = false;
 };

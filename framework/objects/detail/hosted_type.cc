@@ -79,7 +79,7 @@ Result<void> HostedType::invoke(rpc::Service& service, const google::protobuf::M
   if (context.object() == nullptr) {
     return Error(Code::invalid_argument,
                  std::string(context.method()) +
-                     " is called of an object: say of which one, by HTTP in the header "
+                     " is a method of objects: name the object, over HTTP in the header "
                      "Corolane-Object");
   }
   const auto index = static_cast<std::size_t>(&context.descriptor() - type.rows_.data());

@@ -1,5 +1,5 @@
-// Objects of one type on one shard: how they are made, those that are there, and what serves their
-// calls to the RPC server.
+// The objects of one type on one shard: their factory, their cells, and the service by which the
+// RPC server calls them.
 #pragma once
 
 #include <algorithm>
@@ -23,69 +23,70 @@ namespace corolane::framework::detail {
 
 class ObjectHost;
 
-// Is the service whose methods are those of the objects: each of its calls names one.
+// The service has the methods of the objects; each call names its object.
 class HostedType final : public rpc::Service {
  public:
   using Factory = std::function<std::unique_ptr<ObjectBase>()>;
 
-  // `object_bytes` is what one takes, with a state of no content.
+  // `object_bytes` is the size of an object with an empty state.
   HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership, Factory factory,
              std::size_t object_bytes);
 
   ObjectHost& host() const { return host_; }
   std::string_view name() const { return type_.name; }
-  // Of the partitions of its placement.
+  // The ownership of its placement's partitions.
   const Ownership& ownership() const { return ownership_; }
   Partition partition_of(std::string_view id) const { return partition_of_(id); }
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
   std::size_t object_bytes() const { return object_bytes_; }
-  // What of that is the state.
+  // The part of object_bytes() that is the empty state.
   std::size_t empty_state_bytes() const { return empty_state_bytes_; }
   void note_empty_state(std::size_t bytes) {
     if (empty_state_bytes_ == 0) empty_state_bytes_ = bytes;
   }
-  // The method as the objects have it, from any row of the same.
+  // The objects' own row of that method.
   const rpc::Method& method(std::size_t index) const { return type_.methods[index]; }
 
-  // What became of the calls of a method, of all objects.
+  // Counts the calls of one method, over all objects.
   struct MethodRecord {
-    // Of a handler that has its turn now, in its task.
+    // Called in the handler's task when it has its turn.
     void begin(TimePoint arrived_at);
     void end(const Result<void>& result);
 
     const char* full_name;
-    std::uint64_t call_count = 0;  // Ended.
+    std::uint64_t call_count = 0;  // Ended calls.
     std::uint64_t error_count = 0;
-    std::uint64_t running_count = 0;  // Handlers.
-    Duration queue_time{};            // Of all until they had a turn, to a turn of the loop.
+    std::uint64_t running_count = 0;  // Running handlers.
+    Duration queue_time{};            // The sum of all waits for a turn, to the precision of a loop
+                                      // turn.
     rpc::MethodMeter meter = {};
   };
-  // `method` is one of theirs, whoever has the row. All others by which its host serves them, such
-  // as one that follows what they publish, have a record together.
+  // Finds the record by id. Methods of the host itself, such as the one that follows an object's
+  // publications, share one record.
   MethodRecord& record_of(const rpc::Method& method);
   const std::vector<MethodRecord>& method_records() const { return method_records_; }
 
-  // Null when there is none.
+  // Null when there is no such cell.
   ObjectCell* find(std::string_view id) const;
   ObjectCell& add(std::string_view id, const ObjectCell::Surroundings& surroundings);
   void remove(ObjectCell& cell);
-  // Calls see(cell) for each that is there.
+  // Calls see(cell) for each cell.
   template <typename F>
   void for_each(F&& see) const {
     for (const auto& [id, cell] : cells_) see(*cell);
   }
-  // Above all that its objects have published here and will not remember: where the next one that
-  // publishes begins.
+  // At least the sequence of all publications here by objects that are gone: the next object that
+  // publishes begins here.
   std::uint64_t last_sequence() const { return last_sequence_; }
   void note_sequence(std::uint64_t sequence) {
     last_sequence_ = std::max(last_sequence_, sequence);
   }
-  // Those that are there.
+  // The cells of a partition.
   const std::vector<ObjectCell*>& of_partition(Partition partition) const {
     return by_partition_[partition];
   }
 
-  // For its host, and for those who work for it: everything but who is there.
+  // Updated by its host and the host's helpers; active_count is filled in by statistics().
   ObjectStatistics counts;
   ObjectStatistics statistics() const;
 
@@ -102,12 +103,13 @@ class HostedType final : public rpc::Service {
   const Ownership& ownership_;
   const Factory factory_;
   const std::size_t object_bytes_;
-  std::size_t empty_state_bytes_ = 0;  // 0 before there was one.
+  std::size_t empty_state_bytes_ = 0;  // 0 until the first object.
   const PartitionHash partition_of_;
-  std::vector<rpc::Method> rows_;  // What invokes them finds the object first.
+  std::vector<rpc::Method> rows_;  // Their invoke finds the object first.
   std::vector<MethodRecord> method_records_;
   MethodRecord other_methods_{.full_name = ""};
-  std::unordered_map<std::string_view, std::unique_ptr<ObjectCell>> cells_;  // By their own ids.
+  std::unordered_map<std::string_view, std::unique_ptr<ObjectCell>> cells_;  // Keyed by the cells'
+                                                                             // ids.
   std::array<std::vector<ObjectCell*>, partition_count> by_partition_;
   std::uint64_t last_sequence_ = 0;
 };

@@ -41,29 +41,29 @@ ObjectReminders ObjectBase::reminders() {
 const WallClock& ObjectBase::wall_clock() const { return cell_->wall_clock(); }
 
 void ObjectBase::mark_changed() {
-  // In a constructor there is nothing to be stored yet.
+  // In a constructor there is nothing to store yet.
   if (cell_ != nullptr) cell_->mark_changed();
 }
 
 namespace detail {
 namespace {
 
-// What a block of memory takes of the allocator, which keeps 8 bytes beside it.
+// The memory of a block of `size` bytes, with the 8 bytes of the allocator.
 constexpr std::size_t block_bytes(std::size_t size) {
   return std::max<std::size_t>(32, (size + 8 + 15) / 16 * 16);
 }
 
-// Its places among all of its shard, of its type and of its partition: two nodes of lists, and a
-// pointer each in two tables that have room to grow.
+// The entries of an object in the containers of its shard, type and partition: two list nodes, and
+// a pointer each in two tables with spare capacity.
 constexpr std::size_t place_bytes = 32 + 48 + 2 * 12;
 
-// A short one lies in the string itself.
+// A short text is stored in the string itself.
 std::size_t text_bytes(const std::string& text) {
   static const std::size_t inside = std::string().capacity();
   return text.capacity() > inside ? block_bytes(text.capacity() + 1) : 0;
 }
 
-// The same state is the same bytes: maps are sorted.
+// Equal states give equal bytes: maps are sorted.
 void serialise_in_order(const google::protobuf::MessageLite& message, std::string& bytes) {
   bytes.resize(message.ByteSizeLong());
   google::protobuf::io::ArrayOutputStream out(bytes.data(), static_cast<int>(bytes.size()));
@@ -103,16 +103,16 @@ void ObjectCell::mark_changed() {
 }
 
 Result<void> ObjectCell::activate(Deadline deadline) {
-  check(object_ == nullptr, "an object is let go before there is another one");
+  check(object_ == nullptr, "an object is dropped before the next activation");
   const Ownership::Epoch epoch = type_.ownership().epoch(partition_);
   if (!type_.ownership().holds(partition_, epoch)) return moved();
-  // Sealed before it is loaded: what an earlier owner writes from now on is refused.
+  // The seal precedes the load: from now on writes of earlier owners are refused.
   auto stored = surroundings_.store.seal(key(), epoch, deadline);
   if (!stored) {
     const Error& error = stored.error();
     if (error.code() == Code::aborted) return moved();
     if (error.maybe_executed()) abandon_seal(epoch);
-    // Of the seal alone: no handler has begun.
+    // The flag maybe_executed concerned the seal only: no handler has begun.
     return Error(error.code(), error.message()).with_retry_after(error.retry_after());
   }
   epoch_ = epoch;
@@ -130,7 +130,7 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   return {};
 }
 
-// What it calls may call it back, as what a method calls.
+// The frame makes call cycles through the hook visible, as for a method.
 template <typename F>
 Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
   const std::string label = std::string(type_.name()) + "/" + name;
@@ -150,9 +150,9 @@ Result<void> ObjectCell::load(const StoredObject& stored) {
   ObjectRecord record;
   if (!record.ParseFromString(stored.bytes) ||
       !object_->state_message().ParseFromString(record.state())) {
-    return Error(Code::data_loss, "what is stored of " + std::string(type_.name()) + " \"" + id_ +
-                                      "\" is no " + object_->state_message().GetTypeName() +
-                                      ": was its proto changed in a way that breaks it?");
+    return Error(Code::data_loss, "the stored state of " + std::string(type_.name()) + " \"" + id_ +
+                                      "\" is not a " + object_->state_message().GetTypeName() +
+                                      ": was its proto changed incompatibly?");
   }
   if (record.callers_size() > 0) ledger().load(record, wall_clock().now());
   if (record.reminders_size() == 0) return {};
@@ -177,7 +177,8 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
   return saved;
 }
 
-// Of names that were only read; what a shared store has of others stays with their rows.
+// Requires that nothing was written since the load. In a shared store a stored object keeps its
+// seal in its row.
 bool ObjectCell::may_release_seal() const {
   if (has_written_ || version_is_unsure_ || is_lost_) return false;
   return version_ == 0 || !surroundings_.store.is_shared();
@@ -189,7 +190,7 @@ void ObjectCell::abandon_seal(Ownership::Epoch epoch) {
 }
 
 void ObjectCell::release_seal(Deadline deadline) {
-  // One that fails leaves a row of no content, and that is all.
+  // A failed release only leaves an empty row.
   if (may_release_seal()) {
     static_cast<void>(surroundings_.store.release(key(), epoch_, deadline));
   }
@@ -228,8 +229,8 @@ void ObjectCell::cancel_handlers() {
 }
 
 void ObjectCell::drop() {
-  // Those that were told to go have no turn, and need none to do so. Until they have gone they use
-  // the object, whoever gives up.
+  // Handlers that were told to leave need no turn to do so. They use the object until they have
+  // left, so this wait ignores cancellation.
   while (outside_count_ > 0) {
     none_outside_.wait(Deadline::never(), coroutine::Cancellation::ignore);
   }
@@ -277,11 +278,11 @@ Result<void> ObjectCell::write(Deadline deadline) {
   return written;
 }
 
-// A write has been answered by nothing: whether it was made, the store knows.
+// The outcome of a write is unknown: asks the store for it.
 Result<void> ObjectCell::find_out_version(Deadline deadline) {
   auto stored = surroundings_.store.seal(key(), epoch_, deadline);
   const bool has_other_owner = !stored && stored.error().code() == Code::aborted;
-  // Nobody but us writes under our epoch; a store that has lost writes is another matter.
+  // Only we write under our epoch, so a gap means that the store has lost writes.
   const bool has_gap = stored && stored->version != version_ && stored->version != version_ + 1;
   if (has_other_owner || has_gap) {
     is_lost_ = true;

@@ -1,10 +1,10 @@
-// The place of one object on its shard: the object while it is alive, whose turn it is, and what it
-// has in the store.
+// The place of one object on its shard: the object while it is alive, its turns, and its state in
+// the store.
 //
-// Life: a cell is made by the first call. In its exclusive turn the object is activated: sealed in
-// the store with the epoch of our ownership, loaded, told so. It serves, and is saved. It is
-// deactivated when it was idle for long, when its partition moves, or dropped when the store says
-// that a later owner has it. A cell without object and visitors goes.
+// Life cycle: the first call creates the cell. In its exclusive turn the object is activated: it is
+// sealed in the store with the epoch of our ownership, loaded, and notified by on_activate(). It
+// serves and is saved. It is deactivated when it was idle for long or its partition moves, and
+// dropped when the store reports a later owner. A cell without object and visitors is removed.
 #pragma once
 
 #include <array>
@@ -41,14 +41,14 @@ namespace corolane::framework::detail {
 class HostedType;
 class ObjectRouter;
 
-// What a call takes room in: see ObjectHost::Options::mailbox_max.
+// The part of the mailbox that a call occupies: see ObjectHost::Options::mailbox_max.
 enum class MailboxPart : std::uint8_t { writers, readers, waiting_writers };
 
 class ObjectCell {
  public:
   class Handler;
 
-  // What a cell needs of its host.
+  // Dependencies that the host provides.
   struct Surroundings {
     Store& store;
     ObjectRouter& router;
@@ -69,109 +69,112 @@ class ObjectCell {
   Router& router() const;
   ObjectKey key() const;
 
-  // That of an object which is active.
+  // The cell of an active object.
   static ObjectCell& of(ObjectBase& object) { return *object.cell_; }
 
-  // Whose turn it is. The rest is for those who have it; shared turns only read.
+  // The turns of the object. The rest of the interface requires a turn; shared turns only read.
   coroutine::SharedMutex& turn() { return turn_; }
   bool is_active() const { return object_ != nullptr && !is_lost_; }
-  // Active, and under the ownership that there is now. Each call asks: in hosted_type.h, inline.
+  // Active, and activated under the present ownership. Checked by each call, hence inline, in
+  // hosted_type.h.
   inline bool is_current() const;
   ObjectBase& object() const { return *object_; }
   RequestLedger& ledger();
   ObjectAlarms& alarms();
   const WallClock& wall_clock() const { return surroundings_.clock; }
 
-  // Seals, loads and tells the object. Suspends. In the exclusive turn, when it is not active.
-  // Fails with what moved_error() makes when the object is another one's; as Store::seal() does;
-  // with data_loss when what is stored is no such state; as on_activate() does.
+  // Seals and loads the object and calls on_activate(). Suspends. Requires the exclusive turn and
+  // an inactive object. Fails with moved_error() when another node owns the object, as
+  // Store::seal(), with data_loss when the stored state cannot be parsed, or as on_activate().
   Result<void> activate(Deadline deadline);
-  // An activation has failed behind its seal, or does not know whether it has sealed. The store
-  // would keep that for good, and a client may ask for any number of names.
+  // An activation has failed after its seal, or its seal has an unknown outcome. The store would
+  // keep the seal forever, and a client may ask for any number of names.
   bool has_abandoned_seal() const { return has_abandoned_seal_; }
-  // Does nothing when there is none, or a later activation has come to its end.
+  // Does nothing when there is no such seal, or a later activation has succeeded.
   void release_abandoned_seal(Deadline deadline);
-  // Tells it, saves it and lets it go; `releases` its seal, too, when it has written nothing. In
-  // the exclusive turn. When saving fails it stays.
+  // Calls on_deactivate(), saves the object and drops it; `releases` also releases its seal when it
+  // has written nothing. Requires the exclusive turn. When saving fails the object stays.
   Result<void> deactivate(Deadline deadline, bool releases);
-  // Lets it go without a word. Suspends. In the exclusive turn.
+  // Drops the object without on_deactivate() or saving. Suspends. Requires the exclusive turn.
   void drop();
-  // It is to go: handlers that wait without a turn are told so, before somebody takes the exclusive
-  // turn to let it go. False: it stays after all.
+  // Announces that the object is about to leave: handlers that wait without a turn are woken,
+  // before the host takes the exclusive turn. False: it stays after all.
   void set_closing(bool is_closing);
-  // There is an object that may not serve any more.
+  // There is an object, and it may no longer serve.
   inline bool has_stale_object() const;
 
-  // The handler that runs for a call of that id; null when there is none.
+  // The running handler of the call with that id; null when there is none.
   Handler* find_handler(const rpc::RequestId& request_id) const;
-  // What runs in it now, its methods and timers: each is cancelled, since nobody may hear of it.
+  // Cancels the running methods and timers: their results may no longer leave the node.
   void cancel_handlers();
 
-  // A handler waits without a turn, until it has one again or has returned.
+  // Bracket the time that a handler waits without a turn, until it has a turn again or has
+  // returned.
   void go_outside() { ++outside_count_; }
   void come_back() {
     if (--outside_count_ == 0) none_outside_.notify_all();
   }
-  // Suspends until the event, or until the object is to go.
+  // Suspends until the event, or until the object is about to leave.
   Result<void> wait_outside(coroutine::Event& event, Deadline deadline);
 
-  // Of an active one: of the ownership that it serves by, and how often it was stored.
+  // The epoch of the ownership under which an active object serves, and how often it was stored.
   Ownership::Epoch epoch() const { return epoch_; }
   std::uint64_t version() const { return version_; }
 
-  // Whether somebody may be told now what it knows.
+  // Whether its replies and publications may leave the node now.
   inline bool is_owned() const;
   Error moved() const;
 
   void mark_changed();
   bool is_changed() const { return is_changed_; }
   TimePoint changed_since() const { return changed_since_; }
-  // Stores what has changed. Suspends. In any turn: nobody may change it meanwhile. Fails as
-  // Store::write(); what the store did is found out by the next save(). When another owner has
-  // written, the object is lost, which is moved().
+  // Stores a change. Suspends. Requires a turn, so the state cannot change meanwhile. Fails as
+  // Store::write(); after an unknown outcome the next save() asks the store. When another owner has
+  // written, the object is lost, and this fails with moved().
   Result<void> save(Deadline deadline);
-  // A caller was told that a change may have been made: until it is stored nobody may see it.
+  // A caller was told that its change is not stored and may have been made: until it is stored it
+  // must not be visible.
   void hide_change() { hides_change_ = true; }
   bool hides_change() const { return hides_change_; }
 
-  // What it publishes: to be followed, in any turn.
+  // The object's publications, to be followed. Requires a turn.
   Topic& topic();
   bool is_followed() const { return topic_ != nullptr && topic_->has_readers(); }
   // ObjectBase::publish(), position().
   void publish(Broadcast::Message message);
   Position published() const;
-  // Until the end of the turn, or until it is stored, nobody gets what is published.
+  // Publications are held back until the turn ends or the change is stored.
   void hold_publications() { holds_publications_ = true; }
-  // At the end of a turn.
+  // Called at the end of a turn.
   void release_publications();
 
-  // Stopped when the object goes.
+  // The follower is stopped when the object is dropped.
   void add_follower(std::shared_ptr<Follower> follower);
 
-  // Bytes that it takes, about, when it was looked at last: with its id, in all places that it lies
-  // in.
+  // The approximate memory of the object at the last measure(), including its id and its entries in
+  // all containers.
   std::size_t size_bytes() const { return size_bytes_; }
-  // Looks. Of an active one.
+  // Updates size_bytes(). Requires an active object.
   void measure();
 
-  // For pages. Those who are inside, the last to come first; null when there are none.
+  // For pages. A list of the present visitors, the latest first; null when there are none.
   ObjectVisitor*& visitors() { return visitors_; }
   const ObjectVisitor* visitors() const { return visitors_; }
   ObjectHistory& history() { return history_; }
   const ObjectHistory& history() const { return history_; }
-  // Of one that is active.
+  // Require an active object.
   TimePoint active_since() const { return active_since_; }
   std::size_t state_bytes() const { return object_->state_message().ByteSizeLong(); }
-  // What it has to do by the clock; null when there is nothing.
+  // Its timers and reminders; null before their first use.
   const ObjectAlarms* known_alarms() const { return alarms_.get(); }
-  // Shards that bring it to their subscribers, and objects that it follows.
+  // The number of shards that follow it for their subscribers, and of objects that it follows.
   std::size_t reader_count() const { return topic_ == nullptr ? 0 : topic_->reader_count(); }
   std::size_t followed_count() const;
 
-  // A handler while it runs, in a part of its task.
+  // A running handler, as a part of its task.
   class Handler {
    public:
-    // That of a call with that id, if any, which outlives it.
+    // `request_id` is that of its call, if any, and outlives the handler.
     Handler(ObjectCell& cell, Deadline deadline, const rpc::RequestId& request_id = {})
         : part_(deadline), request_id_(request_id), next_(cell.handlers_) {
       if (next_ != nullptr) next_->link_ = &next_;
@@ -187,7 +190,7 @@ class ObjectCell {
     Handler& operator=(const Handler&) = delete;
 
     bool is_cancelled() const { return part_.is_cancelled(); }
-    // For whoever waits for its end, and may outlive it.
+    // An event for tasks that wait for its end; they may outlive the handler.
     std::shared_ptr<coroutine::Event> ended() {
       if (ended_ == nullptr) ended_ = std::make_shared<coroutine::Event>("the same request");
       return ended_;
@@ -203,20 +206,20 @@ class ObjectCell {
     Handler** link_;
   };
 
-  // Calls in that part of its mailbox.
+  // The number of calls in that part of the mailbox.
   std::uint32_t& letters(MailboxPart part) { return letters_[static_cast<std::size_t>(part)]; }
 
-  // For its host. Nobody is inside:
+  // For its host. Without visitors:
   bool is_idle() const { return visitor_count == 0; }
   std::uint32_t visitor_count = 0;
   std::uint32_t quiet_visitor_count = 0;
   std::uint32_t failed_activation_count = 0;
-  std::uint32_t counted_bytes = 0;  // In the sums of its host; of a larger one no more.
+  std::uint32_t counted_bytes = 0;  // Included in the host's sums, capped to this type.
   std::optional<Error> activation_error;
   TimePoint used_at{};
-  std::list<ObjectCell*>::iterator place;  // Among all of the host.
+  std::list<ObjectCell*>::iterator place;  // Among all cells of the host.
   std::size_t place_in_partition = 0;
-  TimePoint save_at{};  // When it waits to be saved.
+  TimePoint save_at{};  // Valid while it waits to be saved.
   TimePoint save_not_before{};
   std::optional<std::list<ObjectCell*>::iterator> unsaved_place;
 
@@ -241,17 +244,17 @@ class ObjectCell {
   bool is_lost_ = false;
   bool hides_change_ = false;
   bool version_is_unsure_ = false;
-  bool has_written_ = false;  // Since it was loaded.
+  bool has_written_ = false;  // Since the load.
   bool has_abandoned_seal_ = false;
   bool holds_publications_ = false;
   const Surroundings& surroundings_;
   coroutine::SharedMutex turn_;
   std::unique_ptr<ObjectBase> object_;
-  Ownership::Epoch epoch_ = 0;  // Of the object, or of the seal that is abandoned.
+  Ownership::Epoch epoch_ = 0;  // The object's, or its abandoned seal's.
   std::uint64_t version_ = 0;
   TimePoint changed_since_{};
   bool is_closing_ = false;
-  std::vector<coroutine::Event*> awaited_;  // By handlers without a turn.
+  std::vector<coroutine::Event*> awaited_;  // Awaited by handlers without a turn.
   coroutine::WaitQueue none_outside_{"handlers of an object"};
   std::uint32_t outside_count_ = 0;
   std::array<std::uint32_t, 3> letters_ = {};
@@ -260,8 +263,9 @@ class ObjectCell {
   TimePoint active_since_{};
   ObjectHistory history_;
   std::unique_ptr<RequestLedger> ledger_;  // Null while it is empty.
-  std::unique_ptr<ObjectAlarms> alarms_;   // Null while there are none. Gone before the object.
-  std::unique_ptr<Topic> topic_;           // Null before somebody asks for it.
+  std::unique_ptr<ObjectAlarms> alarms_;   // Null while there are none. Destroyed before the
+                                           // object.
+  std::unique_ptr<Topic> topic_;           // Created on demand.
   std::vector<std::shared_ptr<Follower>> followers_;
   std::size_t size_bytes_ = 0;
 };

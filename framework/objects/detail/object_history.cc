@@ -6,7 +6,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// The beginning says most, and an error may hold what a caller has sent.
+// The beginning is the most useful part, and an error may contain a large text of a caller.
 Error shortened(const Error& error) {
   return Error(error.code(), error.message().substr(0, ObjectHistory::error_bytes_max));
 }
@@ -62,7 +62,7 @@ std::size_t ObjectHistory::extra_bytes() const {
   const auto bytes_of = [](const Failure& failure) {
     return failure.method.capacity() + failure.error.message().size();
   };
-  // A vector doubles; an error lies elsewhere, with its text.
+  // A vector doubles; an error and its text are allocated separately.
   constexpr std::size_t error_bytes = 128;
   std::size_t bytes = sizeof(Failures);
   for (const Failure& failure : failures_->of_calls) {

@@ -1,8 +1,7 @@
-// What became of the last calls of one object, for whoever asks what is wrong with it.
+// The outcome of the last calls of one object, for an operator who diagnoses it.
 //
-// Every object has one, and most are never asked about: so the calls are a few bytes each in a ring
-// of fixed size, which costs no allocation, and texts are kept of errors alone, which most objects
-// never have.
+// Every object has a history, and most are never read. So a call takes a few bytes in a ring of
+// fixed size, without allocation, and only errors, which are rare, keep their text.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@ class ObjectHistory {
     const char* method;         // "package.Counter/Add".
     std::optional<Code> error;  // Nothing after a success.
     Duration ago;               // Since its end.
-    Duration took;              // To a turn of the loop.
+    Duration took;              // To the precision of a loop turn.
   };
   struct Failure {
     std::string method;
@@ -43,18 +42,18 @@ class ObjectHistory {
            TimePoint ended_at);
   void add_failed_save(const Error& error, TimePoint at);
 
-  // The last one first, as it is at that time.
+  // The latest first; ages are relative to `now`.
   std::vector<Call> calls(TimePoint now) const;
   std::vector<Failure> errors() const;
-  // What it has allocated, about.
+  // The approximate size of its allocations.
   std::size_t extra_bytes() const;
-  // That of the last save that failed; its method is empty. Nothing when none ever did.
+  // The last failed save; its method is empty. Nothing when no save has failed.
   std::optional<Failure> failed_save() const;
 
  private:
-  // 49 days are enough to count in milliseconds: those that lie further back look younger.
+  // Wraps around after 49 days: older times appear more recent.
   using Milliseconds = std::chrono::duration<std::uint32_t, std::milli>;
-  // Those that fit below 22 minutes.
+  // 27 bits of them hold 22 minutes.
   using Ticks = std::chrono::duration<std::uint32_t, std::ratio<1, 100'000>>;
   static constexpr std::uint32_t took_max = (std::uint32_t{1} << 27) - 1;
 
@@ -65,7 +64,7 @@ class ObjectHistory {
     std::uint32_t outcome : 5 = 0;  // A code, or 0.
   };
   struct Failures {
-    std::vector<Failure> of_calls;  // The last one at the end.
+    std::vector<Failure> of_calls;  // The latest at the end.
     std::optional<Failure> of_save;
   };
 
@@ -74,7 +73,7 @@ class ObjectHistory {
 
   std::array<Entry, call_count_max> entries_;
   std::unique_ptr<Failures> failures_;  // Null until there is one.
-  std::uint8_t next_ = 0;               // The entry that the next call takes.
+  std::uint8_t next_ = 0;               // The index of the next call.
 };
 
 }  // namespace corolane::framework::detail

@@ -22,17 +22,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For a caller whose call found the mailbox full: about a turn of all that are in it.
+// The retry delay after a full mailbox: about the time in which a full mailbox is served.
 constexpr std::chrono::milliseconds full_mailbox_delay = 20ms;
-// How long a node waits for the directory to tell it what a caller knows already.
+// How long a node waits for the directory to confirm an ownership that a caller knows already.
 constexpr Duration news_time_max = 500ms;
 
-// What another version of the program has stored.
+// The stored reply of another program version cannot be parsed.
 Error unreadable(const rpc::Method& method, const rpc::RequestId& id) {
-  return Error(Code::data_loss, "what request " + std::to_string(id.sequence) + " of " +
-                                    quote(id.caller) + " was replied is no reply of " +
-                                    method.full_name +
-                                    ": was its proto changed in a way that breaks it?")
+  return Error(Code::data_loss, "the stored reply to request " + std::to_string(id.sequence) +
+                                    " of " + quote(id.caller) + " is not a reply of " +
+                                    method.full_name + ": was its proto changed incompatibly?")
       .with_maybe_executed();
 }
 
@@ -58,7 +57,7 @@ ObjectHost::~ObjectHost() {
   followers_.cancel_and_join();
   housekeeping_.cancel_and_join();
   check(std::ranges::all_of(cells_, &ObjectCell::is_idle),
-        "no call runs in an object when its host goes");
+        "no call runs in an object when its host is destroyed");
 }
 
 HostedType& ObjectHost::add(const ObjectType& type, const Ownership& ownership,
@@ -107,7 +106,7 @@ Error ObjectHost::refuse(HostedType& type, std::string_view id, std::string_view
                                              .append(type.name())
                                              .append(" \"")
                                              .append(id)
-                                             .append("\" are there already"))
+                                             .append("\" are pending already"))
       .with_retry_after(full_mailbox_delay);
 }
 
@@ -147,7 +146,7 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
   return result;
 }
 
-// The history keeps what errors say, and strangers make as many as they like.
+// The history keeps error texts, and clients can cause any number of them, so the size is updated.
 void ObjectHost::note_failure(ObjectCell& cell) {
   cell.measure();
   note_size(cell, cell.size_bytes());
@@ -158,11 +157,11 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
   ObjectCell& cell = turn.cell();
   HostedType& type = cell.type();
   for (;;) {
-    // Who finds it asleep wakes it up, and needs it for itself.
+    // A call that finds the object inactive activates it, which needs the exclusive turn.
     const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
     if (!turn.take(is_shared, context.deadline())) return late(cell, context);
     if (cell.is_current() && !cell.hides_change()) {
-      // The same call may be there already, without a turn: then its end says what becomes of it.
+      // The same request may be running already, without a turn: this one waits for its end.
       const auto& request_id = context.object()->request_id;
       auto* const same = remembers(method, request_id) ? cell.find_handler(request_id) : nullptr;
       if (same == nullptr) break;
@@ -198,16 +197,16 @@ Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
   Turn turn(*this, cell, {.what = "to be woken by a reminder"});
   const Deadline deadline = Deadline::after(options_.save_time_max);
   if (!turn.take(/*is_shared=*/false, deadline)) {
-    return Error(Code::unavailable, "its turn did not come in time");
+    return Error(Code::unavailable, "it did not get a turn in time");
   }
-  // Its own alarm rings.
+  // An active object is woken by its own alarm.
   if (cell.is_current()) return {};
   if (cell.has_stale_object()) {
     turn.end();
     static_cast<void>(drop_stale(cell, deadline));
-    return Error(Code::unavailable, "it was left by an earlier owner");
+    return Error(Code::unavailable, "it was activated under an earlier ownership");
   }
-  if (is_on_the_move(cell)) return Error(Code::unavailable, "it is on the move");
+  if (is_on_the_move(cell)) return Error(Code::unavailable, "its partition is moving");
   return make_ready(cell, failed_before, deadline);
 }
 
@@ -236,7 +235,7 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   if (is_here && type.ownership().epoch(partition) != 0) {
     auto served = serve(type, method, request, context, sink);
     if (served || is_for_this_node || !moved_of(served.error())) return served;
-    // It has moved meanwhile: a client does not have to know.
+    // The object has moved meanwhile; a client need not know.
     failure = served.error();
     if (!failure->not_executed() && !is_repeatable(method, target.request_id)) return served;
   }
@@ -257,20 +256,20 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   return std::move(called.error()).with_attempt(*failure);
 }
 
-// The caller has heard of a change of owner before we have.
+// The caller knows of a change of owner before we do.
 Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition partition,
                                             const rpc::Context& context) {
   if (type.ownership().epoch(partition) >= context.object()->partition_epoch) return {};
   const Deadline deadline = earlier(context.deadline(), Deadline::after(news_time_max));
-  // What was ours and has been given away is no news.
+  // An epoch that was ours and has been handed over since needs no waiting.
   const auto known_epoch = [&] {
     return std::max(type.ownership().epoch(partition),
                     surroundings_.router.owner_of(type, partition).partition_epoch);
   };
   while (known_epoch() < context.object()->partition_epoch) {
-    // A watch may have missed it.
+    // The watch may have missed the change.
     surroundings_.router.doubt();
-    // Later than that, it may be the caller who is wrong.
+    // After the deadline the caller may be wrong.
     if (ownership_changed_.wait(deadline)) continue;
     if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled");
     break;
@@ -278,7 +277,7 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
   return {};
 }
 
-// It sleeps by then, and is not to be woken.
+// A moving object is inactive and must not be activated.
 bool ObjectHost::is_on_the_move(const ObjectCell& cell) const {
   return !cell.is_active() && is_on_the_move(cell.type(), cell.partition());
 }
@@ -287,13 +286,13 @@ bool ObjectHost::is_on_the_move(const HostedType& type, Partition partition) con
   return released_.contains({&type.ownership(), partition});
 }
 
-// A partition that is on the move is ours still, or another one's soon.
+// Waits until it is decided whether a moving partition stays ours.
 Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& context) {
   const Released moving{&type.ownership(), type.partition_of(context.object()->id)};
   if (!released_.contains(moving)) return {};
   if (waiting_for_move_count_ >= options_.moving_calls_max) {
     ++type.counts.refused_count;
-    return Error(Code::resource_exhausted, "too many calls wait for objects that move")
+    return Error(Code::resource_exhausted, "too many calls wait for moving objects")
         .with_retry_after(full_mailbox_delay);
   }
   ++waiting_for_move_count_;
@@ -306,7 +305,7 @@ Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& con
 bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id) {
   Witness* const witness = surroundings_.witness;
   if (!log_.writes(LogLevel::debug) && witness == nullptr) return cell.is_owned();
-  // Read before it is asked: at that time nobody else was the owner.
+  // Read before the check: at that time no other node was the owner.
   const TimePoint at = cell.type().ownership().fence().clock_now();
   if (!cell.is_owned()) return false;
   if (witness != nullptr) {
@@ -340,9 +339,9 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
     auto saved = save(cell, deadline);
     if (saved) return saved;
     return Error(saved.error().code(),
-                 "what an earlier call has changed is not stored yet: " + saved.error().message());
+                 "the change of an earlier call is not stored yet: " + saved.error().message());
   }
-  // Whoever waited while another one tried shares what came of it.
+  // A call that waited during a failed activation shares its error.
   if (cell.failed_activation_count != failed_before) return *cell.activation_error;
   note_size(cell, 0);
   auto activated = cell.activate(deadline);
@@ -352,7 +351,7 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
     return activated;
   }
   if (cell.has_abandoned_seal()) release_soon(cell);
-  // A caller that gave up says nothing about the object.
+  // An error of the caller's own deadline says nothing about the object.
   const Code code = activated.error().code();
   if (code != Code::cancelled && code != Code::deadline_exceeded) {
     ++cell.failed_activation_count;
@@ -380,7 +379,7 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   const ObjectCell::Handler handler(
       cell, context.deadline(),
       remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
-  // Of its part of the task, which has inherited the rest.
+  // Sets the deadline of this part of the task; the rest is inherited.
   rpc::CallScope::current_or_new().deadline =
       rpc::CallScope::before(context.deadline(), context.arrived_at());
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
@@ -394,13 +393,13 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   record.end(result);
   turn.end();
   if (result) return result;
-  // That of another call, perhaps, which it made and passes on.
+  // The flag may come from a nested call whose error the handler returned.
   result = std::move(result.error()).without_not_executed();
-  // An error tells of the state as well.
+  // An error reveals state, too, so it leaves only while the object is ours.
   if (turn.was_sent_away() || !cell.is_owned()) {
     return method.read_only ? cell.moved() : cell.moved().with_maybe_executed();
   }
-  // That another object has moved, which it called, does not mean that this one has.
+  // A nested call to an object that has moved does not mean that this object has moved.
   if (moved_of(result.error())) {
     Error own(result.error().code(), result.error().message());
     return result.error().maybe_executed() ? std::move(own).with_maybe_executed() : own;
@@ -421,10 +420,10 @@ Error ObjectHost::thrown(const ObjectCell& cell, std::string_view where, const s
 Result<void> ObjectHost::save_for_reply(ObjectCell& cell, const rpc::Method& method) {
   auto saved = save(cell, Deadline::after(options_.save_time_max));
   if (saved) return saved;
-  // It may be stored later; until then nobody sees what was never acknowledged.
+  // The change may be stored later; until then an unacknowledged change must not be visible.
   cell.hide_change();
   return std::move(saved.error())
-      .with_context(std::string("what ") + method.full_name + " has changed is not stored")
+      .with_context(std::string("the change of ") + method.full_name + " is not stored")
       .with_maybe_executed();
 }
 
@@ -451,7 +450,7 @@ Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Dea
 
 void ObjectHost::save_or_warn(ObjectCell& cell, Deadline deadline) {
   auto saved = save(cell, deadline);
-  // Who is cancelled makes room for stop(), which stores what is left.
+  // After a cancellation stop() stores the rest.
   if (!saved && !coroutine::is_cancelled()) {
     log_.warning(
         "object not stored",
@@ -463,7 +462,8 @@ ObjectSaver::Writing ObjectHost::begin_writing(ObjectCell& cell) {
   return [this, &cell, visit = std::make_unique<QuietVisit>(*this, cell)] {
     const Deadline deadline = Deadline::after(options_.save_time_max);
     Turn turn(*this, cell, {.what = "to be saved"});
-    // A shared turn would do; but then readers may be inside when it turns out to be lost.
+    // A shared turn would suffice, but then readers could be inside when the object turns out to be
+    // lost.
     if (turn.take(/*is_shared=*/false, deadline)) save_or_warn(cell, deadline);
   };
 }
@@ -473,7 +473,7 @@ AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
   return
       [this, &cell, alarm = std::move(alarm), visit = std::make_unique<QuietVisit>(*this, cell)] {
         Turn turn(*this, cell, {.what = alarm->label()});
-        // An alarm that could not run tries again.
+        // An alarm that could not run is retried.
         static_cast<void>(run_unasked(turn, alarm->label(), [&] {
           if (alarm->has_ended()) return;
           alarm->run();
@@ -489,7 +489,7 @@ Result<void> ObjectHost::run_in_turn(ObjectCell& cell, const std::string& label,
   return run_unasked(turn, label, work);
 }
 
-// What an object does without a call.
+// Runs work of an object that no call has asked for.
 template <typename F>
 Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& work) {
   ObjectCell& cell = turn.cell();
@@ -500,7 +500,7 @@ Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& w
   if (cell.hides_change()) {
     if (auto saved = save(cell, save_time()); !saved) return saved;
   }
-  // What there was before may be gone since, or another one's.
+  // The object may be gone or have another owner by now.
   if (!cell.is_current() || !cell.is_owned()) return cell.moved();
   {
     const ObjectCell::Handler handler(cell, Deadline::never());
@@ -528,14 +528,14 @@ void ObjectHost::end_visit(ObjectCell& cell) {
   saver_.forget(cell);
   cells_.erase(cell.place);
   note_size(cell, 0);
-  // A lost one says how far it has published; nobody is inside, so this does not suspend.
+  // drop() notes how far a lost object has published. Without visitors it does not suspend.
   if (cell.has_stale_object()) cell.drop();
   cell.type().remove(cell);
 }
 
 void ObjectHost::end_quiet_visit(ObjectCell& cell) {
   if (--cell.quiet_visitor_count > 0 || cell.visitor_count > 0 || cell.is_active()) return;
-  // Whose end lets it go.
+  // The end of this visit removes the cell.
   const Visit last(*this, cell);
 }
 

@@ -1,5 +1,5 @@
-// The objects of one shard: finds them, makes them, gives their calls their turns, saves them, and
-// lets them go when they are idle.
+// The objects of one shard: finds and creates them, gives their calls turns, saves them, and
+// deactivates them when they are idle.
 #pragma once
 
 #include <chrono>
@@ -34,50 +34,50 @@ namespace corolane::framework::detail {
 class ObjectHost {
  public:
   struct Options {
-    // Calls of one object, running and waiting: so many that may change it, beside them so many
-    // that only read, and so many of the first that wait for an event without a turn. Apart, since
-    // whoever only looks, or waits for long, keeps out nobody who wants to act.
+    // The limit of calls per object, running and waiting. It applies separately to calls that may
+    // change the object, to calls that only read, and to writing calls that wait for an event
+    // without a turn. So readers and long waits do not keep out calls that act.
     std::uint32_t mailbox_max = 1'024;
     Duration idle_time_max = std::chrono::minutes(5);
-    std::size_t memory_bytes_max = std::size_t{1} << 30;  // Above it the idle ones go earlier.
+    std::size_t memory_bytes_max = std::size_t{1} << 30;  // Above it idle objects leave earlier.
     // Half of the second within which a change is stored.
     Duration save_after = std::chrono::milliseconds(500);
-    std::size_t unsaved_count_max = 10'000;  // With more of them a call waits for its own write.
+    std::size_t unsaved_count_max = 10'000;  // Above it a call waits for its own write.
     Duration save_time_max = std::chrono::seconds(5);
-    // Calls that wait for partitions that are on the move.
+    // The limit of calls that wait for moving partitions.
     std::size_t moving_calls_max = 10'000;
-    std::size_t concurrent_saves_max = 64;  // What one commit of a store may hold, and more.
+    std::size_t concurrent_saves_max = 64;  // Enough writes to share a store's commits.
     AlarmRunner::Options alarms = {};
     ReminderWatch::Options reminders = {};
   };
 
   // All of them outlive it.
   ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log, const Options& options);
-  // Drops what is there. stop() first saves it.
+  // Drops all objects; stop() saves them first.
   ~ObjectHost();
   ObjectHost(const ObjectHost&) = delete;
   ObjectHost& operator=(const ObjectHost&) = delete;
 
-  // Before start(). `object_bytes` is the size of what the factory makes.
+  // Before start(). `object_bytes` is the size of an object from the factory.
   HostedType& add(const ObjectType& type, const Ownership& ownership, HostedType::Factory factory,
                   std::size_t object_bytes);
-  // Begins to save and to let go.
+  // Starts saving and idle deactivation.
   Result<void> start();
 
-  // One call, in the caller's task. Suspends. The object is that of context.object().
+  // Serves one call to context.object(), in the caller's task. Suspends.
   Result<void> serve(HostedType& type, const rpc::Method& method,
                      const google::protobuf::Message& request, rpc::Context& context,
                      rpc::ReplySink& sink);
 
-  // The same of one that came over a connection: from another node, which believes that the object
-  // lives here, or from a client, which believes nothing.
+  // The same for a call from a connection: from a node, which assumes that the object lives here,
+  // or from a client, which assumes nothing.
   Result<void> serve_or_send_on(HostedType& type, const rpc::Method& method,
                                 const google::protobuf::Message& request, rpc::Context& context,
                                 rpc::ReplySink& sink);
 
-  // Runs `work` in an exclusive turn of an object that is there, in the caller's task. Suspends.
-  // `label`, "package.Room/follow", lives until then. Fails when the object is not ours any more,
-  // or what it has changed cannot be stored and may not be seen.
+  // Runs `work` in an exclusive turn of a present object, in the caller's task. Suspends. `label`,
+  // "package.Room/follow", outlives the call. Fails when the object is not ours any more, or has a
+  // hidden change that cannot be stored.
   Result<void> run_in_turn(ObjectCell& cell, const std::string& label,
                            const std::function<void()>& work);
 
@@ -85,8 +85,8 @@ class ObjectHost {
   Result<void> begin_following(const std::shared_ptr<Follower>& follower, Broadcast::Reader reader,
                                Follower::Handler handler);
 
-  // Calls a function of the object. Whoever asked for that is told of what it throws as an error,
-  // wherever that is, and the object lives on. `where` says which, "package.Counter/Add".
+  // Calls a function of the object. An exception becomes an error of the call, and the object lives
+  // on. `where` names the function, "package.Counter/Add".
   template <typename F>
   Result<void> without_exceptions(const ObjectCell& cell, std::string_view where, F&& function) {
     try {
@@ -100,40 +100,40 @@ class ObjectHost {
 
   // ObjectBase::save().
   Result<void> save_now(ObjectCell& cell);
-  // The object of that cell goes to sleep, and wants to be woken then.
+  // The object of that cell is being deactivated and has a reminder at `time`.
   void wake_later(const ObjectCell& cell, WallTime time);
   // ObjectBase::wait_for().
   Result<void> wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline);
 
-  // Of the partitions of that placement: takes no more calls of their objects, those that come
-  // wait; deactivates them when their calls have ended, or not by the deadline. Suspends. Returns
-  // the partitions of objects that are still there.
+  // Releases partitions of that placement: new calls of their objects wait; an object is
+  // deactivated when its calls have ended by the deadline. Suspends. Returns the partitions that
+  // still have objects.
   std::vector<Partition> release(const Ownership& ownership, std::span<const Partition> partitions,
                                  Deadline deadline);
-  // It is decided who owns them: those that wait look again.
+  // The owner of these partitions is decided: waiting calls check again.
   void resume(const Ownership& ownership, std::span<const Partition> partitions);
-  // Those that wait to hear that a partition is ours look again.
+  // Calls that wait for news of our ownership check again.
   void ownership_changed() {
     ownership_changed_.pulse();
     reminders_.ownership_changed();
   }
-  // The node has lost all that it owned. Suspends until nothing is left of it.
+  // The node has lost all partitions. Suspends until all objects are dropped.
   void drop_all();
 
-  // Ends what runs by timers, and what objects follow: gives it half of the time, then cancels it.
-  // Deactivates all objects, or those that can be by then. Suspends. No call runs any more, and no
-  // subscription.
+  // Ends timers and followers: they have half of the time, then they are cancelled. Deactivates all
+  // objects that can be stored before the deadline. Suspends. Calls and subscriptions must have
+  // ended.
   Result<void> stop(Deadline deadline);
 
-  // As in Options, from now on; calls that wait in a mailbox stay.
+  // Changes these Options; calls that wait in a mailbox stay.
   void set_limits(std::uint32_t mailbox_max, Duration idle_time_max, std::size_t memory_bytes_max);
 
   const std::vector<std::unique_ptr<HostedType>>& types() const { return types_; }
-  // Null when there are none of that name.
+  // Null when there is no such type.
   HostedType* find_type(std::string_view name) const;
-  // Whether calls of its objects wait to hear who owns it from now on.
+  // Whether calls of its objects wait for the decision on its next owner.
   bool is_on_the_move(const HostedType& type, Partition partition) const;
-  // Of all types.
+  // The sum over all types.
   ObjectStatistics statistics() const;
   AlarmRunner& alarms() { return alarms_; }
   const AlarmRunner& alarms() const { return alarms_; }
@@ -151,20 +151,20 @@ class ObjectHost {
   Result<void> wait_for_move(HostedType& type, const rpc::Context& context);
   Result<void> wait_for_ownership(const HostedType& type, Partition partition,
                                   const rpc::Context& context);
-  // That of the object, for one more call. Makes it where there is none.
+  // The cell of the object, with room for one more call. Creates a missing cell.
   Result<ObjectCell*> cell_of(HostedType& type, std::string_view id, MailboxPart part);
   Error refuse(HostedType& type, std::string_view id, std::string_view what) const;
   Result<void> wake(HostedType& type, std::string_view id);
   Result<void> make_ready(ObjectCell& cell, std::uint32_t failed_before, Deadline deadline);
-  // Takes a turn in which the handler may begin.
+  // Takes a turn and makes the object ready for the handler.
   Result<void> begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
                      const rpc::Context& context);
   Result<void> invoke(Turn& turn, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
                       rpc::ReplySink& sink);
   Error thrown(const ObjectCell& cell, std::string_view where, const std::string& what);
-  // Asked right before a reply. What it logs for debugging proves, together with the lines of other
-  // nodes, that there was one owner at a time (tools/chaos).
+  // Called right before a reply. Its debug log lines, together with those of other nodes, prove
+  // that there was one owner at a time (tools/chaos).
   bool may_reply(const ObjectCell& cell, const rpc::RequestId& request_id);
   static Error late(const ObjectCell& cell, const rpc::Context& context);
   void end_turn(ObjectCell& cell);
@@ -185,9 +185,9 @@ class ObjectHost {
                           bool releases = true);
   bool drop_stale(ObjectCell& cell, Deadline deadline);
   void drop_soon(ObjectCell& cell);
-  // Its abandoned seal, in a turn and a task of its own: the caller may be cancelled.
+  // Releases its abandoned seal, in a task and turn of its own: the caller may be cancelled.
   void release_soon(ObjectCell& cell);
-  // Some at a time; returns the first failure.
+  // Runs `act` on some cells at a time; returns the first failure.
   template <typename F>
   Result<void> for_each(const std::vector<ObjectCell*>& cells, F&& act);
   void note_failure(ObjectCell& cell);
@@ -197,9 +197,9 @@ class ObjectHost {
   Log& log_;
   Options options_;
   std::vector<std::unique_ptr<HostedType>> types_;
-  // Who was used last comes last; those in use are anywhere.
+  // The least recently used first; cells in use are anywhere.
   std::list<ObjectCell*> cells_;
-  std::set<Released> released_;  // Partitions that are on the move.
+  std::set<Released> released_;  // Moving partitions.
   std::size_t waiting_for_move_count_ = 0;
   coroutine::Event move_decided_{"the new owner of an object"};
   coroutine::Event ownership_changed_{"the owner of an object"};

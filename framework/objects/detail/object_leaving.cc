@@ -1,4 +1,4 @@
-// How objects leave their host: since their partition moves, nobody calls them, or the node stops.
+// Objects leave their host because their partition moves, they are idle, or the node stops.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 // How often the host looks for objects that are idle.
 constexpr Duration look_interval = 1s;
-// What is stored so that its object may move; callers wait for that.
+// The limit for storing a moving object; callers wait for it.
 constexpr Duration release_save_time_max = 1s;
 
 }  // namespace
@@ -28,7 +28,7 @@ template <typename F>
 Result<void> ObjectHost::for_each(const std::vector<ObjectCell*>& cells, F&& act) {
   Result<void> first_failure;
   coroutine::Semaphore slots(options_.concurrent_saves_max, "objects before it");
-  // Each stays until it has had its turn.
+  // Keeps each cell until its turn is over.
   std::vector<std::unique_ptr<Visit>> visits;
   visits.reserve(cells.size());
   for (ObjectCell* const cell : cells) visits.push_back(std::make_unique<Visit>(*this, *cell));
@@ -63,7 +63,7 @@ std::vector<Partition> ObjectHost::release(const Ownership& ownership,
   }
   std::set<Partition> kept;
   static_cast<void>(for_each(cells, [&](ObjectCell& cell) -> Result<void> {
-    // Its turn in time; what is then to be stored takes what it takes.
+    // The deadline limits the wait for the turn; storing has its own limit.
     if (!deactivate(cell, deadline, Deadline::after(release_save_time_max))) {
       kept.insert(cell.partition());
     }
@@ -94,7 +94,8 @@ void ObjectHost::drop_all() {
   }));
 }
 
-// Its calls end before; their replies are not given. False when they do not end in time.
+// Drops an object that may no longer serve, after its calls have ended; their replies are not sent.
+// Returns false when they do not end in time.
 bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
   const Visit visit(*this, cell);
   Turn turn(*this, cell, {.what = "to be dropped"});
@@ -119,7 +120,7 @@ void ObjectHost::drop_soon(ObjectCell& cell) {
                                        drop_stale(cell, Deadline::never());
                                      },
                                      {.purpose = coroutine::StackPool::Purpose::control});
-  // Then it goes when it is called, or idle for long.
+  // Without a task it leaves at its next call, or when it is idle.
   static_cast<void>(spawned);
 }
 
@@ -129,14 +130,14 @@ void ObjectHost::release_soon(ObjectCell& cell) {
     Turn turn(*this, cell, {.what = "to release its seal"});
     if (turn.take(/*is_shared=*/false, deadline)) cell.release_abandoned_seal(deadline);
   };
-  // Without a task the seal stays until the object is asked for again.
+  // Without a task the seal stays until the next activation.
   static_cast<void>(housekeeping_.spawn("release seal", std::move(release),
                                         {.purpose = coroutine::StackPool::Purpose::control}));
 }
 
 void ObjectHost::let_idle_go() {
   while (coroutine::sleep_for(look_interval)) {
-    // What cannot be stored stays, behind all others.
+    // Objects that cannot be stored stay, at the end of the list.
     std::size_t look_count = cells_.size();
     while (true) {
       const auto going = take_idle(look_count);
@@ -149,8 +150,8 @@ void ObjectHost::let_idle_go() {
   }
 }
 
-// Some whose time it is to go, of the `look_count` that were used longest ago; counts down what it
-// has looked at.
+// Takes some idle cells from the first `look_count` of the list, the least recently used;
+// decrements `look_count` by the number of cells seen.
 std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
   std::vector<ObjectCell*> going;
   std::size_t going_bytes = 0;
@@ -160,13 +161,13 @@ std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
     const bool is_time = now() - cell.used_at >= options_.idle_time_max ||
                          memory_bytes_ > options_.memory_bytes_max + going_bytes;
     if (may_go && !is_time) {
-      look_count = 0;  // Those behind it were used later still.
+      look_count = 0;  // All later cells were used more recently.
       break;
     }
     cells_.splice(cells_.end(), cells_, cell.place);
     if (!may_go) continue;
     if (cell.is_followed()) {
-      const Visit visit(*this, cell);  // Who has subscribed to it uses it.
+      const Visit visit(*this, cell);  // A subscription counts as use.
     } else {
       going.push_back(&cell);
       going_bytes += cell.size_bytes();
@@ -203,7 +204,7 @@ Result<void> ObjectHost::stop(Deadline deadline) {
   saver_.stop();
   std::vector<ObjectCell*> idle;
   std::ranges::copy_if(cells_, std::back_inserter(idle), &ObjectCell::is_idle);
-  // The time that is left is for what is to be stored.
+  // The remaining time is for storing.
   return for_each(idle, [this, deadline](ObjectCell& cell) {
     return deactivate(cell, deadline, deadline, /*releases=*/false);
   });

@@ -1,4 +1,4 @@
-// What objects publish, and what they follow of others.
+// The publications of objects, and the publications of others that they follow.
 #include <algorithm>
 #include <utility>
 
@@ -55,7 +55,7 @@ void ObjectCell::publish(Broadcast::Message message) {
   ++type_.counts.publication_count;
   Topic& topic = this->topic();
   if (!is_owned()) {
-    // Somebody else may speak for the object by now.
+    // Another owner may publish for the object by now.
     topic.end();
     message = nullptr;
   }
@@ -75,7 +75,8 @@ void ObjectCell::release_held() {
 void ObjectCell::end_publishing() {
   for (const auto& follower : followers_) follower->stop();
   followers_.clear();
-  // One is left out: what it knows when it lives again may not be what it has published.
+  // Skips one sequence number: the state of the next activation may differ from the last published
+  // one.
   if (topic_ != nullptr) type_.note_sequence(topic_->position().sequence + 1);
   topic_.reset();
 }

@@ -10,7 +10,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// After a failed write, until the next one of the same object.
+// The delay after a failed write until the next write of the same object.
 constexpr Duration save_retry_interval = std::chrono::milliseconds(100);
 
 constexpr coroutine::TaskOptions control = {.purpose = coroutine::StackPool::Purpose::control};
@@ -49,7 +49,7 @@ void ObjectSaver::run() {
     const Deadline due = Deadline::at(unsaved_.front()->save_at);
     if (!due.has_passed()) {
       if (!coroutine::sleep_until(due)) return;
-      continue;  // Meanwhile it may have been written, or be gone.
+      continue;  // The object may have been written, or be gone.
     }
     if (slots_.count() == 0) {
       if (!slots_.acquire(Deadline::never())) return;

@@ -1,5 +1,5 @@
-// Objects that have changed and are not stored yet, each to be written within a second of its first
-// change: the oldest first, some at a time.
+// Writes changed objects, each within a second of its first unsaved change: the oldest first, some
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ namespace corolane::framework::detail {
 
 class ObjectSaver {
  public:
-  // Returns the writing of an object, as what a task runs; the object stays until that is gone.
+  // Returns the task function that writes an object; the object stays until the function is
+  // destroyed.
   using Writing = std::move_only_function<void()>;
   using BeginWriting = std::function<Writing(ObjectCell& cell)>;
 
-  // A change is written `delay` after it was made; `writing_count_max` objects at a time.
+  // Writes a change `delay` after it was made, and at most `writing_count_max` objects at a time.
   ObjectSaver(Duration delay, std::size_t writing_count_max, BeginWriting begin_writing)
       : delay_(delay),
         slots_(writing_count_max, "write of an object"),
@@ -30,16 +31,16 @@ class ObjectSaver {
   ObjectSaver& operator=(const ObjectSaver&) = delete;
 
   Result<void> start();
-  // Cancels what it writes and suspends until that has ended.
+  // Cancels the running writes and suspends until they have ended.
   void stop() { tasks_.cancel_and_join(); }
 
-  // Of one that has changed: does nothing when it is known already.
+  // Queues a changed object; does nothing when it is queued already.
   void changed(ObjectCell& cell);
-  // Of one that could not be written: it will be tried again, but not at once.
+  // The write has failed: the next one waits for a while.
   static void failed(ObjectCell& cell);
-  // It is stored, or gone.
+  // The object is stored, or gone.
   void forget(ObjectCell& cell);
-  // Of objects that are to be written.
+  // The number of queued objects.
   std::size_t count() const { return unsaved_.size(); }
 
  private:

@@ -1,4 +1,4 @@
-// What has happened to the objects of one type on one shard, or to all of those that were added.
+// Counters of the objects of one type on one shard, or sums over several types.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ struct ObjectStatistics {
   std::uint64_t deactivation_count = 0;
   std::uint64_t save_count = 0;
   std::uint64_t failed_save_count = 0;
-  std::uint64_t refused_count = 0;      // Calls, for a full mailbox.
-  std::uint64_t moved_count = 0;        // Calls of objects that are not ours.
+  std::uint64_t refused_count = 0;      // Calls refused by a full mailbox.
+  std::uint64_t moved_count = 0;        // Calls of objects of other nodes.
   std::uint64_t tick_count = 0;         // Runs of timers.
-  std::uint64_t missed_tick_count = 0;  // Those that another run stood for.
+  std::uint64_t missed_tick_count = 0;  // Ticks merged into a later run.
   std::uint64_t reminder_count = 0;     // Runs of reminders.
   std::uint64_t failed_reminder_count = 0;
   std::uint64_t publication_count = 0;
-  std::uint64_t stray_exception_count = 0;  // Calls that ended with one.
+  std::uint64_t stray_exception_count = 0;  // Calls that threw an exception.
 
   void add(const ObjectStatistics& more) {
     active_count += more.active_count;

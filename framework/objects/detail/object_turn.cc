@@ -7,14 +7,14 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Between attempts to store what nobody may see before.
+// The delay between attempts to store a hidden change.
 constexpr Duration hidden_change_retry_interval = std::chrono::milliseconds(100);
 
 }  // namespace
 
 Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline deadline) {
-  check(is_held(), "whoever gives a turn away has one");
-  // Those that only read stay where they are.
+  check(is_held(), "a handler that gives its turn back has one");
+  // Calls that only read keep their place.
   const bool makes_room = letter_ != nullptr && letter_->part() == MailboxPart::writers;
   if (makes_room) {
     if (cell_.letters(MailboxPart::waiting_writers) >= host_.options_.mailbox_max) {
@@ -43,13 +43,13 @@ Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline de
   return waited;
 }
 
-// A turn of the same kind; but what may not be seen is stored before, in an exclusive one. Whoever
-// lets the object go waits until we have a turn or have gone: so none is asked for after closing.
+// Takes a turn of the same kind. A hidden change is stored first, in an exclusive turn. Closing the
+// object waits until this handler has a turn or has left, so no turn is taken after closing.
 Result<void> ObjectHost::Turn::take_again() {
   const bool was_shared = is_shared_;
   coroutine::Event nothing{"the store"};
   while (take(was_shared && !cell_.hides_change(), Deadline::never())) {
-    is_shared_ = was_shared;  // Also of the next one.
+    is_shared_ = was_shared;  // For the next turn, too.
     if (!cell_.is_active() || !cell_.hides_change()) return {};
     const Deadline stored_by = Deadline::after(host_.options_.save_time_max);
     if (state_ == State::exclusive && host_.save(cell_, stored_by)) return {};
@@ -67,7 +67,7 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
     if (host_.surroundings_.bugs.request_ids_evicted) cell_.ledger().forget_all_but(64);
     cell_.mark_changed();
   }
-  // Who only reads has changed nothing, and may not be alone in its turn.
+  // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !host_.surroundings_.bugs.reply_before_write;
   const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved();
   if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {

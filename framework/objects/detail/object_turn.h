@@ -1,5 +1,5 @@
-// How a host keeps an object while somebody is inside, whose turn it is, and what a reply passes on
-// its way out of that.
+// The scopes of a call in an object: its visit, its place in the mailbox, its turn, and the gate
+// that its reply passes.
 #pragma once
 
 #include <utility>
@@ -11,12 +11,12 @@
 
 namespace corolane::framework::detail {
 
-// Whether a call that is made again takes effect once.
+// Whether a retried call takes effect only once.
 inline bool remembers(const rpc::Method& method, const rpc::RequestId& request_id) {
   return request_id && !method.read_only && !method.one_way;
 }
 
-// Keeps a cell while somebody is inside.
+// Keeps a cell while a call or other work is inside.
 class ObjectHost::Visit {
  public:
   Visit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) { ++cell.visitor_count; }
@@ -29,7 +29,7 @@ class ObjectHost::Visit {
   ObjectCell& cell_;
 };
 
-// Keeps a cell for what the object does by itself: nobody has used it.
+// Keeps a cell for work of the object itself, which does not count as use.
 class ObjectHost::QuietVisit {
  public:
   QuietVisit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) {
@@ -69,8 +69,8 @@ class ObjectHost::Turn {
  public:
   using Facts = ObjectVisitor::Facts;
 
-  // `letter` is that of a call, and outlives it; what an object does by itself has none.
-  // GCC would not inline it, since several functions make one, and each call of an object does.
+  // `letter` belongs to a call and outlives the turn; work of the object itself has none. Every
+  // call constructs a turn; GCC would not inline the constructor, since several functions use it.
   [[gnu::always_inline]] Turn(ObjectHost& host, ObjectCell& cell, Facts facts,
                               Letter* letter = nullptr)
       : host_(host), cell_(cell), letter_(letter), visitor_(cell.visitors(), std::move(facts)) {}
@@ -92,7 +92,7 @@ class ObjectHost::Turn {
     if (is_durable_) cell_.hold_publications();
     return true;
   }
-  // It is that of a durable method, from now on: what that publishes is stored before.
+  // The turn now belongs to a durable method: its publications wait until the change is stored.
   void begin_durable() {
     is_durable_ = true;
     cell_.hold_publications();
@@ -100,7 +100,7 @@ class ObjectHost::Turn {
   ObjectCell& cell() const { return cell_; }
   const Facts& facts() const { return visitor_.facts(); }
   bool is_held() const { return state_ != State::none; }
-  // Its handler waited, and was told to go.
+  // Its handler waited without a turn and was told to leave.
   bool was_sent_away() const { return was_sent_away_; }
   // ObjectBase::wait_for().
   Result<void> wait_without(coroutine::Event& event, Deadline deadline);
@@ -122,14 +122,14 @@ class ObjectHost::Turn {
   Letter* const letter_;
   State state_ = State::none;
   bool is_shared_ = false;
-  bool is_outside_ = false;  // Its handler runs, and has none.
+  bool is_outside_ = false;  // Its handler runs without a turn.
   bool was_sent_away_ = false;
   bool is_durable_ = false;
   ObjectVisitor visitor_;
 };
 
-// What a reply passes on its way out: it is stored, still ours to give, and nobody waits for it in
-// the object's turn.
+// The last step before a reply leaves: the change is stored if required, the object is still ours,
+// and the turn is given back before the reply is sent.
 class ObjectHost::Gate final : public rpc::ReplySink {
  public:
   Gate(ObjectHost& host, Turn& turn, ObjectCell& cell, const rpc::Method& method,

@@ -1,5 +1,5 @@
-// Who is inside of an object, for those who look at it from outside: a call, or what the object
-// does by itself, that waits for a turn, has one, or waits without one.
+// A visitor of an object, for inspection from outside: a call, or work of the object itself, that
+// waits for a turn, has one, or waits without one.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class ObjectVisitor {
     waiting,  // For its first turn, or for a further one.
     inside,   // Has a turn.
     outside,  // Waits for an event, without one.
-    leaving,  // Is through with the object.
+    leaving,  // Is done with the object.
   };
-  // What it names outlives it.
+  // The views outlive the visitor.
   struct Facts {
     std::string_view what;  // "package.Counter/Add", or "save".
     std::string_view peer = {};
@@ -32,8 +32,7 @@ class ObjectVisitor {
     std::shared_ptr<const CallChain::Link> callers = nullptr;
   };
 
-  // Made by the task that it stands for. `first` is where its object lists them, the last to come
-  // first.
+  // Constructed by the visiting task. `first` is the head of the object's list, the latest first.
   ObjectVisitor(ObjectVisitor*& first, Facts facts)
       : facts_(std::move(facts)), task_(coroutine::current_task_id()), next_(first), link_(&first) {
     if (next_ != nullptr) next_->link_ = &next_;
@@ -55,10 +54,10 @@ class ObjectVisitor {
 
   const Facts& facts() const { return facts_; }
   Stage stage() const { return stage_; }
-  // Of the stage, to a turn of the loop.
+  // The start of the stage, to the precision of a loop turn.
   TimePoint since() const { return since_; }
   coroutine::TaskId task() const { return task_; }
-  // Who came before it; null when there is none.
+  // The visitor before it; null when there is none.
   const ObjectVisitor* next() const { return next_; }
 
  private:

@@ -13,10 +13,10 @@
 namespace corolane::framework::detail {
 namespace {
 
-// For an object to be made, and to have a turn.
+// The limit for activating the object and getting a turn.
 constexpr std::chrono::seconds attach_time_max(10);
 
-// Of a call that is made by us alone.
+// The context of the internal follow call; it carries the reader out of the handler.
 class FollowContext : public rpc::Context {
  public:
   FollowContext(const google::protobuf::Message& request, const Facts& facts)
@@ -25,7 +25,7 @@ class FollowContext : public rpc::Context {
   std::optional<Broadcast::Reader> reader;
 };
 
-// Nothing is replied but the reader.
+// The only result is the reader in the context.
 class NoReply final : public rpc::ReplySink {
  public:
   Result<void> reply(google::protobuf::Message&) override { return {}; }
@@ -47,7 +47,7 @@ Result<Broadcast::Reader> attach(ObjectHost& host, HostedType& type,
   const SubscribeRequest request;
   FollowContext context(request, facts);
   NoReply sink;
-  // As a handler: in a task of its own.
+  // In a task of its own, as any handler.
   auto attaching = coroutine::spawn(follow_method.full_name, [&] {
     return target.node_epoch == 0
                ? host.serve(type, follow_method, request, context, sink)

@@ -1,4 +1,4 @@
-// What an object publishes, where it lives, for a shard that follows it.
+// Sends the publications of an object from its own shard to a shard that follows it.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ namespace corolane::framework::detail {
 class HostedType;
 class ObjectHost;
 
-// Called with one batch after the other: suspends while there is no room for it.
+// Called once per batch; suspends while the receiver has no room.
 using SendBatch = std::function<Result<void>(const PublishedBatch& batch)>;
 
-// The method by which an object is followed: one that all of them have, and no caller sees.
+// The method by which an object is followed: every object has it, and callers do not see it.
 extern const rpc::Method follow_method;
 
-// Sends what the object publishes, which is made if need be. Suspends until it lives here no more,
-// which is success. Fails as ObjectHost::serve_or_send_on() if the target names this node, and as
-// serve() if it names none; and with the error of `send`.
+// Sends the publications of the object, which is activated if needed. Suspends until the object
+// leaves this shard, which is success. Fails as ObjectHost::serve_or_send_on() if the target names
+// this node, as serve() if it names none, or with the error of `send`.
 Result<void> publish_to(ObjectHost& host, HostedType& type, const rpc::ObjectTarget& target,
                         const SendBatch& send);
 

@@ -11,7 +11,7 @@ namespace {
 
 using rpc::RequestId;
 
-// An entry in its list, its place in the table, and what the allocator keeps for them.
+// The list node, the place in the table, and the allocator's overhead.
 constexpr std::size_t overhead_bytes = 80;
 
 Error forgotten(const RequestId& id, const char* what) {
@@ -50,19 +50,19 @@ Result<const std::string*> RequestLedger::find(const RequestId& id, std::uint64_
   }
   const Entry& entry = **found;
   if (id.sequence > entry.last) return nullptr;
-  if (id.sequence < entry.last) return forgotten(id, "is older than what the object remembers");
+  if (id.sequence < entry.last) return forgotten(id, "is older than the last remembered one");
   if (entry.method != 0 && entry.method != method) {
     return Error(Code::invalid_argument, "request " + std::to_string(id.sequence) + " of " +
-                                             quote(id.caller) + " was one of another method")
+                                             quote(id.caller) + " belongs to another method")
         .with_not_executed();
   }
-  if (!entry.has_reply) return forgotten(id, "has taken effect; its reply is forgotten");
+  if (!entry.has_reply) return forgotten(id, "has taken effect; its reply was dropped");
   return &entry.reply;
 }
 
 void RequestLedger::add(const RequestId& id, std::uint64_t method, std::string reply,
                         WallTime now) {
-  // A handler that took long may end behind that of a later call.
+  // A slow handler may end after the handler of a later call.
   const auto found = places_.find(id);
   if (found != places_.end() && (*found)->last > id.sequence) return;
   Entry& entry = renew(id);
@@ -74,7 +74,7 @@ void RequestLedger::add(const RequestId& id, std::uint64_t method, std::string r
   forget_replies();
 }
 
-// The entry of that caller, at the end; a new one if there is none.
+// Moves the caller's entry to the end; creates a missing entry.
 RequestLedger::Entry& RequestLedger::renew(const RequestId& id) {
   if (const auto found = places_.find(id); found != places_.end()) {
     entries_.splice(entries_.end(), entries_, *found);
@@ -130,7 +130,7 @@ void RequestLedger::load(const ObjectRecord& record, WallTime now) {
     entry.last = caller.last();
     entry.method = caller.method();
     const WallTime noted{std::chrono::milliseconds(caller.time_milliseconds())};
-    // A clock that was far ahead would keep it for ever.
+    // A time far in the future would keep the entry forever.
     const bool is_usable = noted != WallTime{} && noted <= now + options_.horizon;
     entry.time = is_usable ? noted : now;
     const auto reply = std::ranges::find(caller.replies(), caller.last(), &AppliedReply::sequence);
@@ -139,7 +139,7 @@ void RequestLedger::load(const ObjectRecord& record, WallTime now) {
 }
 
 void RequestLedger::append_to(std::string& record) const {
-  // One message takes them all, one after the other: a record is its fields, in any order.
+  // One message is reused for all entries: the fields of a record may come in any order.
   ObjectRecord part;
   AppliedCaller& caller = *part.add_callers();
   for (const Entry& entry : entries_) {

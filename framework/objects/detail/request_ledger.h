@@ -1,9 +1,9 @@
-// Which calls with a request id have taken effect on an object, and what they were replied: part of
-// what the object keeps, and stored with it, so that a call that is made again takes effect once.
+// The calls with a request id that have taken effect on an object, and their replies. The ledger is
+// stored with the object's state, so a retried call takes effect once.
 //
-// A caller makes one call after the other, so the last one of each is all that has to be known. It
-// is forgotten by time alone: what is younger than the horizon is never given up for another one.
-// When there is no room the call of a new caller is refused before anything of it is executed.
+// A caller makes one call at a time, so its last call is enough. Entries expire only by age: an
+// entry younger than the horizon is never evicted for another one. When there is no room, the call
+// of a new caller is refused before any of it is executed.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 namespace corolane::framework::detail {
 
 Error request_id_too_long(const rpc::RequestId& id);
-// Fails with invalid_argument when it is longer than an object would keep.
+// Fails with invalid_argument when the id is longer than an object would store.
 inline Result<void> check_request_id(const rpc::RequestId& id) {
   const bool fits = id.caller.size() <= rpc::RequestId::caller_bytes_max &&
                     id.scope.size() <= rpc::RequestId::scope_bytes_max;
@@ -35,14 +35,14 @@ inline Result<void> check_request_id(const rpc::RequestId& id) {
 class RequestLedger {
  public:
   struct Options {
-    // By the time of day, since it goes from node to node. No router tries a call again for longer
-    // than RequestId::retry_time_max, so clocks that differ by minutes do no harm.
+    // In wall-clock time, since the ledger moves between nodes. No router retries a call for longer
+    // than RequestId::retry_time_max, so clock differences of minutes are harmless.
     std::chrono::milliseconds horizon = rpc::RequestId::memory_time;
-    // Each takes about 100 bytes of every write of the object: with all of them a write still takes
-    // less than the store needs to be sure of it.
+    // Each caller adds about 100 bytes to every write of the object. Writing a full ledger still
+    // takes less time than the store's commit.
     std::size_t caller_count_max = 4'096;
-    // Of all replies. The oldest are forgotten first: whoever asks for such a one again is told
-    // that his call has taken effect, and not what it was replied. The newest is kept in any case.
+    // The total size of all replies. The oldest are dropped first: a retry of such a call learns
+    // that it has taken effect, but not its reply. The newest reply is always kept.
     std::size_t reply_bytes_max = std::size_t{256} << 10;
   };
 
@@ -51,26 +51,28 @@ class RequestLedger {
   RequestLedger(const RequestLedger&) = delete;
   RequestLedger& operator=(const RequestLedger&) = delete;
 
-  // Of a call of the method with that id (rpc::Method): the first reply if it has taken effect,
-  // null if it has not and may. Otherwise it may not run: failed_precondition, which
-  // maybe_executed, when a later one of that caller has taken effect, or the reply is forgotten;
-  // invalid_argument when it was a call of another method; resource_exhausted while there is no
-  // room for one more caller.
+  // Looks up a call of the method with that id (rpc::Method). Returns its first reply if it has
+  // taken effect, null if it may run. Otherwise the call must not run. The error is
+  // failed_precondition with maybe_executed when a later call of that caller has taken effect or
+  // the reply was dropped, invalid_argument when the request id belongs to a call of another
+  // method, and resource_exhausted while there is no room for another caller.
   Result<const std::string*> find(const rpc::RequestId& id, std::uint64_t method,
                                   WallTime now) const;
-  // It has taken effect now. Calls that overlap may all have found the last room: all are added.
+  // Records that the call has taken effect now. Overlapping calls may all have found the last free
+  // place: all are added.
   void add(const rpc::RequestId& id, std::uint64_t method, std::string reply, WallTime now);
 
-  // What an earlier owner has stored. What has no time, or one that is far ahead, is of now.
+  // Loads the record of an earlier owner. Entries without a time, or with one far in the future,
+  // get the present time.
   void load(const ObjectRecord& record, WallTime now);
   // Appends its fields to a serialised ObjectRecord.
   void append_to(std::string& record) const;
 
-  // About what it takes in memory, which is more than in a record.
+  // The approximate memory it takes, which is more than its part of a record.
   std::size_t bytes() const { return bytes_; }
   std::size_t caller_count() const { return entries_.size(); }
-  // Forgets the callers that called first, until so many are left, however young: a mistake that
-  // tests make on purpose (framework/cluster/seeded_bugs.h).
+  // Drops the oldest callers, however young, until `count` are left: a bug that tests seed on
+  // purpose (framework/cluster/seeded_bugs.h).
   void forget_all_but(std::size_t count);
 
  private:
@@ -119,7 +121,7 @@ class RequestLedger {
   void forget_replies();
 
   Options options_;
-  std::list<Entry> entries_;  // That which took effect last comes last.
+  std::list<Entry> entries_;  // The latest to take effect comes last.
   std::unordered_set<Place, Hash, Equal> places_;
   std::size_t reply_bytes_ = 0;
   std::size_t bytes_ = 0;

@@ -7,7 +7,8 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Of a batch: as much as a stream sends in one go without holding up others on its connection.
+// The limits of a batch: as much as a stream sends in one go without delaying others on its
+// connection.
 constexpr std::size_t batch_count_max = 256;
 constexpr std::size_t batch_bytes_max = 32 * 1'024;
 
@@ -25,7 +26,7 @@ void Broadcast::begin(Position position, Gap gap) {
 void Broadcast::append(Message message) {
   ++position_.sequence;
   if (begun_count_ == 0) return;
-  check(message != nullptr, "what somebody reads is there");
+  check(message != nullptr, "a publication with readers has a message");
   const std::size_t bytes = message->ByteSizeLong();
   push({.published = {.position = position_, .message = std::move(message)}, .bytes = bytes});
 }
@@ -69,7 +70,7 @@ std::optional<Published> Broadcast::take_next(Place& place) {
   }
   if (place.next == end_index()) return std::nullopt;
   if (place.next < first_index_) {
-    // What is still there would not last until it is read either.
+    // The remaining entries would be evicted before they are read, too.
     place.next = end_index();
     catch_up();
     return Published{.position = position_, .message = nullptr, .gap = Gap::behind};

@@ -1,11 +1,11 @@
 // Publications in order, for any number of readers of this shard, each at its own pace.
 //
-// Each is there once, however many read it, and as long as somebody has not read it, up to the
-// bounds. A reader that falls behind those is told that it has missed something, and goes on with
-// what comes next. So neither does a slow reader hold up anybody, nor does memory grow with how
-// many readers there are or how slow they are.
+// Each publication is stored once for all readers and kept until every reader has read it, within
+// bounds. A reader that falls behind the bounds receives a gap and continues with the next
+// publication. A slow reader therefore delays no other reader, and memory does not grow with the
+// number of readers or with their delay.
 //
-// Belongs to the thread of one shard; the messages themselves, which nobody changes, to any.
+// Belongs to the thread of one shard. The messages are immutable and shared between threads.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -27,9 +27,9 @@
 
 namespace corolane::framework::detail {
 
-// Some that follow one another, on their way to another shard.
+// Consecutive publications on their way to another shard.
 struct PublishedBatch {
-  Position after;  // That of the one before the first of them.
+  Position after;  // The publication before the first message.
   std::vector<std::shared_ptr<const google::protobuf::Message>> messages;
 };
 
@@ -40,30 +40,30 @@ class Broadcast {
 
   // How far a reader may fall behind.
   struct Bounds {
-    std::size_t count_max = 256;          // A few seconds of what a busy room says.
-    std::size_t bytes_max = 256 * 1'024;  // The send queue of a client, about; but one always fits.
+    std::size_t count_max = 256;          // A few seconds of a busy room.
+    std::size_t bytes_max = 256 * 1'024;  // About a client's send queue; one message always fits.
   };
 
   explicit Broadcast(const Bounds& bounds) : bounds_(bounds) {}
   Broadcast(const Broadcast&) = delete;
   Broadcast& operator=(const Broadcast&) = delete;
 
-  // Publications come from behind `position` on; until it is called for the first time readers
-  // wait. What was published before that, and did not come this way, is lost: a gap for those who
-  // read already.
+  // The next publication follows `position`. Readers wait until the first call. A later call tells
+  // present readers of a gap: publications in between were lost.
   void begin(Position position, Gap gap);
-  // The next one. Null: it counts, but nobody will read it.
+  // Appends the next publication. A null message advances the position; it requires that there are
+  // no readers.
   void append(Message message);
-  // Nothing comes any more: readers have what is there, and then the error.
+  // Ends the stream: readers get the stored publications and then the error.
   void end(Error error);
 
   bool has_begun() const { return has_begun_; }
-  // Of the last one.
+  // The position of the last publication.
   Position position() const { return position_; }
   std::size_t reader_count() const { return readers_.size(); }
-  // How often readers were told that they, or those before them, fell behind.
+  // How often a reader was told that it, or a source before it, fell behind.
   std::uint64_t behind_count() const { return behind_count_; }
-  // Calls it once, when the last reader has gone.
+  // Called once, when the last reader leaves.
   void set_on_abandoned(std::function<void()> on_abandoned) {
     on_abandoned_ = std::move(on_abandoned);
   }
@@ -74,7 +74,7 @@ class Broadcast {
     std::size_t bytes;
   };
   struct Place {
-    std::uint64_t next = 0;  // Of all entries there ever were; valid once it has begun.
+    std::uint64_t next = 0;  // Index among all entries ever; valid once it has begun.
     bool has_begun = false;
   };
 
@@ -82,12 +82,12 @@ class Broadcast {
   void push(Entry entry);
   void pop_front();
   void leave(std::list<Place>::iterator place);
-  // Nothing when there is nothing to read.
+  // Return nothing when there is nothing to read.
   std::optional<Published> take(Place& place);
   std::optional<Published> take_next(Place& place);
-  // The entry that take() would return; null when that is none, or would tell of a gap.
+  // The entry that take() would return; null when there is none, or when take() would return a gap.
   const Entry* peek(const Place& place) const;
-  // A reader needs nothing of what is there any more.
+  // A reader needs none of the stored entries any more.
   void catch_up();
 
   const Bounds bounds_;
@@ -97,15 +97,15 @@ class Broadcast {
   std::uint64_t first_index_ = 0;
   std::size_t bytes_ = 0;
   std::list<Place> readers_;
-  std::size_t begun_count_ = 0;   // Readers that have been told where they begin;
-  std::size_t unread_count_ = 0;  // those among them that have not read all of it.
+  std::size_t begun_count_ = 0;   // Readers that know where they begin;
+  std::size_t unread_count_ = 0;  // those of them that have unread entries.
   std::uint64_t behind_count_ = 0;
   std::optional<Error> ended_;
   std::function<void()> on_abandoned_;
   coroutine::WaitQueue readable_{"publications"};
 };
 
-// Move-only. The first that it reads is the gap at which it begins.
+// Move-only. Its first read returns Gap::begin with the position at which it begins.
 class Broadcast::Reader {
  public:
   explicit Reader(std::shared_ptr<Broadcast> broadcast)
@@ -121,9 +121,10 @@ class Broadcast::Reader {
     return *this;
   }
 
-  // Suspends until there is something. Fails with deadline_exceeded or cancelled, and at the end.
+  // Suspends until there is a publication. Fails with deadline_exceeded or cancelled, or with the
+  // error given to end().
   Result<Published> next(Deadline deadline);
-  // The same with as many as fit one frame.
+  // The same for as many publications as fit in one frame.
   Result<PublishedBatch> next_batch(Deadline deadline);
 
  private:

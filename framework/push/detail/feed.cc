@@ -13,10 +13,10 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Before an object that could not be reached is looked for again.
+// The delay before an unreachable object is located again.
 constexpr std::chrono::milliseconds follow_retry_interval(250);
 
-// What is no answer of the object, but says that none was to be had.
+// Whether the error is transient: not an answer of the object, but the lack of one.
 bool passes_by_itself(const Error& error) {
   switch (error.code()) {
     case Code::aborted:
@@ -61,8 +61,8 @@ Result<void> Feed::receive(const PublicationBatch& batch) {
   for (const std::string& bytes : batch.messages()) {
     std::shared_ptr<google::protobuf::Message> message(prototype_.New());
     if (!message->ParseFromString(bytes)) {
-      return Error(Code::data_loss, "what " + type_ + " \"" + id_ + "\" publishes is no " +
-                                        prototype_.GetTypeName() +
+      return Error(Code::data_loss, "a publication of " + type_ + " \"" + id_ +
+                                        "\" cannot be parsed as " + prototype_.GetTypeName() +
                                         ": do both nodes have the same proto?");
     }
     parsed.messages.push_back(std::move(message));
@@ -71,12 +71,12 @@ Result<void> Feed::receive(const PublicationBatch& batch) {
 }
 
 void Feed::run() {
-  // Neither the deadline nor the calls of whoever subscribed first are its own.
+  // The task must not inherit the deadline and the call chain of the first subscriber.
   rpc::CallScope::enter({});
   CallChain::enter(CallChain());
   for (;;) {
     auto followed = feeds_.router_.follow(*this);
-    // Then there may be another feed of the same object already.
+    // By then a new feed of the same object may exist.
     if (coroutine::is_cancelled()) return;
     if (followed) continue;
     if (!passes_by_itself(followed.error())) {
@@ -114,7 +114,7 @@ Broadcast::Reader Feeds::subscribe(std::string_view type, const std::string& id,
   return reader;
 }
 
-// Its task, if it is not over, has it still.
+// A running task of the feed keeps it alive.
 void Feeds::remove(Feed& feed) {
   feed.broadcast()->set_on_abandoned(nullptr);
   past_behind_count_ += feed.broadcast()->behind_count();

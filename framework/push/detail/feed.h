@@ -1,5 +1,5 @@
-// What one object publishes, on a shard that has subscribers to it: one Feed for all of them, which
-// finds the object and follows it wherever it goes.
+// The publications of one object on a shard with subscribers: one Feed serves all of them, finds
+// the object, and follows it when it moves.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ class Feed : public std::enable_shared_from_this<Feed> {
   const std::string& id() const { return id_; }
   const std::shared_ptr<Broadcast>& broadcast() const { return broadcast_; }
 
-  // A new source of it: until the next one, batches come from there.
+  // Batches come from a new source from now on.
   void begin() { is_new_source_ = true; }
-  // Fails with aborted when it comes of an owner before one of which something came already, and
-  // with data_loss when it cannot be read.
+  // Fails with aborted when the batch precedes one already received, from an earlier owner; with
+  // data_loss when it cannot be parsed.
   Result<void> receive(const PublishedBatch& batch);
   Result<void> receive(const PublicationBatch& batch);
 
@@ -51,16 +51,16 @@ class Feed : public std::enable_shared_from_this<Feed> {
   const google::protobuf::Message& prototype_;
   const std::shared_ptr<Broadcast> broadcast_;
   bool is_new_source_ = true;
-  coroutine::TaskRef task_;  // Until it is over or cancelled.
+  coroutine::TaskRef task_;  // Valid until run() has returned or was cancelled.
 };
 
-// All of one shard.
+// All feeds of one shard.
 class Feeds {
  public:
   struct Statistics {
-    std::size_t object_count = 0;  // That somebody here subscribes to.
+    std::size_t object_count = 0;  // Objects with subscribers here.
     std::size_t subscription_count = 0;
-    std::uint64_t behind_count = 0;  // Times that a subscriber was told that it fell behind.
+    std::uint64_t behind_count = 0;  // Gaps reported to slow subscribers.
   };
 
   // `router` outlives it.
@@ -80,13 +80,13 @@ class Feeds {
 
  private:
   friend class Feed;
-  using Key = std::pair<std::string_view, std::string_view>;  // Of the feed.
+  using Key = std::pair<std::string_view, std::string_view>;  // Views into the feed.
 
   void remove(Feed& feed);
 
   ObjectRouter& router_;
   std::map<Key, std::shared_ptr<Feed>> feeds_;
-  std::uint64_t past_behind_count_ = 0;  // Of those that are gone.
+  std::uint64_t past_behind_count_ = 0;  // From removed feeds.
   bool is_stopped_ = false;
   coroutine::TaskGroup tasks_;
 };

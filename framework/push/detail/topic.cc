@@ -5,7 +5,8 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Above those of a subscriber: a shard that is busy for a moment holds all of its subscribers up.
+// Larger than the bounds of a subscriber: a shard that is busy for a moment delays all its
+// subscribers.
 constexpr Broadcast::Bounds bounds = {.count_max = 1'024, .bytes_max = 1'024 * 1'024};
 
 std::shared_ptr<Broadcast> broadcast_from(Position position) {
@@ -41,7 +42,7 @@ void Topic::release() {
 }
 
 void Topic::end() {
-  broadcast_->end(Error(Code::aborted, "the object publishes here no more"));
+  broadcast_->end(Error(Code::aborted, "the object no longer publishes here"));
   broadcast_ = broadcast_from(position_);
   held_.clear();
   held_bytes_ = 0;

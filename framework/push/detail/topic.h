@@ -1,5 +1,5 @@
-// What one object publishes while it lives here: read by those who bring it to the shards of its
-// subscribers, one for each shard.
+// The publications of one object while it lives here. Its readers forward them to the shards of its
+// subscribers, one reader per shard.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@ namespace corolane::framework::detail {
 
 class Topic {
  public:
-  // `position` is before all that it will publish.
+  // `position` precedes its first publication.
   explicit Topic(Position position);
   ~Topic() { end(); }
   Topic(const Topic&) = delete;
   Topic& operator=(const Topic&) = delete;
 
-  // Of what was published last.
+  // The position of the latest publication.
   Position position() const { return position_; }
   bool has_held() const { return position_ != broadcast_->position(); }
   bool has_readers() const { return reader_count() > 0; }
   std::size_t reader_count() const { return broadcast_->reader_count(); }
   Broadcast::Reader read() { return Broadcast::Reader(broadcast_); }
 
-  // The message may be null when there are no readers. One that is held, and all behind it, are not
-  // read before release().
+  // The message may be null when there are no readers. A held message, and all after it, become
+  // readable by release().
   void publish(Broadcast::Message message, bool is_held);
   void release();
 
-  // Those who read look for the object again, wherever it is; what is held is never read.
+  // Ends the readers, which then locate the object again; held messages are discarded.
   void end();
 
  private:
   Position position_;
   std::shared_ptr<Broadcast> broadcast_;
-  std::vector<Broadcast::Message> held_;  // Behind what the broadcast has.
+  std::vector<Broadcast::Message> held_;  // After the broadcast's messages.
   std::size_t held_bytes_ = 0;
 };
 

@@ -12,7 +12,7 @@ using coroutine::Wake;
 
 namespace {
 
-// The same that a server says to clients that it refuses.
+// The same delay that a server tells clients whose calls it refuses.
 constexpr std::chrono::milliseconds retry_after(100);
 
 }  // namespace

@@ -1,6 +1,6 @@
-// A call to an object of another shard of this process: two messages between threads, and no
-// serialisation. The request is copied, since a caller that gives up does not wait for the callee;
-// the reply is moved.
+// A call to an object of another shard of this process: two messages between threads, without
+// serialisation. The request is copied, because a caller that gives up does not wait for the
+// callee; the reply is moved.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -20,14 +20,14 @@
 
 namespace corolane::framework::detail {
 
-// What both shards know of the call. Each part says whose it is while the call runs.
+// The state that both shards share. A comment names the owner of each part while the call runs.
 class CrossCall : public std::enable_shared_from_this<CrossCall> {
  public:
-  // Serves it where the object lives: in a task of that shard.
+  // Serves the call in a task of the object's shard.
   using Serve = std::function<Result<void>(const google::protobuf::Message& request,
                                            rpc::Context& context, rpc::ReplySink& sink)>;
 
-  // By the caller, in a task.
+  // Constructed by the caller, in a task.
   CrossCall(const rpc::Method& method, const std::string& id,
             const google::protobuf::Message& request, const rpc::CallOptions& options,
             const CallChain::Link* chain, Deadline deadline);
@@ -35,11 +35,11 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   CrossCall& operator=(const CrossCall&) = delete;
 
   // Suspends until the callee has ended, the deadline has passed or the task is cancelled; in the
-  // latter two cases the callee is cancelled. `reply` may be null. `tasks` are those of the other
-  // shard, on whose thread alone they are touched; both outlive the call.
+  // latter two cases the callee is cancelled. `reply` may be null. `tasks` belongs to the other
+  // shard and is touched on its thread only; both outlive the call.
   Result<void> run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
                    google::protobuf::Message* reply);
-  // The same without waiting for anything.
+  // The same for a one-way call: does not wait.
   void send(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve);
 
  private:
@@ -50,7 +50,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   void end(Result<void> result);
   void cancel(coroutine::Scheduler& there);
 
-  // Written before it is sent.
+  // Constant once the call is sent.
   const rpc::Method& method_;
   coroutine::Scheduler& home_;
   const std::string id_;
@@ -60,17 +60,17 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   const rpc::TraceContext trace_;
   const Deadline deadline_;
   const bool may_take_last_stacks_;               // See CallScope.
-  std::shared_ptr<const CallChain::Link> chain_;  // A copy: the links of another shard are its own.
+  std::shared_ptr<const CallChain::Link> chain_;  // A copy: links belong to one shard.
   rpc::ObjectTarget target_;
   std::unique_ptr<google::protobuf::Message> request_;
   Serve serve_;
-  // Of the shard that serves.
+  // Owned by the serving shard.
   coroutine::TaskRef task_;
   bool is_cancelled_ = false;
-  // Of that one until it has ended, then of the caller's.
+  // Owned by the serving shard until the call has ended, then by the caller's.
   std::unique_ptr<google::protobuf::Message> reply_;
   Result<void> result_;
-  // Of the caller's.
+  // Owned by the caller's shard.
   bool has_ended_ = false;
   coroutine::WaitQueue ended_;
 };

@@ -1,6 +1,6 @@
-// What an object of another shard of this process publishes, on its way here: a message between
-// threads for each batch, and one back when there is room for the next. The publications themselves
-// are shared, since nobody changes them.
+// Carries the publications of an object on another shard of this process to this one: a message
+// between threads for each batch, and one back when there is room for the next. The publications
+// are immutable and therefore shared.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,20 @@
 
 namespace corolane::framework::detail {
 
-// What both shards know of it. Each part says whose it is.
+// The state that both shards share. A comment names the owner of each part.
 class CrossFollow : public std::enable_shared_from_this<CrossFollow> {
  public:
-  // Runs where the object lives, in a task of that shard: publish_to().
+  // Runs publish_to() in a task of the object's shard.
   using Serve = std::function<Result<void>(const SendBatch& send)>;
 
-  // By the feed's task.
+  // Constructed by the feed's task.
   explicit CrossFollow(Feed& feed) : home_(coroutine::Scheduler::current()), feed_(&feed) {}
   CrossFollow(const CrossFollow&) = delete;
   CrossFollow& operator=(const CrossFollow&) = delete;
 
-  // Suspends until `serve` has ended, and returns its result, or until the task is cancelled, which
-  // cancels that. `tasks` are those of the other shard, on whose thread alone they are touched;
-  // both outlive it.
+  // Suspends until `serve` has ended, and returns its result. Cancelling the calling task cancels
+  // `serve`. `tasks` belongs to the other shard and is touched on its thread only; both outlive
+  // this.
   Result<void> run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve);
 
  private:
@@ -39,16 +39,16 @@ class CrossFollow : public std::enable_shared_from_this<CrossFollow> {
   void end(Result<void> result);
 
   coroutine::Scheduler& home_;
-  // Written before it is sent.
+  // Constant once `serve` has been sent.
   coroutine::Scheduler* there_ = nullptr;
   Serve serve_;
-  // Of the shard that serves.
+  // Owned by the serving shard.
   coroutine::TaskRef task_;
   bool is_cancelled_ = false;
-  std::optional<Result<void>> received_;  // What the feed said of the last batch.
+  std::optional<Result<void>> received_;  // The feed's result for the last batch.
   coroutine::WaitQueue room_{"room on the shard of subscribers"};
-  // Of the feed's.
-  Feed* feed_;  // Null when it waits no more.
+  // Owned by the feed's shard.
+  Feed* feed_;  // Null once run() no longer waits.
   std::optional<Result<void>> result_;
   coroutine::WaitQueue ended_{"publications of another shard"};
 };

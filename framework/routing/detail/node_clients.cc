@@ -5,8 +5,8 @@
 namespace corolane::framework::detail {
 namespace {
 
-// A node that is gone is found out by the directory, and its objects are elsewhere by then: nobody
-// waits for it to come back.
+// The directory reports a node that is gone, and its objects have moved by then: calls do not wait
+// for it to come back.
 constexpr std::chrono::milliseconds unreachable_after(50);
 constexpr std::chrono::milliseconds reconnect_delay_max(250);
 
@@ -33,7 +33,7 @@ void NodeClients::keep_only(const ClusterView& view) {
       continue;
     }
     at->second->close();
-    // Its end suspends; callers that are inside still have it.
+    // The destructor suspends; callers in progress keep the client.
     auto spawned = closing_.spawn("close node client", [client = std::move(at->second)] {},
                                   {.purpose = coroutine::StackPool::Purpose::control});
     static_cast<void>(spawned);

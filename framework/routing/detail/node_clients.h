@@ -1,4 +1,5 @@
-// The connections of one shard to the shards of other nodes: one each, made at the first call.
+// The connections of one shard to the shards of other nodes: one per remote shard, opened by the
+// first call.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +17,26 @@ namespace corolane::framework::detail {
 
 class NodeClients {
  public:
-  // Of one shard, to one of another node, at the same time; what it subscribes to there included.
+  // Concurrent calls from one shard to one remote shard, including subscriptions.
   static constexpr std::size_t calls_max = 100'000;
 
   // `network` outlives it.
   explicit NodeClients(net::Network& network);
   NodeClients(const NodeClients&) = delete;
   NodeClients& operator=(const NodeClients&) = delete;
-  // No task may be inside of a call. Suspends.
+  // No call may be in progress. Suspends.
   ~NodeClients() { closing_.cancel_and_join(); }
 
-  // How the connections that are made from now on prove that they are from a node.
+  // How new connections authenticate this node.
   void set_security(rpc::Security security) { options_.security = std::move(security); }
 
-  // Kept by the caller while it calls.
+  // The caller keeps it during its call.
   std::shared_ptr<rpc::Client> of(const Member& member, std::size_t shard);
-  // Closes those to nodes that are gone. Never suspends.
+  // Closes the connections to nodes that are gone. Never suspends.
   void keep_only(const ClusterView& view);
 
   std::size_t count() const { return clients_.size(); }
-  // Shows all of them: `see` of the epoch of the node, its shard, and the client.
+  // Calls see(node epoch, shard, client) for each connection.
   template <typename F>
   void for_each(F&& see) const {
     for (const auto& [key, client] : clients_) see(key.first, key.second, *client);

@@ -17,15 +17,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Moves of an object that one call follows at once; then it waits for news, so long at first and
-// twice as long each time.
+// The redirects that a call follows at once. After that it waits for a new view, starting with
+// wait_min and doubling each time.
 constexpr int redirect_count_max = 2;
 constexpr Duration wait_min = 5ms;
 constexpr Duration wait_max = 250ms;
-// Calls of objects of this shard that are made one after the other before other tasks run.
+// Consecutive local calls before other tasks run.
 constexpr std::size_t parts_per_turn = 64;
 
-// Puts the reply where the caller, who waits, wants it.
+// Stores the reply in the waiting caller's message.
 class ReplyHere final : public rpc::ReplySink {
  public:
   ReplyHere(const rpc::Method& method, google::protobuf::Message* reply)
@@ -44,7 +44,8 @@ class ReplyHere final : public rpc::ReplySink {
   google::protobuf::Message* const reply_;
 };
 
-// Of a call made here. Precise enough: a turn of the loop is shorter than what anybody waits for.
+// The deadline of a call made here. The time of the loop turn is precise enough: a turn is shorter
+// than any useful timeout.
 Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options) {
   const Deadline own =
       options.deadline ? *options.deadline
@@ -109,7 +110,7 @@ void ObjectRouter::stop() {
 const ObjectRouter::Route& ObjectRouter::route_of(const rpc::Method& method) {
   if (&method == last_method_) return *last_route_;
   const std::string_view type = type_of(method);
-  // What is known of it already stays.
+  // Keeps a known route.
   const auto place = routes_.try_emplace(method.id, Route{.type = std::string(type),
                                                           .partition_of = PartitionHash(type),
                                                           .hosted = nullptr,
@@ -214,17 +215,17 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
   }
 }
 
-// Of what has surely not begun, what passes by itself: an object that moves, a node that is
-// gone.
+// Retries calls that have certainly not begun, or are repeatable, after transient errors: an object
+// that moves, a node that is gone.
 bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) const {
   if (bugs_.retry_on_unknown && error.maybe_executed()) return true;
   if (!error.not_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
   if (moved_of(error)) return true;
-  // What an object, or its store, says of itself is final.
+  // An error of the object itself, or of its store, is final.
   return error.code() == Code::unavailable && (place.kind == Place::Kind::unknown || place.is_lost);
 }
 
-// Whether that is news.
+// Returns whether it names a known member as a new owner.
 bool ObjectRouter::learn(const Moved& moved, const Call& call) {
   const auto* const group = call.route.group;
   if (moved.node_epoch == 0) return false;
@@ -254,14 +255,14 @@ Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
   }
   const bool is_hosted = call.route.hosted != nullptr || call.route.group != nullptr;
   if (is_hosted) {
-    return Error(Code::unavailable, "nobody owns " + call.route.type + " \"" + call.id + "\" now")
+    return Error(Code::unavailable, "no node owns " + call.route.type + " \"" + call.id + "\" now")
         .with_not_executed();
   }
   const std::string what = call.feed != nullptr
                                ? "of " + call.route.type
                                : "with the method " + std::string(call.method.full_name);
   return Error(Code::unimplemented,
-               "no node hosts objects " + what + "; say host<>() of their class");
+               "no node hosts objects " + what + "; call host<>() with their class");
 }
 
 Result<void> ObjectRouter::follow(Feed& feed) {
@@ -333,13 +334,14 @@ Result<void> ObjectRouter::call_here(const Call& call) {
     note_end(context, result);
     return result;
   };
-  // A one-way call has a task of its own already. Another one is a part of the caller's task,
-  // unless it needs more stack than there is, or would overtake what its caller has sent before.
+  // A one-way call has its own task already. Any other call runs within the caller's task, unless
+  // it needs more stack than is left, or could overtake one-way calls that the caller has sent
+  // before.
   const bool may_be_part =
       one_way_calls_.size() == 0 && coroutine::has_stack_left(call.method.stack_size_bytes);
   if (call.reply == nullptr) return serve();
   if (may_be_part) {
-    // Whoever calls on and on lets others run now and then.
+    // A task that calls in a loop yields now and then.
     if (++part_count_ % parts_per_turn == 0) {
       if (auto yielded = coroutine::yield(); !yielded) return yielded;
     }
@@ -393,7 +395,7 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
   rpc::CallOptions options = call.options;
   options.deadline = call.deadline;
   options.object = &target;
-  // Kept: the view that knows the member may be replaced meanwhile.
+  // Keeps the client: the view with the member may be replaced meanwhile.
   const auto client = clients_.of(*place.member, place.shard);
   auto result = call.reply == nullptr
                     ? client->notify(call.method, call.request, options)
@@ -406,7 +408,7 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
                                   const google::protobuf::Message& request,
                                   const rpc::CallOptions& options) {
   if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
-  // Whoever sends it does not wait for an object to be found, let alone for its turn.
+  // The caller must wait neither for the lookup of the object nor for its turn.
   std::unique_ptr<google::protobuf::Message> copy(request.New());
   copy->CopyFrom(request);
   auto spawned = one_way_calls_.spawn(
@@ -426,7 +428,7 @@ Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string&
                                    const google::protobuf::Message& request,
                                    const rpc::CallOptions& options) {
   if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
-  // Nobody waits for it, so whoever it calls may call back.
+  // No caller waits for it, so a callee may call back.
   CallChain::enter(CallChain());
   const Route& route = route_of(method);
   return call_until_final({.method = method,

@@ -1,8 +1,8 @@
-// The router of one shard: finds where an object lives and brings the call there.
+// The router of one shard: locates an object and forwards the call to it.
 //
-// What it knows of other nodes may be old. Who is asked for an object that lives elsewhere says so,
-// and where; a node that is gone is found out by the directory. Meanwhile calls that were surely
-// not executed wait for better knowledge, until their deadlines.
+// Its view of other nodes may be stale. A node that is asked for an object that lives elsewhere
+// answers with the owner; the directory reports nodes that are gone. Calls that were certainly not
+// executed wait for an updated view and are retried, up to their deadlines.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ namespace corolane::framework::detail {
 
 class ObjectRouter final : public Router {
  public:
-  // A shard of this node, for those of the others that call its objects.
+  // A shard of this node, as seen by the others that call its objects.
   struct Peer {
     coroutine::Scheduler* scheduler;
     ObjectRouter* router;
@@ -46,30 +46,30 @@ class ObjectRouter final : public Router {
   ObjectRouter(const ObjectRouter&) = delete;
   ObjectRouter& operator=(const ObjectRouter&) = delete;
 
-  // How it proves to other nodes that it is one. Before it calls them.
+  // How it authenticates to other nodes. Set before the first call to them.
   void set_security(rpc::Security security) { clients_.set_security(std::move(security)); }
-  // The objects of its shard, which outlive it; after all types were added to it.
+  // The objects of its shard. `host` outlives the router and already has all its types.
   void set_host(ObjectHost& host);
-  // All shards of the node by number, which outlive its calls. Until then there is none but this.
+  // All shards of the node by number; they outlive its calls. Before this call the router knows
+  // only its own shard.
   void set_peers(std::vector<Peer> peers) { peers_ = std::move(peers); }
-  // One shard of another node. Kept by the caller while it calls.
+  // The client of one shard of another node. The caller keeps it during its call.
   std::shared_ptr<rpc::Client> client_of(const Member& member, std::size_t shard) {
     return clients_.of(member, shard);
   }
   void set_bugs(const SeededBugs& bugs) { bugs_ = bugs; }
-  // Where calls of its objects are noted that come from this process; outlives it.
+  // Records slow calls of its objects from this process; `slow_calls` outlives the router.
   void set_slow_calls(SlowCalls& slow_calls) { slow_calls_ = &slow_calls; }
   const NodeClients& node_clients() const { return clients_; }
-  // What there is of other nodes, from now on. `on_doubt` is called when somebody has said that it
-  // is old.
+  // Replaces the view of the cluster. `on_doubt` is called when the view seems stale.
   void set_view(std::shared_ptr<const ClusterView> view);
   void set_on_doubt(std::function<void()> on_doubt) { on_doubt_ = std::move(on_doubt); }
-  // Somebody has said so.
+  // Calls `on_doubt`.
   void doubt();
-  // Ends all subscriptions, and later ones at once: "unavailable". Suspends until nothing is
-  // followed any more.
+  // Ends all subscriptions, and later ones at once, with unavailable. Suspends until all feeds have
+  // ended.
   void end_subscriptions() { feeds_.stop(); }
-  // Also cancels what runs for other shards and one-way calls, and suspends until they have ended.
+  // Also cancels calls from other shards and one-way calls, and suspends until they have ended.
   void stop();
 
   Result<void> call(const rpc::Method& method, const std::string& id,
@@ -78,8 +78,8 @@ class ObjectRouter final : public Router {
   Result<void> notify(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request,
                       const rpc::CallOptions& options) override;
-  // What notify() has a task do, in the calling one: for one-way calls that have come from
-  // elsewhere, and are counted there until this returns. Suspends until the handler has ended.
+  // Like notify(), but in the calling task: for one-way calls from a connection, which the server
+  // counts until this returns. Suspends until the handler has ended.
   Result<void> deliver(const rpc::Method& method, const std::string& id,
                        const google::protobuf::Message& request, const rpc::CallOptions& options);
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
@@ -87,47 +87,47 @@ class ObjectRouter final : public Router {
     return feeds_.subscribe(type, id, prototype);
   }
 
-  // Finds the object of the feed and feeds it what that publishes. Suspends, until the object lives
-  // there no more. Fails as call().
+  // Locates the object of the feed and passes its publications to the feed. Suspends until the
+  // object leaves its place. Fails as call().
   Result<void> follow(Feed& feed);
   const Feeds& feeds() const { return feeds_; }
 
-  // Whether this shard is the one that has objects of that partition.
+  // Whether objects of that partition live on this shard when the node owns it.
   bool is_here(Partition partition) const { return partition % peers_.size() == index_; }
-  // Of another owner, as far as we know.
+  // The owner of a partition that is not ours, as far as known.
   Moved owner_of(const HostedType& type, Partition partition) const;
 
  private:
-  // What is known of a method, wherever its objects live.
+  // Cached facts about a method.
   struct Route {
     std::string type;  // "package.Counter".
     PartitionHash partition_of;
-    HostedType* hosted;  // Null when this node hosts none of them.
+    HostedType* hosted;  // Null when this node does not host the type.
     std::size_t method_index;
-    const ClusterView::Group* group = nullptr;  // Of the present view; null when there is none.
+    const ClusterView::Group* group = nullptr;  // From the present view; null: none.
   };
-  // One call on its way.
+  // One call in flight.
   struct Call {
     const rpc::Method& method;
     const Route& route;
     const std::string& id;
     const google::protobuf::Message& request;
-    google::protobuf::Message* reply;  // Null of a one-way call.
+    google::protobuf::Message* reply;  // Null for a one-way call.
     const rpc::CallOptions& options;
     std::shared_ptr<const CallChain::Link> chain;
     Deadline deadline;
     Partition partition;
-    Feed* feed = nullptr;  // Of one that follows the object; null of all others.
+    Feed* feed = nullptr;  // Set only when the call follows the object.
   };
-  // Where it is to be called, and what became of the way there.
+  // The destination of one attempt, and whether it was reached.
   struct Place {
     enum class Kind : std::uint8_t { unknown, here, other_shard, other_node };
 
     Kind kind = Kind::unknown;
     std::size_t shard = 0;
-    const Member* member = nullptr;  // Of the view.
+    const Member* member = nullptr;  // Owned by the view.
     std::uint64_t partition_epoch = 0;
-    bool is_lost = false;  // There is no connection.
+    bool is_lost = false;  // The connection is down.
   };
   struct Learned {
     std::uint64_t node_epoch;
@@ -148,7 +148,7 @@ class ObjectRouter final : public Router {
                                  const SendBatch& send);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
                           rpc::Context& context, rpc::ReplySink& sink);
-  // One of this process has ended.
+  // A call from this process has ended.
   void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;
   bool learn(const Moved& moved, const Call& call);
@@ -158,21 +158,21 @@ class ObjectRouter final : public Router {
   std::vector<Peer> peers_;
   std::shared_ptr<const ClusterView> view_;
   std::function<void()> on_doubt_;
-  std::unordered_map<std::uint64_t, Route> routes_;  // By id of the method.
-  std::map<std::string, Route> followed_;            // By type.
-  // Mostly the next call is of the same.
+  std::unordered_map<std::uint64_t, Route> routes_;  // Keyed by method id.
+  std::map<std::string, Route> followed_;            // Keyed by type.
+  // The next call is usually of the same method.
   const rpc::Method* last_method_ = nullptr;
   const Route* last_route_ = nullptr;
-  // What those that were asked said, newer than the view.
+  // Owners that replies named, newer than the view.
   std::map<std::pair<std::string_view, Partition>, Learned> learned_;
   coroutine::Event view_changed_{"news of the cluster"};
   bool is_stopped_ = false;
   SeededBugs bugs_;
   SlowCalls* slow_calls_ = nullptr;
   NodeClients clients_;
-  coroutine::TaskGroup incoming_;  // From other shards.
+  coroutine::TaskGroup incoming_;  // Calls from other shards.
   coroutine::TaskGroup one_way_calls_;
-  std::size_t part_count_ = 0;  // Calls that were a part of their callers' tasks.
+  std::size_t part_count_ = 0;  // Calls served within their callers' tasks.
   Feeds feeds_{*this};
 };
 

@@ -8,7 +8,7 @@ Result<void> PushService::subscribe(const SubscribeRequest& request,
                                     rpc::Writer<PublicationBatch>& out, rpc::Context& context) {
   const rpc::ObjectTarget* const target = context.object();
   if (target == nullptr || target->node_epoch == 0) {
-    return Error(Code::invalid_argument, "nodes alone subscribe here");
+    return Error(Code::invalid_argument, "only nodes may subscribe here");
   }
   HostedType* const type = host_.find_type(request.type());
   if (type == nullptr) {

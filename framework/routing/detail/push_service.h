@@ -1,4 +1,4 @@
-// Where other nodes follow the objects of this shard; clients have no such method.
+// Lets other nodes follow the objects of this shard; clients have no access to it.
 #pragma once
 
 #include "framework/objects/detail/object_host.h"

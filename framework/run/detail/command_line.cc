@@ -84,43 +84,42 @@ std::string help_text(std::string_view program) {
   return "Usage: " + name + R"( [OPTION]...
 
 Runs a node with the )" +
-         name + R"( service until SIGINT or SIGTERM arrives. Then it takes no more
-calls, lets the running ones finish for at most node.stop_time_max, and exits
-within a second from then, even if one does not end. A second signal ends it at
-once.
+         name + R"( service until SIGINT or SIGTERM arrives. Then it refuses new
+calls, lets running calls finish for at most node.stop_time_max, and exits
+within a second after that, even if a call does not end. A second signal ends it
+at once.
 
   --config FILE     read the configuration from FILE, in YAML; without it the
-                    defaults hold
-  --set KEY=VALUE   use VALUE for KEY whatever the file says; may be repeated
-  --replay FILE     live the life of a node again that was recorded
-                    (node.record.file), and say whether it did the same
-  --trace FILE      with that, write what the node asked and got to FILE
+                    defaults apply
+  --set KEY=VALUE   set KEY to VALUE, overriding the file; may be repeated
+  --replay FILE     replay the recording of a node (node.record.file), and say
+                    whether it behaved the same
+  --trace FILE      with --replay, write the node's requests and inputs to FILE
   --explain-crash FILE
-                    print the report of a crash of this program (node.crash)
-                    with the names of functions
-  --check-config    say whether the configuration is valid, and exit
+                    print a crash report of this program (node.crash) with
+                    function names
+  --check-config    check the configuration, and exit
   --print-config    print every key with its value, meaning and origin, and exit;
                     secrets are not shown
   --config-reference
                     print all keys with types, defaults and limits, in Markdown,
                     and exit
-  --revoke-lease N  end a lease that the node of a dead process had in the
-                    directory, and exit: for supervisors, which learn N by
+  --revoke-lease N  revoke the directory lease N of a dead process, and exit;
+                    for supervisors, which learn N by setting
                     COROLANE_LEASE_FILE=FILE in the environment of the node
   --help            print this, and exit
   --version         print the version, and exit
 
-Environment variables stand between file and --set, in capitals and with two
-underscores for a dot: COROLANE_NODE__LISTEN=127.0.0.1:0 does what
---set node.listen=127.0.0.1:0 does.
+Environment variables override the file, and --set overrides both. A variable is
+the key in capitals with two underscores for a dot:
+COROLANE_NODE__LISTEN=127.0.0.1:0 means --set node.listen=127.0.0.1:0.
 
 SIGHUP, for a node with a FILE or TLS, and POST /config/reload on the admin
-address read all of these again: live keys change, all or none; the others at
-the next start.
+address read all of these again: live keys change all together or not at all,
+the others at the next start.
 
-Exit status: 0 stopped by a signal, 1 the node could not serve or did something
-else when it was replayed, 2 wrong usage or configuration, 130 ended by a second
-signal.
+Exit status: 0 stopped by a signal, 1 the node could not serve or a replay
+differed, 2 wrong usage or configuration, 130 ended by a second signal.
 )";
 }
 

@@ -1,4 +1,4 @@
-// The command line of a program that is a node.
+// The command line of a node program.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct CommandLine {
 
   Action action = Action::serve;
   std::string config_path;            // Empty when none was given.
-  std::vector<std::string> settings;  // What followed each --set.
-  std::string replay_path;            // Of a recording; empty: a node serves.
-  std::uint64_t lease = 0;            // What revoke_lease is about.
-  std::string trace_path;             // Of what is replayed; empty: none is wanted.
-  std::string crash_path;             // Of a report of a crash to be printed; empty: of none.
+  std::vector<std::string> settings;  // The value of each --set.
+  std::string replay_path;            // A recording to replay; empty: serve.
+  std::uint64_t lease = 0;            // The lease that revoke_lease revokes.
+  std::string trace_path;             // The trace of a replay; empty: no trace.
+  std::string crash_path;             // A crash report to print; empty: none.
 };
 
-// Reads what follows the program's name. When several actions are asked for, the last counts.
-// Fails with invalid_argument on what is no option, or an option without its value.
+// Parses the arguments after the program's name. The last of several actions wins. Fails with
+// invalid_argument on an unknown option, a stray argument, or an option without its value.
 Result<CommandLine> parse_command_line(std::span<const char* const> arguments);
 
-// What --help prints of the program called `program`.
+// The text that --help prints for the program called `program`.
 std::string help_text(std::string_view program);
 
 }  // namespace corolane::framework::detail

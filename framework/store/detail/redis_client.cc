@@ -23,7 +23,7 @@ std::string name_of(const RedisStore::Options& options) {
          "/" + std::to_string(options.database);
 }
 
-// What will not be better when it is tried again soon: it does not want us.
+// Whether a retry is pointless: the server rejects us.
 bool is_lasting(const Error& error) {
   return error.code() == Code::unauthenticated || error.code() == Code::permission_denied ||
          error.code() == Code::failed_precondition || error.code() == Code::invalid_argument;
@@ -81,12 +81,12 @@ Result<RedisReply> RedisClient::exchange(std::span<const std::string_view> words
   calls_.push_back(&call);
   auto waited = call.replied.wait_or_fail(deadline);
   if (call.reply) return *std::move(call.reply);
-  // Its reply will come all the same, and is to find its place.
+  // The reply will still arrive and needs its place in the queue.
   calls_[number - answered_count_] = nullptr;
   return std::move(waited.error()).with_maybe_executed();
 }
 
-// --- What comes -------------------------------------------------------------------------------
+// --- Replies ----------------------------------------------------------------------------------
 
 void RedisClient::on_bytes(std::span<const std::byte> bytes) {
   heard_at_ = coroutine::Scheduler::current().turn_time();
@@ -103,9 +103,9 @@ void RedisClient::answer(RedisReply reply) {
   if (calls_.empty()) {
     const bool is_error = reply.kind == RedisReply::Kind::error;
     return lose(is_error ? redis_error(reply.text)
-                         : Error(Code::unavailable, "it says what nobody has asked for"));
+                         : Error(Code::unavailable, "it sent a reply without a request"));
   }
-  // A master that became a replica stays one: another connection may find the new master.
+  // A demoted master stays a replica: a new connection may reach the new master.
   const bool was_demoted =
       reply.kind == RedisReply::Kind::error && reply.text.starts_with("READONLY");
   ++answered_count_;
@@ -115,7 +115,7 @@ void RedisClient::answer(RedisReply reply) {
   }
   calls_.pop_front();
   if (calls_.empty()) Timer::cancel();
-  if (was_demoted) lose(Error(Code::unavailable, "it is a replica by now"));
+  if (was_demoted) lose(Error(Code::unavailable, "it has become a replica"));
 }
 
 void RedisClient::look_for_life() {
@@ -139,11 +139,11 @@ void RedisClient::lose(const Error& reason) {
   answered_count_ += lost.size();
   for (Call* const call : lost) {
     if (call == nullptr) continue;
-    // It was sent, or is on its way out.
+    // The command was sent, or is being sent.
     call->reply = Error(Code::unavailable, reason.message()).with_maybe_executed();
     call->replied.notify_one();
   }
-  // Before anybody asks, so that the next call finds it made.
+  // Reconnects at once, so the next call may find a connection.
   start_connecting();
 }
 
@@ -172,7 +172,7 @@ bool RedisClient::is_hopeless() const {
 
 Error RedisClient::unreachable() const {
   Error reason = last_failure_ ? *last_failure_ : Error(Code::unavailable, "no answer so far");
-  // To the caller its own deadline, or name, is none of the reasons.
+  // The codes of an attempt to connect would mislead the caller.
   if (!is_lasting(reason)) reason = Error(Code::unavailable, reason.message());
   const auto until_next = std::chrono::ceil<std::chrono::milliseconds>(next_attempt_at_ - now());
   return std::move(reason)
@@ -183,7 +183,7 @@ Error RedisClient::unreachable() const {
 void RedisClient::start_connecting() {
   if (is_connecting_ || now() < next_attempt_at_) return;
   is_connecting_ = true;
-  // Nobody has cared since, so nobody has waited.
+  // Counts from now: no call has waited since the connection was lost.
   if (!last_failure_) disconnected_at_ = now();
   auto spawned = tasks_.spawn("redis connect", [this] { keep_connecting(); }, connect_task);
   if (spawned) return;
@@ -191,9 +191,10 @@ void RedisClient::start_connecting() {
   last_failure_ = std::move(spawned.error());
 }
 
-// Until there is a connection; or until there is little hope, and calls ask for the next attempt.
+// Runs until there is a connection, or until the server counts as unreachable; then the next
+// attempt is made by a call.
 void RedisClient::keep_connecting() {
-  // One that is lost as soon as it is made, time and again, is no reason to hurry.
+  // Limits the rate of connections that are lost as soon as they are made.
   const Deadline start = Deadline::at(connected_at_ + options_.reconnect_delay_min);
   for (bool goes_on = coroutine::sleep_until(start).has_value(); goes_on;) {
     auto connected = connect_once();
@@ -213,7 +214,7 @@ Result<void> RedisClient::connect_once() {
   auto stream = net::connect_to(network_, options_.endpoint, deadline,
                                 {.output_bytes_max = options_.output_bytes_max});
   if (!stream) return std::move(stream.error());
-  // The one before broke, and the turn of the loop that tells so may not have come yet.
+  // The former connection is broken, but its end may not have been reported yet.
   lose(Error(Code::unavailable, "lost the connection"));
   lost_stream_.reset();
   stream_ = *std::move(stream);
@@ -232,7 +233,7 @@ Result<void> RedisClient::connect_once() {
   return {};
 }
 
-// Suspends until the server has let us in and is ready to serve.
+// Authenticates; suspends until the server is ready to serve.
 Result<void> RedisClient::greet(Deadline deadline) {
   std::vector<std::vector<std::string_view>> commands;
   if (!options_.user.empty()) {
@@ -251,7 +252,7 @@ Result<void> RedisClient::greet(Deadline deadline) {
       return Error(Code::unavailable, "it does not answer as a Redis does");
     }
   }
-  // It may have been lost behind the last reply.
+  // The connection may have been lost after the last reply.
   if (stream_ == nullptr) return *lost_;
   return {};
 }

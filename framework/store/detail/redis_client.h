@@ -1,7 +1,6 @@
-// A connection to a Redis, made anew whenever it is lost: commands go out, replies find their calls
-// by their order.
+// A connection to a Redis, reopened when it is lost. Replies are matched to their calls by order.
 //
-// Bytes come by push, so that waiting costs no task. Belongs to one scheduler's thread.
+// Input is pushed by the stream, so no task waits to read. Belongs to one scheduler's thread.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +26,17 @@ namespace corolane::framework::detail {
 
 class RedisClient final : private net::ReadSink, private coroutine::Timer {
  public:
-  // `network` outlives it. Connects with the first call.
+  // `network` outlives it. Connects at the first call.
   RedisClient(net::Network& network, RedisStore::Options options);
-  // No task is inside of a call. Suspends until its own task has ended.
+  // No call may be in progress. Suspends until its own task has ended.
   ~RedisClient();
   RedisClient(const RedisClient&) = delete;
   RedisClient& operator=(const RedisClient&) = delete;
 
-  // Suspends until the reply is there, which may be an error of the server. Fails with unavailable,
-  // or with what the server says to who connects, resource_exhausted when too much is under way,
-  // deadline_exceeded or cancelled; with maybe_executed once the command was sent.
+  // Suspends until the reply has arrived, which may be an error of the server. Fails with
+  // unavailable, with the server's error at connecting, with resource_exhausted when too many calls
+  // are pending, with deadline_exceeded or cancelled; with maybe_executed once the command was
+  // sent.
   Result<RedisReply> call(std::span<const std::string_view> words, Deadline deadline);
 
   // "redis 10.0.0.5:6379/0".
@@ -49,10 +49,10 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
     coroutine::WaitQueue replied{"redis reply"};
   };
 
-  // One command on the connection that there is.
+  // Sends one command on the present connection.
   Result<RedisReply> exchange(std::span<const std::string_view> words, Deadline deadline);
 
-  // The connection.
+  // Connecting.
   bool is_connected() const { return is_ready_ && !stream_->is_closed(); }
   Result<void> wait_until_connected(Deadline deadline);
   void start_connecting();
@@ -63,12 +63,12 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
   Error unreachable() const;
   Duration delay_before_next_attempt();
 
-  // What comes on it; on the loop's stack.
+  // Input, on the loop's stack.
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override { lose(reason); }
   void answer(RedisReply reply);
   void look_for_life();
-  // Ends it with all calls that are under way.
+  // Ends the connection and all calls in flight.
   void lose(const Error& reason);
 
   net::Network& network_;
@@ -77,20 +77,20 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
   std::minstd_rand random_;
 
   std::unique_ptr<net::Stream> stream_;
-  std::unique_ptr<net::Stream> lost_stream_;  // The one before: a sink may not destroy its stream.
-  std::optional<Error> lost_;                 // Why that one has ended.
+  std::unique_ptr<net::Stream> lost_stream_;  // The former: a sink must not destroy its stream.
+  std::optional<Error> lost_;                 // The reason of its end.
   RedisReplyReader replies_;
-  bool is_ready_ = false;  // The server has let us in.
-  // Under way, the oldest first; null when the task has given up.
+  bool is_ready_ = false;  // Authenticated.
+  // In flight, the oldest first; null when the task has given up.
   std::deque<Call*> calls_;
-  std::uint64_t answered_count_ = 0;  // Before the first of calls_, over all connections.
+  std::uint64_t answered_count_ = 0;  // Replies before calls_.front(), over all connections.
   TimePoint heard_at_;
 
   coroutine::WaitQueue waiting_{"redis connection"};
   std::size_t waiting_count_ = 0;
   bool is_connecting_ = false;
-  int failed_count_ = 0;               // Attempts to connect, in a row,
-  std::optional<Error> last_failure_;  // and how the last of them failed.
+  int failed_count_ = 0;               // Failed attempts in a row,
+  std::optional<Error> last_failure_;  // and the error of the last one.
   TimePoint connected_at_ = TimePoint::min();
   TimePoint disconnected_at_;
   TimePoint next_attempt_at_ = TimePoint::min();

@@ -44,24 +44,25 @@ struct KnownError {
 constexpr std::array known_errors = {
     KnownError{"NOAUTH", Code::unauthenticated, "it wants a password, and none is set"},
     KnownError{"WRONGPASS", Code::unauthenticated, "it does not know this user or password"},
-    KnownError{"NOPERM", Code::permission_denied, "its user may not do that; see ACL SETUSER"},
-    KnownError{"DENIED", Code::permission_denied, "it takes no calls of other machines"},
+    KnownError{"NOPERM", Code::permission_denied, "its user lacks the permission; see ACL SETUSER"},
+    KnownError{"DENIED", Code::permission_denied, "it accepts no connections from other machines"},
     KnownError{"OOM", Code::resource_exhausted, "its memory is full; see maxmemory"},
     KnownError{"MISCONF", Code::unavailable, "it cannot write to its disk, so it takes no changes"},
-    KnownError{"LOADING", Code::unavailable, "it is reading its data and will be there soon"},
+    KnownError{"LOADING", Code::unavailable, "it is reading its data and will be ready soon"},
     KnownError{"READONLY", Code::unavailable, "it is a replica and takes no changes"},
     KnownError{"MASTERDOWN", Code::unavailable, "it is a replica that has lost its master"},
     KnownError{"NOREPLICAS", Code::unavailable, "it has too few replicas to take changes"},
-    KnownError{"CLUSTERDOWN", Code::unavailable, "its cluster is not whole"},
+    KnownError{"CLUSTERDOWN", Code::unavailable, "its cluster is incomplete"},
     KnownError{"TRYAGAIN", Code::unavailable, "its cluster is moving these keys"},
-    KnownError{"BUSY", Code::unavailable, "it is held up by a script of somebody else"},
-    KnownError{"MOVED", Code::failed_precondition, "it is one of a cluster; use a single server"},
+    KnownError{"BUSY", Code::unavailable, "it is blocked by another client's script"},
+    KnownError{"MOVED", Code::failed_precondition,
+               "it is a member of a cluster; use a single server"},
     KnownError{"WRONGTYPE", Code::data_loss,
-               "a key of this name holds something else; take another key prefix"},
+               "a key of this name holds something else; use another key prefix"},
 };
 
-// "OOM command not allowed ..."; before Redis 7, an error of a script has its own words before:
-// "ERR Error running script (..): @user_script: 3: -OOM command not allowed ...".
+// "OOM command not allowed ..."; before Redis 7, an error in a script has a prefix: "ERR Error
+// running script (..): @user_script: 3: -OOM command not allowed ...".
 bool is_error(std::string_view text, std::string_view word) {
   const auto at = text.find(word);
   if (at == text.npos) return false;
@@ -76,7 +77,7 @@ std::string redis_command(std::span<const std::string_view> words) {
   std::vector<const char*> pointers;
   std::vector<std::size_t> sizes;
   for (const std::string_view word : words) {
-    // Nothing at no place would be copied from there.
+    // An empty view may have a null pointer, which must not be copied from.
     pointers.push_back(word.empty() ? "" : word.data());
     sizes.push_back(word.size());
   }
@@ -126,7 +127,7 @@ Result<std::optional<RedisReply>> RedisReplyReader::next() {
 
 Error redis_error(std::string_view text) {
   const std::string told = escaped(text);
-  // Full is what can be mended by making room.
+  // A full disk is reported as resource_exhausted, since making room solves it.
   if (is_error(text, "MISCONF") && text.contains("No space left")) {
     return Error(Code::resource_exhausted, "its disk is full (" + told + ")");
   }

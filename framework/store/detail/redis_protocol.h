@@ -1,5 +1,5 @@
 // The protocol of Redis (RESP2, https://redis.io/docs/reference/protocol-spec/) as bytes, without a
-// connection. Its .cc is the file that sees hiredis.
+// connection. Only its .cc includes hiredis.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,27 @@ struct RedisReply {
   enum class Kind : std::uint8_t { nothing, text, number, list, error };
 
   Kind kind = Kind::nothing;
-  std::string text = {};  // Also of an error.
+  std::string text = {};  // Also the text of an error.
   std::int64_t number = 0;
-  std::vector<RedisReply> items = {};  // Of a list.
+  std::vector<RedisReply> items = {};  // The items of a list.
 };
 
-// A command of any words, which may be any bytes.
+// Encodes a command; the words may contain any bytes.
 std::string redis_command(std::span<const std::string_view> words);
 
-// Cuts replies out of whatever pieces come.
+// Assembles replies from input of any fragmentation.
 class RedisReplyReader {
  public:
-  // A reply is no longer than that, in bytes.
+  // `reply_bytes_max` limits the size of a reply.
   explicit RedisReplyReader(std::size_t reply_bytes_max);
   ~RedisReplyReader();
   RedisReplyReader(RedisReplyReader&& other) noexcept;
   RedisReplyReader& operator=(RedisReplyReader&& other) noexcept;
 
-  // Fails with unavailable when a reply is too long; then, as after any failure, it is of no use
-  // any more.
+  // Fails with unavailable when a reply is too long. After any failure the reader is unusable.
   Result<void> feed(std::span<const std::byte> bytes);
-  // The next whole reply, or nothing until more is fed. Fails with unavailable when it is not the
-  // protocol.
+  // The next whole reply, or nothing until more is fed. Fails with unavailable when the input
+  // violates the protocol.
   Result<std::optional<RedisReply>> next();
 
  private:
@@ -50,8 +49,8 @@ class RedisReplyReader {
   std::unique_ptr<Raw> raw_;
 };
 
-// What an error of the server means here: its first word is a code of Redis. A script's error is
-// that of the command in it.
+// Translates an error of the server, whose first word is a Redis code. An error in a script is
+// translated as that of the failed command.
 Error redis_error(std::string_view text);
 
 }  // namespace corolane::framework::detail

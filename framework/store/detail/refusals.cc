@@ -8,7 +8,7 @@
 namespace corolane::framework::detail {
 namespace {
 
-// Of an id, which may be anything, as much as people read.
+// Ids can be long: errors show this much of one.
 constexpr std::size_t shown_id_size_max = 64;
 
 std::string name_of(const ObjectKey& key) {
@@ -23,9 +23,9 @@ std::string text_of(const RowMark& mark) {
 
 Result<void> check_may_begin(Deadline deadline) {
   if (coroutine::is_cancelled())
-    return Error(Code::cancelled, "cancelled before the store was asked");
+    return Error(Code::cancelled, "cancelled before the call to the store");
   if (deadline.has_passed()) {
-    return Error(Code::deadline_exceeded, "the deadline passed before the store was asked");
+    return Error(Code::deadline_exceeded, "the deadline passed before the call to the store");
   }
   return {};
 }

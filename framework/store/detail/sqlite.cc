@@ -10,13 +10,13 @@
 namespace corolane::framework::detail {
 namespace {
 
-// What a failure means to who has to do something about it.
+// The meaning of a failure for the operator.
 struct Meaning {
   Code code;
   const char* advice;
 };
 
-// By the codes of https://sqlite.org/rescode.html, of which the lowest byte is the kind.
+// Result codes are listed at https://sqlite.org/rescode.html; the lowest byte is the kind.
 Meaning meaning_of(int result, int system_error) {
   constexpr Meaning full = {Code::resource_exhausted,
                             "the disk is full; make room on the file system of this file"};
@@ -28,10 +28,10 @@ Meaning meaning_of(int result, int system_error) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {Code::failed_precondition,
-              "another process has the file open, and it belongs to one alone; stop that one "
+              "another process has the file open, and only one may use it; stop that one "
               "(`fuser` followed by the path names it) or take another file"};
     case SQLITE_NOTADB:
-      return {Code::failed_precondition, "this is no file of SQLite; take another path"};
+      return {Code::failed_precondition, "this is not an SQLite file; use another path"};
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_READONLY:
@@ -39,14 +39,13 @@ Meaning meaning_of(int result, int system_error) {
               "the process may not write there; let it, or take another "
               "path"};
     case SQLITE_CORRUPT:
-      return {Code::data_loss, "the file is damaged; put a copy from before in its place"};
+      return {Code::data_loss, "the file is damaged; replace it by a backup"};
     case SQLITE_TOOBIG:
       return {Code::invalid_argument, "it is too large to be stored"};
     default:
-      // What is no room to everybody else is an error like any other to SQLite, unless it is met
-      // by a plain write.
+      // SQLite reports a full disk as a general I/O error unless a plain write fails.
       if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) return full;
-      return {Code::unavailable, "the disk, or what stands for it, does not do what it should"};
+      return {Code::unavailable, "the disk or its file system fails"};
   }
 }
 
@@ -58,7 +57,7 @@ Error cannot_open(const std::string& path, int system_error) {
     return Error(Code::not_found, "there is no folder " + folder + "; make it (mkdir -p " + folder +
                                       ") or take another path");
   }
-  // When SQLite may not make a file, it looks for one to read, which is not there.
+  // When SQLite cannot create a file, it tries to open one for reading, which does not exist.
   if (system_error == ENOENT || system_error == EACCES || system_error == EPERM) {
     return Error(Code::permission_denied, "the process may not make or open files in " + folder +
                                               " (" + reason +
@@ -82,7 +81,7 @@ Result<void> SqliteDatabase::open(const std::string& path) {
     return cannot_open(path, sqlite3_system_errno(handle_));
   }
   if (result != SQLITE_OK) return error(result);
-  // A file that may not be written is opened for reading.
+  // SQLite opens a file without write permission for reading.
   if (sqlite3_db_readonly(handle_, "main") != 0) return error(SQLITE_READONLY);
   return {};
 }
@@ -111,7 +110,7 @@ Result<std::string> SqliteDatabase::text(const char* statement) {
 
 Error SqliteDatabase::error(int result) const {
   const int kind = result & 0xff;
-  // Set by failures of the system alone.
+  // Set only by system failures.
   const int system_error = kind == SQLITE_IOERR ? sqlite3_system_errno(handle_) : 0;
   const Meaning meaning = meaning_of(result, system_error);
   std::string message = std::string(meaning.advice) + " (" + sqlite3_errstr(kind) + ", code " +
@@ -129,7 +128,7 @@ Result<void> SqliteStatement::prepare(SqliteDatabase& database, const char* text
 }
 
 void SqliteStatement::bind_text(int parameter, std::string_view text) {
-  // Nothing at no place would be NULL.
+  // An empty view may have a null pointer, which would be bound as NULL.
   expect_bound(sqlite3_bind_text64(handle_, parameter, text.empty() ? "" : text.data(), text.size(),
                                    SQLITE_STATIC, SQLITE_UTF8));
 }
@@ -152,14 +151,14 @@ Result<bool> SqliteStatement::step() {
 
 std::string SqliteStatement::bytes(int column) const {
   const auto* const data = static_cast<const char*>(sqlite3_column_blob(handle_, column));
-  // Nothing is at no place.
+  // An empty value has a null pointer.
   if (data == nullptr) return {};
   return {data, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
 void SqliteStatement::reset() {
   sqlite3_reset(handle_);
-  // What was bound may be gone.
+  // The bound bytes may be gone.
   sqlite3_clear_bindings(handle_);
 }
 

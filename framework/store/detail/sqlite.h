@@ -1,5 +1,5 @@
-// SQLite (https://sqlite.org/cinterface.html) without its pointers and codes: a database and its
-// statements, failures as Error. The header that sees the library.
+// A wrapper of SQLite (https://sqlite.org/cinterface.html) without its pointers and codes: a
+// database and its statements, with failures as Error. Only this header includes the library.
 //
 // Calls block. Not thread-safe: one thread at a time.
 #pragma once
@@ -18,20 +18,21 @@ namespace corolane::framework::detail {
 class SqliteDatabase {
  public:
   SqliteDatabase() = default;
-  // Its statements are gone by then. Takes over into the file what is still beside it.
+  // Its statements must have been destroyed. Moves the write-ahead log into the file.
   ~SqliteDatabase() { sqlite3_close(handle_); }
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
-  // Makes the file where there is none. Once, before anything else; after a failure it can only be
-  // destroyed. Fails with not_found when there is no such folder, with permission_denied.
+  // Creates a missing file. Call it once, before anything else; after a failure the database can
+  // only be destroyed. Fails with not_found when there is no such folder, or with
+  // permission_denied.
   Result<void> open(const std::string& path);
 
-  // Statements without values. All calls fail with resource_exhausted when the disk is full, with
-  // failed_precondition when another process has the file or it is no database, with data_loss when
-  // it is damaged, with permission_denied, and with unavailable when the disk fails.
+  // Runs statements without parameters. All calls fail with resource_exhausted when the disk is
+  // full, with failed_precondition when another process has the file or it is not a database, with
+  // data_loss when it is damaged, with permission_denied, and with unavailable when the disk fails.
   Result<void> execute(const std::string& statements);
-  // The first value of the first row.
+  // Return the first value of the first row.
   Result<std::int64_t> number(const char* statement);
   Result<std::string> text(const char* statement);
 
@@ -55,17 +56,17 @@ class SqliteStatement {
   SqliteStatement(const SqliteStatement&) = delete;
   SqliteStatement& operator=(const SqliteStatement&) = delete;
 
-  // Once, before anything else. The database outlives it.
+  // Call it once, before anything else. The database outlives it.
   Result<void> prepare(SqliteDatabase& database, const char* text);
 
-  // Parameters count from 1; one that is not bound is NULL. The bytes stay until reset().
+  // Parameters count from 1; an unbound parameter is NULL. The bytes must stay until reset().
   void bind_text(int parameter, std::string_view text);
   void bind_bytes(int parameter, std::string_view bytes);
   void bind_number(int parameter, std::int64_t number);
 
   // True when there is a row to read, false at the end.
   Result<bool> step();
-  // Of the present row; columns count from 0.
+  // Return a value of the present row; columns count from 0.
   std::int64_t number(int column) const { return sqlite3_column_int64(handle_, column); }
   std::string bytes(int column) const;
 

@@ -15,15 +15,15 @@ constexpr std::int64_t format = 1;
 // Set before anything is read. The lock is taken with the first transaction and kept.
 constexpr const char* lock_settings = "PRAGMA locking_mode = EXCLUSIVE";
 
-// FULL waits for the disk at every commit. What has piled up beside the file is moved into it a
-// thousand pages at a time; if there was more, the room is given back.
+// FULL waits for the disk at every commit. The write-ahead log is moved into the file every
+// thousand pages; a larger log is truncated afterwards.
 constexpr const char* settings = R"(
   PRAGMA synchronous = FULL;
   PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;
 )";
 
-// Numbers of 64 bits lie there as signed ones. `wake_at` is in milliseconds since 1970, UTC.
+// 64-bit numbers are stored as signed ones. `wake_at` is in milliseconds since 1970, UTC.
 constexpr const char* tables = R"(
   CREATE TABLE object (
     type TEXT NOT NULL,
@@ -41,7 +41,7 @@ constexpr const char* tables = R"(
   INSERT INTO counter VALUES ('epoch', 0), ('settled', 0);
 )";
 
-// Ends the use of a statement.
+// Resets a statement after its use.
 class Run {
  public:
   explicit Run(SqliteStatement& statement) : statement_(statement) {}
@@ -85,14 +85,14 @@ Result<std::unique_ptr<SqliteFile>> SqliteFile::open(const std::string& path) {
 Result<void> SqliteFile::prepare(const std::string& path) {
   if (auto opened = database_.open(path); !opened) return opened;
   if (auto locks = database_.execute(lock_settings); !locks) return locks;
-  // Before anything is changed: it may belong to somebody else.
+  // Checked before any change: the file may belong to another program.
   const auto ours = is_ours();
   if (!ours) return ours.error();
   const auto mode = database_.text("PRAGMA journal_mode = WAL");
   if (!mode) return mode.error();
   if (*mode != "wal") {
     return Error(Code::failed_precondition,
-                 "there can be no write-ahead log (its mode is " + *mode + "); take a file");
+                 "no write-ahead log is possible (its mode is " + *mode + "); use a regular file");
   }
   if (auto set = database_.execute(settings); !set) return set;
   if (!*ours) {
@@ -101,7 +101,7 @@ Result<void> SqliteFile::prepare(const std::string& path) {
   return prepare_statements();
 }
 
-// False for a new file, and an error for another program's.
+// Returns false for a new file, and an error for a file of another program.
 Result<bool> SqliteFile::is_ours() {
   const auto owner = database_.number("PRAGMA application_id");
   if (!owner) return owner.error();
@@ -113,12 +113,12 @@ Result<bool> SqliteFile::is_ours() {
     if (*its_format == format) return true;
     return Error(Code::failed_precondition,
                  "its format is " + std::to_string(*its_format) + " and this program knows " +
-                     std::to_string(format) + "; run the version that made it");
+                     std::to_string(format) + "; run the version that created it");
   }
   if (*owner == 0 && *table_count == 0) return false;
   return Error(Code::failed_precondition, "it is a database of another program (application_id " +
                                               std::to_string(*owner) +
-                                              "); give the objects a file of their own");
+                                              "); use a separate file for the objects");
 }
 
 Result<void> SqliteFile::make_tables() {
@@ -156,8 +156,8 @@ Result<void> SqliteFile::begin() {
   Run begin(begin_);
   if (auto begun = begin->step(); !begun) return std::move(begun.error());
   if (!is_unsettled_) return {};
-  // A commit that has failed may still be found by a recovery after a crash, and a seal that was
-  // answered meanwhile would have been wrong. What is written now takes its place in the log.
+  // A recovery after a crash may still find a commit that has failed, and would make a seal
+  // answered meanwhile wrong. This write overwrites that commit in the log.
   return done(Run(settle_)->step());
 }
 
@@ -169,18 +169,18 @@ Result<void> SqliteFile::commit() {
     for (const std::string& key : written_) seals_.erase(key);
     return {};
   }
-  // On a full disk the log has no room for the frame that makes a commit one, which comes last: so
-  // a recovery finds nothing of it.
+  // On a full disk the log has no room for the commit frame, which comes last, so a recovery finds
+  // nothing.
   is_unsettled_ = is_unsettled_ || committed.error().code() != Code::resource_exhausted;
   return std::move(committed.error()).with_maybe_executed();
 }
 
 void SqliteFile::roll_back() {
-  // Some failures have done so already. It reads nothing, and what it would write is not needed.
+  // Some failures have rolled back already. A failure of the rollback itself does no harm.
   if (database_.is_in_transaction()) static_cast<void>(database_.execute("ROLLBACK"));
 }
 
-// Nothing that a later process draws may be below it, so it goes first.
+// Stored before any other change: epochs of a later process must be above it.
 Result<void> SqliteFile::pay_epoch() {
   if (owed_epoch_ == 0) return {};
   Run pay(pay_);
@@ -224,7 +224,7 @@ Result<void> SqliteFile::release(const ObjectKey& key, std::uint64_t epoch) {
   return {};
 }
 
-// By what it is sealed, and what is stored.
+// Returns the epoch of the seal and the stored version.
 Result<SqliteFile::Found> SqliteFile::find_mark(const ObjectKey& key) {
   Run mark_of(mark_of_);
   const auto row = mark_of.key(key)->step();
@@ -244,7 +244,7 @@ Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::u
   const auto found = find_mark(key);
   if (!found) return found.error();
   const RowMark expected{.epoch = epoch, .version = version};
-  // What nobody has sealed has the mark of epoch 0.
+  // An unsealed object has the mark of epoch 0.
   if (found->mark != expected || (!found->is_stored && epoch == 0)) {
     return not_to_be_replaced(key, found->mark, expected);
   }

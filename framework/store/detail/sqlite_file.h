@@ -1,7 +1,7 @@
-// The file of an SqliteStore: what lies in it, and what one transaction does to it.
+// The file of an SqliteStore: its contents, and the operations of one transaction.
 //
-// It belongs to one process, which holds the lock of SQLite on it, and says whose it is by
-// application_id, "Cor1", and in which format by user_version. The tables are in sqlite_file.cc.
+// It belongs to one process, which holds SQLite's lock on it. application_id, "Cor1", marks it as
+// ours, and user_version is the format. The tables are in sqlite_file.cc.
 //
 // Calls block. Not thread-safe: one thread at a time.
 #pragma once
@@ -22,22 +22,22 @@ namespace corolane::framework::detail {
 
 class SqliteFile {
  public:
-  // Makes the file where there is none. Errors say what to do, but not which file; see
+  // Creates a missing file. Errors say what to do, but do not name the file; see
   // SqliteStore::open().
   static Result<std::unique_ptr<SqliteFile>> open(const std::string& path);
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
-  // What stands between begin() and commit() is done as a whole and survives a loss of power once
-  // commit() has returned, or is not done at all. After a failure of any call that is not aborted,
-  // roll_back() has to follow.
+  // The calls between begin() and commit() take effect together and survive a loss of power once
+  // commit() has returned, or have no effect. After any failure other than aborted, roll_back() has
+  // to follow.
   Result<void> begin();
-  // An error says maybe_executed.
+  // Errors have maybe_executed.
   Result<void> commit();
   void roll_back();
 
-  // As the calls of Store, in a transaction. An `aborted` has changed nothing. Those in the middle
-  // change nothing of the file.
+  // The calls of Store, in a transaction. After `aborted` nothing has changed. owed_epoch(), seal()
+  // and release() do not change the file.
   Result<std::uint64_t> next_epoch();
   Result<std::uint64_t> owed_epoch();
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch);
@@ -64,13 +64,14 @@ class SqliteFile {
   SqliteDatabase database_;
   SqliteStatement begin_, commit_, settle_;
   SqliteStatement draw_, drawn_, pay_, find_, mark_of_, add_, replace_, due_;
-  bool is_unsettled_ = false;     // A commit has failed, and none was good since.
-  std::uint64_t owed_epoch_ = 0;  // Above the stored one, until a commit stores it.
+  bool is_unsettled_ = false;     // A commit has failed, and none has succeeded since.
+  std::uint64_t owed_epoch_ = 0;  // Above the stored epoch, until a commit stores it.
   bool is_paid_ = false;          // In this transaction.
-  // Epochs above those of the rows: whoever could write against them is in this process and comes
-  // through here, so they are needed no longer than it lives, and cost no write. By type and id.
+  // Epochs above those of the rows, by type and id. All writers are in this process and pass
+  // through here, so the seals need not outlive it and cost no write.
   std::unordered_map<std::string, std::uint64_t> seals_;
-  std::vector<std::string> written_;  // In this transaction: then their rows have the epochs.
+  std::vector<std::string> written_;  // In this transaction: their rows have the epochs after its
+                                      // commit.
 };
 
 }  // namespace corolane::framework::detail

@@ -12,13 +12,13 @@
 namespace corolane::framework::detail {
 namespace {
 
-// What only reads has done nothing.
+// A call that changes nothing has no unknown outcome: drops maybe_executed.
 Result<void> without_doubt(const Result<void>& outcome) {
   if (outcome || !outcome.error().maybe_executed()) return outcome;
   return Error(outcome.error().code(), outcome.error().message());
 }
 
-// They end the process unless somebody waits for them, which is not this thread's business.
+// Leaves the handling of stop signals to other threads.
 void leave_stop_signals_to_others() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -40,7 +40,7 @@ void SqliteCall::end(std::shared_ptr<SqliteCall> call, const Result<void>& outco
   if (call->state_ == State::was_left) return;
   call->outcome_ = call->effect_ == Effect::changes ? outcome : without_doubt(outcome);
   call->state_ = State::has_ended;
-  // Under the lock, which the task takes before it goes: its scheduler is there until then.
+  // Posted under the lock, which the task takes before it leaves: its scheduler lives until then.
   coroutine::Scheduler& home = call->home_;
   home.post([call = std::move(call)] { call->ended_.notify_all(); });
 }
@@ -59,7 +59,7 @@ SqliteWriter::SqliteWriter(std::string name, std::unique_ptr<SqliteFile> file,
       file_(std::move(file)),
       thread_([this](const std::stop_token& stop) {
         leave_stop_signals_to_others();
-        // For people who look at the threads of the process.
+        // The name is shown in lists of threads.
         pthread_setname_np(pthread_self(), "object store");
         serve(stop);
       }) {}
@@ -106,7 +106,8 @@ void SqliteWriter::serve(const std::stop_token& stop) {
   for (Batch batch = next_batch(stop); !batch.empty(); batch = next_batch(stop)) {
     std::erase_if(batch, [](const auto& call) { return !call->begin(); });
     if (batch.empty()) continue;
-    // What only reads has a transaction of its own: it does not fail with what cannot be stored.
+    // Calls that change nothing have a transaction of their own, so they do not fail with a failed
+    // write.
     const auto changes = std::ranges::stable_partition(
         batch, [](const auto& call) { return call->effect_ != SqliteCall::Effect::changes; });
     perform({batch.begin(), changes.begin()});
@@ -114,7 +115,8 @@ void SqliteWriter::serve(const std::stop_token& stop) {
   }
 }
 
-// Blocks until there is something. Empty when it is time to stop and all is done.
+// Blocks until there is a call. Returns an empty batch when the thread has to stop and the queue is
+// empty.
 SqliteWriter::Batch SqliteWriter::next_batch(const std::stop_token& stop) {
   Batch batch;
   std::size_t bytes = 0;
@@ -122,8 +124,8 @@ SqliteWriter::Batch SqliteWriter::next_batch(const std::stop_token& stop) {
   const auto are_there = [this] { return queue_.size() >= wanted_count_; };
   const std::size_t hoped_for_count = std::exchange(wanted_count_, 1);
   arrived_.wait(lock, stop, are_there);
-  // The tasks of the last batch have just been woken, and are about to come again together: a
-  // commit for the first of them alone would hold up all others.
+  // The tasks of the last batch have just been woken and will soon call again: a commit for the
+  // first of them alone would delay all others.
   wanted_count_ = hoped_for_count;
   arrived_.wait_for(lock, stop, options_.gather_time_max, are_there);
   while (!queue_.empty() && batch.size() < options_.batch_count_max &&

@@ -1,7 +1,7 @@
-// The thread that works on the file of an SqliteStore, and the road of calls to it and back.
+// The thread that works on the file of an SqliteStore, and the transport of calls to it and back.
 //
 // A commit waits for the disk, and costs the same for one call and for a hundred. So the thread
-// takes all calls that have come while it was busy, makes one transaction of them, and wakes their
+// takes all calls that arrived while it was busy, runs them in one transaction, and wakes their
 // tasks when it is committed.
 #pragma once
 
@@ -26,13 +26,13 @@
 
 namespace corolane::framework::detail {
 
-// A call on its way. Its task and the thread both hold it: a task that gives up leaves it behind.
+// A call in flight. Its task and the thread share it: a task that gives up leaves it behind.
 class SqliteCall {
  public:
-  // A mark is kept by the thread and not in the file: it needs no commit.
+  // A mark is kept in memory and not in the file: it needs no commit.
   enum class Effect : std::uint8_t { reads, marks, changes };
 
-  // `bytes` are what it holds while it waits.
+  // `bytes` is the memory it holds while it waits.
   SqliteCall(std::size_t bytes, Effect effect) : bytes_(bytes), effect_(effect) {}
   virtual ~SqliteCall() = default;
   SqliteCall(const SqliteCall&) = delete;
@@ -42,15 +42,14 @@ class SqliteCall {
   friend class SqliteWriter;
   enum class State : std::uint8_t { waits, runs, has_ended, was_left };
 
-  // On the writer's thread, in a transaction. An error is one of the file; what the call alone is
-  // refused for is its own affair.
+  // Runs on the writer's thread, in a transaction. Returns errors of the file; a refusal of this
+  // call alone is part of its own result.
   virtual Result<void> run(SqliteFile& file) = 0;
 
-  // What the thread does. The first returns false when nobody waits any more; the second wakes who
-  // does.
+  // Called by the thread. begin() returns false when the task has given up; end() wakes the task.
   bool begin();
   static void end(std::shared_ptr<SqliteCall> call, const Result<void>& outcome);
-  // What the task does at last, whether it was woken or gives up. Returns the state before.
+  // Called last by the task, whether it was woken or gives up. Returns the former state.
   State leave();
 
   const std::size_t bytes_;
@@ -58,8 +57,9 @@ class SqliteCall {
   coroutine::Scheduler& home_ = coroutine::Scheduler::current();
   std::mutex mutex_;
   State state_ = State::waits;                  // Guarded by mutex_.
-  Result<void> outcome_;                        // The thread's until it has ended, then the task's.
-  coroutine::WaitQueue ended_{"object store"};  // The task's.
+  Result<void> outcome_;                        // Owned by the thread until the end, then by the
+                                                // task.
+  coroutine::WaitQueue ended_{"object store"};  // Owned by the task.
 };
 
 class SqliteWriter {
@@ -67,15 +67,15 @@ class SqliteWriter {
   // `name` is the context of every error.
   SqliteWriter(std::string name, std::unique_ptr<SqliteFile> file,
                const SqliteStore::Options& options);
-  // No task is inside of a call; what those left behind is not begun any more. Blocks until the
-  // last commit is done and the file is closed.
+  // No call may be in progress; abandoned calls are not begun any more. Blocks until the last
+  // commit has ended and the file is closed.
   ~SqliteWriter();
   SqliteWriter(const SqliteWriter&) = delete;
   SqliteWriter& operator=(const SqliteWriter&) = delete;
 
-  // Suspends until the call has run and is committed. From any scheduler's task. Fails as the file
-  // does, with resource_exhausted when too much waits already, with deadline_exceeded or cancelled;
-  // with maybe_executed when a change or a mark may have been made.
+  // Suspends until the call has run and is committed. May be called by tasks of any scheduler.
+  // Fails as the file does, with resource_exhausted when the queue is full, with deadline_exceeded
+  // or cancelled; with maybe_executed when a change or a mark may have been made.
   Result<void> perform(const std::shared_ptr<SqliteCall>& call, Deadline deadline);
 
  private:
@@ -91,12 +91,12 @@ class SqliteWriter {
 
   const std::string name_;
   const SqliteStore::Options options_;
-  std::unique_ptr<SqliteFile> file_;  // The thread's.
+  std::unique_ptr<SqliteFile> file_;  // Owned by the thread.
   std::mutex mutex_;
   std::condition_variable_any arrived_;
   std::deque<std::shared_ptr<SqliteCall>> queue_;  // Guarded by mutex_, as are
-  std::size_t queue_bytes_ = 0;                    // the bytes of what is in it,
-  std::size_t wanted_count_ = 1;                   // and how many wake the thread.
+  std::size_t queue_bytes_ = 0;                    // the bytes of its calls,
+  std::size_t wanted_count_ = 1;                   // and the length that wakes the thread.
   std::jthread thread_;
 };
 

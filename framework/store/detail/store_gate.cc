@@ -13,18 +13,19 @@ using namespace std::chrono_literals;
 constexpr Duration log_interval = 10s;
 constexpr Duration try_interval = 1s;
 
-// What the store decides, or nobody waits for any more, is no trouble of its own.
+// Whether the error indicates a problem of the store: neither a decision of it nor the end of the
+// caller's wait.
 bool is_trouble(Code code) {
   return code != Code::aborted && code != Code::cancelled && code != Code::deadline_exceeded;
 }
 
-// That a store does not let us in does not mean that the caller may not come in.
+// A store that rejects our credentials says nothing about the caller's.
 Code code_for_callers(Code code) {
   const bool is_about_us = code == Code::unauthenticated || code == Code::permission_denied;
   return is_about_us ? Code::unavailable : code;
 }
 
-// A store that says when to come back has much to do.
+// A store that sends a retry delay is busy, not full.
 bool is_of_a_full_store(const Error& error) {
   return error.code() == Code::resource_exhausted && error.retry_after() == 0ms;
 }
@@ -36,7 +37,7 @@ const char* text_for_callers(const Error& error) {
     case Code::deadline_exceeded:
       return "the store did not answer in time";
     case Code::cancelled:
-      return "cancelled while the store was asked";
+      return "cancelled while waiting for the store";
     default:
       return "the store is not available";
   }
@@ -72,7 +73,7 @@ void StoreGate::note(const Error& error) {
   tries_ = spawned.has_value();
 }
 
-// Draws epochs that nobody takes: the store has room when it can write one.
+// Probes the store with unused epochs: it has room when it can write one.
 void StoreGate::try_again() {
   while (health_.is_full() && coroutine::sleep_for(try_interval)) {
     if (store_->next_epoch(Deadline::after(try_interval))) health_.set_full(false);

@@ -1,7 +1,6 @@
-// The way of one shard to its store. Callers of objects are told that the store is full, or away,
-// and nothing of where it is or what it runs: that is in the log, a line now and then. While it is
-// full it is tried again each second, so that a node whose objects are only read notices that
-// there is room.
+// The access of one shard to its store. Callers of objects only learn that the store is full or
+// unavailable; its address and details go to the log, at a limited rate. While the store is full it
+// is probed each second, so a node whose objects are only read notices when there is room again.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@
 
 namespace corolane::framework::detail {
 
-// What the shards of a node know of the one store that they have. From any thread.
+// The state of the store, shared by the shards of a node. Thread-safe.
 class StoreHealth {
  public:
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
@@ -34,7 +33,7 @@ class StoreGate final : public Store {
       : store_(std::move(store)), health_(health), log_(log) {}
   ~StoreGate() override { trying_.cancel_and_join(); }
 
-  // While the store is full: owed_epoch(), where the store has it.
+  // While the store is full this returns owed_epoch(), if the store supports it.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<std::uint64_t> owed_epoch(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;

@@ -18,7 +18,7 @@ void LogLoan::lend(LogLevel level, Duration time) {
   until_ = now() + time;
   coroutine::Scheduler::current().timers().arm(*this, Deadline::at(until_));
   log_.set_level(level);
-  log_.always("log level is lent",
+  log_.always("log level is changed for a while",
               {{"level", to_string(level)}, {"for", time}, {"then", to_string(configured_)}});
 }
 

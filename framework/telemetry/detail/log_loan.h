@@ -1,5 +1,5 @@
-// A level of the log for a while: who looks for a bug turns it up, and forgets to turn it down
-// again. So it is lent, and comes back by itself.
+// A temporary log level. An operator who raises the level to find a bug tends to forget to lower
+// it, so the level reverts by itself.
 //
 // Belongs to the scheduler of its node.
 #pragma once
@@ -18,17 +18,18 @@ class LogLoan : private coroutine::Timer {
   static constexpr Duration time_default = std::chrono::minutes(10);
   static constexpr Duration time_max = std::chrono::days(1);
 
-  // `log` outlives it; its level is that of the configuration now.
+  // `log` outlives it; its present level is the configured one.
   explicit LogLoan(Log& log);
 
-  // From now on for so long, in place of a loan that there is. That of the configuration ends it.
+  // Sets `level` for `time` and replaces a running loan. Lending the configured level ends the
+  // loan.
   void lend(LogLevel level, Duration time);
-  // The configuration says another level: that holds from now on, and the loan is over.
+  // Sets a new configured level and ends the loan.
   void configure(LogLevel level);
 
-  // What the log goes back to.
+  // The level after the loan.
   LogLevel configured() const { return configured_; }
-  // Nothing when none is lent.
+  // Nothing when no level is lent.
   std::optional<Duration> time_left() const;
 
  private:

@@ -70,7 +70,7 @@ void CallChain::Link::end() {
 }
 
 void CallChain::Link::let_go(std::shared_ptr<const Link> link) {
-  // Of one that others have as well, the last of them goes on from there.
+  // The last owner of a shared link continues from there.
   while (link != nullptr && link.use_count() == 1) link = std::exchange(link->parent, nullptr);
 }
 

@@ -1,11 +1,12 @@
-// The calls of objects that wait for the one that runs: so that a call back into one of them, which
-// would wait for itself, is refused before it waits.
+// The object calls that wait for the running one. A call back into one of those objects would
+// deadlock, so it is refused before it waits.
 //
 // A task-local value, set while a handler of an object runs and inherited by the tasks that it
-// spawns. What it takes is made when a handler calls on, or spawns, and not before.
+// spawns. It allocates only when a handler calls another object or spawns a task.
 //
-// A chain may come from another process, and each call of an object looks through all of it, so it
-// has a bound: a call that would make it longer is refused, and so is one that comes with more.
+// A chain may come from another process, and each object call searches all of it, so its length is
+// bounded: a call that would make it longer is refused, and so is a call that arrives with a longer
+// one.
 #pragma once
 
 #include <cstddef>
@@ -24,25 +25,25 @@ namespace corolane::framework::detail {
 
 class CallChain {
  public:
-  // More objects than any game has wait for one another; each costs every call behind it a look.
+  // More than any game nests. Each link adds to the search of every later call.
   static constexpr std::size_t length_max = 256;
 
-  // One of the calls, and those that wait for it.
+  // One call, linked to the calls that wait for it.
   struct Link {
     Link(std::shared_ptr<const Link> its_parent, std::string_view its_method,
          std::string_view its_id)
         : parent(std::move(its_parent)), method(its_method), id(its_id) {}
-    // Destroys the links that nobody else holds in a loop: destructors that call one another would
-    // overflow the stack of a task.
+    // Destroys the unshared links in a loop: recursive destructors would overflow the stack of a
+    // task.
     ~Link() { let_go(std::move(parent)); }
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    // It holds up nobody any more, nor do those before it: a task that it has left behind may live
-    // for long.
+    // The call has ended and blocks no caller any more. A task that it has spawned may outlive it
+    // and keep the link.
     void end();
 
-    mutable std::shared_ptr<const Link> parent;  // Null of one that has ended.
+    mutable std::shared_ptr<const Link> parent;  // Null once this call has ended.
     std::string method;                          // "package.Counter/Add".
     std::string id;
     bool has_ended = false;
@@ -51,10 +52,10 @@ class CallChain {
     static void let_go(std::shared_ptr<const Link> link);
   };
 
-  // A call while it runs, on the stack of its task: other tasks get a Link.
+  // A running call, on the stack of its task. Other tasks get a Link.
   class Frame {
    public:
-    // `method` lives as long as the program, `id` as long as the frame; `turn` is its host's.
+    // `method` lives as long as the program, `id` as long as the frame; `turn` belongs to the host.
     Frame(std::shared_ptr<const Link> parent, const char* method, const std::string& id,
           void* turn);
     ~Frame();
@@ -62,7 +63,7 @@ class CallChain {
     Frame& operator=(const Frame&) = delete;
 
     void* turn() const { return turn_; }
-    // `package.Counter/Add("17")`, cut where the room ends. Returns its size. Async-signal-safe.
+    // `package.Counter/Add("17")`, truncated to `room`. Returns its size. Async-signal-safe.
     std::size_t write_name(std::span<char> room) const;
 
    private:
@@ -72,13 +73,13 @@ class CallChain {
     const char* const method_;
     const std::string& id_;
     void* const turn_;
-    Frame* outer_ = nullptr;     // Of the same task: it waits for this one.
-    std::shared_ptr<Link> own_;  // Once somebody has asked for it.
+    Frame* outer_ = nullptr;     // In the same task; waits for this one.
+    std::shared_ptr<Link> own_;  // Created on demand.
   };
 
-  // Outside of objects.
+  // Empty: outside of objects.
   CallChain() = default;
-  // Of calls that wait elsewhere.
+  // For calls that wait in another task.
   explicit CallChain(std::shared_ptr<const Link> link) : elsewhere_(std::move(link)) {}
   CallChain(const CallChain& other) : elsewhere_(other.link()) {}
   CallChain& operator=(const CallChain& other) = delete;
@@ -86,14 +87,14 @@ class CallChain {
   CallChain& operator=(CallChain&& other) = default;
   ~CallChain() = default;
 
-  // The running task's; null outside of objects.
+  // The running task's chain; null outside of objects.
   static const CallChain* current();
-  // Of a task that serves calls that wait elsewhere.
+  // Sets the chain of a task that serves calls waiting elsewhere.
   static void enter(CallChain chain);
 
-  // What a call that it makes has for a parent.
+  // The parent of the next call that this task makes.
   std::shared_ptr<const Link> link() const;
-  // Of the call that runs in this very task; null in one that it has spawned.
+  // The call that runs in this task; null in a task that the call has spawned.
   const Frame* frame() const { return frame_; }
 
  private:
@@ -101,16 +102,16 @@ class CallChain {
   std::shared_ptr<const Link> elsewhere_;
 };
 
-// What came over a connection. Fails with failed_precondition when there are more than
-// CallChain::length_max.
+// The chain of a received call. Fails with failed_precondition when there are more than
+// CallChain::length_max calls.
 Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::ObjectCall> calls);
 
-// What goes over one: the outermost first, in views of `link`. Not of what has ended.
+// The chain to send: the outermost call first, as views into `link`, without ended calls.
 std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link);
 
-// Whether a call that `link` makes may be made: fails with failed_precondition when the object,
-// whose `type` is "package.Counter", waits for the end of `link`, with the whole cycle in the
-// message; and when CallChain::length_max calls wait already.
+// Checks whether `link` may call `method` of the object. Fails with failed_precondition when the
+// object, whose `type` is "package.Counter", waits for `link` (the message shows the whole cycle),
+// or when CallChain::length_max calls wait already.
 Result<void> check_may_call(const CallChain::Link* link, std::string_view method,
                             std::string_view type, std::string_view id);
 

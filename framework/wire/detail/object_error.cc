@@ -29,7 +29,7 @@ std::optional<Moved> moved_of(const Error& error) {
 
 Error object_id_too_long(std::string_view type, std::string_view id) {
   return Error(Code::invalid_argument, "an id of " + std::string(type) + " has " +
-                                           std::to_string(id.size()) + " bytes; there may be " +
+                                           std::to_string(id.size()) + " bytes; the limit is " +
                                            std::to_string(object_id_bytes_max));
 }
 

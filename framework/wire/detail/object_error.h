@@ -1,5 +1,5 @@
-// Why an object is not called here: it is another node's (step 10 of the protocol in README.md), or
-// its id is none.
+// Errors of calls that are not served here: another node owns the object (step 10 of the protocol
+// in README.md), or its id is invalid.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace corolane::framework::detail {
 
 struct Moved {
   Partition partition = 0;
-  // The owner, as far as the node that says so knows it: 0 for none.
+  // The owner, as known to the node that reports it; 0: unknown.
   std::uint64_t node_epoch = 0;
   std::uint64_t partition_epoch = 0;
 };
 
-// Aborted.
+// The code is aborted.
 Error moved_error(std::string_view type, std::string_view id, const Moved& moved);
-// Nothing when the error says something else.
+// Nothing for any other error.
 std::optional<Moved> moved_of(const Error& error);
 
 Error object_id_too_long(std::string_view type, std::string_view id);
-// Fails with invalid_argument when it is longer than object_id_bytes_max.
+// Fails with invalid_argument when the id is longer than object_id_bytes_max.
 inline Result<void> check_object_id(std::string_view type, std::string_view id) {
   if (id.size() <= object_id_bytes_max) [[likely]]
     return {};
   return object_id_too_long(type, id);
 }
 
-// Whether a call may be made again although it may have been executed.
+// Whether a call may be retried although it may have been executed.
 inline bool is_repeatable(const rpc::Method& method, const rpc::RequestId& request_id) {
   return method.idempotent || method.read_only || request_id;
 }

@@ -413,7 +413,7 @@ TEST_F(RedisStoreTest, WhatIsNoRedisIsLeft) {
       {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak the protocol of Redis"},
       {"$-77\r\n", "does not speak the protocol of Redis"},
       {":1\r\n", "does not answer as a Redis does"},
-      {"+PONG\r\n:1\r\n", "nobody has asked"},
+      {"+PONG\r\n:1\r\n", "without a request"},
       {"-DENIED Redis is running in protected mode\r\n", "other machines"}};
   for (const auto& [saying, meaning] : sayings) {
     server_.reset();

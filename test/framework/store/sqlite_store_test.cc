@@ -106,7 +106,7 @@ TEST_F(SqliteStoreTest, WhatIsNoFileIsRefused) {
   std::ofstream(path_) << std::string(10'000, 'x');
   const auto opened = SqliteStore::open(path_);
   ASSERT_THAT(opened, fails_with(Code::failed_precondition));
-  EXPECT_THAT(opened.error().message(), HasSubstr("no file of SQLite"));
+  EXPECT_THAT(opened.error().message(), HasSubstr("not an SQLite file"));
 }
 
 // Makes the calling thread somebody who may nothing, if it is root, who may everything.
