@@ -18,7 +18,7 @@ struct LeakCheck {
   std::size_t count_before = 0;
 };
 
-// Made at the first use, which may come before main.
+// Constructed at the first use, which may come before main.
 std::vector<LeakCheck>& leak_checks() {
   static std::vector<LeakCheck> checks = {
       {.what = "tasks", .count = [] { return Scheduler::current().statistics().task_count; }},

@@ -1,10 +1,10 @@
 // Runs all tests inside one task, in virtual time.
 //
-// So a test suspends wherever the code it tests does, and a sleep of an hour costs nothing.
-// GoogleTest's macros work as usual: all tasks share its one thread.
+// A test therefore suspends wherever the code under test does, and a sleep of an hour costs
+// nothing. GoogleTest's macros work as usual: all tasks share its one thread.
 //
-// With --corolane_seed=N ready tasks run in any order, which follows from N: a test that passes
-// with every N does not depend on it, nor does what it tests.
+// With --corolane_seed=N ready tasks run in an arbitrary order that follows from N: a test that
+// passes with every N does not depend on the order, nor does the code under test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::string_view seed_option = "--corolane_seed=";
 
-// 0 when there is none. Nothing when it is no number.
+// 0 when no seed is given. Nothing when the seed is not a number.
 std::optional<std::uint64_t> read_seed(std::span<char* const> arguments) {
   std::uint64_t seed = 0;
   for (const std::string_view argument : arguments) {
@@ -57,7 +57,7 @@ int run_all_tests(std::uint64_t shuffle_seed) {
   int status = EXIT_FAILURE;
   const auto ran = scheduler.run("tests", [&] {
     status = RUN_ALL_TESTS();
-    // What a failed test left behind would only abort the orderly end below, after its report.
+    // The remains of a failed test would abort the orderly shutdown below, after its report.
     if (status == EXIT_SUCCESS) return;
     std::fflush(nullptr);
     std::_Exit(status);
@@ -71,7 +71,7 @@ int run_all_tests(std::uint64_t shuffle_seed) {
 }  // namespace corolane::test
 
 int main(int argc, char** argv) {
-  // A plain fork of a process with threads, such as the watchdog's, may hang.
+  // A plain fork of a process that has threads, such as the watchdog's, may hang.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   testing::InitGoogleMock(&argc, argv);
   const auto seed =

@@ -1,4 +1,4 @@
-// What EXPECT_THAT can say about results.
+// Matchers for results, to use in EXPECT_THAT.
 #pragma once
 
 #include <gmock/gmock.h>

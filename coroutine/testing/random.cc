@@ -1,4 +1,4 @@
-// One engine of the standard library, and where its seed comes from.
+// One engine of the standard library, and the source of its seed.
 #include "coroutine/testing/random.h"
 
 #include <cstdio>

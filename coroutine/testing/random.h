@@ -1,4 +1,4 @@
-// Random choices for tests, from a seed that is printed: a failure can be run again.
+// Random choices for tests, from a seed that is printed, so that a failure can be repeated.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace corolane::test {
 
 class Random {
  public:
-  // Takes the seed from COROTEST_SEED, or a fresh one; prints it.
+  // Takes the seed from COROTEST_SEED, or a fresh one, and prints it.
   Random();
-  // A test that goes through many seeds names the one that failed itself; nothing is printed.
+  // Prints nothing: a test that loops over many seeds reports the failing seed itself.
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  // A seed for another one.
+  // A seed for another Random.
   std::uint64_t any() { return engine_(); }
   // Uniform in [0, bound); `bound` is at least 1.
   std::uint64_t below(std::uint64_t bound);

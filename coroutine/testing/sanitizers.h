@@ -1,4 +1,4 @@
-// What the tests run under, for the few that cannot say the same thing under all of it.
+// Tells tests under which sanitizer they run, for the few that behave differently there.
 #pragma once
 
 #include <cstdlib>
@@ -20,14 +20,14 @@ inline constexpr bool under_thread_sanitizer = false;
 
 inline constexpr bool under_sanitizer = under_address_sanitizer || under_thread_sanitizer;
 
-// Valgrind runs any build; it loads its replacements of malloc() first.
+// Valgrind runs any build; it preloads its replacements of malloc().
 inline bool under_valgrind() {
   const char* const preloaded = std::getenv("LD_PRELOAD");
   return preloaded != nullptr && std::string_view(preloaded).contains("/vgpreload_");
 }
 
-// Sanitizers cost a factor of ten, valgrind one of fifty: whoever does the same thing very often
-// does it less often then.
+// Sanitizers cost a factor of ten, valgrind a factor of fifty: a test with many repetitions does
+// fewer of them there.
 inline bool under_slow_watch() { return under_sanitizer || under_valgrind(); }
 
 }  // namespace corolane::test

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone at its end with all that is in it.
+// A folder for one test, deleted at its end with all of its content.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace corolane::test {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    // mkdtemp() puts a name of its own in place of six X.
+    // mkdtemp() replaces the six X with a unique name.
     std::string path = std::filesystem::temp_directory_path() / "corolane-test-";
     path.append(6, 'X');
     check(::mkdtemp(path.data()) != nullptr, "a test may make a folder");

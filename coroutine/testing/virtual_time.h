@@ -5,7 +5,7 @@
 
 namespace corolane::test {
 
-// What the scheduler of the tests waits on. For an Outside, mostly: now() tells the time.
+// The clock that the tests' scheduler waits on. Mostly for an Outside: now() tells the time.
 coroutine::VirtualTime& virtual_time();
 
 }  // namespace corolane::test

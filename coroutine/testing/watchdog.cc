@@ -36,7 +36,7 @@ std::chrono::duration<double> read_patience() {
 
 std::binary_semaphore tasks_printed(0);
 
-// On the test thread: the tasks of the innermost scheduler that runs there.
+// Runs on the test thread: prints the tasks of its innermost scheduler.
 void print_tasks() {
   const Scheduler* const scheduler = Scheduler::current_or_null();
   std::fputs(scheduler != nullptr ? to_text(scheduler->tasks()).c_str() : "no scheduler runs\n",
@@ -96,9 +96,11 @@ void Watchdog::give_up(const std::string& test_name) {
                test_name.c_str(), patience_.count());
   scheduler_.post(print_tasks);
   if (!tasks_printed.try_acquire_for(2s)) {
-    // A task does not suspend, or runs a scheduler of its own. Interrupting it reads its tasks in
-    // the middle of whatever it does; if that hangs as well, the alarm ends it.
-    std::fputs("(the test does not get back to its scheduler: interrupted, may be torn)\n", stderr);
+    // A task does not suspend, or runs a scheduler of its own. A signal prints the tasks in the
+    // middle of its work; if that hangs as well, the alarm ends the process.
+    std::fputs(
+        "(the test does not return to its scheduler: interrupted, the list may be inconsistent)\n",
+        stderr);
     alarm(20);
     std::signal(SIGRTMAX, [](int) { print_tasks(); });
     pthread_kill(test_thread_, SIGRTMAX);

@@ -1,9 +1,9 @@
 // Ends a run in which one test takes too long.
 //
-// A deadlock in virtual time ends itself, with a report by the scheduler. What hangs in real time
-// does not: a loop without a suspension, tasks that wake one another for ever, a socket that
-// stays silent. Then the watchdog prints the test and its tasks and aborts, which says more than
-// the time limit of whoever runs the tests.
+// A deadlock in virtual time ends itself, with a report by the scheduler. A hang in real time does
+// not: a loop without a suspension, tasks that wake one another for ever, a socket that stays
+// silent. The watchdog then prints the test and its tasks and aborts, which tells more than the
+// time limit of a test runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,11 +20,11 @@
 
 namespace corolane::test {
 
-// Main makes one and adds it to the listeners.
+// Main creates one and adds it to the listeners.
 class Watchdog : public testing::EmptyTestEventListener {
  public:
   // Watches the tests that run on the calling thread in `scheduler`. A test may take 60 s of real
-  // time, 120 s under sanitizers or valgrind, or what COROTEST_TIMEOUT_SECONDS says.
+  // time, 120 s under sanitizers or valgrind, or as long as COROTEST_TIMEOUT_SECONDS says.
   explicit Watchdog(coroutine::Scheduler& scheduler);
   ~Watchdog() override;
 

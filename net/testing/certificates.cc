@@ -1,4 +1,4 @@
-// The one file of the tests that sees OpenSSL.
+// The only file of the tests that includes OpenSSL.
 #include "net/testing/certificates.h"
 
 #include <openssl/ec.h>
@@ -67,7 +67,7 @@ std::string alternative_names(const CertificateRequest& request) {
 
 Certificate make_certificate(const CertificateRequest& request, EVP_PKEY* key, long number) {
   Certificate certificate(X509_new());
-  check(certificate != nullptr, "OpenSSL has room for a certificate");
+  check(certificate != nullptr, "OpenSSL can allocate a certificate");
   X509_set_version(certificate.get(), X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), number);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), request.valid_from.count());

@@ -1,11 +1,11 @@
-// Certificates for tests, made when they are needed: none can expire in the tree.
+// Certificates for tests, issued on demand: none can expire in the tree.
 //
 //   CertificateAuthority authority("cluster");
 //   const auto node = authority.issue({.dns_names = {"node-1"}});
 //   TlsContext::load({.certificate_file = node.certificate_file, .key_file = node.key_file,
 //                     .ca_file = authority.file()});
 //
-// The files lie in a folder that is gone with the authority.
+// The files live in a folder that is deleted together with the authority.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct CertificateRequest {
   std::vector<std::string> dns_names = {};
   std::vector<std::string> uris = {};
   std::vector<std::string> addresses = {};
-  // From now.
+  // Relative to now.
   std::chrono::seconds valid_from = std::chrono::hours(-24);
   std::chrono::seconds valid_until = std::chrono::hours(24);
 };
@@ -37,12 +37,12 @@ class CertificateAuthority {
   CertificateAuthority(const CertificateAuthority&) = delete;
   CertificateAuthority& operator=(const CertificateAuthority&) = delete;
 
-  // Its own certificate.
+  // The authority's own certificate.
   std::string file() const;
   CertificateFiles issue(const CertificateRequest& request);
-  // The same under the names of files that exist.
+  // Issues a certificate into files that exist already.
   void issue_into(const CertificateFiles& files, const CertificateRequest& request);
-  // A file of that content.
+  // Writes a file with that content.
   std::string write(const std::string& name, const std::string& content) const;
 
  private:

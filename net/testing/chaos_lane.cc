@@ -1,4 +1,4 @@
-// The two tasks of a direction, and the faults that meet the second one.
+// The two tasks of a direction, and the faults, which the second one executes.
 #include "net/testing/chaos_lane.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using Kind = ChaosEvent::Kind;
 
 constexpr std::size_t chunk_bytes_max = 16 * 1024;
-// Somewhat more than a link of 100 Mbit/s carries in 20 ms, as an output buffer of net holds it.
+// Slightly more than a 100 Mbit/s link carries in 20 ms; the size of an output buffer of net.
 constexpr std::size_t queue_bytes_max = 256 * 1024;
 
 }  // namespace
@@ -61,7 +61,7 @@ void ChaosLane::hand_on() {
                                  ? whole
                                  : std::min(whole, 1 + random_.below(plan_.slice_bytes_max));
     if (!wait_for_its_time(chunk, size)) return;
-    // Meanwhile anything may have been injected.
+    // A fault may have been injected during the wait.
     if (fault_is_due() || !can_move()) continue;
     if (whole == 0) return pass_end(chunk);
     const std::uint64_t until_fault = fault_ ? fault_at_ - passed_bytes_ : size;
@@ -123,7 +123,7 @@ bool ChaosLane::pass_slice(std::size_t size) {
   room_.pulse();
 
   auto written = way_.destination.write_all(slice, Deadline::never());
-  // Slices that wait together for the end of a turn would travel as one.
+  // Slices that wait together for the end of a turn would be sent as one.
   if (written) written = way_.destination.flush(Deadline::never());
   if (written) {
     way_.trace.pass(way_.direction, arrival);

@@ -1,8 +1,8 @@
 // One direction of a connection through a ChaosProxy: a queue between two tasks.
 //
-// One task reads what the source sends and puts it into the queue, the other one takes slices out
-// of it, keeps them as long as the plan says and writes them to the destination. So delays do not
-// add up, and what does not move is felt by the source once the queue is full.
+// One task reads from the source and fills the queue; the other takes slices out of it, holds them
+// for as long as the plan says and writes them to the destination. Delays therefore do not add up,
+// and the source feels backpressure once the queue is full.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class ChaosLane {
     ChaosDirection direction;
     net::Stream& source;
     net::Stream& destination;
-    // Ends both directions for the reason given: `reset`, `closed` or `broken`. Never suspends.
+    // Ends both directions for the given reason: `reset`, `closed` or `broken`. Never suspends.
     std::function<void(ChaosEvent::Kind)> end_connection;
   };
 
@@ -40,31 +40,31 @@ class ChaosLane {
   void take_in();
   void hand_on();
 
-  // The fault happens once `byte_count` more bytes have passed.
+  // The fault occurs once `byte_count` more bytes have passed.
   void inject_after(ChaosFault fault, std::uint64_t byte_count);
   // Ends a hang. Never suspends.
   void resume();
-  // No fault any more for what comes. False when bytes are missing already, so that the connection
-  // is of no more use.
+  // Clears all pending faults. False when bytes are missing already, so that the connection is
+  // useless.
   bool heal();
 
  private:
   struct Chunk {
-    std::vector<std::byte> bytes;  // None: the source's end,
-    bool is_broken = false;        // an orderly one or not.
+    std::vector<std::byte> bytes;  // Empty at the source's end.
+    bool is_broken = false;        // Whether the source ended abnormally.
     std::size_t taken = 0;
     TimePoint arrived_at;
-    std::uint64_t arrival;  // Its place in the order among connections.
+    std::uint64_t arrival;  // Its position in the order across connections.
 
     std::size_t left() const { return bytes.size() - taken; }
   };
 
   bool fault_is_due() const { return fault_ && passed_bytes_ == fault_at_; }
   bool can_move() const { return !hangs_ && !queue_.empty(); }
-  // Does what fault_is_due() is about.
+  // Executes the fault that is due.
   void meet_fault();
   void swallow_queue();
-  // False when the task has to end.
+  // False when the task must end.
   bool wait_for_its_time(const Chunk& chunk, std::size_t size);
   void pass_end(const Chunk& end);
   bool sleep_as(ChaosEvent::Kind kind, TimePoint until);
@@ -82,10 +82,10 @@ class ChaosLane {
   std::optional<ChaosFault> fault_;
   std::uint64_t fault_at_ = 0;
   bool hangs_ = false;
-  bool swallows_ = false;      // Bytes of the source go nowhere any more,
-  bool tells_the_end_ = true;  // nor does its end.
+  bool swallows_ = false;      // Bytes of the source are discarded.
+  bool tells_the_end_ = true;  // False after a drop: its end is discarded, too.
   TimePoint last_due_{};
-  TimePoint free_at_{};  // When the bandwidth is there for the next slice.
+  TimePoint free_at_{};  // When the bandwidth limit admits the next slice.
   coroutine::Event changed_{"bytes to pass on"};
   coroutine::Event room_{"room to take in more"};
 };

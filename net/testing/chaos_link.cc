@@ -7,7 +7,7 @@ namespace corolane::test {
 
 using Kind = ChaosEvent::Kind;
 
-// Each direction draws from a source of its own: how the two interleave changes nothing.
+// Each direction draws from its own random source, so their interleaving changes nothing.
 ChaosLink::ChaosLink(Surroundings surroundings, std::unique_ptr<net::Stream> client,
                      std::unique_ptr<net::Stream> target, const ChaosPlan& plan, Random& random)
     : surroundings_(surroundings),

@@ -1,4 +1,4 @@
-// A connection through a ChaosProxy that is whole: both streams, both directions, their tasks.
+// One established connection through a ChaosProxy: both streams, both directions, their tasks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace corolane::test {
 
 class ChaosLink {
  public:
-  // What it has of its proxy, which outlives it.
+  // References into the proxy, which outlives the link.
   struct Surroundings {
     ChaosTrace& trace;
     std::uint64_t number;

@@ -12,7 +12,7 @@ bool happens(Random& random, ChaosPlan::OneIn one_in) {
   return one_in != 0 && random.one_in(one_in);
 }
 
-// One in `most` to four times as rare, or none.
+// Between one in `most` and one in four times `most`, or none.
 ChaosPlan::OneIn random_frequency(Random& random, ChaosPlan::OneIn most) {
   return random.one_in(2) ? 0 : static_cast<ChaosPlan::OneIn>(most * (1 + random.below(4)));
 }
@@ -80,7 +80,7 @@ ChaosFate ChaosFate::draw(const ChaosPlan& plan, Random& random) {
       {ChaosFault::hang, plan.hang_one_in},
   };
   for (const auto& [fault, one_in] : faults) {
-    // All are drawn, so that one more of a kind leaves the rest of the fates as they were.
+    // All are drawn, so that another kind of fault leaves the other fates unchanged.
     if (happens(random, one_in) && !fate.fault) fate.fault = fault;
   }
   return fate;

@@ -1,6 +1,6 @@
-// What a ChaosProxy does to the connections that go through it.
+// Says what a ChaosProxy does to the connections that pass through it.
 //
-// Every fault is off by default: a test turns on what it is about, or takes a random mix.
+// Every fault is off by default: a test enables the faults that it is about, or takes a random mix.
 #pragma once
 
 #include <chrono>
@@ -17,32 +17,32 @@ namespace corolane::test {
 // One direction of a connection.
 enum class ChaosDirection : std::uint8_t { to_target, to_client };
 
-// What can happen to a connection, at a byte of one direction: in the middle of a frame, too.
+// A fault strikes a connection at one byte of one direction, also in the middle of a frame.
 enum class ChaosFault : std::uint8_t {
-  reset,       // It breaks; both ends are told so.
-  close,       // Both ends see an orderly end.
-  half_close,  // The receiver of this direction sees its end; the other direction goes on.
-  drop,        // The rest of this direction vanishes, its end included; nobody is told.
-  hang,        // Nothing of this direction moves any more, and its sender feels that.
+  reset,       // Breaks the connection; both ends notice.
+  close,       // Ends the connection in an orderly way for both ends.
+  half_close,  // The receiver of this direction sees its end; the other direction stays open.
+  drop,        // The rest of this direction vanishes, including its end, without an error.
+  hang,        // This direction stalls, and its sender feels the backpressure.
 };
 
 std::string_view to_string(ChaosDirection direction);
 std::string_view to_string(ChaosFault fault);
 
 struct ChaosPlan {
-  // One connection, or one slice, in so many; 0 is none.
+  // One connection, or one slice, in this many; 0 is none.
   using OneIn = std::uint32_t;
 
-  // How the bytes of one direction travel: in slices, always in their order.
+  // How the bytes of one direction travel: in slices, always in order.
   struct Lane {
-    Duration delay{};                  // Of every byte.
-    Duration jitter{};                 // Up to so much more, drawn for each slice.
-    std::size_t slice_bytes_max = 0;   // Slices have 1 to so many bytes; with 0, as they come.
-    std::size_t bytes_per_second = 0;  // 0 is no limit.
-    OneIn pause_one_in = 0;            // Slices that wait up to `pause_max` and go on.
+    Duration delay{};                  // Applies to every byte.
+    Duration jitter{};                 // The largest extra delay, drawn for each slice.
+    std::size_t slice_bytes_max = 0;   // Slices have 1 to this many bytes; 0: no slicing.
+    std::size_t bytes_per_second = 0;  // 0 is unlimited.
+    OneIn pause_one_in = 0;            // Slices that wait for up to `pause_max`.
     Duration pause_max = std::chrono::seconds(1);
-    // Slices that wait until bytes of another connection have passed which came later, or for
-    // `overtaking_max` when there are none.
+    // Slices that wait until later bytes of another connection have passed, or for `overtaking_max`
+    // when there are none.
     OneIn overtake_one_in = 0;
     Duration overtaking_max = std::chrono::milliseconds(100);
   };
@@ -55,8 +55,8 @@ struct ChaosPlan {
   OneIn hang_one_in = 0;
   std::size_t fault_bytes_max = 4096;
 
-  OneIn refuse_one_in = 0;       // Connections that are broken off as soon as they are made.
-  Duration connect_delay_max{};  // Up to so long a new connection waits for the way to the target.
+  OneIn refuse_one_in = 0;       // Connections that are refused as soon as they are accepted.
+  Duration connect_delay_max{};  // The longest wait before the proxy connects on.
 
   Lane to_target = {};
   Lane to_client = {};
@@ -65,17 +65,17 @@ struct ChaosPlan {
     return direction == ChaosDirection::to_target ? to_target : to_client;
   }
 
-  // A mix of some of them, such that a good part of the connections comes through.
+  // A mix of some of them that lets a good part of the connections through.
   static ChaosPlan random(Random& random);
 };
 
-// What a plan has in store for one connection.
+// The faults that a plan has drawn for one connection.
 struct ChaosFate {
   bool refused = false;
   Duration connect_delay{};
   std::optional<ChaosFault> fault;
-  ChaosDirection direction = ChaosDirection::to_target;  // Of the fault,
-  std::uint64_t fault_at = 0;                            // and after how many of its bytes.
+  ChaosDirection direction = ChaosDirection::to_target;  // The direction of the fault.
+  std::uint64_t fault_at = 0;                            // The number of bytes that pass before it.
 
   static ChaosFate draw(const ChaosPlan& plan, Random& random);
 };

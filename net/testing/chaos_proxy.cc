@@ -1,4 +1,4 @@
-// Accepts, asks the plan for a fate, connects to the target, and hands over to a ChaosLink.
+// Accepts a connection, draws its fate, connects to the target, and hands over to a ChaosLink.
 #include "net/testing/chaos_proxy.h"
 
 #include <map>
@@ -14,12 +14,12 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = ChaosEvent::Kind;
 
-// Far apart for seeds and connections that are next to one another.
+// Adjacent seeds and connections get unrelated random sources.
 Random random_of_connection(std::uint64_t seed, std::uint64_t number) {
   return Random((seed ^ number << 32) * 0x9e3779b97f4a7c15);
 }
 
-// How long the target may take to answer a connect.
+// The time limit for a connect to the target.
 constexpr Duration connect_time_max = 5s;
 
 }  // namespace
@@ -72,7 +72,7 @@ class ChaosProxy::Impl {
     for (;;) {
       auto stream = listener_->accept(Deadline::never());
       if (!stream) {
-        // When out of descriptors, others will end.
+        // Out of descriptors: accept again after other connections have ended.
         if (!coroutine::sleep_for(10ms)) return;
         continue;
       }

@@ -1,16 +1,16 @@
-// Stands between clients and a server, and does to their bytes what networks do.
+// Sits between clients and a server, and does to their bytes what networks do.
 //
 //   ChaosProxy proxy(network, {.target = {"server", 1}, .seed = seed, .plan = plan});
 //   const auto endpoint = proxy.listen({"proxy", 2});  // Clients connect to this.
 //   ...
-//   proxy.inject(ChaosFault::reset);  // Besides what the plan does.
+//   proxy.inject(ChaosFault::reset);  // In addition to the plan.
 //   ...
 //   proxy.heal();
 //   EXPECT_GT(proxy.trace().count(ChaosEvent::Kind::reset), 0);
 //
-// What arrives of a direction is a beginning of what was sent, unharmed and in order: TCP promises
-// that much. Among connections there is no order. The fate of a connection follows from the seed
-// and its number alone; so in virtual time the same seed gives the same trace.
+// A receiver gets a prefix of the bytes that were sent, intact and in order: TCP promises that
+// much. There is no order across connections. The fate of a connection follows from the seed and
+// its number alone, so in virtual time the same seed gives the same trace.
 //
 // Works over any net::Network, and belongs to its scheduler's thread.
 #pragma once
@@ -34,10 +34,10 @@ class ChaosProxy {
     net::Endpoint target;
     std::uint64_t seed = 0;
     ChaosPlan plan = {};
-    // Breaks a connection such that its peer sees no orderly end. Closing it is all that every
-    // network can do; of the simulated one, reset() is meant.
+    // Breaks a connection such that its peer sees no orderly end. Not every network can do more
+    // than close it; for the simulated one, pass its reset().
     std::function<void(net::Stream&)> break_off = [](net::Stream& stream) { stream.close(); };
-    // Several thousand calls; a trace that nobody could read to its end need not be kept.
+    // The trace keeps at most this many events.
     std::size_t trace_event_count_max = 100'000;
   };
 
@@ -48,27 +48,27 @@ class ChaosProxy {
   ChaosProxy(const ChaosProxy&) = delete;
   ChaosProxy& operator=(const ChaosProxy&) = delete;
 
-  // Once. Fails as Network::listen() does.
+  // May be called once. Fails as Network::listen() does.
   Result<net::Endpoint> listen(const net::Endpoint& endpoint);
 
-  // Connections are numbered from 1 in the order in which they come; these are open now.
+  // The open connections. They are numbered from 1 in the order in which they arrive.
   std::vector<std::uint64_t> connections() const;
-  // To every open connection, in both directions, now.
+  // Strikes every open connection now, in both directions.
   void inject(ChaosFault fault);
-  // To one open connection, once `byte_count` more bytes of a direction have passed; instead of
-  // what the plan had in store for that direction.
+  // Strikes one open connection once `byte_count` more bytes of a direction have passed. Replaces
+  // the fault that the plan had drawn for that direction.
   void inject_after(std::uint64_t connection, ChaosDirection direction, ChaosFault fault,
                     std::uint64_t byte_count);
-  // Ends every hang: what waited goes on its way.
+  // Ends every hang: delayed bytes are delivered.
   void resume();
-  // From now on, until listen_again(), nobody can connect.
+  // Refuses new connections until listen_again().
   void stop_listening();
   Result<void> listen_again();
 
-  // For new connections; open ones keep theirs.
+  // Applies to new connections; open ones keep their plan.
   void set_plan(const ChaosPlan& plan);
-  // The network is well again: no fault for what comes, hanging connections go on, those that
-  // lost bytes are broken off, and one can connect.
+  // Restores the network: no more faults, hanging connections resume, connections that lost bytes
+  // are broken off, and clients can connect.
   Result<void> heal();
 
   const ChaosTrace& trace() const;

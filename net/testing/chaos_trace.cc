@@ -1,4 +1,4 @@
-// Counting, and the order among connections.
+// Counts events, and keeps the order across connections.
 #include "net/testing/chaos_trace.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void ChaosTrace::pass(ChaosDirection direction, std::uint64_t arrival) {
 
 bool ChaosTrace::wait_to_be_overtaken(ChaosDirection direction, std::uint64_t arrival,
                                       Deadline deadline) {
-  // Within a connection nothing overtakes: whatever is later is another's.
+  // Within a connection nothing overtakes: later bytes belong to another connection.
   while (order(direction).latest_passed <= arrival) {
     if (!some_passed_.wait(deadline)) return false;
   }

@@ -1,7 +1,7 @@
-// What a ChaosProxy did: each event in its order, and how many there were of a kind.
+// The log of a ChaosProxy: its events in order, and the count of each kind.
 //
-// A test of faults that did not happen proves nothing: it checks the counts. The trace shows why a
-// seed failed, and that the same seed does the same again.
+// A test of faults that never happened proves nothing, so tests check the counts. The trace shows
+// why a seed failed, and that the same seed repeats the same run.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@ namespace corolane::test {
 
 struct ChaosEvent {
   enum class Kind : std::uint8_t {
-    connected,       // To the target: the connection is whole.
-    connected_late,  // The connect delay of the plan was waited for.
-    refused,         // By the plan, or since the target could not be reached.
-    forwarded,       // `byte_count` bytes: what came together, or its last slice.
+    connected,       // To the target: the connection is complete.
+    connected_late,  // The connect delay of the plan has passed.
+    refused,         // By the plan, or because the target could not be reached.
+    forwarded,       // `byte_count` bytes: a whole chunk, or its last slice.
     sliced,          // An earlier slice.
     delayed,
-    throttled,  // A slice waited for the bandwidth.
+    throttled,  // A slice waited for bandwidth.
     paused,
     overtaken,    // A slice waited, and later bytes of another connection passed it.
     reset,        // The faults, as they happened.
@@ -36,8 +36,8 @@ struct ChaosEvent {
     hung,         //
     swallowed,    // `byte_count` bytes, after a drop or a half-close.
     resumed,      // After having hung.
-    broken,       // By one of the ends; the other one is told.
-    ended,        // A direction, by its sender; the receiver is told.
+    broken,       // By one of the ends; the other end is notified.
+    ended,        // A direction, by its sender; the receiver is notified.
   };
   static constexpr std::size_t kind_count = static_cast<std::size_t>(Kind::ended) + 1;
 
@@ -61,17 +61,17 @@ class ChaosTrace {
 
   std::uint64_t count(ChaosEvent::Kind kind) const { return counts_[index(kind)]; }
   std::uint64_t byte_count(ChaosEvent::Kind kind) const { return byte_counts_[index(kind)]; }
-  // The first ones; the counts go on when there are too many.
+  // The first events; the counts continue when there are too many.
   const std::vector<ChaosEvent>& events() const { return events_; }
-  // A line for each event.
+  // One line for each event.
   std::string to_text() const;
 
-  // The order among connections: bytes get the next number of their direction as they come,
+  // The number of the next bytes of a direction, counted across connections.
   std::uint64_t next_arrival(ChaosDirection direction) { return ++order(direction).last_arrival; }
-  // are passed on some time,
+  // Records that the bytes of that number were passed on.
   void pass(ChaosDirection direction, std::uint64_t arrival);
-  // and may be let wait until others have passed that came later. Suspends; false when none did
-  // before the deadline.
+  // Suspends until later bytes of another connection have passed. False when none did before the
+  // deadline.
   bool wait_to_be_overtaken(ChaosDirection direction, std::uint64_t arrival, Deadline deadline);
 
  private:

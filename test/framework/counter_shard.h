@@ -1,5 +1,5 @@
-// One shard that owns all partitions and hosts counters, over a store that it may share with
-// others.
+// One shard that owns all partitions and hosts counters, over a store that it may share with other
+// shards.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace corolane::test {
 
 class CounterShard {
  public:
-  // `epoch` is that of its ownership; the store outlives it. `type` is what a counter may be called
-  // for, and by whom.
+  // `epoch` is the epoch of its ownership; the store outlives it. `type` says which methods a
+  // counter has and which callers they admit.
   explicit CounterShard(framework::Store& store, std::uint64_t epoch = 1,
                         const framework::detail::ObjectHost::Options& options = {},
                         const framework::ObjectType& type = Counter::object_type())
@@ -41,7 +41,7 @@ class CounterShard {
   CounterShard& operator=(const CounterShard&) = delete;
 
   CounterClient counter(std::string id) { return CounterClient(router, std::move(id)); }
-  // What a server adds for its peers to call the counters.
+  // The service that a server adds so that its peers can call the counters.
   rpc::Service& service() { return *service_; }
 
  private:

@@ -1,4 +1,4 @@
-// Tasks on all shards of a node that wait, "spectator" for "a move", until the crowd goes.
+// Tasks on all shards of a node: each "spectator" waits for "a move" until the crowd is destroyed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace corolane::test {
 
 class Crowd {
  public:
-  // So many on each shard, by its number; as many as it has stacks for when it has fewer. Suspends
-  // until all of them wait.
+  // `counts` is the number of tasks on each shard, by its index; a shard without enough stacks gets
+  // as many as it can. Suspends until all of them wait.
   Crowd(framework::Node& node, std::vector<std::size_t> counts)
       : node_(node), counts_(std::move(counts)), ends_(counts_.size()) {
     waiting_ = coroutine::spawn("crowd", [this] {
@@ -51,7 +51,7 @@ class Crowd {
 
   framework::Node& node_;
   const std::vector<std::size_t> counts_;
-  std::vector<coroutine::Event*> ends_;  // Each is its shard's.
+  std::vector<coroutine::Event*> ends_;  // Each belongs to its shard.
   std::atomic<std::size_t> ready_count_ = 0;
   coroutine::Task<void> waiting_;
 };

@@ -1,4 +1,4 @@
-// A program that is a node, and dies as it is told: what crash_report_test runs.
+// A program that is a node and dies on request: crash_report_test runs it.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ struct CrashConfig {
 
 void describe(config::Section& /*section*/, CrashConfig& /*value*/) {}
 
-// By number of the shard.
+// Indexed by shard.
 std::array<std::atomic<coroutine::Scheduler*>, 2> schedulers = {};
 
 volatile int zero = 0;
@@ -49,7 +49,7 @@ volatile int sink = 0;
 
 [[gnu::noinline]] void run_nonsense() { __builtin_trap(); }
 
-// Reads a file behind its end.
+// Reads a mapped file beyond its end.
 [[gnu::noinline]] void read_behind_the_end() {
   const int file = ::memfd_create("empty", MFD_CLOEXEC);
   void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
@@ -76,7 +76,7 @@ void crash(CrashRequest::Way way) {
     case CrashRequest::ABORT:
       std::abort();
     case CrashRequest::CHECK:
-      return check(zero != 0, "a victim is well");
+      return check(zero != 0, "a victim is healthy");
     case CrashRequest::TERMINATE:
       std::terminate();
     case CrashRequest::OVERFLOW:
@@ -106,9 +106,10 @@ void crash_in_second_shard(CrashRequest::Way way) {
     if (scheduler.load() != &coroutine::Scheduler::current()) second = scheduler.load();
   }
   second->post([way] {
-    // Nobody will be there to join it.
+    // Leaked: no task survives to join it.
     auto* const tasks = new coroutine::TaskGroup;
-    check(tasks->spawn("on the second shard", [way] { crash(way); }).has_value(), "it is there");
+    check(tasks->spawn("on the second shard", [way] { crash(way); }).has_value(),
+          "the task is spawned");
   });
 }
 

@@ -1,4 +1,4 @@
-// A program that is a node with the slow service: what run_main_test runs.
+// A program that is a node with the slow service: run_main_test runs it.
 #include "framework/run/run_main.h"
 #include "test/framework/slow_service.h"
 
@@ -18,7 +18,7 @@ void describe(config::Section& section, SlowConfig& value) {
 }
 
 Result<void> set_up(framework::Node& node, const SlowConfig& config) {
-  if (config.refuse) return Error(Code::failed_precondition, "no weights to be had");
+  if (config.refuse) return Error(Code::failed_precondition, "no weights are available");
   node.serve([](framework::Shard&) { return std::make_unique<SlowService>(); });
   return {};
 }

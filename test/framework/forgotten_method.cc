@@ -1,4 +1,4 @@
-// An object without one of its methods: does not compile.
+// An object that lacks one of its methods: does not compile.
 #include "framework/node/node.h"
 
 namespace corolane::framework {

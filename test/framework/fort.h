@@ -1,4 +1,4 @@
-// A program that is a node, whose configuration is a file that a test writes and has read again.
+// A program that is a node; the test writes its configuration file and has it reloaded.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,10 +33,11 @@ struct FortConfig {
 
 inline void describe(config::Section& section, FortConfig& value) {
   section.field("guards", value.guards, "On the wall.", config::between(0, 100), config::live);
-  section.field("guards_max", value.guards_max, "Whom there is room for.");
-  section.field("watch", value.watch, "Of one guard.", config::live);
-  section.field("gates", value.gates, "Which are open.", config::live);
-  section.field("password", value.password, "Of the day.", config::live | config::secret);
+  section.field("guards_max", value.guards_max, "The largest garrison.");
+  section.field("watch", value.watch, "The watch of one guard.", config::live);
+  section.field("gates", value.gates, "The open gates.", config::live);
+  section.field("password", value.password, "The password of the day.",
+                config::live | config::secret);
   section.rule({"guards", "guards_max"}, [&value]() -> Result<void> {
     if (value.guards <= value.guards_max) return {};
     return Error(Code::invalid_argument, "more guards than room");
@@ -67,7 +68,7 @@ class Fort {
   void write(std::string_view text) const { std::ofstream(path(), std::ios::binary) << text; }
   std::string path() const { return folder_.path() / "fort.yaml"; }
 
-  // With the name of the file alone where it is.
+  // Replaces the path of the file with its name.
   std::string without_folder(std::string text) const {
     const std::string folder = folder_.path().string() + "/";
     for (auto at = text.find(folder); at != text.npos; at = text.find(folder)) {
@@ -77,7 +78,7 @@ class Fort {
   }
 
   Result<std::vector<config::Change>> reload() { return reload_->run(); }
-  // What the services of the node see.
+  // The snapshot that the services of the node see.
   const FortConfig& seen() const { return **live_; }
   framework::Node& node() { return *node_; }
   Program& program() { return program_; }

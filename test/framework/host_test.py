@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the compiler says to a class whose objects lack a method.
+"""Checks the compiler error for an object class that lacks a method.
 
 Called with the compiler and the folder of the generated headers.
 """
@@ -19,7 +19,7 @@ class HostTest(unittest.TestCase):
         command = (COMPILER, *FLAGS, f"-I{GENERATED}", source)
         compiled = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertNotEqual(compiled.returncode, 0)
-        # The first is how g++ says it, the second how clang does.
+        # The first alternative is the wording of g++, the second that of clang.
         self.assertRegex(compiled.stderr, r"GuildBase::donate\(\)|pure virtual method 'donate'")
 
 

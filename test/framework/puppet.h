@@ -1,4 +1,4 @@
-// The object of puppet.proto. What it does is in the test's hands.
+// The object of puppet.proto. The test decides what it does.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ namespace corolane::test {
 
 class Puppet : public PuppetObject {
  public:
-  // Of all puppets of a shard; whatever is null succeeds and does nothing.
+  // Shared by all puppets of a shard; a null function succeeds and does nothing.
   struct Strings {
     std::function<Result<void>(Puppet& puppet)> on_activate = nullptr;
     std::function<Result<void>(Puppet& puppet)> run = nullptr;

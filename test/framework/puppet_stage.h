@@ -1,4 +1,5 @@
-// One shard that owns all partitions and hosts puppets, over a store that it may share with others.
+// One shard that owns all partitions and hosts puppets, over a store that it may share with other
+// shards.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace corolane::test {
 
 class PuppetStage {
  public:
-  // `epoch` is that of its ownership; the store and the strings outlive it.
+  // `epoch` is the epoch of its ownership; the store and the strings outlive it.
   PuppetStage(framework::Store& store, const Puppet::Strings& strings, std::uint64_t epoch = 1,
               const framework::detail::ObjectHost::Options& options = {},
               const framework::WallClock& clock = {})
@@ -41,7 +42,7 @@ class PuppetStage {
   PuppetStage& operator=(const PuppetStage&) = delete;
 
   PuppetClient puppet(std::string id) { return PuppetClient(router, std::move(id)); }
-  // 0: none of them.
+  // With epoch 0 it owns none of them.
   void own_all(std::uint64_t epoch) {
     for (std::size_t i = 0; i < framework::partition_count; ++i) {
       ownership.set_epoch(static_cast<framework::Partition>(i), epoch);

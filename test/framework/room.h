@@ -1,4 +1,4 @@
-// The objects of room.proto, and the service that brings clients what they publish.
+// The objects of room.proto, and the service that forwards their publications to clients.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a subscriber knows of a room, and whether that can be right.
+// A subscriber's copy of a room, with a check of its consistency.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace corolane::test {
 
-// Follows a room as a client would: looks at all of it when something may be missing, and adds what
-// is published to that. `router` outlives it.
+// Follows a room as a client would: fetches the whole state when messages may be missing, and adds
+// each publication to it. `router` outlives it.
 class RoomMirror {
  public:
   RoomMirror(framework::Router& router, const std::string& id)
       : room_(router, id), events_(room_.subscribe()) {}
 
-  // Until the subscription ends, or the task is cancelled.
+  // Runs until the subscription ends, or the task is cancelled.
   Result<void> run() {
     for (;;) {
       if (auto followed = follow(Deadline::never()); !followed) return followed;
@@ -31,7 +31,7 @@ class RoomMirror {
     }
     if (!event->is_gap() && (event->position().epoch != last_.epoch ||
                              event->position().sequence != last_.sequence + 1)) {
-      failures.push_back("something is missing and nobody said so");
+      failures.push_back("a message is missing without a gap");
     }
     last_ = event->position();
     return event->is_gap() ? look(event->gap()) : add(**event);
@@ -58,7 +58,7 @@ class RoomMirror {
   Result<void> add(const RoomEvent& event) {
     ++event_count;
     texts.push_back(event.text());
-    if (last_ <= seen_) return {};  // The picture has it.
+    if (last_ <= seen_) return {};  // The picture includes it.
     if (event.number() != said_count + 1) {
       failures.push_back("after " + std::to_string(said_count) + " came " +
                          std::to_string(event.number()));

@@ -1,4 +1,4 @@
-// A node for tests: what it is configured to, and a client of it.
+// A node for tests: its configuration, and a client of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace corolane::test {
 
-// On any free ports; logs errors alone.
+// Listens on free ports; logs errors alone.
 inline framework::NodeConfig node_config(std::string name) {
   framework::NodeConfig config;
   config.name = std::move(name);
@@ -25,7 +25,7 @@ inline framework::NodeConfig node_config(std::string name) {
   return config;
 }
 
-// Null, and the test has failed, when the node cannot be reached.
+// Null, and the test fails, when the node cannot be reached.
 inline std::unique_ptr<rpc::Client> connect(net::Network& network, const framework::Node& node) {
   const net::Endpoint& endpoint = node.endpoints().listen;
   auto client = rpc::Client::connect(network, {endpoint.address, endpoint.port},

@@ -1,4 +1,4 @@
-// By fork and exec, with a pipe for stdout and a nameless file for stderr.
+// Forks and executes, with a pipe for stdout and an unnamed file for stderr.
 #include "tools/processes/child_process.h"
 
 #include <fcntl.h>
@@ -34,16 +34,14 @@ std::string read_all(std::FILE* file) {
 
 }  // namespace
 
-UnreadPipe::UnreadPipe() {
-  check(::pipe2(ends_.data(), O_CLOEXEC) == 0, "there is a pipe to be had");
-}
+UnreadPipe::UnreadPipe() { check(::pipe2(ends_.data(), O_CLOEXEC) == 0, "a pipe can be created"); }
 
 UnreadPipe::~UnreadPipe() {
   for (const int end : ends_) ::close(end);
 }
 
 void UnreadPipe::fill() {
-  // Opened once more: what is non-blocking here stays blocking for others.
+  // Opened again, so that only this descriptor is non-blocking.
   const std::string path = "/proc/self/fd/" + std::to_string(entry());
   const int filling = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   check(filling >= 0, "a pipe can be opened again");
@@ -58,7 +56,7 @@ void UnreadPipe::fill() {
 ChildProcess::ChildProcess(const std::string& program, std::vector<std::string> arguments,
                            std::vector<std::string> variables, std::optional<int> errors)
     : errors_(std::tmpfile()) {
-  check(errors_ != nullptr, "there is room for a temporary file");
+  check(errors_ != nullptr, "a temporary file can be created");
   arguments.insert(arguments.begin(), program);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     variables.emplace_back(*variable);
@@ -66,12 +64,12 @@ ChildProcess::ChildProcess(const std::string& program, std::vector<std::string> 
   const std::vector<char*> argument_pointers = pointers_to(arguments);
   const std::vector<char*> variable_pointers = pointers_to(variables);
   std::array<int, 2> ends;
-  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "there is a pipe to be had");
+  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "a pipe can be created");
 
   pid_ = ::fork();
-  check(pid_ >= 0, "there is a process to be had");
+  check(pid_ >= 0, "a process can be forked");
   if (pid_ == 0) {
-    // Nothing here may allocate or lock: other threads of the test may have held what it needs.
+    // The child may neither allocate nor lock: another thread may have held a lock during the fork.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(ends[1], STDOUT_FILENO);
     ::dup2(errors.value_or(::fileno(errors_)), STDERR_FILENO);

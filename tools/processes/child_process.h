@@ -11,7 +11,7 @@
 
 namespace corolane::test {
 
-// A pipe that nobody reads.
+// A pipe that has no reader.
 class UnreadPipe {
  public:
   UnreadPipe();
@@ -21,7 +21,7 @@ class UnreadPipe {
 
   // The descriptor to write to.
   int entry() const { return ends_[1]; }
-  // From now on every write to it blocks.
+  // After this call, every write to it blocks.
   void fill();
 
  private:
@@ -36,25 +36,25 @@ class ChildProcess {
   };
 
   // Runs `program` with these arguments, and with `variables` ("NAME=value") added to the
-  // environment. What it prints on stderr goes to the descriptor `errors`, if that is given. It
-  // dies with the test.
+  // environment. Its stderr goes to the descriptor `errors`, if given. The process dies with the
+  // test.
   ChildProcess(const std::string& program, std::vector<std::string> arguments,
                std::vector<std::string> variables = {}, std::optional<int> errors = {});
-  // Kills it if it still runs.
+  // Kills the process if it is still running.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // The next line that it prints on stdout, without its end; empty when it has closed stdout.
-  // Blocks the thread.
+  // The next line of its stdout, without the line end; empty once stdout is closed. Blocks the
+  // thread.
   std::string read_line();
   void send_signal(int signal) const;
-  // By SIGSTOP. Blocks the thread until none of its threads runs any more.
+  // Sends SIGSTOP. Blocks the thread until the process is stopped.
   void freeze() const;
   // Blocks the thread until it has ended.
   End wait();
 
-  // What it has printed so far, on stdout beyond the lines that were read; after wait(), all.
+  // The output so far, on stdout beyond the lines that were read; after wait(), the whole output.
   std::string rest_of_output();
   std::string error_output();  // Empty when `errors` was given.
 

@@ -31,7 +31,7 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-// A socket that is closed at the end.
+// A socket that closes itself.
 class Socket {
  public:
   Socket() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
@@ -52,7 +52,7 @@ class Socket {
     return ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(text.size());
   }
-  // Until the peer has closed.
+  // Reads until the peer closes.
   std::string receive() const {
     std::string all;
     std::array<char, 4096> part;
@@ -66,8 +66,7 @@ class Socket {
   int descriptor_;
 };
 
-// One that the kernel gives to nobody who does not ask for it, so that it is still free when an
-// etcd begins again.
+// A port outside the kernel's ephemeral range, so that it is still free when an etcd restarts.
 std::uint16_t free_port() {
   static std::mt19937 random{std::random_device()()};
   std::uniform_int_distribution<std::uint16_t> ports(20'000, 32'000);
@@ -75,7 +74,7 @@ std::uint16_t free_port() {
     const std::uint16_t port = ports(random);
     if (Socket().bind(port)) return port;
   }
-  check(false, "a thousand ports are not all taken");
+  check(false, "one of a thousand ports is free");
   return 0;
 }
 
@@ -122,7 +121,7 @@ void EtcdServer::run(std::vector<std::string> arguments) {
            "--listen-peer-urls=" + peer_url(),
            "--initial-advertise-peer-urls=" + peer_url(),
            "--listen-metrics-urls=http://127.0.0.1:" + std::to_string(health_port_),
-           // Leases of a second, and a leader as soon.
+           // Leases of one second, and a leader elected within that time.
            std::string("--heartbeat-interval=50"),
            std::string("--election-timeout=500"),
            std::string("--log-level=warn"),
@@ -138,7 +137,7 @@ void EtcdServer::wait_until_healthy() {
   while (!is_healthy(health_port_)) {
     if (std::chrono::steady_clock::now() - start > std::chrono::seconds(30)) {
       std::cerr << process_->error_output();
-      check(false, "an etcd begins within 30 s");
+      check(false, "an etcd starts within 30 s");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -1,11 +1,11 @@
-// An etcd of a test's own: it listens on ports that were free, keeps its data in a temporary
-// folder, and is gone with both.
+// An etcd for one test: it listens on free ports, keeps its data in a temporary folder, and both
+// disappear with it.
 //
 //   EtcdServer etcd;
 //   etcd.start();
 //   EtcdDirectory directory(network, {.endpoints = {etcd.host()}});
 //
-// Its calls block the thread.
+// All calls block the thread.
 #pragma once
 
 #include <csignal>
@@ -23,11 +23,11 @@ namespace corolane::test {
 class EtcdServer {
  public:
   struct Options {
-    std::string scheme = "http";              // Of its clients; with https they need certificates.
-    std::vector<std::string> arguments = {};  // "--auth-token-ttl=1", besides ours.
+    std::string scheme = "http";              // For its clients; with https they need certificates.
+    std::vector<std::string> arguments = {};  // Added to ours, such as "--auth-token-ttl=1".
   };
 
-  // Why no test can have one on this machine; empty when it can.
+  // Why this machine cannot run one; empty when it can.
   static std::string obstacle();
 
   EtcdServer() : EtcdServer(Options{}) {}
@@ -35,13 +35,13 @@ class EtcdServer {
   EtcdServer(const EtcdServer&) = delete;
   EtcdServer& operator=(const EtcdServer&) = delete;
 
-  // Runs it, with what it kept when it ran before. Returns when it answers.
+  // Runs it with the data of its last run. Returns when it answers.
   void start();
-  // The same for the members of one etcd, which need each other to answer.
+  // Starts the members of one etcd, which need one another to answer.
   static void start_cluster(const std::vector<EtcdServer*>& members);
-  // As if its machine had lost its power.
+  // Simulates a power loss of its machine.
   void kill() { process_.reset(); }
-  // As if its machine did not get to do anything for a while.
+  // Simulates a suspended machine.
   void freeze() { process_->freeze(); }
   void thaw() { process_->send_signal(SIGCONT); }
 
@@ -61,7 +61,7 @@ class EtcdServer {
   std::optional<ChildProcess> process_;
 };
 
-// One for all tests that do no harm to it; begins when it is needed.
+// One etcd for all tests that do not harm it; started on first use.
 EtcdServer& shared_etcd();
 
 }  // namespace corolane::test

@@ -1,4 +1,4 @@
-// Runs the redis-server of the system, by its path.
+// Runs the system's redis-server.
 #include "tools/processes/redis_server.h"
 
 #include <csignal>

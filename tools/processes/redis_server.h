@@ -1,10 +1,10 @@
-// A Redis of a test's own: in a folder that is gone at its end, reached by a Unix socket.
+// A Redis for one test: its folder is deleted at the end, and clients reach it by a Unix socket.
 //
 //   if (const auto missing = RedisServer::missing(); !missing.empty()) GTEST_SKIP() << missing;
 //   RedisServer server;
 //   RedisStore store(network, {.endpoint = server.endpoint()});
 //
-// It acknowledges what its disk has, as a Redis for objects should.
+// It acknowledges a write once it is on disk, as a Redis for objects should.
 #pragma once
 
 #include <memory>
@@ -20,21 +20,21 @@ class ChildProcess;
 
 class RedisServer {
  public:
-  // Why there can be none on this machine; empty when there can.
+  // Why this machine cannot run one; empty when it can.
   static std::string missing();
 
-  // Started with these arguments besides ("--requirepass", "secret"). Blocks until it serves.
+  // Starts it with these additional arguments ("--requirepass", "secret"). Blocks until it serves.
   explicit RedisServer(std::vector<std::string> arguments = {});
-  // Kills it.
+  // Kills the server.
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
   net::HostPort endpoint() const;
 
-  // As by `kill -9`. Blocks until it is gone.
+  // Acts like `kill -9`. Blocks until the process is gone.
   void kill();
-  // After kill(): with what it had written. Blocks until it serves.
+  // Restarts it after kill(), with the data on its disk. Blocks until it serves.
   void start();
 
  private:

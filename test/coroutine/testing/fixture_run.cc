@@ -1,4 +1,4 @@
-// Through a shell, which joins the two outputs into one stream.
+// Runs through a shell, which merges stdout and stderr into one stream.
 #include "test/coroutine/testing/fixture_run.h"
 
 #include <sys/wait.h>

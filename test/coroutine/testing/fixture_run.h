@@ -1,4 +1,4 @@
-// Runs tests of support_fixture in a process of their own and tells how that ended.
+// Runs tests of support_fixture in a process of their own and reports how it ended.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace corolane::test {
 struct FixtureRun {
   bool aborted;        // By SIGABRT; otherwise it exited.
   int exit_status;     // Meaningful unless aborted.
-  std::string output;  // What it printed, errors included.
+  std::string output;  // Its stdout and stderr.
 };
 
-// `filter` selects tests as --gtest_filter does; `patience` is the watchdog's, in seconds, none
-// for its default.
+// `filter` selects tests as --gtest_filter does; `patience` is the timeout of the watchdog in
+// seconds, empty for its default.
 FixtureRun run_fixture(std::string_view filter, std::string_view patience = {});
 
 }  // namespace corolane::test

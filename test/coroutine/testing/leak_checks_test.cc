@@ -1,4 +1,4 @@
-// Runs fixture tests that leak on purpose and reads what their run says.
+// Runs fixture tests that leak on purpose and reads their output.
 #include "coroutine/testing/leak_checks.h"
 
 #include <gmock/gmock.h>

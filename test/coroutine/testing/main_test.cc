@@ -1,4 +1,4 @@
-// What main.cc promises to every test.
+// The promises of main.cc to every test.
 #include <gtest/gtest.h>
 
 #include <chrono>

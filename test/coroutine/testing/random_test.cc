@@ -1,4 +1,4 @@
-// What tests rely on: choices that can be repeated, and their bounds.
+// Tests rely on repeatable choices, and on their bounds.
 #include "coroutine/testing/random.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests that leak and hang on purpose: what the leak checks and the watchdog must catch.
+// Tests that leak and hang on purpose: the leak checks and the watchdog must catch them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -36,7 +36,7 @@ TEST(LeakFixture, LeavesATimer) {
 
 TEST(LeakFixture, LeavesADoorOpen) { ++door_count; }
 
-// Comes last: what others left behind is not its fault.
+// Comes last: leaks of other tests are not its fault.
 TEST(LeakFixture, LeavesNothing) {
   ASSERT_TRUE(doors_checked);
   auto task = coroutine::spawn("short", [] { return coroutine::sleep_for(1s); });

@@ -1,4 +1,4 @@
-// Runs fixture tests that hang on purpose and reads what their run says.
+// Runs fixture tests that hang on purpose and reads their output.
 #include "coroutine/testing/watchdog.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(WatchdogTest, TheTasksOfASchedulerInsideTheTestAreShown) {
   EXPECT_THAT(run.output, HasSubstr("\"inner\": suspended, waits for sleep"));
 }
 
-TEST(WatchdogTest, ATimeoutThatIsNoNumberIsRefused) {
+TEST(WatchdogTest, ATimeoutThatIsNotANumberIsRefused) {
   const FixtureRun run = run_fixture("LeakFixture.LeavesNothing", "soon");
   EXPECT_EQ(run.exit_status, 2);
   EXPECT_THAT(run.output, HasSubstr("COROTEST_TIMEOUT_SECONDS=soon is no number"));

@@ -36,7 +36,7 @@ net::HttpHandler text_page(std::string text) {
 
 class AdminTest : public testing::Test {
  protected:
-  // Starts to serve; the endpoint to fetch from.
+  // Starts to serve and returns the endpoint to fetch from.
   net::Endpoint start() {
     auto endpoint = admin_.listen({.endpoint = {"127.0.0.1", 0}});
     EXPECT_TRUE(endpoint) << endpoint;
@@ -57,7 +57,7 @@ TEST_F(AdminTest, ServesEachPageAtItsPath) {
   EXPECT_EQ(fetch(network_, endpoint, "/two?format=any").body, "2");
 }
 
-TEST_F(AdminTest, APageMayStandForAllPathsBelowAFolder) {
+TEST_F(AdminTest, APageMayServeAllPathsBelowAFolder) {
   admin_.page("/things", "all", text_page("all"));
   admin_.page("/things/best", "the best", text_page("best"));
   admin_.page("/things/{name}", "one", [](const net::HttpRequest& request) {
@@ -72,7 +72,7 @@ TEST_F(AdminTest, APageMayStandForAllPathsBelowAFolder) {
   }
 }
 
-TEST_F(AdminTest, AnUnknownPathNamesThePagesThereAre) {
+TEST_F(AdminTest, AnUnknownPathGetsTheListOfPages) {
   admin_.page("/health", "whether it serves", text_page("ok"));
   const auto response = fetch(network_, start(), "/helth?now");
   EXPECT_EQ(response.status, 404);
@@ -80,7 +80,7 @@ TEST_F(AdminTest, AnUnknownPathNamesThePagesThereAre) {
   EXPECT_THAT(response.body, HasSubstr("/        the root\n/health  whether it serves\n"));
 }
 
-TEST_F(AdminTest, AnswersToNothingButGetAndHead) {
+TEST_F(AdminTest, AnswersOnlyGetAndHead) {
   const auto endpoint = start();
   EXPECT_EQ(fetch(network_, endpoint, "/", "HEAD").status, 200);
   for (const char* method : {"POST", "PUT", "DELETE"}) {
@@ -88,7 +88,7 @@ TEST_F(AdminTest, AnswersToNothingButGetAndHead) {
   }
 }
 
-TEST_F(AdminTest, AnActionIsDoneByPostAndByNothingElse) {
+TEST_F(AdminTest, AnActionRunsOnPostOnly) {
   int done = 0;
   admin_.page("/both", "a page", text_page("page"));
   for (const char* path : {"/both", "/things/{name}/drop"}) {
@@ -107,7 +107,7 @@ TEST_F(AdminTest, AnActionIsDoneByPostAndByNothingElse) {
   EXPECT_EQ(fetch(network_, endpoint, "/both", "DELETE").status, 405);
 }
 
-TEST_F(AdminTest, AnotherSiteHasNothingDone) {
+TEST_F(AdminTest, ARequestFromAnotherSiteRunsNoAction) {
   admin_.action("/do", "does it", text_page("did it"));
   const auto endpoint = start();
   for (const char* site : {"cross-site", "same-site"}) {
@@ -123,7 +123,7 @@ TEST_F(AdminTest, AnotherSiteHasNothingDone) {
       "did it");
 }
 
-TEST_F(AdminTest, ABrowserGetsADocumentThatAsksForTheJson) {
+TEST_F(AdminTest, ABrowserGetsADocumentThatFetchesTheJson) {
   admin_.page("/things", "all", text_page("all"));
   const auto endpoint = start();
   const net::HttpHeaders browser = {{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}};
@@ -138,7 +138,7 @@ TEST_F(AdminTest, ABrowserGetsADocumentThatAsksForTheJson) {
   EXPECT_EQ(fetch(network_, endpoint, {.target = "/thing", .headers = browser}).status, 404);
 }
 
-TEST_F(AdminTest, WhoShowsNoTokenIsNotLetIn) {
+TEST_F(AdminTest, ARequestWithoutTheTokenIsRefused) {
   admin_.page("/one", "the first", text_page("1"));
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
   ASSERT_TRUE(endpoint) << endpoint;
@@ -147,7 +147,7 @@ TEST_F(AdminTest, WhoShowsNoTokenIsNotLetIn) {
                  {.target = "/one", .headers = {{"Authorization", credentials}}});
   };
   EXPECT_EQ(with("Bearer a long secret").body, "1");
-  // What a browser sends for the user "me".
+  // A browser sends this for the user "me".
   EXPECT_EQ(with("Basic bWU6YSBsb25nIHNlY3JldA==").body, "1");
   for (const char* wrong : {"Bearer a long secreT", "Bearer ", "Basic bWU6YSBsb25n", "Basic ?",
                             "Basic YSBsb25nIHNlY3JldA==", "a long secret", ""}) {
@@ -159,7 +159,7 @@ TEST_F(AdminTest, WhoShowsNoTokenIsNotLetIn) {
   EXPECT_THAT(without.headers.find("WWW-Authenticate"), HasSubstr("Basic"));
 }
 
-// The status for a browser that asks for the first page by this host.
+// The status that a browser gets for the first page under this host name.
 unsigned status_for_host(net::Network& network, const net::Endpoint& endpoint,
                          const std::string& host, std::string_view rest = "") {
   auto stream = network.connect(endpoint, Deadline::after(1s));
@@ -171,7 +171,7 @@ unsigned status_for_host(net::Network& network, const net::Endpoint& endpoint,
   return answer.starts_with("HTTP/1.1 ") ? static_cast<unsigned>(std::stoi(answer.substr(9))) : 0;
 }
 
-TEST_F(AdminTest, ServesHostsThatAreThisMachineAndNoOtherWithoutAToken) {
+TEST_F(AdminTest, ServesOnlyLocalHostNamesWithoutAToken) {
   const auto endpoint = start();
   for (const char* host : {"localhost", "localhost:8461", "LocalHost", "127.0.0.1",
                            "127.0.0.1:8461", "127.1.2.3:1", "[::1]", "[::1]:8461"}) {
@@ -184,10 +184,10 @@ TEST_F(AdminTest, ServesHostsThatAreThisMachineAndNoOtherWithoutAToken) {
   }
 }
 
-TEST_F(AdminTest, SaysWhichHostsItServes) {
+TEST_F(AdminTest, ARefusalNamesTheServedHosts) {
   admin_.action("/drain", "stops", text_page("stopped"));
   const auto endpoint = start();
-  // The site's own name resolves to this machine (DNS rebinding), so that all its fields agree.
+  // DNS rebinding: the attacker's host name resolves to this machine, so all of its fields agree.
   auto stream = network_.connect(endpoint, Deadline::after(1s));
   ASSERT_TRUE(stream) << stream;
   EXPECT_TRUE((*stream)->try_write(
@@ -198,13 +198,13 @@ TEST_F(AdminTest, SaysWhichHostsItServes) {
   EXPECT_THAT(answer, HasSubstr("as localhost or by a loopback address"));
 }
 
-TEST_F(AdminTest, ServesAnyHostByAUnixSocket) {
+TEST_F(AdminTest, ServesAnyHostOverAUnixSocket) {
   const auto endpoint = admin_.listen({.endpoint = {"unix:@admin", 0}});
   ASSERT_TRUE(endpoint) << endpoint;
   EXPECT_EQ(status_for_host(network_, *endpoint, "node-7"), 200U);
 }
 
-TEST_F(AdminTest, LogsWrongTokensButAFewAMinute) {
+TEST_F(AdminTest, LogsAFewWrongTokensAMinute) {
   std::vector<std::string> lines;
   Log log(LogLevel::info, [&](std::string_view line) { lines.emplace_back(line); });
   const auto endpoint =
@@ -224,7 +224,7 @@ TEST_F(AdminTest, LogsWrongTokensButAFewAMinute) {
   EXPECT_THAT(lines.back(), HasSubstr("not_told_before=15"));
 }
 
-TEST_F(AdminTest, HoldsTheAnswersToAFewWrongTokensBack) {
+TEST_F(AdminTest, DelaysTheAnswersToAFewWrongTokens) {
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
   ASSERT_TRUE(endpoint) << endpoint;
   const auto time_of = [&](const char* credentials, unsigned status) {
@@ -248,7 +248,7 @@ TEST_F(AdminTest, HoldsTheAnswersToAFewWrongTokensBack) {
   EXPECT_EQ(held_back_count, 8);
 }
 
-TEST_F(AdminTest, HoldsTheAnswerBackThoughThePeerHasFinishedSending) {
+TEST_F(AdminTest, DelaysTheAnswerAlthoughThePeerHasFinishedSending) {
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
   ASSERT_TRUE(endpoint) << endpoint;
   auto stream = network_.connect(*endpoint, Deadline::after(1s));
@@ -261,7 +261,7 @@ TEST_F(AdminTest, HoldsTheAnswerBackThoughThePeerHasFinishedSending) {
   EXPECT_GE(now() - begin, 1s);
 }
 
-TEST_F(AdminTest, ServesAnyHostToThoseWhoShowTheToken) {
+TEST_F(AdminTest, ServesAnyHostToAClientWithTheToken) {
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
   ASSERT_TRUE(endpoint) << endpoint;
   EXPECT_EQ(status_for_host(network_, *endpoint, "node-7.example:8461",
@@ -277,7 +277,7 @@ TEST_F(AdminTest, RefusesTwoHostsAndTwoOrigins) {
             400U);
 }
 
-TEST_F(AdminTest, RefusesToListenWhereOthersCouldReachIt) {
+TEST_F(AdminTest, RefusesToListenOnAnExposedAddress) {
   for (const char* address : {"0.0.0.0", "10.0.0.1", "::", "192.168.1.127"}) {
     const auto endpoint = admin_.listen({.endpoint = {address, 8461}});
     ASSERT_FALSE(endpoint) << address;
@@ -298,7 +298,7 @@ TEST_F(AdminTest, DoesNotListenWithoutAStackToListenOn) {
   EXPECT_TRUE(ran) << ran;
 }
 
-TEST_F(AdminTest, AnswersWhenTheLoadHasTakenEveryStack) {
+TEST_F(AdminTest, AnswersWhenLoadHasTakenEveryStack) {
   coroutine::VirtualTime time;
   coroutine::Scheduler full(time, {.stacks = {.stack_count_max = 32, .control_count = 4}});
   const auto ran = full.run("main", [&] {
@@ -320,7 +320,7 @@ TEST_F(AdminTest, LoopbackAndUnixSocketsAreLocal) {
   EXPECT_TRUE(is_local({"unix:/run/admin.sock", 0}));
 }
 
-TEST_F(AdminTest, ASlowPageHoldsUpNoOther) {
+TEST_F(AdminTest, ASlowPageDelaysNoOtherPage) {
   coroutine::Event release;
   admin_.page("/slow", "takes its time", [&](const net::HttpRequest& request) {
     static_cast<void>(release.wait(Deadline::never()));
@@ -334,7 +334,7 @@ TEST_F(AdminTest, ASlowPageHoldsUpNoOther) {
   EXPECT_EQ(*slow.join(), "slow");
 }
 
-TEST_F(AdminTest, APageThatThrowsIsAnErrorOfThatPageAlone) {
+TEST_F(AdminTest, AnExceptionIsAnErrorOfItsPageAlone) {
   admin_.page("/bad", "throws", [](const net::HttpRequest&) -> net::HttpResponse {
     throw std::runtime_error("bad");
   });
@@ -343,7 +343,7 @@ TEST_F(AdminTest, APageThatThrowsIsAnErrorOfThatPageAlone) {
   EXPECT_EQ(fetch(network_, endpoint, "/").status, 200);
 }
 
-TEST_F(AdminTest, ServesTheNewestProbeWhileStrangersHoldAllConnections) {
+TEST_F(AdminTest, ServesTheNewestProbeWhileOthersHoldAllConnections) {
   const auto endpoint = start();
   std::vector<std::unique_ptr<net::Stream>> idle;
   for (std::size_t i = 0; i < 2 * AdminServer::connection_count_max; ++i) {
@@ -373,7 +373,7 @@ TEST_F(AdminTest, ClosesAConnectionThatIsIdleForTenSeconds) {
   EXPECT_LT(now() - begin, 11s);
 }
 
-TEST_F(AdminTest, StopEndsConnectionsWhateverTheyDo) {
+TEST_F(AdminTest, StopEndsAllConnectionsAtOnce) {
   admin_.page("/never", "never answers", [](const net::HttpRequest& request) {
     static_cast<void>(coroutine::sleep_for(24h));
     return text_page("at last")(request);

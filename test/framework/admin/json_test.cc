@@ -42,12 +42,12 @@ TEST(JsonTest, WritesArraysOfAnything) {
             "  [\n    [\n      \"a\"\n    ],\n    []\n  ]\n]");
 }
 
-TEST(JsonTest, WritesEmptyOnesOnOneLine) {
+TEST(JsonTest, WritesEmptyContainersOnOneLine) {
   EXPECT_EQ(Json::array().to_text(), "[]");
   EXPECT_EQ(Json::object().to_text(), "{}");
 }
 
-TEST(JsonTest, ReplacesWhatIsNoUtf8) {
+TEST(JsonTest, ReplacesInvalidUtf8) {
   EXPECT_EQ(Json("a\xff").to_text(), "\"a\xef\xbf\xbd\"");
   EXPECT_EQ(Json({{"\xff", 1}}).to_text(), "{\n  \"\xef\xbf\xbd\": 1\n}");
   EXPECT_EQ(quoted_ascii("a\xff\xc3\xa4"), R"("a\ufffd\u00e4")");

@@ -33,7 +33,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// One run, in whole seconds since the begin of the test.
+// One run; times are in whole seconds since the start of the test.
 struct Came {
   std::string name;
   std::int64_t second;
@@ -48,7 +48,7 @@ struct Came {
   }
 };
 
-// The message of the error, or that there is none.
+// The message of the error, or "no error".
 std::string message_of(const Result<void>& result) {
   return result ? "no error" : result.error().to_string();
 }
@@ -74,12 +74,12 @@ class ObjectRemindersTest : public testing::Test {
                    detail::ObjectHost::Options{.idle_time_max = idle_time_max}, clock_);
     return *stage_;
   }
-  // Stores all.
+  // Stores all objects.
   void end() {
     EXPECT_TRUE(stage_->host.stop(Deadline::after(10s)));
     stage_.reset();
   }
-  // What the puppet "a" does now, in its turn.
+  // Runs `what` in a turn of the puppet "a".
   Result<void> run(std::function<Result<void>(Puppet&)> what) {
     strings_.run = std::move(what);
     auto reply = stage_->puppet("a").run({});
@@ -106,7 +106,7 @@ class ObjectRemindersTest : public testing::Test {
   std::optional<PuppetStage> stage_;
 };
 
-TEST_F(ObjectRemindersTest, ComesAtItsTimeAndOnce) {
+TEST_F(ObjectRemindersTest, ComesOnTimeAndOnce) {
   begin(1);
   set([&](ObjectReminders reminders) {
     EXPECT_TRUE(reminders.at("close", second(90)));
@@ -125,7 +125,7 @@ TEST_F(ObjectRemindersTest, ComesAtItsTimeAndOnce) {
   EXPECT_EQ(value(), 2);
 }
 
-TEST_F(ObjectRemindersTest, WakesAnObjectThatSleeps) {
+TEST_F(ObjectRemindersTest, WakesAnInactiveObject) {
   begin(1, 3s);
   set([&](ObjectReminders reminders) {
     EXPECT_TRUE(reminders.at("soon", second(20)));
@@ -141,7 +141,7 @@ TEST_F(ObjectRemindersTest, WakesAnObjectThatSleeps) {
   EXPECT_EQ(stage_->statistics().activation_count, 3U);
 }
 
-TEST_F(ObjectRemindersTest, WhoeverOwnsTheObjectNextRunsWhatItMissed) {
+TEST_F(ObjectRemindersTest, TheNextOwnerRunsTheMissedReminders) {
   begin(1);
   set([&](ObjectReminders reminders) {
     EXPECT_TRUE(reminders.every("one", second(100), 100s));
@@ -193,7 +193,7 @@ TEST_F(ObjectRemindersTest, AFailedRunComesAgain) {
   EXPECT_EQ(value(), 2);
 }
 
-TEST_F(ObjectRemindersTest, ARunMayCancelItselfAndSetItAnew) {
+TEST_F(ObjectRemindersTest, ARunMayCancelOrResetItsReminder) {
   begin(1);
   strings_.on_reminder = [this](Puppet& puppet, const Reminder& reminder) {
     runs_.push_back({.name = std::string(reminder.name), .second = (now() - start_) / 1s});
@@ -209,7 +209,7 @@ TEST_F(ObjectRemindersTest, ARunMayCancelItselfAndSetItAnew) {
   EXPECT_THAT(runs_, ElementsAre(Came{"a", 10}, Came{"b", 10}, Came{"b", 17}, Came{"b", 24}));
 }
 
-TEST_F(ObjectRemindersTest, OneThatIsCancelledDoesNotCome) {
+TEST_F(ObjectRemindersTest, ACancelledReminderDoesNotCome) {
   begin(1, 3s);
   set([&](ObjectReminders reminders) { return reminders.at("a", second(100)); });
   set([&](ObjectReminders reminders) {
@@ -222,8 +222,8 @@ TEST_F(ObjectRemindersTest, OneThatIsCancelledDoesNotCome) {
   EXPECT_EQ(stage_->statistics().activation_count, 1U);
 }
 
-// What a run changed and that it was is one write.
-TEST_F(ObjectRemindersTest, ATickThatWasNotStoredRunsAgainOverTheStateBeforeIt) {
+// The changes of a run and its completion are one write.
+TEST_F(ObjectRemindersTest, AnUnstoredTickRunsAgainFromThePreviousState) {
   begin(1);
   set([&](ObjectReminders reminders) { return reminders.every("a", second(10), 1h); });
   sleep_until_second(5);
@@ -240,7 +240,7 @@ TEST_F(ObjectRemindersTest, ATickThatWasNotStoredRunsAgainOverTheStateBeforeIt) 
   EXPECT_EQ(value(), 1);
 }
 
-TEST_F(ObjectRemindersTest, AStoreThatIsAwayIsAskedAgain) {
+TEST_F(ObjectRemindersTest, AnUnavailableStoreIsRetried) {
   begin(1);
   set([&](ObjectReminders reminders) { return reminders.at("a", second(100)); });
   end();
@@ -253,7 +253,7 @@ TEST_F(ObjectRemindersTest, AStoreThatIsAwayIsAskedAgain) {
   EXPECT_THAT(runs_, ElementsAre(testing::Field(&Came::name, "a")));
 }
 
-TEST_F(ObjectRemindersTest, AnOwnershipThatComesLaterIsLookedAtAtOnce) {
+TEST_F(ObjectRemindersTest, PartitionsGainedLaterAreScannedAtOnce) {
   begin(1);
   set([&](ObjectReminders reminders) { return reminders.at("a", second(10)); });
   end();
@@ -268,7 +268,7 @@ TEST_F(ObjectRemindersTest, AnOwnershipThatComesLaterIsLookedAtAtOnce) {
   EXPECT_THAT(runs_, ElementsAre(Came{"a", 13, 1, 3}));
 }
 
-TEST_F(ObjectRemindersTest, ManyAreWokenAtATime) {
+TEST_F(ObjectRemindersTest, ManyObjectsAreWokenWithinASecond) {
   begin(1, 1s);
   strings_.run = [&](Puppet& puppet) { return puppet.reminders().at("a", second(3'600)); };
   constexpr int count = 5'000;
@@ -279,7 +279,7 @@ TEST_F(ObjectRemindersTest, ManyAreWokenAtATime) {
   EXPECT_EQ(runs_.size(), static_cast<std::size_t>(count));
 }
 
-TEST_F(ObjectRemindersTest, WhatCannotBeIsRefused) {
+TEST_F(ObjectRemindersTest, InvalidRemindersAreRefused) {
   begin(1);
   set([&](ObjectReminders reminders) {
     EXPECT_THAT(message_of(reminders.at("", second(1))), HasSubstr("1 to 128 bytes, not 0"));
@@ -298,7 +298,7 @@ TEST_F(ObjectRemindersTest, WhatCannotBeIsRefused) {
   });
 }
 
-TEST_F(ObjectRemindersTest, StoredOnesThatMakeNoSenseAreLostDataByName) {
+TEST_F(ObjectRemindersTest, InvalidStoredRemindersAreDataLossByName) {
   ObjectRecord record;
   record.add_reminders()->set_name("rent");
   record.mutable_reminders(0)->mutable_cron()->set_expression("when the cows come home");

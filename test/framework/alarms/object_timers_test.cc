@@ -29,13 +29,13 @@ using test::utc;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// When, since the begin of the test, in milliseconds.
+// Milliseconds since the start of the test.
 using Moments = std::vector<std::int64_t>;
 
 class ObjectTimersTest : public testing::Test {
  protected:
   void note() { moments_.push_back((now() - start_) / 1ms); }
-  // What the puppet "a" does now, in its turn.
+  // Runs `what` in a turn of the puppet "a".
   Result<void> run(PuppetStage& stage, std::function<Result<void>(Puppet&)> what) {
     strings_.run = std::move(what);
     auto reply = stage.puppet("a").run({});
@@ -85,14 +85,14 @@ TEST_F(ObjectTimersTest, AFixedRateKeepsItsGridForHours) {
   EXPECT_EQ(stage.host.alarms().lateness_us().max(), 0U);
 }
 
-TEST_F(ObjectTimersTest, AFixedRateMakesOneRunOfThoseThatItIsLateFor) {
+TEST_F(ObjectTimersTest, AFixedRateMergesLateRuns) {
   PuppetStage stage(store_, strings_);
   std::vector<Tick> ticks;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().every({.interval = 100ms}, [&](const Tick& tick) {
       note();
       ticks.push_back(tick);
-      // The second one overruns those at 300 and 400 and half of the next interval.
+      // The second run overruns the ticks at 300 and 400 ms and half of the next interval.
       if (ticks.size() == 2) {
         EXPECT_TRUE(coroutine::sleep_for(250ms));
       }
@@ -115,7 +115,7 @@ TEST_F(ObjectTimersTest, AFixedRateMakesOneRunOfThoseThatItIsLateFor) {
   EXPECT_NEAR(static_cast<double>(stage.host.alarms().lateness_us().max()), 150'000, 10'000);
 }
 
-TEST_F(ObjectTimersTest, AFixedDelayCountsFromTheEnd) {
+TEST_F(ObjectTimersTest, AFixedDelayCountsFromTheEndOfARun) {
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(
@@ -148,7 +148,7 @@ TEST_F(ObjectTimersTest, ATimerWaitsForItsTurnBehindTheCalls) {
     note();
     return Result<void>();
   };
-  // The last one comes when the timer waits already.
+  // The last call arrives while the timer is already waiting.
   std::vector<coroutine::Task<test::RunReply>> calls;
   for (const auto delay : {0ms, 0ms, 550ms}) {
     calls.push_back(coroutine::spawn("call", [&, delay]() -> Result<test::RunReply> {
@@ -173,7 +173,7 @@ TEST_F(ObjectTimersTest, ATimerMayCancelItselfWhileItRuns) {
       if (tick.number < 3) return;
       its.timers().cancel(id);
       EXPECT_TRUE(coroutine::sleep_for(5s));
-      // What it has captured lives as long as it runs.
+      // Its captures live as long as it runs.
       EXPECT_EQ(*token, 0);
     });
     return Result<void>();
@@ -190,7 +190,7 @@ TEST_F(ObjectTimersTest, ATimerMayCancelItselfWhileItRuns) {
   }));
 }
 
-TEST_F(ObjectTimersTest, WhatIsCancelledWhileItWaitsForItsTurnDoesNotRun) {
+TEST_F(ObjectTimersTest, ATimerCancelledWhileItWaitsForItsTurnDoesNotRun) {
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     const auto id = puppet.timers().after(1s, [&] { note(); });
@@ -202,12 +202,12 @@ TEST_F(ObjectTimersTest, WhatIsCancelledWhileItWaitsForItsTurnDoesNotRun) {
   EXPECT_THAT(moments_, ElementsAre());
 }
 
-TEST_F(ObjectTimersTest, ATimerDoesNotKeepItsObjectAndIsGoneWithIt) {
+TEST_F(ObjectTimersTest, ATimerDoesNotKeepItsObjectActiveAndEndsWithIt) {
   PuppetStage stage(store_, strings_, 1, {.idle_time_max = 1min});
   strings_.on_activate = [&](Puppet& puppet) {
     auto set = puppet.timers().every({.interval = 1s}, [&](const Tick&) {
       note();
-      // Also not what it changes, which is stored every now and then.
+      // Its changes, which are stored now and then, do not keep the object either.
       puppet.state().set_value(puppet.state().value() + 1);
     });
     return set ? Result<void>() : Result<void>(set.error());
@@ -233,7 +233,7 @@ TEST_F(ObjectTimersTest, AFailedActivationLeavesNoTimer) {
   EXPECT_THAT(moments_, ElementsAre());
 }
 
-TEST_F(ObjectTimersTest, WhatATimerChangesIsStoredWithinASecond) {
+TEST_F(ObjectTimersTest, ChangesOfATimerAreStoredWithinASecond) {
   PuppetStage first(store_, strings_);
   ASSERT_TRUE(run(first, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().after(1s, [&puppet] { puppet.state().set_value(7); }));
@@ -244,7 +244,7 @@ TEST_F(ObjectTimersTest, WhatATimerChangesIsStoredWithinASecond) {
   EXPECT_EQ(second.puppet("a").look({})->value(), 7);
 }
 
-TEST_F(ObjectTimersTest, ACallOfATimerThatComesBackIsRefused) {
+TEST_F(ObjectTimersTest, AReentrantCallOfATimerIsRefused) {
   PuppetStage stage(store_, strings_);
   Result<test::RunReply> reply;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
@@ -276,7 +276,7 @@ TEST_F(ObjectTimersTest, ATimerMayWaitWithoutATurn) {
   EXPECT_THAT(moments_, ElementsAre(2'000));
 }
 
-TEST_F(ObjectTimersTest, ATimerThatWaitsIsToldWhenItsObjectGoes) {
+TEST_F(ObjectTimersTest, AWaitingTimerIsAbortedWhenItsObjectMoves) {
   PuppetStage stage(store_, strings_);
   coroutine::Event event("the test");
   Result<void> waited;
@@ -297,14 +297,14 @@ TEST_F(ObjectTimersTest, ATimerThatWaitsIsToldWhenItsObjectGoes) {
   stage.host.resume(stage.ownership, std::array{partition});
 }
 
-TEST_F(ObjectTimersTest, ALostObjectRunsNothing) {
+TEST_F(ObjectTimersTest, ALostObjectRunsNoTimer) {
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().every({.interval = 1s}, [&](const Tick&) { note(); }));
     return Result<void>();
   }));
   ASSERT_TRUE(coroutine::sleep_for(2500ms));
-  // Not to be heard of the directory for a while; then the grid goes on.
+  // The node is fenced for a while; then the timer resumes on its grid.
   stage.fence.set(now());
   ASSERT_TRUE(coroutine::sleep_for(2s));
   EXPECT_THAT(moments_, ElementsAre(1'000, 2'000));
@@ -313,7 +313,7 @@ TEST_F(ObjectTimersTest, ALostObjectRunsNothing) {
   ASSERT_EQ(moments_.size(), 4U);
   EXPECT_LE(moments_[2], 4'600);
   EXPECT_EQ(moments_[3], 5'000);
-  // Another's.
+  // The partitions belong to another node.
   stage.own_all(0);
   ASSERT_TRUE(coroutine::sleep_for(1min));
   EXPECT_EQ(moments_.size(), 4U);
@@ -321,7 +321,7 @@ TEST_F(ObjectTimersTest, ALostObjectRunsNothing) {
   EXPECT_EQ(stage.statistics().active_count, 0U);
 }
 
-TEST_F(ObjectTimersTest, AnExceptionIsItsOwnAffair) {
+TEST_F(ObjectTimersTest, AnExceptionDoesNotStopTheTimer) {
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     for (const auto mode : {Rhythm::fixed_rate, Rhythm::fixed_delay}) {
@@ -337,7 +337,7 @@ TEST_F(ObjectTimersTest, AnExceptionIsItsOwnAffair) {
   EXPECT_TRUE(stage.puppet("a").look({}));
 }
 
-TEST_F(ObjectTimersTest, ThereIsALimit) {
+TEST_F(ObjectTimersTest, TheNumberOfTimersIsLimited) {
   PuppetStage stage(store_, strings_, 1, {.alarms = {.timer_count_max = 3}});
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     auto timers = puppet.timers();
@@ -354,7 +354,7 @@ TEST_F(ObjectTimersTest, ThereIsALimit) {
   }));
 }
 
-TEST_F(ObjectTimersTest, WhatCannotBeIsRefused) {
+TEST_F(ObjectTimersTest, InvalidTimersAreRefused) {
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     auto timers = puppet.timers();
@@ -387,7 +387,7 @@ TEST_F(ObjectTimersTest, CronFollowsTheClocksOfItsZone) {
   EXPECT_THAT(times, ElementsAre("2026-03-29 01:00", "2026-03-30 00:30"));
 }
 
-TEST_F(ObjectTimersTest, CronMakesOneRunOfThoseThatItIsLateFor) {
+TEST_F(ObjectTimersTest, CronMergesLateRuns) {
   const WallClock clock(utc("2026-01-01 00:00"));
   PuppetStage stage(store_, strings_, 1, {.idle_time_max = 240h}, clock);
   std::vector<Tick> ticks;
@@ -412,7 +412,7 @@ TEST_F(ObjectTimersTest, CronMakesOneRunOfThoseThatItIsLateFor) {
   EXPECT_EQ(ticks[3].missed, 0U);
 }
 
-TEST_F(ObjectTimersTest, WhatRunsMayEndBeforeTheHostStops) {
+TEST_F(ObjectTimersTest, ARunningTimerMayFinishBeforeTheHostStops) {
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().after(1s, [&] {
@@ -430,7 +430,7 @@ TEST_F(ObjectTimersTest, WhatRunsMayEndBeforeTheHostStops) {
   EXPECT_EQ(second.puppet("a").look({})->value(), 7);
 }
 
-TEST_F(ObjectTimersTest, WhatDoesNotEndIsCancelledWhenTheHostStops) {
+TEST_F(ObjectTimersTest, ATimerThatDoesNotEndIsCancelledWhenTheHostStops) {
   PuppetStage stage(store_, strings_);
   Result<void> slept;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
@@ -447,7 +447,7 @@ TEST_F(ObjectTimersTest, WhatDoesNotEndIsCancelledWhenTheHostStops) {
   EXPECT_EQ(second.puppet("a").look({})->value(), 7);
 }
 
-TEST_F(ObjectTimersTest, WhatIsBusyWithItsTimersHoldsUpNoOther) {
+TEST_F(ObjectTimersTest, ObjectsBusyWithTimersDelayNoOther) {
   PuppetStage stage(store_, strings_, 1, {.idle_time_max = 3s});
   Duration first_after = 1s;
   strings_.run = [&](Puppet& puppet) -> Result<void> {
@@ -458,16 +458,16 @@ TEST_F(ObjectTimersTest, WhatIsBusyWithItsTimersHoldsUpNoOther) {
   };
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(stage.puppet(std::to_string(i)).run({}));
-    // When one has a moment, the next one has just begun.
+    // The timers are staggered: when one run ends, the next has just begun.
     first_after -= 10ms;
   }
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_EQ(stage.statistics().active_count, 0U);
 }
 
-// Objects come and go while their timers are set, cancelled, late and waiting; what the host has
-// for them is all gone at the end (as after each test).
-TEST_F(ObjectTimersTest, NothingIsLeftOfManyThatComeAndGo) {
+// Objects come and go while their timers are armed, cancelled, late and waiting; the host must have
+// released everything at the end (the leak checks see it).
+TEST_F(ObjectTimersTest, ManyTimersThatComeAndGoLeaveNothingBehind) {
   test::Random random;
   PuppetStage stage(store_, strings_, 1, {.idle_time_max = 3s, .alarms = {.timer_count_max = 10}});
   std::uint64_t run_count = 0;

@@ -35,7 +35,7 @@ class TestNode final : private Cluster::Tenants {
     const auto started = cluster_->start(Deadline::after(5s));
     ASSERT_TRUE(started) << started;
   }
-  // As kill -9 does: nobody hears of it.
+  // Simulates kill -9: the other nodes get no notice.
   void crash() {
     directory.cut();
     cluster_->stop(Deadline::passed());
@@ -57,7 +57,7 @@ class TestNode final : private Cluster::Tenants {
   Fence fence{now};
   Ownership ownership{fence};
   std::set<Partition> released;
-  std::set<Partition> busy;  // Those that do not let go.
+  std::set<Partition> busy;  // Partitions that are not released.
   bool looks_again_as_it_releases = false;
   int fence_count = 0;
   TimePoint fenced_at{};
@@ -102,7 +102,7 @@ class ClusterTest : public testing::Test {
     return node;
   }
 
-  // Whether exactly one of the nodes owns each partition.
+  // Whether each partition has exactly one owner among the nodes.
   template <typename... Nodes>
   static bool is_shared_out(const Nodes&... nodes) {
     for (std::size_t i = 0; i < partition_count; ++i) {
@@ -128,7 +128,7 @@ TEST_F(ClusterTest, TheFirstNodeOwnsEverything) {
   EXPECT_EQ(a->owned_count(), partition_count);
 }
 
-TEST_F(ClusterTest, ANodeThatComesTakesItsShareFromTheOthers) {
+TEST_F(ClusterTest, ANewNodeTakesItsShareFromTheOthers) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   auto b = make("b");
@@ -142,7 +142,7 @@ TEST_F(ClusterTest, ANodeThatComesTakesItsShareFromTheOthers) {
   }
 }
 
-TEST_F(ClusterTest, WhatACrashedNodeOwnedIsTakenWhenItsLeaseEnds) {
+TEST_F(ClusterTest, PartitionsOfACrashedNodeAreTakenOverWhenItsLeaseExpires) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -150,7 +150,7 @@ TEST_F(ClusterTest, WhatACrashedNodeOwnedIsTakenWhenItsLeaseEnds) {
   expect_shared_out_within(8s, a);
 }
 
-TEST_F(ClusterTest, ANodeWithoutADirectoryFallsSilentBeforeAnotherOneOwns) {
+TEST_F(ClusterTest, ANodeCutOffFromTheDirectoryStopsServingBeforeAnotherNodeOwns) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -186,7 +186,7 @@ TEST_F(ClusterTest, AShortOutageOfTheDirectoryIsInvisible) {
   EXPECT_EQ(a->cluster().statistics().fence_count, 0U);
 }
 
-TEST_F(ClusterTest, ADrainedNodeHasGivenAwayEverything) {
+TEST_F(ClusterTest, ADrainedNodeOwnsNothing) {
   auto a = make("a");
   auto b = make("b");
   auto c = make("c");
@@ -202,14 +202,14 @@ TEST_F(ClusterTest, ADrainedNodeHasGivenAwayEverything) {
   expect_shared_out_within(1s, a, c);
 }
 
-TEST_F(ClusterTest, TheLastNodeDrainsWithoutHeirs) {
+TEST_F(ClusterTest, TheLastNodeDrainsWithoutASuccessor) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   EXPECT_TRUE(a->cluster().drain(Deadline::after(5s), [](std::size_t) {}));
   EXPECT_EQ(a->owned_count(), partition_count);
 }
 
-TEST_F(ClusterTest, LostAnswersLeaveNoPartitionWithTwoOwnersOrNone) {
+TEST_F(ClusterTest, LostAnswersLeaveEachPartitionWithExactlyOneOwner) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   auto b = make("b");
@@ -227,7 +227,7 @@ TEST_F(ClusterTest, LostAnswersLeaveNoPartitionWithTwoOwnersOrNone) {
   EXPECT_TRUE(a->released.empty());
 }
 
-TEST_F(ClusterTest, AGiftThatIsMadeAfterItWasGivenUpLeavesNoPartitionWithTwoOwners) {
+TEST_F(ClusterTest, ALateHandOverCommitLeavesNoPartitionWithTwoOwners) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   a->directory.commits_late_by = 3s;
@@ -235,7 +235,7 @@ TEST_F(ClusterTest, AGiftThatIsMadeAfterItWasGivenUpLeavesNoPartitionWithTwoOwne
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   a->directory.commits_late_by = {};
   a->directory.is_deaf = true;
-  // Nor does it try again.
+  // Keeps it from retrying.
   for (std::size_t i = 0; i < partition_count; ++i) a->busy.insert(static_cast<Partition>(i));
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(10ms));
@@ -252,8 +252,8 @@ TEST_F(ClusterTest, AGiftThatIsMadeAfterItWasGivenUpLeavesNoPartitionWithTwoOwne
   EXPECT_TRUE(a->released.empty());
 }
 
-// Of what was known before nothing is left, where the sanitizer sees that nobody goes by it.
-TEST_F(ClusterTest, TheTableMayBeReadAgainInTheMiddleOfAHandOver) {
+// The previous table is freed, so the sanitizer finds any later use of it.
+TEST_F(ClusterTest, TheTableMayBeReloadedInTheMiddleOfAHandOver) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   a->looks_again_as_it_releases = true;
@@ -264,7 +264,7 @@ TEST_F(ClusterTest, TheTableMayBeReadAgainInTheMiddleOfAHandOver) {
   EXPECT_GT(a->cluster().statistics().resync_count, 10U);
 }
 
-TEST_F(ClusterTest, WhatDoesNotLetGoStaysAndHoldsUpNobody) {
+TEST_F(ClusterTest, ABusyPartitionStaysAndDelaysNoOther) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   for (Partition partition = 0; partition < partition_count; partition += 50) {
@@ -275,7 +275,7 @@ TEST_F(ClusterTest, WhatDoesNotLetGoStaysAndHoldsUpNobody) {
   EXPECT_TRUE(is_shared_out(a, b));
   EXPECT_NEAR(static_cast<double>(b->owned_count()), 502, 60);
   for (const Partition partition : a->busy) EXPECT_TRUE(a->owns(partition));
-  // One of them at a time is asked, and served meanwhile as long as not.
+  // At most one busy partition at a time is being released; the others are served.
   EXPECT_LE(a->released.size(), 1U);
   const std::size_t before = b->owned_count();
   a->busy.clear();
@@ -285,7 +285,7 @@ TEST_F(ClusterTest, WhatDoesNotLetGoStaysAndHoldsUpNobody) {
   EXPECT_TRUE(a->released.empty());
 }
 
-TEST_F(ClusterTest, WhoseKeyIsRemovedServesNoMoreAndComesBack) {
+TEST_F(ClusterTest, ANodeWhoseKeyIsRemovedStopsServingAndRejoins) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -305,7 +305,7 @@ TEST_F(ClusterTest, WhoseKeyIsRemovedServesNoMoreAndComesBack) {
   EXPECT_EQ(b->cluster().statistics().join_count, 2U);
 }
 
-TEST_F(ClusterTest, WhatNobodyElseMayHaveIsNotWaitedFor) {
+TEST_F(ClusterTest, ADrainDoesNotWaitForPartitionsThatNoOtherNodeMayOwn) {
   TestNode eu(table_, "eu", {.zone = "eu"});
   TestNode us(table_, "us", {.zone = "us"});
   eu.start();
@@ -317,7 +317,7 @@ TEST_F(ClusterTest, WhatNobodyElseMayHaveIsNotWaitedFor) {
   EXPECT_EQ(eu.owned_count(), partition_count);
 }
 
-TEST_F(ClusterTest, WhoIsFencedAsItLeavesDoesNotComeBack) {
+TEST_F(ClusterTest, ANodeThatIsFencedWhileItDrainsDoesNotRejoin) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -335,7 +335,7 @@ TEST_F(ClusterTest, WhoIsFencedAsItLeavesDoesNotComeBack) {
   EXPECT_EQ(b->cluster().statistics().join_count, 1U);
 }
 
-TEST_F(ClusterTest, TheViewTellsWhoOwnsWhat) {
+TEST_F(ClusterTest, TheViewShowsTheOwnerOfEachPartition) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -353,7 +353,7 @@ TEST_F(ClusterTest, TheViewTellsWhoOwnsWhat) {
   EXPECT_EQ(view->find_group("game.Guild"), nullptr);
 }
 
-TEST_F(ClusterTest, TheDoubtsOfManyAreAFewQuestions) {
+TEST_F(ClusterTest, ManyRequestsToLookAgainAreAFewResyncs) {
   auto node = make("a");
   const auto before = node->cluster().statistics().resync_count;
   for (int i = 0; i < 1'000; ++i) {

@@ -67,7 +67,7 @@ TEST(PlacementTest, ARestartedMemberKeepsItsShareAndTheOldOneHasNone) {
   }
 }
 
-TEST(PlacementTest, LabelsSayWhoMayHost) {
+TEST(PlacementTest, LabelsDecideWhichMembersMayHost) {
   std::vector<Member> members = {member("a", 1), member("b", 2), member("c", 3)};
   const Placement rooms{.zone = "eu", .role = "room"};
   for (Member& each : members) each.groups.push_back({.placement = rooms, .types = {"game.Room"}});
@@ -77,7 +77,7 @@ TEST(PlacementTest, LabelsSayWhoMayHost) {
   EXPECT_EQ(shares(members, rooms), (std::map<std::string, int>{{"b", 1024}}));
 }
 
-TEST(PlacementTest, WhoHostsNothingOfAPlacementOwnsNothingOfIt) {
+TEST(PlacementTest, AMemberWithoutAPlacementOwnsNothingOfIt) {
   std::vector<Member> members = {member("a", 1), member("b", 2)};
   members[0].groups.clear();
   EXPECT_EQ(shares(members), (std::map<std::string, int>{{"b", 1024}}));

@@ -1,4 +1,4 @@
-// Nodes in processes of their own that die of every signal, and what they leave behind.
+// Nodes in processes of their own die of every signal, and leave a report behind.
 #include "framework/diagnostics/crash_report.h"
 
 #include <gmock/gmock.h>
@@ -37,8 +37,8 @@ using testing::StartsWith;
 struct Crash {
   int signal;
   std::string errors;
-  std::vector<std::string> names;  // Of the files that are in the folder.
-  std::string report;              // The text of the one, when there is one.
+  std::vector<std::string> names;  // The files in the folder.
+  std::string report;              // The text of the only report, if any.
 };
 
 std::string text_of(const std::filesystem::path& path) {
@@ -47,7 +47,7 @@ std::string text_of(const std::filesystem::path& path) {
   return std::move(text).str();
 }
 
-// The endpoint behind "serves on ".
+// The endpoint after "serves on ".
 net::Endpoint listen_endpoint(const std::string& line) {
   const std::size_t begin = line.find("serves on ") + std::string_view("serves on ").size();
   return net::parse_endpoint(line.substr(begin, line.find(',') - begin)).value_or(net::Endpoint());
@@ -56,7 +56,7 @@ net::Endpoint listen_endpoint(const std::string& line) {
 class CrashReportTest : public testing::Test {
  protected:
   void SetUp() override {
-    // Its own report of a fault comes instead.
+    // The sanitizer prints a report of its own instead.
     if (test::under_sanitizer) GTEST_SKIP() << "the sanitizer handles these signals";
   }
 
@@ -70,7 +70,7 @@ class CrashReportTest : public testing::Test {
     return more;
   }
 
-  // A node that is told to crash, and has.
+  // Runs a node, asks it to crash, and waits for its end.
   Crash crash(const CrashRequest& request, std::vector<std::string> more_arguments = {}) const {
     ChildProcess node(COROLANE_FIXTURE_CRASH, arguments(std::move(more_arguments)));
     const auto listen = listen_endpoint(node.read_line());
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         Way{CrashRequest::BUS, SIGBUS, "SIGBUS (7), code 2, at address 0x", "read_behind_the_end"},
         Way{CrashRequest::ABORT, SIGABRT, "SIGABRT (6), raised by the process itself", "abort"},
         Way{CrashRequest::CHECK, SIGABRT, "SIGABRT (6), raised by the process itself",
-            "check     \"a victim is well\" failed at "},
+            "check     \"a victim is healthy\" failed at "},
         Way{CrashRequest::TERMINATE, SIGABRT, "SIGABRT (6), raised by the process itself",
             "terminate"}),
     [](const auto& way) { return CrashRequest::Way_Name(way.param.way); });
@@ -185,7 +185,7 @@ TEST_F(CrashReportTest, NamesTheObjectThatHasSpawnedTheTask) {
               HasSubstr("object    none; on behalf of corolane.test.Victim/Crash(\"bob\")\n"));
 }
 
-TEST_F(CrashReportTest, TellsOfAllThreadsWhereverItCrashes) {
+TEST_F(CrashReportTest, ReportsAllThreadsWhicheverCrashes) {
   const Crash crash = this->crash(request(CrashRequest::NULL_POINTER, CrashRequest::SECOND_SHARD),
                                   {"--set", "node.shards=2"});
   EXPECT_EQ(crash.signal, SIGSEGV);
@@ -204,7 +204,7 @@ TEST_F(CrashReportTest, TwoThreadsThatCrashTogetherAreOneReport) {
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }
 
-TEST_F(CrashReportTest, EqualStacksOfManyTasksAreOne) {
+TEST_F(CrashReportTest, EqualStacksOfManyTasksAreGrouped) {
   CrashRequest many = request(CrashRequest::NULL_POINTER);
   many.set_suspended_count(1000);
   const Crash crash = this->crash(many);
@@ -216,7 +216,7 @@ TEST_F(CrashReportTest, EqualStacksOfManyTasksAreOne) {
   EXPECT_THAT(crash.report, Not(HasSubstr("more tasks have other stacks")));
 }
 
-TEST_F(CrashReportTest, WhatIsBrokenInATaskCostsThatTaskOnly) {
+TEST_F(CrashReportTest, ABrokenTaskRecordCostsThatTaskOnly) {
   CrashRequest damaged = request(CrashRequest::NULL_POINTER);
   damaged.set_damage(CrashRequest::TASK);
   damaged.set_suspended_count(3);
@@ -238,7 +238,7 @@ TEST_F(CrashReportTest, ABrokenStackCostsThatTaskOnly) {
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }
 
-TEST_F(CrashReportTest, ABrokenListOfTasksCostsTheRestOfItOnly) {
+TEST_F(CrashReportTest, ABrokenListOfTasksCostsItsRestOnly) {
   CrashRequest damaged = request(CrashRequest::DIVISION);
   damaged.set_damage(CrashRequest::LIST);
   damaged.set_suspended_count(3);
@@ -250,7 +250,7 @@ TEST_F(CrashReportTest, ABrokenListOfTasksCostsTheRestOfItOnly) {
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }
 
-TEST_F(CrashReportTest, WithoutAFolderItIsOnStderr) {
+TEST_F(CrashReportTest, WithoutAFolderTheReportIsOnStderr) {
   const Crash crash = this->crash(request(CrashRequest::NULL_POINTER),
                                   {"--set", "node.crash.folder=/nowhere/at/all"});
   EXPECT_EQ(crash.signal, SIGSEGV);
@@ -260,7 +260,7 @@ TEST_F(CrashReportTest, WithoutAFolderItIsOnStderr) {
   EXPECT_THAT(crash.errors, HasSubstr("\nend of the report\n"));
 }
 
-TEST_F(CrashReportTest, AnEmptyFolderMeansNone) {
+TEST_F(CrashReportTest, AnEmptyFolderNameDisablesReports) {
   const Crash crash =
       this->crash(request(CrashRequest::NULL_POINTER), {"--set", "node.crash.folder="});
   EXPECT_EQ(crash.signal, SIGSEGV);
@@ -268,7 +268,7 @@ TEST_F(CrashReportTest, AnEmptyFolderMeansNone) {
   EXPECT_THAT(crash.errors, Not(HasSubstr("crash report")));
 }
 
-TEST_F(CrashReportTest, OldReportsOfThisNodeMakeRoom) {
+TEST_F(CrashReportTest, OldReportsOfThisNodeAreDeleted) {
   for (const char* name :
        {"crasher-arena-20200101T000000Z-1.crash", "crasher-arena-20210101T000000Z-1.crash",
         "crasher-arena-b-20190101T000000Z-1.crash", "crasher-arena-notes.crash"}) {
@@ -282,7 +282,7 @@ TEST_F(CrashReportTest, OldReportsOfThisNodeMakeRoom) {
                                                          testing::Not(HasSubstr("20200101"))));
 }
 
-TEST_F(CrashReportTest, WhatIsNoReportOfThisBuildIsNotExplained) {
+TEST_F(CrashReportTest, AReportOfAnotherBuildIsNotExplained) {
   const auto path = folder_.path() / "report";
   std::ofstream(path) << "corolane crash report\n\nbuild     0123\n";
   ChildProcess other(COROLANE_FIXTURE_CRASH, {"--explain-crash", path});

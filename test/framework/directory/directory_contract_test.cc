@@ -1,4 +1,4 @@
-// What each directory promises, whatever it is made of.
+// The contract of every directory, whatever its implementation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class LocalWorld final : public DirectoryWorld {
   }
 };
 
-// The same etcd for all tests, below another prefix for each.
+// One etcd for all tests, with another prefix for each.
 class EtcdWorld final : public DirectoryWorld {
  public:
   std::string obstacle() const override { return test::EtcdServer::obstacle(); }
@@ -66,7 +66,7 @@ class EtcdWorld final : public DirectoryWorld {
   }
 };
 
-// The one of simulated clusters, over their network.
+// The directory of simulated clusters, over their network.
 class SimulatedWorld final : public DirectoryWorld {
  public:
   void run(const std::function<void(Directory&)>& body) override {
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WorldKind{"Etcd", [] { return std::make_unique<EtcdWorld>(); }}),
     [](const auto& tested) { return tested.param.name; });
 
-// The number of the change; 0 when it was not made.
+// The revision of the change; 0 when it was not made.
 Revision commit(Directory& directory, const Transaction& transaction) {
   const auto outcome = directory.commit(transaction, soon());
   EXPECT_TRUE(outcome) << outcome;
@@ -123,7 +123,7 @@ Directory::Snapshot list(Directory& directory, std::string_view prefix = "") {
   return snapshot ? *std::move(snapshot) : Directory::Snapshot{};
 }
 
-// "key=value" of each.
+// "key=value" for each entry.
 std::vector<std::string> texts(Directory& directory, std::string_view prefix = "") {
   std::vector<std::string> all;
   for (const auto& entry : list(directory, prefix).entries) {
@@ -166,7 +166,7 @@ TEST_P(DirectoryContractTest, AnEntryKnowsWhenItWasCreatedAndChanged) {
   });
 }
 
-TEST_P(DirectoryContractTest, KeysAndValuesAreAnyText) {
+TEST_P(DirectoryContractTest, KeysAndValuesMayBeAnyText) {
   run([](Directory& directory) {
     const std::string strange = "a \"quoted\" \\ line\n\tof Grüße \x01";
     put(directory, strange, strange);
@@ -177,7 +177,7 @@ TEST_P(DirectoryContractTest, KeysAndValuesAreAnyText) {
   });
 }
 
-TEST_P(DirectoryContractTest, ListsWhatBeginsWithAPrefixByKey) {
+TEST_P(DirectoryContractTest, ListsThePrefixInTheOrderOfKeys) {
   run([](Directory& directory) {
     for (const char* key : {"b/2", "b/1", "b/10", "b", "a", "c", "b0", "b\xff", "B/1"}) {
       put(directory, key);
@@ -191,7 +191,7 @@ TEST_P(DirectoryContractTest, ListsWhatBeginsWithAPrefixByKey) {
   });
 }
 
-TEST_P(DirectoryContractTest, ATransactionChangesAllAtOneRevision) {
+TEST_P(DirectoryContractTest, ATransactionHasOneRevision) {
   run([](Directory& directory) {
     put(directory, "old", "1");
     const Revision revision =
@@ -205,7 +205,7 @@ TEST_P(DirectoryContractTest, ATransactionChangesAllAtOneRevision) {
   });
 }
 
-TEST_P(DirectoryContractTest, WhatChangesNothingHasTheRevisionOfTheTable) {
+TEST_P(DirectoryContractTest, AnEmptyChangeHasTheRevisionOfTheTable) {
   run([](Directory& directory) {
     const Revision revision = put(directory, "a");
     EXPECT_EQ(commit(directory, {}), revision);
@@ -264,7 +264,7 @@ TEST_P(DirectoryContractTest, AllConditionsHoldOrNothingIsChanged) {
   });
 }
 
-TEST_P(DirectoryContractTest, ATransactionIsBounded) {
+TEST_P(DirectoryContractTest, TheSizeOfATransactionIsBounded) {
   run([](Directory& directory) {
     Transaction largest;
     for (std::size_t i = 0; i < Directory::transaction_size_max; ++i) {
@@ -293,7 +293,7 @@ TEST_P(DirectoryContractTest, ATransactionChangesAKeyOnce) {
   });
 }
 
-TEST_P(DirectoryContractTest, LeasesHaveDifferentNames) {
+TEST_P(DirectoryContractTest, LeasesHaveDistinctIds) {
   run([](Directory& directory) {
     std::set<Directory::Lease> leases;
     for (int i = 0; i < 10; ++i) leases.insert(grant(directory));
@@ -303,7 +303,7 @@ TEST_P(DirectoryContractTest, LeasesHaveDifferentNames) {
   });
 }
 
-TEST_P(DirectoryContractTest, ARevokedLeaseTakesItsEntriesAtOneRevision) {
+TEST_P(DirectoryContractTest, ARevokedLeaseRemovesItsEntriesAtOneRevision) {
   run([](Directory& directory) {
     const auto lease = grant(directory);
     const auto other = grant(directory);
@@ -324,14 +324,14 @@ TEST_P(DirectoryContractTest, ARevokedLeaseTakesItsEntriesAtOneRevision) {
   });
 }
 
-TEST_P(DirectoryContractTest, ALeaseThatNeverWasHasEnded) {
+TEST_P(DirectoryContractTest, AnUnknownLeaseHasExpired) {
   run([](Directory& directory) {
     EXPECT_THAT(directory.keep_alive(4711, soon()), fails_with(Code::not_found));
     EXPECT_TRUE(directory.revoke(4711, soon()));
     const Transaction hanging = {.puts = {{.key = "a"}, {.key = "b", .lease = 4711}}};
     EXPECT_THAT(directory.commit(hanging, soon()), fails_with(Code::not_found));
     EXPECT_THAT(texts(directory), IsEmpty());
-    // Nobody asks for a lease that is not needed.
+    // A lease that is not needed is not checked.
     Transaction refused = hanging;
     refused.conditions = {{.key = "a", .is_equal = false}};
     const auto outcome = directory.commit(refused, soon());
@@ -340,7 +340,7 @@ TEST_P(DirectoryContractTest, ALeaseThatNeverWasHasEnded) {
   });
 }
 
-TEST_P(DirectoryContractTest, TheLatestPutSaysOnWhichLeaseAnEntryHangs) {
+TEST_P(DirectoryContractTest, TheLatestPutSetsTheLeaseOfAnEntry) {
   run([](Directory& directory) {
     const auto first = grant(directory);
     const auto second = grant(directory);
@@ -357,7 +357,7 @@ TEST_P(DirectoryContractTest, TheLatestPutSaysOnWhichLeaseAnEntryHangs) {
   });
 }
 
-TEST_P(DirectoryContractTest, ALeaseEndsUnlessItIsKeptAlive) {
+TEST_P(DirectoryContractTest, ALeaseExpiresUnlessItIsKeptAlive) {
   run([](Directory& directory) {
     const auto kept = grant(directory, 2s);
     const auto forgotten = grant(directory, 2s);
@@ -398,7 +398,7 @@ TEST_P(DirectoryContractTest, AWatchSeesChangesInOrder) {
   });
 }
 
-TEST_P(DirectoryContractTest, AWatchBeginsWhereItIsTold) {
+TEST_P(DirectoryContractTest, AWatchBeginsAtTheGivenRevision) {
   run([](Directory& directory) {
     const Revision first = put(directory, "a", "1");
     const Revision second = put(directory, "a", "2");
@@ -411,14 +411,14 @@ TEST_P(DirectoryContractTest, AWatchBeginsWhereItIsTold) {
     const Revision third = put(directory, "a", "3");
     const Revision fourth = remove(directory, "a");
     EXPECT_THAT(next.wait_for(2), ElementsAre("a=3" + at(third), "a gone" + at(fourth)));
-    // Another test may change the same table: then the future has begun earlier.
+    // Another test may change the same table: `future` then starts at an earlier change.
     EXPECT_THAT(future.wait_for(1).back(), "a gone" + at(fourth));
     EXPECT_THAT(early.wait_for(4), SizeIs(4));
     EXPECT_THAT(late.wait_for(3), SizeIs(3));
   });
 }
 
-TEST_P(DirectoryContractTest, AWatchSeesTheEndOfALease) {
+TEST_P(DirectoryContractTest, AWatchSeesALeaseExpire) {
   run([](Directory& directory) {
     const auto lease = grant(directory);
     const Revision revision = put(directory, "a", "1", lease);
@@ -446,7 +446,7 @@ TEST_P(DirectoryContractTest, AWatchEndsWhenItIsCancelled) {
   });
 }
 
-TEST_P(DirectoryContractTest, OneOfManyCreatesAnEntry) {
+TEST_P(DirectoryContractTest, OneOfManyRivalsCreatesAnEntry) {
   run([](Directory& directory) {
     coroutine::TaskGroup group;
     int done_count = 0;
@@ -468,13 +468,13 @@ TEST_P(DirectoryContractTest, OneOfManyCreatesAnEntry) {
   });
 }
 
-TEST_P(DirectoryContractTest, CommitsSideBySideLoseNothing) {
+TEST_P(DirectoryContractTest, ConcurrentCommitsLoseNoUpdate) {
   run([](Directory& directory) {
     constexpr int task_count = 8;
     constexpr int round_count = 5;
     const Revision first = put(directory, "count", "0");
     Watcher watcher(directory, "count", first + 1);
-    // Adds one, as often as somebody else was quicker.
+    // Adds one, retrying when another task was faster.
     const auto add = [&]() -> Result<void> {
       for (;;) {
         const auto seen = directory.list("count", soon());

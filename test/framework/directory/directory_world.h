@@ -1,4 +1,4 @@
-// Where the tests of what all directories promise find an empty one.
+// Provides an empty directory to the contract tests of all directories.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@ class DirectoryWorld {
  public:
   virtual ~DirectoryWorld() = default;
 
-  // Why it cannot be had on this machine; empty when it can.
+  // Why it cannot run on this machine; empty when it can.
   virtual std::string obstacle() const { return ""; }
-  // Calls `body` on a task with a directory of which nobody else has the keys.
+  // Calls `body` on a task with a directory whose keys belong to this test alone.
   virtual void run(const std::function<void(framework::Directory&)>& body) = 0;
 };
 
@@ -33,7 +33,7 @@ struct WorldKind {
   }
 };
 
-// Fails the test when it cannot be put.
+// Fails the test when the put fails.
 inline framework::Directory::Revision put(framework::Directory& directory, std::string key,
                                           std::string value = "",
                                           framework::Directory::Lease lease = 0) {

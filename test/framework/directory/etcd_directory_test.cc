@@ -1,4 +1,4 @@
-// What is etcd's own: its members, users, certificates, and what becomes of us without it.
+// The behaviour of a real etcd: its members, users, certificates, and outages.
 #include "framework/directory/etcd_directory.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Options = EtcdDirectory::Options;
 
-// Nobody listens there.
+// No server listens there.
 const net::HostPort nobody{.host = "127.0.0.1", .port = 1};
 
 class EtcdDirectoryTest : public testing::Test {
@@ -52,7 +52,7 @@ class EtcdDirectoryTest : public testing::Test {
     key_prefix_ = "/etcd " + std::to_string(++count) + "/";
   }
 
-  // With a directory in `etcd`, below a prefix of the test's own.
+  // With a directory in `etcd`, under a prefix of the test's own.
   void run(const EtcdServer& etcd, const std::function<void(Directory&)>& body) {
     run(etcd, {}, body);
   }
@@ -77,7 +77,7 @@ std::vector<std::string> keys(Directory& directory, std::string_view prefix = ""
   return all;
 }
 
-// What an operator asks of it.
+// Sends a request of an operator.
 void administer(net::Network& network, const EtcdServer& etcd, std::string path, std::string body) {
   const auto response = net::fetch_http(
       network, etcd.host(), {.method = "POST", .target = std::move(path), .body = std::move(body)},
@@ -86,7 +86,7 @@ void administer(net::Network& network, const EtcdServer& etcd, std::string path,
   ASSERT_EQ(response->status, 200u) << response->body;
 }
 
-TEST_F(EtcdDirectoryTest, IsSharedAndHasTheNameOfItsMembers) {
+TEST_F(EtcdDirectoryTest, IsSharedAndNamedAfterItsMembers) {
   run_on_real_loop([](RealLoop& real) {
     const EtcdDirectory directory(real.network, {.endpoints = {{.host = "10.0.0.5", .port = 2379},
                                                                {.host = "::1", .port = 1}}});
@@ -95,7 +95,7 @@ TEST_F(EtcdDirectoryTest, IsSharedAndHasTheNameOfItsMembers) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, ClustersWithDifferentPrefixesAreStrangers) {
+TEST_F(EtcdDirectoryTest, ClustersWithDifferentPrefixesAreSeparate) {
   run_on_real_loop([](RealLoop& real) {
     const EtcdServer& etcd = test::shared_etcd();
     EtcdDirectory ours(real.network, {.endpoints = {etcd.host()}, .key_prefix = "/ours/"});
@@ -111,7 +111,7 @@ TEST_F(EtcdDirectoryTest, ClustersWithDifferentPrefixesAreStrangers) {
   });
 }
 
-// Above four megabytes: what gRPC takes by default.
+// Above four megabytes, the default limit of gRPC.
 TEST_F(EtcdDirectoryTest, ALargeTableIsListedAsAWhole) {
   run(test::shared_etcd(), [](Directory& directory) {
     constexpr int transaction_count = 6;
@@ -144,7 +144,7 @@ TEST_F(EtcdDirectoryTest, ALargeTransactionIsSeenAsAWhole) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, WhatIsTooLargeForItIsRefused) {
+TEST_F(EtcdDirectoryTest, ATransactionTooLargeForEtcdIsRefused) {
   run(test::shared_etcd(), [](Directory& directory) {
     const auto outcome =
         directory.commit({.puts = {{.key = "a", .value = std::string(2'000'000, 'x')}}}, soon());
@@ -155,7 +155,7 @@ TEST_F(EtcdDirectoryTest, WhatIsTooLargeForItIsRefused) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, WhatWasCompactedIsOutOfRange) {
+TEST_F(EtcdDirectoryTest, ACompactedRevisionIsOutOfRange) {
   run_on_real_loop([&](RealLoop& real) {
     const EtcdServer& etcd = test::shared_etcd();
     EtcdDirectory directory(real.network, {.endpoints = {etcd.host()}, .key_prefix = key_prefix_});
@@ -169,7 +169,7 @@ TEST_F(EtcdDirectoryTest, WhatWasCompactedIsOutOfRange) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, AMemberThatIsGoneIsLeftForTheNext) {
+TEST_F(EtcdDirectoryTest, AMissingMemberIsSkippedForTheNext) {
   run_on_real_loop([&](RealLoop& real) {
     EtcdDirectory directory(real.network, {.endpoints = {nobody, test::shared_etcd().host()},
                                            .key_prefix = key_prefix_});
@@ -198,7 +198,7 @@ TEST_F(EtcdDirectoryTest, WithoutAnyMemberItIsUnavailable) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, ServesOnWhenItsEtcdIsBack) {
+TEST_F(EtcdDirectoryTest, ResumesWhenItsEtcdIsBack) {
   EtcdServer etcd;
   etcd.start();
   run(etcd, [&](Directory& directory) {
@@ -222,7 +222,7 @@ TEST_F(EtcdDirectoryTest, ServesOnWhenItsEtcdIsBack) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, AnAnswerThatDoesNotComeMayHaveBeenACommit) {
+TEST_F(EtcdDirectoryTest, AMissingAnswerMayHaveBeenACommit) {
   EtcdServer etcd;
   etcd.start();
   run(etcd, {.request_time_max = 100ms}, [&](Directory& directory) {
@@ -243,7 +243,7 @@ TEST_F(EtcdDirectoryTest, AnAnswerThatDoesNotComeMayHaveBeenACommit) {
   });
 }
 
-TEST_F(EtcdDirectoryTest, AWatchOutlivesSilence) {
+TEST_F(EtcdDirectoryTest, AWatchSurvivesSilence) {
   EtcdServer etcd;
   etcd.start();
   run(etcd, {.watch_silence_max = 20ms}, [&](Directory& directory) {
@@ -276,7 +276,7 @@ TEST_F(EtcdDirectoryTest, OneOfThreeMembersMayDie) {
     EXPECT_THAT(watcher.wait_for(1), SizeIs(1));
     first.kill();
     EXPECT_THAT(watcher.join(), fails_with(Code::unavailable));
-    // While the others agree on a leader, if the first one was it.
+    // The others elect a leader first, if the first member was the leader.
     while (!directory.keep_alive(*lease, soon())) {
     }
     while (!directory.list("", soon())) {
@@ -285,7 +285,7 @@ TEST_F(EtcdDirectoryTest, OneOfThreeMembersMayDie) {
     Watcher again(directory, "", later);
     EXPECT_THAT(again.wait_for(1), SizeIs(1));
 
-    // The last one has nobody to agree with, and a watch of it must not look like a quiet one.
+    // The last member has no quorum, and a watch of it must not look like a quiet one.
     second.kill();
     EXPECT_THAT(again.join(), fails_with(Code::unavailable));
     EXPECT_THAT(directory.list("", soon()), fails_with(Code::unavailable));
@@ -294,8 +294,8 @@ TEST_F(EtcdDirectoryTest, OneOfThreeMembersMayDie) {
   });
 }
 
-// An etcd with the users root and "node", which has the keys below /corolane/. Tokens last for a
-// second.
+// An etcd with the users root and "node", which may access the keys below /corolane/. Tokens last
+// for a second.
 class EtcdUsersTest : public EtcdDirectoryTest {
  protected:
   void SetUp() override {
@@ -327,7 +327,7 @@ class EtcdUsersTest : public EtcdDirectoryTest {
   EtcdServer etcd_{{.arguments = {"--auth-token-ttl=1", "--bcrypt-cost=4"}}};
 };
 
-TEST_F(EtcdUsersTest, AUserHasItsKeys) {
+TEST_F(EtcdUsersTest, AUserMayAccessItsKeys) {
   run_on_real_loop([&](RealLoop& real) {
     EtcdDirectory directory(real.network, options("node", "secret"));
     const auto lease = directory.grant(60s, soon());
@@ -342,7 +342,7 @@ TEST_F(EtcdUsersTest, AUserHasItsKeys) {
   });
 }
 
-TEST_F(EtcdUsersTest, AUserDoesNotHaveOtherKeys) {
+TEST_F(EtcdUsersTest, AUserMayNotAccessOtherKeys) {
   run_on_real_loop([&](RealLoop& real) {
     Options elsewhere = options("node", "secret");
     elsewhere.key_prefix = "/elsewhere/";
@@ -354,7 +354,7 @@ TEST_F(EtcdUsersTest, AUserDoesNotHaveOtherKeys) {
   });
 }
 
-TEST_F(EtcdUsersTest, StrangersAreUnauthenticated) {
+TEST_F(EtcdUsersTest, UnknownUsersAreUnauthenticated) {
   run_on_real_loop([&](RealLoop& real) {
     for (const auto& stranger :
          {options("", ""), options("node", "wrong"), options("nobody", "secret")}) {
@@ -367,24 +367,24 @@ TEST_F(EtcdUsersTest, StrangersAreUnauthenticated) {
   });
 }
 
-TEST_F(EtcdUsersTest, ATokenThatIsForgottenIsReplaced) {
+TEST_F(EtcdUsersTest, AForgottenTokenIsReplaced) {
   run_on_real_loop([&](RealLoop& real) {
     EtcdDirectory directory(real.network, options("node", "secret"));
     const auto revision = put(directory, "a");
-    // It knows tokens only as long as it lives.
+    // Etcd keeps tokens in memory only.
     etcd_.kill();
     etcd_.start();
     Watcher watcher(directory, "", revision);
     EXPECT_THAT(watcher.wait_for(1), SizeIs(1));
     watcher.cancel();
     EXPECT_THAT(keys(directory), ElementsAre("a"));
-    // And not for more than a second or two when nobody uses them.
+    // An unused token expires after a second or two.
     ASSERT_TRUE(coroutine::sleep_for(2500ms));
     EXPECT_GT(put(directory, "a"), revision);
   });
 }
 
-TEST_F(EtcdDirectoryTest, AUserIsWelcomeWhereNobodyAsks) {
+TEST_F(EtcdDirectoryTest, AUserIsAcceptedWithoutAuthentication) {
   run(test::shared_etcd(), {.user = "node", .password = "secret"}, [](Directory& directory) {
     put(directory, "a");
     EXPECT_THAT(keys(directory), ElementsAre("a"));
@@ -404,7 +404,7 @@ class EtcdTlsTest : public EtcdDirectoryTest {
     etcd_->start();
   }
 
-  // What a client with these files gets of it.
+  // Lists the directory as a client with these files.
   Result<Directory::Snapshot> list_with(net::TlsOptions files) {
     Result<Directory::Snapshot> snapshot = Error(Code::unknown, "not listed");
     run_on_real_loop([&](RealLoop& real) {
@@ -421,7 +421,7 @@ class EtcdTlsTest : public EtcdDirectoryTest {
   std::unique_ptr<EtcdServer> etcd_;
 };
 
-TEST_F(EtcdTlsTest, BothEndsShowTheirCertificates) {
+TEST_F(EtcdTlsTest, BothEndsPresentTheirCertificates) {
   run_on_real_loop([&](RealLoop& real) {
     const auto files = authority_.issue({.dns_names = {"node"}});
     const auto context = net::TlsContext::load({.certificate_file = files.certificate_file,
@@ -434,12 +434,12 @@ TEST_F(EtcdTlsTest, BothEndsShowTheirCertificates) {
     EXPECT_THAT(keys(directory), ElementsAre("a"));
     Watcher watcher(directory, "", revision);
     EXPECT_THAT(watcher.wait_for(1), SizeIs(1));
-    // A connection for calls, and one of the watch.
+    // A connection for calls, and one for the watch.
     EXPECT_EQ(secure.statistics().opened_count, 2u);
   });
 }
 
-TEST_F(EtcdTlsTest, WhoCannotBeTrustedIsUnavailable) {
+TEST_F(EtcdTlsTest, AnUntrustedServerIsUnavailable) {
   const test::CertificateAuthority stranger("somebody else");
   const auto snapshot = list_with({.ca_file = stranger.file()});
   ASSERT_FALSE(snapshot);
@@ -447,7 +447,7 @@ TEST_F(EtcdTlsTest, WhoCannotBeTrustedIsUnavailable) {
   EXPECT_THAT(snapshot.error().message(), HasSubstr("certificate"));
 }
 
-TEST_F(EtcdTlsTest, WhoShowsNoCertificateGetsNothing) {
+TEST_F(EtcdTlsTest, AClientWithoutACertificateIsRefused) {
   EXPECT_THAT(list_with({.ca_file = authority_.file()}), fails_with(Code::unavailable));
 }
 

@@ -1,4 +1,4 @@
-// How one node sees a directory that it shares with others: late, or not at all.
+// One node's view of a directory that it shares with other nodes: late, or unreachable.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ class FaultyDirectory final : public framework::Directory {
  public:
   explicit FaultyDirectory(framework::Directory& table) : table_(table) {}
 
-  Duration delay = std::chrono::milliseconds(1);  // Of each call, half of it on the way back.
+  Duration delay = std::chrono::milliseconds(1);  // Added to each call, half of it on the way back.
   bool loses_answers = false;
-  bool is_deaf = false;  // Watches tell of nothing.
-  // Commits are made so much later, when whoever asked has given up.
+  bool is_deaf = false;  // Watches report no change.
+  // Commits are applied this much later, after the caller has given up.
   Duration commits_late_by{};
-  // From now on nothing is heard of it: calls wait until their deadlines, watches are silent.
+  // Cuts the directory off: calls wait until their deadlines, watches are silent.
   void cut() { is_away_ = true; }
   void mend() {
     is_away_ = false;

@@ -56,7 +56,7 @@ TEST(LocalDirectoryTest, ALeaseEndsExactlyWhenItsTimeIsUp) {
   EXPECT_THAT(directory.keep_alive(*lease, soon()), fails_with(Code::not_found));
 }
 
-TEST(LocalDirectoryTest, WhatWasBeforeItBeganIsForgotten) {
+TEST(LocalDirectoryTest, RevisionsBeforeItsStartAreOutOfRange) {
   LocalDirectory directory(100);
   const auto ignore = [](const auto&) {};
   EXPECT_THAT(directory.watch("", 100, ignore), fails_with(Code::out_of_range));
@@ -66,7 +66,7 @@ TEST(LocalDirectoryTest, WhatWasBeforeItBeganIsForgotten) {
   EXPECT_THAT(watcher.wait_for(1), ElementsAre("a= @101"));
 }
 
-TEST(LocalDirectoryTest, OldChangesAreForgotten) {
+TEST(LocalDirectoryTest, OldChangesAreDropped) {
   LocalDirectory directory(0, {.history_count_max = 3});
   const auto ignore = [](const auto&) {};
   put(directory, "a");                                                                 // 1.
@@ -77,23 +77,23 @@ TEST(LocalDirectoryTest, OldChangesAreForgotten) {
   EXPECT_THAT(watcher.wait_for(3), ElementsAre("b= @2", "c= @3", "a gone @3"));
   put(directory, "d");
   put(directory, "e");
-  // Half of a transaction is none.
+  // It must not return half of a transaction.
   EXPECT_THAT(directory.watch("", 3, ignore), fails_with(Code::out_of_range));
   EXPECT_THAT(watcher.wait_for(5), SizeIs(5));
 }
 
-TEST(LocalDirectoryTest, AWatchThatComesTooLateEnds) {
+TEST(LocalDirectoryTest, AWatchThatFallsBehindEnds) {
   LocalDirectory directory(0, {.history_count_max = 3});
   Watcher watcher(directory, "", 1);
   put(directory, "a");
   watcher.wait_for(1);
-  // It has no time to look meanwhile.
+  // The watch gets no turn in between.
   for (const char* key : {"b", "c", "d", "e"}) put(directory, key);
   EXPECT_THAT(watcher.join(), fails_with(Code::out_of_range));
   EXPECT_THAT(watcher.texts, ElementsAre("a= @1"));
 }
 
-TEST(LocalDirectoryTest, WhoIsToldMayChangeTheDirectory) {
+TEST(LocalDirectoryTest, AWatchCallbackMayChangeTheDirectory) {
   LocalDirectory directory(0);
   std::size_t count = 0;
   auto watch = coroutine::spawn("watch", [&] {

@@ -1,4 +1,4 @@
-// A task that watches a directory and keeps what it is told.
+// A task that watches a directory and records the changes.
 //
 //   Watcher watcher(directory, "nodes/", snapshot.revision + 1);
 //   ...
@@ -26,7 +26,7 @@ class Watcher {
           return directory.watch(prefix, from, [this](const auto& change) { hear(change); });
         })) {}
 
-  // All that it was told, as soon as that is so much. Suspends.
+  // Suspends until there are `count` changes; all that were recorded.
   const std::vector<std::string>& wait_for(std::size_t count) {
     const Deadline deadline = soon();
     while (texts.size() < count && heard_.wait(deadline)) {
@@ -34,7 +34,7 @@ class Watcher {
     return texts;
   }
 
-  // How the watch ended. Suspends until it has.
+  // The result of the watch. Suspends until the watch has ended.
   Result<void> join() { return task_.join(soon()); }
   void cancel() { task_.cancel(); }
 

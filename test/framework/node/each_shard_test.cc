@@ -39,7 +39,7 @@ void with_shards(F&& body) {
   });
 }
 
-TEST(EachShardTest, EachAnswersUnderItsNumber) {
+TEST(EachShardTest, EachAnswerIsAtTheIndexOfItsShard) {
   with_shards([](Node& node) {
     const auto found = from_each_shard(node, [](Shard& shard) { return 10 * shard.index(); });
     ASSERT_TRUE(found) << found;
@@ -47,9 +47,9 @@ TEST(EachShardTest, EachAnswersUnderItsNumber) {
   });
 }
 
-TEST(EachShardTest, EachAnswersAlsoWhenTheLoadHasTakenItsStacks) {
+TEST(EachShardTest, EachShardAnswersWhenLoadHasTakenItsStacks) {
   with_shards([](Node& node) {
-    // The first one has those of the test, which are many more.
+    // The first shard has the stacks of the test, which are many more.
     const test::Crowd crowd(node, {1, 1'000, 1'000});
     const auto counts = from_each_shard(
         node, [](Shard& shard) { return shard.scheduler().statistics().task_count; });
@@ -61,7 +61,7 @@ TEST(EachShardTest, EachAnswersAlsoWhenTheLoadHasTakenItsStacks) {
   });
 }
 
-TEST(EachShardTest, AnErrorOfOneIsTheErrorOfAll) {
+TEST(EachShardTest, AnErrorOfOneShardIsTheErrorOfAll) {
   with_shards([](Node& node) {
     const auto looked = node.on_each_shard([](Shard& shard) -> Result<void> {
       if (shard.index() < 2) return {};
@@ -82,7 +82,7 @@ TEST(EachShardTest, AnExceptionOnAnotherThreadIsAnError) {
   });
 }
 
-TEST(EachShardTest, AnExceptionOnTheFirstOneWaitsForTheOthers) {
+TEST(EachShardTest, AnExceptionOnTheFirstShardWaitsForTheOthers) {
   with_shards([](Node& node) {
     std::vector<int> slept(3);
     const auto look = [&](Shard& shard) -> Result<void> {
@@ -96,13 +96,13 @@ TEST(EachShardTest, AnExceptionOnTheFirstOneWaitsForTheOthers) {
   });
 }
 
-TEST(EachShardTest, WhatTheyAnsweredIsAddedToTheFirst) {
+TEST(EachShardTest, AnswersAreAddedToTheFirst) {
   const auto add = [](int& sum, const int& more) { sum += more; };
   EXPECT_EQ(added_up(std::vector{1, 20, 300}, add), 321);
   EXPECT_EQ(added_up(std::vector{1}, add), 1);
 }
 
-TEST(EachShardTest, AScrapeHasTheMetricsOfAll) {
+TEST(EachShardTest, AScrapeHasTheMetricsOfAllShards) {
   with_shards([](Node& node) {
     EXPECT_TRUE(node.on_each_shard([](Shard& shard) -> Result<void> {
       shard.metrics().add([&shard](MetricWriter& out) {
@@ -113,7 +113,7 @@ TEST(EachShardTest, AScrapeHasTheMetricsOfAll) {
     const auto text = metrics_text(node);
     ASSERT_TRUE(text) << text;
     EXPECT_THAT(*text, HasSubstr("\nrooms 6\n"));
-    // A node is one, however many shards it has.
+    // A node counts once, however many shards it has.
     EXPECT_THAT(*text, ContainsRegex("\ncorolane_node_info\\{[^}]*\\} 1\n"));
     EXPECT_THAT(*text, HasSubstr("\ncorolane_node_stopping 0\n"));
     EXPECT_THAT(*text, HasSubstr("\ncorolane_rpc_connections 0\n"));

@@ -62,7 +62,7 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
   EXPECT_TRUE(config.tls.needs_client_certificate);
 }
 
-// As a program has it: the node is one section of several.
+// A configuration as a program has it: the node is one section of several.
 struct WholeConfig {
   NodeConfig node;
 };
@@ -85,7 +85,7 @@ TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:7: node.http: "));
 }
 
-TEST(NodeConfigTest, AdminPagesThatOthersReachNeedATokenAndTls) {
+TEST(NodeConfigTest, ExposedAdminPagesNeedATokenAndTls) {
   const auto load = [](const std::string& more) {
     return config::load_text<WholeConfig>("node:\n  admin: 0.0.0.0:8461\n" + more, "node.yaml");
   };
@@ -101,7 +101,7 @@ TEST(NodeConfigTest, AdminPagesThatOthersReachNeedATokenAndTls) {
       config::load_text<WholeConfig>("node:\n  admin: unix:/run/admin.sock\n", "node.yaml"));
 }
 
-TEST(NodeConfigTest, NodesThatOthersReachNeedAKey) {
+TEST(NodeConfigTest, ExposedNodesNeedAKey) {
   const std::string cluster = "store: {kind: redis}\ncluster: {directory: etcd, listen: ";
   for (const char* far : {"'0.0.0.0:9000'", "'[::]:9000'", "'10.1.0.7:9000'"}) {
     const auto refused = load(cluster + far + "}\n");
@@ -136,7 +136,7 @@ TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
   }
 }
 
-TEST(NodeConfigTest, LimitsWithoutSenseAreRefused) {
+TEST(NodeConfigTest, NonsensicalLimitsAreRefused) {
   for (const char* text :
        {"stacks: {count_max: 10}", "rpc: {connections_max: 0}", "rpc: {address_share: 0}",
         "rpc: {address_share: 101}", "rpc: {request_size_max: 1GiB}", "stop_time_max: 2h"}) {

@@ -56,7 +56,7 @@ TEST(NodeMetricsTest, NamesAndTypesAreThoseOfTheGoldenList) {
       << "dashboards and alerts use these names: change the list on purpose";
 }
 
-TEST(NodeMetricsTest, PromtoolFindsNothingToSay) {
+TEST(NodeMetricsTest, PromtoolHasNoComplaints) {
   if (std::system("command -v promtool >/dev/null") != 0) GTEST_SKIP() << "no promtool";
   const std::string path = testing::TempDir() + "corolane_metrics_" + std::to_string(::getpid());
   std::ofstream(path) << metrics_of_a_node();

@@ -39,7 +39,7 @@ class NodeTest : public testing::Test {
         Log(LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }));
   }
 
-  // A node with the slow service that serves.
+  // A started node that serves the slow service.
   std::unique_ptr<Node> make_serving() {
     auto node = make(config());
     node->serve(SlowService());
@@ -68,7 +68,7 @@ TEST_F(NodeTest, LogsWhereItServes) {
                                      HasSubstr("admin=" + to_string(node->endpoints().admin)))));
 }
 
-TEST_F(NodeTest, ACallThatRunsFinishesWhileTheNodeStops) {
+TEST_F(NodeTest, ARunningCallFinishesWhileTheNodeStops) {
   auto node = make_serving();
   auto client = connect(*node);
   auto call =
@@ -99,7 +99,7 @@ TEST_F(NodeTest, ACallThatOutlastsTheDeadlineIsCancelled) {
   EXPECT_THAT(lines_, Contains(HasSubstr("warning running calls did not finish in time")));
 }
 
-TEST_F(NodeTest, NewCallsAreRefusedWhileItStopsAndHealthSaysWhy) {
+TEST_F(NodeTest, NewCallsAreRefusedWhileItStopsAndHealthTellsWhy) {
   auto node = make_serving();
   auto client = connect(*node);
   EXPECT_EQ(fetch(network_, node->endpoints().admin, "/health").body, "ok\n");
@@ -139,7 +139,7 @@ TEST_F(NodeTest, AnAddressInUseNamesTheKeyToChange) {
                                          ": address in use; another node? change node.admin");
 }
 
-TEST_F(NodeTest, ServesTheSameServicesByHttpWhenItIsToldWhere) {
+TEST_F(NodeTest, ServesTheSameServicesByHttpWhenConfigured) {
   EXPECT_FALSE(make_serving()->endpoints().http);
 
   NodeConfig with_http = config();
@@ -152,7 +152,7 @@ TEST_F(NodeTest, ServesTheSameServicesByHttpWhenItIsToldWhere) {
   EXPECT_THAT(lines_, Contains(HasSubstr("http=" + to_string(http))));
   EXPECT_THAT(fetch(network_, http, "/").body, HasSubstr("POST /corolane.test.Slow/Wait"));
 
-  // A call that runs finishes while the node stops.
+  // A running call finishes while the node stops.
   auto call = coroutine::spawn("call", [&] {
     return net::fetch_http(network_, {http.address, http.port},
                            {.method = "POST",
@@ -181,7 +181,7 @@ TEST_F(NodeTest, AnHttpAddressInUseIsNamed) {
             "cannot listen on " + same.http + ": address in use; another node? change node.http");
 }
 
-TEST_F(NodeTest, AConfigurationThatMakesNoSenseDoesNotStart) {
+TEST_F(NodeTest, AnInvalidConfigurationDoesNotStart) {
   NodeConfig wrong = config();
   wrong.admin = "0.0.0.0:0";
   const auto started = make(wrong)->start();
@@ -199,7 +199,7 @@ TEST_F(NodeTest, TheSameServiceTwiceDoesNotStart) {
   EXPECT_EQ(started.error().code(), Code::already_exists);
 }
 
-// A service whose methods nobody has marked.
+// A service without a public method.
 class SecretService : public rpc::Service {
  public:
   const char* service_name() const override { return "test.Secret"; }
@@ -233,7 +233,7 @@ TEST_F(NodeTest, ANodeWhoseClientsCouldCallNothingDoesNotStart) {
 
 TEST_F(NodeTest, ANodeThatServesNothingStarts) { EXPECT_TRUE(make(config())->start()); }
 
-TEST_F(NodeTest, ClientsReachPublicMethodsAloneUnlessTheConfigurationSaysOtherwise) {
+TEST_F(NodeTest, ClientsReachOnlyPublicMethodsUnlessTheConfigurationSaysOtherwise) {
   for (const bool public_only : {true, false}) {
     NodeConfig with_http = config();
     with_http.http = "127.0.0.1:0";
@@ -265,7 +265,7 @@ TEST_F(NodeTest, TwoNodesLiveSideBySide) {
   EXPECT_TRUE(SlowClient(*client_two).wait(wait_request(1ms)));
 }
 
-TEST_F(NodeTest, ItsEndCancelsWhatRuns) {
+TEST_F(NodeTest, DestructionCancelsRunningCalls) {
   auto node = make_serving();
   auto client = connect(*node);
   auto call = coroutine::spawn("call", [&] {

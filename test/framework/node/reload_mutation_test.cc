@@ -1,5 +1,5 @@
-// Ten thousand files that something has happened to, read again by a node that runs: it never
-// crashes, takes over all that is live or nothing, and each of its complaints says where.
+// A running node reloads ten thousand damaged files: it never crashes, takes over all live keys or
+// none, and each error names its place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class Mutator {
  private:
   std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_.below(end)); }
 
-  // A third of the time what may happen to any text, otherwise what is still a configuration.
+  // A third of the mutations damage the text, the others mostly keep a configuration.
   void mutate_once(std::string& text) {
     const std::size_t at = below(text.size() + 1);
     const std::size_t kind = below(12);
@@ -82,7 +82,7 @@ class Mutator {
     }
   }
 
-  // Takes a whole line out, or has it twice.
+  // Deletes or duplicates a whole line.
   void mutate_line(std::string& text, std::size_t at) {
     const std::size_t begin = text.rfind('\n', at) + 1;
     const std::size_t end = std::min(text.find('\n', begin), text.size() - 1);
@@ -95,7 +95,7 @@ class Mutator {
     }
   }
 
-  // Puts something else behind the next colon.
+  // Replaces the value after the next colon.
   void mutate_value(std::string& text, std::size_t at) {
     const std::size_t colon = text.find(": ", at);
     if (colon == std::string::npos) return;
@@ -104,7 +104,7 @@ class Mutator {
     text.replace(colon + 2, end - colon - 2, splinters[below(std::size(splinters))]);
   }
 
-  // What is still a number most of the time, and still allowed some of it.
+  // Replaces a digit: the result usually is a number, and sometimes within its limits.
   void mutate_digit(std::string& text, std::size_t at) {
     const std::size_t digit = text.find_first_of("0123456789", at);
     if (digit != std::string::npos) text[digit] = static_cast<char>('0' + below(10));
@@ -113,8 +113,9 @@ class Mutator {
   test::Random random_;
 };
 
-// "fort.yaml:12: something" in every line, the number within the file. What the command line sets
-// and the file leaves no place for begins with that: "--set a.b: "a" ... from fort.yaml:16".
+// Expects "fort.yaml:12: something" in every line, with a line number of the file. An error of a
+// command-line setting for which the file has no place begins with the setting: "--set a.b: "a" ...
+// from fort.yaml:16".
 void expect_places(const std::string& message, std::ptrdiff_t line_count) {
   std::istringstream lines(message);
   for (std::string line; std::getline(lines, line);) {
@@ -127,7 +128,7 @@ void expect_places(const std::string& message, std::ptrdiff_t line_count) {
   }
 }
 
-// All that is in effect, as one text: what the program says, the node, and what its services see.
+// All values in effect, as one text: those of the program, of the node and of its services.
 std::string in_effect(Fort& fort) {
   std::string text;
   for (const config::Key& key : fort.program().keys()) text += key.path + "=" + key.value + "\n";
@@ -153,7 +154,7 @@ TEST(ReloadMutationTest, EveryMutatedFileIsTakenOverWholeOrNotAtAll) {
                     std::ranges::count(text, '\n') + 1);
     } else {
       ++reloaded_count;
-      // What is live is what the file says now; the same again changes nothing.
+      // Live keys now have the values of the file; reloading it again changes nothing.
       const auto again = fort.reload();
       ASSERT_TRUE(again) << again;
       for (const config::Change& change : *again) EXPECT_FALSE(change.is_live) << change.path;

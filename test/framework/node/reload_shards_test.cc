@@ -1,4 +1,4 @@
-// A reload of a node of several threads, on the real loop: all of them, or none.
+// A reload of a node with several threads, on the real loop: all of them change, or none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t shard_count = 3;
 
-// What each shard sees of the number of guards.
+// A node that records the number of guards that each shard sees.
 class ShardedFort {
  public:
   explicit ShardedFort(net::Network& network) : files_(authority_.issue({.dns_names = {"fort"}})) {

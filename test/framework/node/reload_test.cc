@@ -1,4 +1,4 @@
-// Claims about a configuration that is read again while the node runs.
+// Tests of a configuration that is reloaded while the node runs.
 #include "framework/node/reload.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ constexpr const char* original =
     "fort:\n"
     "  guards: 4\n";
 
-TEST(ReloadTest, WhatIsLiveChangesAtOnce) {
+TEST(ReloadTest, LiveKeysChangeAtOnce) {
   Fort fort(original);
   fort.write("node: {name: fort, log_level: error}\nfort: {guards: 5, gates: [north, south]}\n");
   const auto changes = fort.reload();
@@ -48,7 +48,7 @@ TEST(ReloadTest, WhatIsLiveChangesAtOnce) {
   EXPECT_EQ(fort.program().node_config().log_level, LogLevel::error);
 }
 
-TEST(ReloadTest, WhatIsNotLiveWaitsForTheNextStartAndIsToldEachTime) {
+TEST(ReloadTest, OtherKeysWaitForTheNextStartAndAreReportedEachTime) {
   Fort fort(original);
   fort.write("node: {name: castle}\nfort: {guards: 5, guards_max: 50}\n");
   for (int i = 0; i < 2; ++i) {
@@ -62,7 +62,7 @@ TEST(ReloadTest, WhatIsNotLiveWaitsForTheNextStartAndIsToldEachTime) {
   }
 }
 
-TEST(ReloadTest, WithAnErrorAnywhereNothingChanges) {
+TEST(ReloadTest, AnErrorAnywhereChangesNothing) {
   Fort fort(original);
   fort.write("node:\n  log_level: debug\n  rpc: {connections_max: 0}\nfort:\n  gards: 7\n");
   const auto changes = fort.reload();
@@ -75,7 +75,7 @@ TEST(ReloadTest, WithAnErrorAnywhereNothingChanges) {
   EXPECT_THAT(fort.log_lines().back(), HasSubstr(" error   configuration not reloaded; nothing"));
 }
 
-TEST(ReloadTest, WhatIsLiveHasToFitWhatIsInEffectOfTheRest) {
+TEST(ReloadTest, LiveKeysMustFitTheOtherKeysInEffect) {
   Fort fort(original);
   fort.write("fort:\n  guards_max: 50\n  guards: 20\n");
   const auto changes = fort.reload();
@@ -86,7 +86,7 @@ TEST(ReloadTest, WhatIsLiveHasToFitWhatIsInEffectOfTheRest) {
   EXPECT_EQ(fort.seen().guards, 4);
 }
 
-TEST(ReloadTest, ASnapshotThatSomebodyHoldsStaysAsItWas) {
+TEST(ReloadTest, ASnapshotInUseStaysUnchanged) {
   Fort fort(original);
   std::shared_ptr<const test::FortConfig> before;
   before = Live<test::FortConfig>(fort.seen()).snapshot();
@@ -96,14 +96,14 @@ TEST(ReloadTest, ASnapshotThatSomebodyHoldsStaysAsItWas) {
   EXPECT_EQ(fort.seen().guards, 9);
 }
 
-TEST(ReloadTest, WhatIsTakenOutOfTheFileIsItsDefaultAgain) {
+TEST(ReloadTest, AKeyRemovedFromTheFileReturnsToItsDefault) {
   Fort fort(original);
   fort.write("");
   ASSERT_TRUE(fort.reload());
   EXPECT_EQ(fort.seen().guards, 3);
 }
 
-TEST(ReloadTest, AFileThatIsGoneChangesNothing) {
+TEST(ReloadTest, AMissingFileChangesNothing) {
   Fort fort(original);
   std::filesystem::remove(fort.path());
   const auto changes = fort.reload();
@@ -112,7 +112,7 @@ TEST(ReloadTest, AFileThatIsGoneChangesNothing) {
   EXPECT_EQ(fort.seen().guards, 4);
 }
 
-TEST(ReloadTest, TheLogSaysWhatHasChangedWithoutSecrets) {
+TEST(ReloadTest, TheLogNamesTheChangesWithoutSecrets) {
   Fort fort(original);
   fort.write("node: {name: castle}\nfort: {guards: 5, password: mellon}\n");
   ASSERT_TRUE(fort.reload());
@@ -123,7 +123,7 @@ TEST(ReloadTest, TheLogSaysWhatHasChangedWithoutSecrets) {
   EXPECT_EQ(fort.seen().password, "mellon");
 }
 
-TEST(ReloadTest, WhoIsToldOfAChangeHearsOfTheNewOne) {
+TEST(ReloadTest, OnChangeGetsTheNewConfiguration) {
   Duration heard{};
   Fort fort(original, {.on_change = [&](const NodeConfig& c) { heard = c.stop_time_max; }});
   fort.write("node: {stop_time_max: 7s}\n");
@@ -158,7 +158,7 @@ TEST(ReloadTest, ThePageShowsEachKeyWithItsOriginAndWhetherItIsLive) {
   EXPECT_THAT(json.dump(), Not(HasSubstr("mellon")));
 }
 
-TEST(ReloadTest, ThePageShowsWhatWaitsForTheNextStart) {
+TEST(ReloadTest, ThePageShowsKeysThatWaitForTheNextStart) {
   Fort fort(original);
   fort.write("node: {name: castle}\n");
   ASSERT_TRUE(fort.reload());
@@ -189,7 +189,7 @@ TEST(ReloadTest, PostReloadsAndAnswersWithTheDifference) {
   EXPECT_EQ(fort.page("/config/reload", "POST").body, "reloaded; no value has changed\n");
 }
 
-TEST(ReloadTest, PostOfWhatIsWrongAnswersWithPlacesAndChangesNothing) {
+TEST(ReloadTest, PostOfAnInvalidFileNamesThePlacesAndChangesNothing) {
   Fort fort(original);
   fort.write("fort:\n  guards: many\n  watch: 5\n");
   const auto text = fort.page("/config/reload", "POST");
@@ -212,7 +212,7 @@ TEST(ReloadTest, OnlyPostReloads) {
   EXPECT_EQ(fort.seen().guards, 4);
 }
 
-TEST(ReloadTest, AServiceThatTakesItsConfigurationOnceHasNothingLive) {
+TEST(ReloadTest, AServiceThatTakesItsConfigurationOnceHasNoLiveKeys) {
   detail::TypedProgram<void, const test::FortConfig&> program(
       [](Node&, const test::FortConfig&) {});
   std::size_t live_count = 0;

@@ -57,7 +57,7 @@ void with_counters(F&& body) {
   });
 }
 
-// The same with puppets, which do what `strings` says.
+// The same with puppets, driven by `strings`.
 template <typename F>
 void with_puppets(const test::Puppet::Strings& strings, F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
@@ -93,7 +93,7 @@ TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
   });
 }
 
-// Connections that the shards have accepted, and those of them that they have refused.
+// Connections that the shards have accepted, and those that they refused of them.
 struct ConnectionCounts {
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
@@ -114,7 +114,7 @@ ConnectionCounts connection_counts(Node& node) {
   return sum;
 }
 
-TEST(ShardsTest, ClientsOfAllShardsCountTogetherAndReloadingChangesHowMany) {
+TEST(ShardsTest, TheConnectionLimitCountsAllShardsAndIsReloadable) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig limited = config();
     limited.rpc.connections_max = 20;
@@ -131,7 +131,7 @@ TEST(ShardsTest, ClientsOfAllShardsCountTogetherAndReloadingChangesHowMany) {
       while (connection_counts(node).accepted < count) ASSERT_TRUE(coroutine::sleep_for(1ms));
     };
     connect(40);
-    EXPECT_EQ(connection_counts(node).refused, 30u);  // One address has half of them.
+    EXPECT_EQ(connection_counts(node).refused, 30u);  // One address may have half of the limit.
     limited.rpc.address_share = 80;
     ASSERT_TRUE(node.reload(limited));
     connect(60);
@@ -140,7 +140,7 @@ TEST(ShardsTest, ClientsOfAllShardsCountTogetherAndReloadingChangesHowMany) {
   });
 }
 
-// Calls of thirty objects, wherever they live, that were refused for want of stacks.
+// The number of calls to thirty objects on all shards that were refused for lack of stacks.
 int count_refused_calls(Node& node) {
   int count = 0;
   for (int i = 0; i < 30; ++i) {
@@ -152,7 +152,7 @@ int count_refused_calls(Node& node) {
   return count;
 }
 
-TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
+TEST(ShardsTest, TheLastStacksOfAnotherShardAreRefusedToClientsThatHoldMuch) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig small = config();
     small.stacks.count_max = 1'000 * thread_count;
@@ -164,7 +164,7 @@ TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
       if (shard.index() == 0) return {};
       auto& load = loads[shard.index()];
       load = std::make_unique<coroutine::TaskGroup>();
-      // Ten more than it takes: this task gives its own stack back.
+      // Ten more than scarcity takes, since this task returns its own stack.
       for (int more = 0; more < 10; more += shard.scheduler().stacks().is_scarce() ? 1 : 0) {
         auto spawned = load->spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); });
         if (!spawned) return spawned.error();
@@ -175,7 +175,7 @@ TEST(ShardsTest, LastStacksOfAnotherShardAreNotForClientsThatHoldMuch) {
     rpc::CallScope::enter({.may_take_last_stacks = false});
     const int refused_count = count_refused_calls(node);
     EXPECT_GT(refused_count, 0);
-    EXPECT_LT(refused_count, 30);  // Those of the own shard are served.
+    EXPECT_LT(refused_count, 30);  // Objects of the own shard are served.
     rpc::CallScope::enter({});
     EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
       if (auto& load = loads[shard.index()]; load != nullptr) load->cancel_and_join();
@@ -213,7 +213,7 @@ TEST(ShardsTest, ACycleOverThreadsIsRefusedAndNamed) {
   });
 }
 
-TEST(ShardsTest, ACallerThatGivesUpReturnsAtOnceWhereverTheObjectIs) {
+TEST(ShardsTest, ACallerThatGivesUpReturnsAtOnceFromAnyThread) {
   std::atomic<bool> has_begun = false;
   const test::Puppet::Strings strings{.run = [&](test::Puppet&) -> Result<void> {
     has_begun = true;
@@ -224,16 +224,16 @@ TEST(ShardsTest, ACallerThatGivesUpReturnsAtOnceWhereverTheObjectIs) {
       test::PuppetClient puppet(node.router(), std::to_string(i));
       const auto late = puppet.run({}, {.deadline = Deadline::after(5ms)});
       ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
-      // The callee was cancelled: others have their turn.
+      // The callee was cancelled, so other calls get their turn.
       EXPECT_TRUE(puppet.look({}));
-      // On a busy machine the time may be over before the object has a turn.
+      // On a busy machine the deadline may pass before the object has a turn.
       EXPECT_TRUE(late.error().maybe_executed() || !has_begun);
       has_begun = false;
     }
   });
 }
 
-TEST(ShardsTest, AnObjectThatThrowsIsAnErrorOfItsCallerWhereverThatIs) {
+TEST(ShardsTest, AnExceptionOfAnObjectIsAnErrorOfItsCallerOnAnyThread) {
   const test::Puppet::Strings strings{
       .run = [](test::Puppet&) -> Result<void> { throw std::runtime_error("as the test wants"); }};
   with_puppets(strings, [](Node& node) {
@@ -271,12 +271,13 @@ TEST(ShardsTest, ClientsAreSpreadAndReachObjectsOfAllThreads) {
       accepted[shard.index()] = shard.rpc_server().statistics().accepted_count;
       return {};
     }));
-    // The odds that a shard of three gets none of thirty are one in two hundred thousand.
+    // The odds that one of three shards gets none of thirty clients are one in two hundred
+    // thousand.
     for (const std::uint64_t count : accepted) EXPECT_GT(count, 0U);
   });
 }
 
-TEST(ShardsTest, AClientsRequestTakesEffectOnceOnWhicheverThread) {
+TEST(ShardsTest, AClientsRequestTakesEffectOnceOnAnyThread) {
   with_counters([](Node& node, net::Network& network) {
     const auto methods = test::CounterObject::object_type().methods;
     const auto add = [&](rpc::Client& client, const std::string& id) {
@@ -307,7 +308,7 @@ TEST(ShardsTest, AChainThatIsTooLongIsRefusedOverAllThreads) {
   });
 }
 
-TEST(ShardsTest, ANodeWhoseThreadsCannotBeginSaysSo) {
+TEST(ShardsTest, ANodeWhoseThreadsCannotStartFails) {
   test::run_on_real_loop([](test::RealLoop& real) {
     NodeConfig without_stacks = config();
     without_stacks.stacks.count_max = 2;
@@ -316,7 +317,7 @@ TEST(ShardsTest, ANodeWhoseThreadsCannotBeginSaysSo) {
   });
 }
 
-TEST(ShardsTest, WhatIsNotStoredYetIsStoredAtTheEnd) {
+TEST(ShardsTest, UnstoredChangesAreStoredAtTheEnd) {
   auto store = std::make_shared<MemoryStore>();
   test::run_on_real_loop([&](test::RealLoop& real) {
     net::Network& network = real.network;
@@ -334,7 +335,7 @@ TEST(ShardsTest, WhatIsNotStoredYetIsStoredAtTheEnd) {
   });
 }
 
-TEST(ShardsTest, APortThatAnotherProcessHasIsNotSharedUnnoticed) {
+TEST(ShardsTest, APortInUseIsNotSharedSilently) {
   with_counters([](Node& node, net::Network& network) {
     NodeConfig same = config();
     same.listen = to_string(node.endpoints().listen);

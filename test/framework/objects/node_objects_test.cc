@@ -1,4 +1,5 @@
-// Objects of several nodes, in one thread and virtual time: they share a directory and a store.
+// Objects of several nodes, in one thread and virtual time: the nodes share a directory and a
+// store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,10 +63,10 @@ class NodeObjectsTest : public testing::Test {
   sim::SimulatedNetwork network_;
   LocalDirectory table_{1'000};
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
-  std::string shared_key_file_;  // Of the nodes that are made from then on.
+  std::string shared_key_file_;  // For nodes that are created later.
 };
 
-TEST_F(NodeObjectsTest, AnObjectIsOneWhereverItIsCalled) {
+TEST_F(NodeObjectsTest, AnObjectIsTheSameFromEveryNode) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -92,7 +93,7 @@ TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
   }
 }
 
-TEST_F(NodeObjectsTest, WhoHearsFromACallerThatItOwnsAnObjectAsksTheDirectory) {
+TEST_F(NodeObjectsTest, ANodeThatACallerTakesForTheOwnerAsksTheDirectory) {
   auto a = make("a");
   auto b = make("b", /*is_deaf=*/true);
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -119,7 +120,7 @@ TEST_F(NodeObjectsTest, ACycleOverNodesIsRefusedAndNamed) {
   EXPECT_LT(now() - start, 10ms);
 }
 
-TEST_F(NodeObjectsTest, WhoOwnsAnObjectNoLongerSaysSoAtOnce) {
+TEST_F(NodeObjectsTest, APastOwnerReportsTheMoveAtOnce) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -133,7 +134,7 @@ TEST_F(NodeObjectsTest, WhoOwnsAnObjectNoLongerSaysSoAtOnce) {
   ASSERT_STREQ(get.full_name, "corolane.test.Counter/Get");
   int moved_count = 0;
   for (int i = 0; i < 100; ++i) {
-    // As those call who have not heard that it is another node's since.
+    // A caller sends this while it has not heard of the new owner.
     const std::string id = std::to_string(i);
     const rpc::ObjectTarget target{.id = id, .node_epoch = 1, .partition_epoch = 1};
     const TimePoint start = now();
@@ -144,7 +145,7 @@ TEST_F(NodeObjectsTest, WhoOwnsAnObjectNoLongerSaysSoAtOnce) {
   EXPECT_NEAR(moved_count, 50, 20);
 }
 
-TEST_F(NodeObjectsTest, CallsGoOnWhileAThirdNodeTakesItsShare) {
+TEST_F(NodeObjectsTest, CallsSucceedWhileAThirdNodeTakesItsShare) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -175,7 +176,7 @@ TEST_F(NodeObjectsTest, ClientsOfObjectsDoNotNoticeThatTheyMove) {
   const auto client = test::connect(network_, *a.node);
   const rpc::Method& wait_until = a.node->shard().host()->types()[0]->method(3);
   ASSERT_STREQ(wait_until.full_name, "corolane.test.Counter/WaitUntil");
-  // Who waits in an object is there whenever it goes.
+  // Callers that wait in an object are there whenever it moves.
   std::vector<std::string> failures;
   coroutine::TaskGroup callers;
   for (int i = 0; i < 100; ++i) {
@@ -235,7 +236,7 @@ TEST_F(NodeObjectsTest, ARollingStopLosesNoCall) {
   EXPECT_LT(longest, 50ms);
 }
 
-TEST_F(NodeObjectsTest, WhatACrashedNodeHadStoredGoesOnElsewhere) {
+TEST_F(NodeObjectsTest, ObjectsStoredByACrashedNodeContinueElsewhere) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -258,12 +259,12 @@ const rpc::Method& add_for_good() {
   });
 }
 
-// Clients whose calls have request ids of the same caller.
+// Clients whose calls carry request ids of the same caller.
 class NodeRequestsTest : public NodeObjectsTest {
  protected:
   NodeRequestsTest() { check(coroutine::sleep_for(5s).has_value(), "both nodes own objects"); }
 
-  // By a new connection of a client with that requester.
+  // Calls over a new connection of a client with that requester id.
   Result<std::int64_t> add(const std::string& requester, std::size_t node, const std::string& id,
                            std::uint64_t sequence = 1) {
     const net::Endpoint& endpoint = members_[node].node->endpoints().listen;
@@ -281,7 +282,7 @@ class NodeRequestsTest : public NodeObjectsTest {
   std::array<Member, 2> members_{make("a"), make("b")};
 };
 
-TEST_F(NodeRequestsTest, AClientGetsItsFirstReplyAgainByAnyNode) {
+TEST_F(NodeRequestsTest, ARetryGetsTheFirstReplyFromAnyNode) {
   for (int i = 0; i < 20; ++i) {
     const std::string id = std::to_string(i);
     for (const std::size_t node : {0, 1, 0}) EXPECT_EQ(*add(ada_, node, id), 1) << id;
@@ -309,7 +310,7 @@ TEST_F(NodeRequestsTest, AClientCannotNameTheRequestOfAService) {
   }
 }
 
-TEST_F(NodeRequestsTest, AClientLocksNobodyOutByALargeSequence) {
+TEST_F(NodeRequestsTest, ALargeSequenceLocksOutNoOtherClient) {
   ASSERT_TRUE(add("a secret of mallory's", 0, "game", std::uint64_t{1} << 63));
   EXPECT_EQ(*add(ada_, 0, "game"), 2);
   EXPECT_EQ(*add(ada_, 1, "game"), 2);
@@ -325,7 +326,7 @@ TEST_F(NodeRequestsTest, ACallerWithALongNameIsRefusedByEveryNode) {
   EXPECT_EQ(members_[0].active_count() + members_[1].active_count(), 0U);
 }
 
-TEST_F(NodeObjectsTest, AStoreOfOneNodeIsNoneOfACluster) {
+TEST_F(NodeObjectsTest, AStoreOfOneNodeIsRefusedInACluster) {
   NodeConfig config = test::node_config("a");
   config.cluster.directory = DirectoryKind::etcd;
   config.store.kind = StoreKind::sqlite;

@@ -1,4 +1,4 @@
-// Who is connected to a node, and what goes over each connection.
+// The page of a node's connections: its peers, and the traffic of each connection.
 #include "framework/pages/connections_page.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
   EXPECT_GT(clients[0]["written_bytes"], 32);
   EXPECT_NEAR(clients[0]["age_seconds"].get<double>(), 3.0, 0.1);
   EXPECT_NEAR(clients[0]["silent_seconds"].get<double>(), 3.0, 0.1);
-  // Who asks is connected, too.
+  // The client that fetches the page is connected, too.
   EXPECT_EQ(of_side(shown, "admin").size(), 1u);
   EXPECT_THAT(page(node, "/connections").body,
               ContainsRegex("^SIDE +PEER +LOCAL .*\n(.*\n)?client +client:[0-9]+ +127.0.0.1:[0-9]+ "
@@ -100,7 +100,7 @@ TEST_F(ConnectionsPageTest, ThePeerIsAFilter) {
   EXPECT_EQ(page(node, "/connections?format=xml").status, 400U);
 }
 
-TEST_F(ConnectionsPageTest, OfVeryManyThoseWithTheMostUnsentAreShown) {
+TEST_F(ConnectionsPageTest, TheThousandWithTheMostUnsentBytesAreShown) {
   NodeConfig config = test::node_config("hub");
   config.rpc.connections_max = 4'000;  // One address may have half of them.
   Node node(config, network_);
@@ -115,7 +115,7 @@ TEST_F(ConnectionsPageTest, OfVeryManyThoseWithTheMostUnsentAreShown) {
               HasSubstr("\n1101 connections, the 1000 with the most unsent shown\n"));
 }
 
-TEST_F(ConnectionsPageTest, OtherNodesAreToldFromClients) {
+TEST_F(ConnectionsPageTest, OtherNodesAreDistinguishedFromClients) {
   LocalDirectory table(1'000);
   const auto store = std::make_shared<MemoryStore>();
   const auto make = [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// The pages that tell what a node's time and memory go into.
+// The pages that show the cost of a node in time and memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ class CostPagesTest : public testing::Test {
   Node node_{test::node_config("pages"), network_};
 };
 
-TEST_F(CostPagesTest, AMethodHasWhatItsHandlersTook) {
+TEST_F(CostPagesTest, AMethodShowsTheCostOfItsHandlers) {
   const auto client = test::connect(network_, node_);
   ASSERT_TRUE(client);
   for (int i = 0; i < 4; ++i) {
@@ -77,10 +77,10 @@ TEST_F(CostPagesTest, AMethodHasWhatItsHandlersTook) {
   EXPECT_EQ(row["errors"], 0);
   EXPECT_GE(row["p50_seconds"].get<double>(), 0.1);
   EXPECT_EQ(row["timed_calls"], 2);
-  // The stack of the first one may be measured for its spawn site already.
+  // The stack of the first call may already be measured for its spawn site.
   EXPECT_GE(row["measured_stacks"], 1);
   EXPECT_LE(row["measured_stacks"], 2);
-  // Of simulated time it waits, of the processor's it takes little.
+  // The handler waits in simulated time and uses little processor time.
   EXPECT_NEAR(row["run_seconds"].get<double>(), 0.1, 0.001);
   EXPECT_LT(row["cpu_seconds"].get<double>(), row["wait_seconds"].get<double>());
   EXPECT_GE(row["suspensions"].get<double>(), 1);
@@ -89,7 +89,7 @@ TEST_F(CostPagesTest, AMethodHasWhatItsHandlersTook) {
   EXPECT_GE(row["suggested_stack_bytes"].get<int>(), row["stack_used_bytes"].get<int>());
 }
 
-TEST_F(CostPagesTest, AMethodOfObjectsHasARowForThem) {
+TEST_F(CostPagesTest, AMethodOfObjectsHasARowOfItsOwn) {
   test::CounterClient counter(node_.router(), "visits");
   test::AddRequest request;
   request.set_amount(1);
@@ -106,7 +106,7 @@ TEST_F(CostPagesTest, AMethodOfObjectsHasARowForThem) {
   EXPECT_THAT(page("/methods").body, ContainsRegex("corolane.test.Counter/Add +object +5 +0 +0"));
 }
 
-TEST_F(CostPagesTest, ATraceHasWhoRan) {
+TEST_F(CostPagesTest, ATraceShowsTheTasksThatRan) {
   coroutine::TaskGroup group;
   ASSERT_TRUE(group.spawn("drummer", [] {
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(coroutine::sleep_for(20ms));
@@ -123,7 +123,7 @@ TEST_F(CostPagesTest, ATraceHasWhoRan) {
   EXPECT_TRUE(group.join());
 }
 
-TEST_F(CostPagesTest, SecondsAreChecked) {
+TEST_F(CostPagesTest, TheDurationIsValidated) {
   for (const char* query : {"seconds=0", "seconds=-1", "seconds=soon", "seconds=1000"}) {
     EXPECT_EQ(page(std::string("/trace?") + query).status, 400U) << query;
     EXPECT_EQ(page(std::string("/profile?") + query).status, 400U) << query;
@@ -131,7 +131,7 @@ TEST_F(CostPagesTest, SecondsAreChecked) {
   EXPECT_THAT(page("/trace?seconds=11").body, HasSubstr("at most 10"));
 }
 
-TEST_F(CostPagesTest, AProfileHasWhoComputed) {
+TEST_F(CostPagesTest, AProfileShowsTheTasksThatComputed) {
   if (!coroutine::Scheduler::current().statistics().measures_cpu) GTEST_SKIP();
   coroutine::TaskGroup group;
   ASSERT_TRUE(group.spawn("prime numbers", [] {
@@ -148,8 +148,8 @@ TEST_F(CostPagesTest, AProfileHasWhoComputed) {
   group.cancel_and_join();
 }
 
-TEST_F(CostPagesTest, TheHeapIsThatOfTheAllocator) {
-  if (test::under_sanitizer) GTEST_SKIP() << "its allocator tells nothing";
+TEST_F(CostPagesTest, TheHeapPageShowsTheAllocator) {
+  if (test::under_sanitizer) GTEST_SKIP() << "the allocator of the sanitizer has no statistics";
   const Json heap = json_page("/heap?format=json");
   EXPECT_GT(heap["allocated_bytes"].get<std::uint64_t>(), 0u);
   EXPECT_THAT(page("/heap").body, HasSubstr("allocated_bytes"));
@@ -158,7 +158,7 @@ TEST_F(CostPagesTest, TheHeapIsThatOfTheAllocator) {
   EXPECT_THAT(profile.body, HasSubstr("MALLOC_CONF=prof:true"));
 }
 
-TEST_F(CostPagesTest, ATaskThatWaitsSaysHowMuchStackItHolds) {
+TEST_F(CostPagesTest, AWaitingTaskShowsTheSizeOfItsStack) {
   auto sleeper = coroutine::spawn("sleeper", [] { return coroutine::sleep_for(1h); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   const Json row = json_page("/tasks?format=json&name=sleeper")["tasks"][0];

@@ -1,4 +1,4 @@
-// How time by stacks is written down and drawn.
+// Time by stacks, as folded text and as a drawing.
 #include "framework/pages/flame_graph.h"
 
 #include <gmock/gmock.h>
@@ -22,13 +22,13 @@ TEST(FlameGraphTest, FoldedHasALineForEachStackWithItsOwnTime) {
   EXPECT_EQ(graph.folded(), "main;a 1\nmain;a;x 7\nmain;b 2\n");
 }
 
-TEST(FlameGraphTest, NamesKeepToTheirPlace) {
+TEST(FlameGraphTest, SeparatorsInNamesAreReplaced) {
   FlameGraph graph;
   graph.add({"a;b", "two\nlines"}, 1);
   EXPECT_EQ(graph.folded(), "a:b;two\\nlines 1\n");
 }
 
-TEST(FlameGraphTest, NobodyComputedIsAnEmptyOne) {
+TEST(FlameGraphTest, WithoutSamplesTheGraphIsEmpty) {
   const FlameGraph graph;
   EXPECT_EQ(graph.folded(), "");
   EXPECT_THAT(graph.svg("nothing", "us"), HasSubstr("</svg>"));
@@ -46,7 +46,7 @@ TEST(FlameGraphTest, TheDrawingHasABoxForEachFunctionAsWideAsItsTime) {
   EXPECT_THAT(svg, HasSubstr("width=\"900.0\""));
 }
 
-TEST(FlameGraphTest, NamesAreNoMarkup) {
+TEST(FlameGraphTest, NamesAreEscaped) {
   FlameGraph graph;
   graph.add({"std::vector<int>::push_back & \"more\""}, 1);
   const std::string svg = graph.svg("<b>", "us");
@@ -55,7 +55,7 @@ TEST(FlameGraphTest, NamesAreNoMarkup) {
   EXPECT_THAT(svg, Not(HasSubstr("<int>")));
 }
 
-TEST(FlameGraphTest, WhatIsTooThinToSeeIsLeftOut) {
+TEST(FlameGraphTest, BoxesTooThinToSeeAreLeftOut) {
   FlameGraph graph;
   graph.add({"main"}, 1'000'000);
   graph.add({"main", "speck"}, 1);

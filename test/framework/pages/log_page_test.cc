@@ -48,8 +48,8 @@ class LogPageTest : public testing::Test {
              Log(LogLevel::info, [this](std::string_view line) { written_.emplace_back(line); })};
 };
 
-TEST_F(LogPageTest, TellsTheLastLinesAndTheLevel) {
-  node_.log().debug("too small to be told");
+TEST_F(LogPageTest, ShowsTheLastLinesAndTheLevel) {
+  node_.log().debug("too small to be shown");
   node_.log().warning("the gate is open", {{"since", 3s}});
   const Json page = json();
   EXPECT_EQ(page["level"], "info");
@@ -65,7 +65,7 @@ TEST_F(LogPageTest, TellsTheLastLinesAndTheLevel) {
   EXPECT_EQ(fetch("/log?format=xml").status, 400U);
 }
 
-TEST_F(LogPageTest, OfManyAndOfLongLinesItKeepsTheLast) {
+TEST_F(LogPageTest, KeepsTheLastLinesAndCutsLongOnes) {
   for (int i = 0; i < 250; ++i) node_.log().info("line", {{"number", i}});
   node_.log().info(std::string(5'000, 'x'));
   const Json lines = json()["lines"];
@@ -75,7 +75,7 @@ TEST_F(LogPageTest, OfManyAndOfLongLinesItKeepsTheLast) {
   EXPECT_EQ(lines[199]["text"].get<std::string>().size(), Log::last_line_bytes_max);
 }
 
-TEST_F(LogPageTest, ALevelIsLentForAsLongAsWasAskedFor) {
+TEST_F(LogPageTest, ALevelIsLentForTheRequestedTime) {
   const auto lent = fetch("/log?level=debug&for=20s", "POST");
   EXPECT_EQ(lent.status, 200U);
   EXPECT_EQ(lent.body, "level debug for 20.000s more, then info as configured\n");
@@ -90,7 +90,7 @@ TEST_F(LogPageTest, ALevelIsLentForAsLongAsWasAskedFor) {
   EXPECT_EQ(page["lines"].back()["text"], "log level is as configured again level=info");
 }
 
-TEST_F(LogPageTest, WithoutATimeItIsTenMinutes) {
+TEST_F(LogPageTest, WithoutATimeALoanLastsTenMinutes) {
   for (const char* time : {"", "&for=10m", "&for=10min"}) {
     EXPECT_EQ(fetch("/log?level=error" + std::string(time), "POST").body,
               "level error for 600.000s more, then info as configured\n");
@@ -101,7 +101,7 @@ TEST_F(LogPageTest, WithoutATimeItIsTenMinutes) {
   EXPECT_TRUE(node_.log().writes(LogLevel::info));
 }
 
-TEST_F(LogPageTest, ALoanTakesThePlaceOfTheOneBefore) {
+TEST_F(LogPageTest, ALoanReplacesTheOneBefore) {
   fetch("/log?level=debug&for=10s", "POST");
   fetch("/log?level=error&for=1h", "POST");
   ASSERT_TRUE(coroutine::sleep_for(1min));
@@ -118,7 +118,7 @@ TEST_F(LogPageTest, TheConfiguredLevelEndsALoan) {
   EXPECT_EQ(node_.log().level(), LogLevel::info);
 }
 
-TEST_F(LogPageTest, AReloadWithAnotherLevelTakesOver) {
+TEST_F(LogPageTest, AReloadWithAnotherLevelEndsALoan) {
   fetch("/log?level=debug&for=10m", "POST");
   NodeConfig same = node_.config();
   same.stop_time_max = 7s;
@@ -133,7 +133,7 @@ TEST_F(LogPageTest, AReloadWithAnotherLevelTakesOver) {
   EXPECT_EQ(node_.log().level(), LogLevel::warning);
 }
 
-TEST_F(LogPageTest, WhatCannotBeLentIsRefusedWithWhatToType) {
+TEST_F(LogPageTest, AnInvalidLoanIsRefusedWithAnExample) {
   for (const char* query : {"", "?level=loud", "?level=debug&for=0s", "?level=debug&for=25h",
                             "?level=debug&for=long"}) {
     const auto refused = fetch("/log" + std::string(query), "POST");
@@ -143,7 +143,7 @@ TEST_F(LogPageTest, WhatCannotBeLentIsRefusedWithWhatToType) {
   EXPECT_EQ(node_.log().level(), LogLevel::info);
 }
 
-TEST_F(LogPageTest, ALineThatIsAlwaysWrittenIsWrittenAtAnyLevel) {
+TEST_F(LogPageTest, AnUnconditionalLineIsWrittenAtAnyLevel) {
   node_.log().set_level(LogLevel::error);
   node_.log().always("read me");
   ASSERT_FALSE(written_.empty());

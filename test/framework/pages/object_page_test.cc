@@ -1,4 +1,4 @@
-// What an operator is told of one object, and of all that are active.
+// The pages for an operator about one object, and about all active objects.
 #include "framework/pages/object_page.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ class LonelyObjectPageTest : public ObjectPageTest {
   Node node_{test::node_config("alone"), network_};
 };
 
-TEST_F(LonelyObjectPageTest, AnObjectThatNobodyHasCalledIsNotActive) {
+TEST_F(LonelyObjectPageTest, AnObjectThatWasNeverCalledIsNotActive) {
   const Json object = json("nobody");
   EXPECT_EQ(object["type"], "corolane.test.Counter");
   EXPECT_EQ(object["id"], "nobody");
@@ -78,7 +78,7 @@ TEST_F(LonelyObjectPageTest, AnObjectThatNobodyHasCalledIsNotActive) {
                             "\n\nowner  this node \\(alone\\), shard 0, partition [0-9]+, epoch "));
 }
 
-TEST_F(LonelyObjectPageTest, AStuckObjectTellsWhatRunsInItAndWhoWaits) {
+TEST_F(LonelyObjectPageTest, AStuckObjectShowsItsRunningAndWaitingCalls) {
   coroutine::TaskGroup group;
   const auto add = [&](std::chrono::milliseconds pause) {
     ASSERT_TRUE(group.spawn("caller", [this, pause] {
@@ -118,7 +118,7 @@ TEST_F(LonelyObjectPageTest, AStuckObjectTellsWhatRunsInItAndWhoWaits) {
   group.cancel_and_join();
 }
 
-TEST_F(LonelyObjectPageTest, AManyTimesCalledObjectShowsTheFirstHundredThatWait) {
+TEST_F(LonelyObjectPageTest, AnObjectWithManyCallsShowsTheFirstHundredThatWait) {
   coroutine::TaskGroup group;
   for (int i = 0; i < 151; ++i) {
     ASSERT_TRUE(group.spawn(
@@ -154,7 +154,7 @@ TEST_F(LonelyObjectPageTest, CallersAreNamedAlongTheChain) {
   group.cancel_and_join();
 }
 
-TEST_F(LonelyObjectPageTest, WhoWaitsForAnEventHasNoTurn) {
+TEST_F(LonelyObjectPageTest, ACallThatWaitsForAnEventHasNoTurn) {
   auto waiter = coroutine::spawn("waiter", [&] {
     test::WaitUntilRequest request;
     request.set_value(1);
@@ -169,7 +169,7 @@ TEST_F(LonelyObjectPageTest, WhoWaitsForAnEventHasNoTurn) {
   ASSERT_TRUE(waiter.join());
 }
 
-TEST_F(LonelyObjectPageTest, TheLastCallsAreToldWithTheirErrors) {
+TEST_F(LonelyObjectPageTest, TheLastCallsAreShownWithTheirErrors) {
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(counter("c").get({}));
   AddRequest request = add_request(1, 20ms);
   request.set_then_fail(true);
@@ -191,7 +191,7 @@ TEST_F(LonelyObjectPageTest, TheLastCallsAreToldWithTheirErrors) {
                                        "0[0-9]+s +failed_precondition: as was asked for\n"));
 }
 
-TEST_F(LonelyObjectPageTest, WhatIsNotStoredIsToldOfUntilItIs) {
+TEST_F(LonelyObjectPageTest, AnUnsavedChangeIsShownUntilItIsStored) {
   ASSERT_TRUE(counter("c").add(add_request(1)));
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   const Json before = json("c")["active"];
@@ -212,7 +212,7 @@ TEST_F(LonelyObjectPageTest, IdsArePercentEncoded) {
   EXPECT_EQ(page(node_, "/objects/Counter/100%").status, 400U);
 }
 
-TEST_F(LonelyObjectPageTest, WhoAsksForAnotherTypeIsToldWhichThereAre) {
+TEST_F(LonelyObjectPageTest, AnUnknownTypeGetsTheListOfKnownTypes) {
   const auto response = page(node_, "/objects/Player/7");
   EXPECT_EQ(response.status, 404U);
   EXPECT_EQ(response.body,
@@ -221,7 +221,7 @@ TEST_F(LonelyObjectPageTest, WhoAsksForAnotherTypeIsToldWhichThereAre) {
   EXPECT_EQ(page(node_, "/objects/Counter/7?format=xml").status, 400U);
 }
 
-TEST_F(LonelyObjectPageTest, TheListHasThoseWithTheMostWaitingFirst) {
+TEST_F(LonelyObjectPageTest, TheListStartsWithTheMostWaitingCalls) {
   coroutine::TaskGroup group;
   for (const auto& [id, count] : {std::pair("few", 2), {"many", 4}, {"quiet", 0}}) {
     ASSERT_TRUE(counter(id).get({}));
@@ -247,7 +247,7 @@ TEST_F(LonelyObjectPageTest, TheListHasThoseWithTheMostWaitingFirst) {
   group.cancel_and_join();
 }
 
-TEST_F(LonelyObjectPageTest, OfVeryManyObjectsAThousandAreShown) {
+TEST_F(LonelyObjectPageTest, AtMostAThousandObjectsAreShown) {
   for (int i = 0; i < 2'500; ++i) ASSERT_TRUE(counter(std::to_string(i)).get({}));
   auto busy = coroutine::spawn("busy", [&] {
     return counter("2499").add(add_request(1, 10s), {.deadline = Deadline::after(1min)});
@@ -268,7 +268,7 @@ TEST_F(LonelyObjectPageTest, OfVeryManyObjectsAThousandAreShown) {
   EXPECT_TRUE(waits.join());
 }
 
-TEST_F(ObjectPageTest, ASaveThatFailsIsToldWithItsReason) {
+TEST_F(ObjectPageTest, AFailedSaveIsShownWithItsReason) {
   MemoryStore table;
   const auto store = std::make_shared<test::FaultyStore>(table);
   Node node(test::node_config("a"), network_, Log(LogLevel::error, [](std::string_view) {}),
@@ -288,7 +288,7 @@ TEST_F(ObjectPageTest, ASaveThatFailsIsToldWithItsReason) {
   store->mend();
 }
 
-TEST_F(ObjectPageTest, AnotherNodesObjectIsToldToBeThere) {
+TEST_F(ObjectPageTest, AnObjectOfAnotherNodeNamesItsOwner) {
   LocalDirectory table(1'000);
   const auto store = std::make_shared<MemoryStore>();
   const auto make = [&](const std::string& name) {

@@ -51,7 +51,7 @@ TEST_F(ObjectsPageTest, ANodeWithoutObjectsSaysSo) {
   EXPECT_EQ(test::fetch(network_, node.endpoints().admin, "/objects?format=xml").status, 400U);
 }
 
-TEST_F(ObjectsPageTest, TellsWhatWasDoneToTheObjectsOfEachType) {
+TEST_F(ObjectsPageTest, CountsOperationsOnTheObjectsOfEachType) {
   Node node(test::node_config("alone"), network_);
   node.host<Counter>();
   ASSERT_TRUE(node.start());
@@ -80,7 +80,7 @@ TEST_F(ObjectsPageTest, TellsWhatWasDoneToTheObjectsOfEachType) {
                             "corolane.test.Counter +3 +[0-9]+ +1 +4 +0 +0 +3 +0 +3 +0 +1024\n"));
 }
 
-TEST_F(ObjectsPageTest, ANodeThatIsAloneOwnsAllAndHasNoFence) {
+TEST_F(ObjectsPageTest, ANodeThatIsAloneOwnsEverythingAndHasNoFence) {
   Node node(test::node_config("alone"), network_);
   node.host<Counter>();
   ASSERT_TRUE(node.start());
@@ -144,7 +144,7 @@ TEST_F(ClusterPageTest, MembersAreShownWithTheirShares) {
   EXPECT_THAT(text_page(*b.node), ContainsRegex("\nnode b, .*, fence in [0-4]\\.[0-9]+s\n"));
 }
 
-TEST_F(ClusterPageTest, AMemberThatGivesAwayWhatItHasIsDraining) {
+TEST_F(ClusterPageTest, AMemberThatHandsItsPartitionsOverIsDraining) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -159,7 +159,7 @@ TEST_F(ClusterPageTest, AMemberThatGivesAwayWhatItHasIsDraining) {
   EXPECT_EQ(json_page(*a.node)["types"][0]["partitions"], 1024);
 }
 
-TEST_F(ClusterPageTest, ANodeThatIsNotHeardOwnsNothing) {
+TEST_F(ClusterPageTest, ANodeCutOffFromTheDirectoryOwnsNothing) {
   auto a = make("a");
   a.directory->cut();
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -170,7 +170,7 @@ TEST_F(ClusterPageTest, ANodeThatIsNotHeardOwnsNothing) {
   a.directory->mend();
 }
 
-TEST_F(ClusterPageTest, SharesOfEachPlacementAreToldApart) {
+TEST_F(ClusterPageTest, SharesAreShownByPlacement) {
   auto anywhere = make("a");
   auto east = make("b", {.zone = "east"});
   ASSERT_TRUE(coroutine::sleep_for(5s));

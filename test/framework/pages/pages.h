@@ -9,7 +9,7 @@
 namespace corolane::test {
 
 // The response to one request on a connection of its own. When there is none, its status is 0 and
-// its body the error.
+// its body is the error.
 net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin,
                         const net::HttpRequest& request);
 net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin, std::string target,

@@ -75,7 +75,7 @@ std::uint64_t sum_of(const Json& rows, const char* key) {
   return sum;
 }
 
-// By their ids, those that wait for a move.
+// The tasks that wait for a move, by id.
 std::map<std::string, Json> spectators(const Json& tasks) {
   std::map<std::string, Json> found;
   for (const Json& task : tasks) {
@@ -85,7 +85,7 @@ std::map<std::string, Json> spectators(const Json& tasks) {
   return found;
 }
 
-TEST(PagesOfShardsTest, StatsAreAddedUpAndTellWhatEachShardHas) {
+TEST(PagesOfShardsTest, StatsAreAddedUpAndShowEachShard) {
   with_pages([](Node& node, Pages pages, net::Network& network) {
     std::vector<std::unique_ptr<rpc::Client>> clients;
     for (int i = 0; i < 20; ++i) clients.push_back(test::connect(network, node));
@@ -157,7 +157,7 @@ TEST(PagesOfShardsTest, TasksOfOtherShardsHaveTheirNumbersBeforeTheirIds) {
   });
 }
 
-TEST(PagesOfShardsTest, OfVeryManyTasksTheOldestOfAllShardsAreShown) {
+TEST(PagesOfShardsTest, TheOldestThousandTasksOfAllShardsAreShown) {
   with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {500, 600, 400});
     const Json page = pages.json("/tasks?format=json");
@@ -171,7 +171,7 @@ TEST(PagesOfShardsTest, OfVeryManyTasksTheOldestOfAllShardsAreShown) {
 
 TEST(PagesOfShardsTest, EqualStacksOfAllShardsAreOneGroup) {
   with_pages([](Node& node, Pages pages, net::Network&) {
-    const Crowd crowd(node, {1, 250, 249});  // More than are looked at in one go.
+    const Crowd crowd(node, {1, 250, 249});  // More than one pass reads.
     const Json page = pages.json("/tasks/stacks?format=json");
     EXPECT_GT(page["count"], 500);
     const Json& group = page["groups"][0];
@@ -200,7 +200,7 @@ TEST(PagesOfShardsTest, APlaceThatSpawnsOnAllShardsIsOneRow) {
   });
 }
 
-TEST(PagesOfShardsTest, ManyMayLookAtTheSameTime) {
+TEST(PagesOfShardsTest, ManyPagesMayBeReadAtTheSameTime) {
   with_pages([](Node& node, Pages pages, net::Network&) {
     const Crowd crowd(node, {10, 10, 10});
     coroutine::TaskGroup readers;

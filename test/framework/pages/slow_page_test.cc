@@ -1,4 +1,4 @@
-// The slowest calls of the last minutes, and those that failed.
+// The slowest calls of the last minutes, and the calls that failed.
 #include "framework/pages/slow_page.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ class SlowPageTest : public testing::Test {
   std::unique_ptr<rpc::Client> client_;
 };
 
-TEST_F(SlowPageTest, TheSlowestComeFirstWithWhoCalledAndHowLong) {
+TEST_F(SlowPageTest, TheSlowestCallsComeFirstWithCallerAndDuration) {
   call_slow(200ms);
   call_slow(900ms);
   call_slow(10ms);
@@ -75,10 +75,10 @@ TEST_F(SlowPageTest, TheSlowestComeFirstWithWhoCalledAndHowLong) {
                             "20[0-9T:.-]+Z +client:[0-9]+ +- +ok\n"));
 }
 
-TEST_F(SlowPageTest, OfEachMinuteTheSlowestAreKept) {
+TEST_F(SlowPageTest, TheSlowestCallsOfEachMinuteAreKept) {
   for (int i = 1; i <= 100; ++i) call_slow(std::chrono::milliseconds(i));
   const Json slowest = json()["slowest"];
-  ASSERT_LE(slowest.size(), 2 * SlowCalls::slow_per_minute_max);  // A minute may have begun.
+  ASSERT_LE(slowest.size(), 2 * SlowCalls::slow_per_minute_max);  // A new minute may have begun.
   EXPECT_NEAR(slowest[0]["took_seconds"].get<double>(), 0.1, 0.002);
   EXPECT_NEAR(slowest[20]["took_seconds"].get<double>(), 0.08, 0.002);
   ASSERT_TRUE(coroutine::sleep_for(90s));
@@ -89,7 +89,7 @@ TEST_F(SlowPageTest, OfEachMinuteTheSlowestAreKept) {
   EXPECT_TRUE(json()["slowest"].empty());
 }
 
-TEST_F(SlowPageTest, AnErrorIsToldWithItsObjectAndItsText) {
+TEST_F(SlowPageTest, AnErrorIsShownWithItsObjectAndItsText) {
   test::AddRequest request;
   request.set_then_fail(true);
   request.set_pause_milliseconds(50);
@@ -106,7 +106,7 @@ TEST_F(SlowPageTest, AnErrorIsToldWithItsObjectAndItsText) {
   EXPECT_NEAR(error["took_seconds"].get<double>(), 0.05, 0.01);
 }
 
-TEST_F(SlowPageTest, ErrorsOfTheServerAreNotPushedOutByOthers) {
+TEST_F(SlowPageTest, ServerErrorsAreNotPushedOutByOthers) {
   ASSERT_FALSE(test::SlowClient(*client_).wait(test::wait_request(1h),
                                                {.deadline = Deadline::after(100ms)}));
   test::AddRequest request;
@@ -138,7 +138,7 @@ TEST_F(SlowPageTest, AnObjectThatCallsIsTheCaller) {
   })) << slowest.dump(2);
 }
 
-TEST_F(SlowPageTest, WhatCannotBeShownIsRefused) {
+TEST_F(SlowPageTest, AnInvalidQueryIsRefused) {
   for (const char* query : {"?minutes=0", "?minutes=11", "?minutes=all"}) {
     const auto refused = page("/slow" + std::string(query));
     EXPECT_EQ(refused.status, 400U) << query;

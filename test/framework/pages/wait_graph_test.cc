@@ -1,4 +1,4 @@
-// Which cycles are found among those who wait for one another, and how that is drawn.
+// The cycles among waiting objects, and their drawing.
 #include "framework/pages/wait_graph.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-TEST(WaitGraphTest, AChainIsNoCycle) {
+TEST(WaitGraphTest, AChainIsNotACycle) {
   WaitGraph graph;
   graph.add("a", "b", "");
   graph.add("b", "c", "");
@@ -23,7 +23,7 @@ TEST(WaitGraphTest, AChainIsNoCycle) {
   EXPECT_THAT(graph.cycles(), IsEmpty());
 }
 
-TEST(WaitGraphTest, TwoThatWaitForOneAnotherAreOne) {
+TEST(WaitGraphTest, TwoObjectsThatWaitForEachOtherAreACycle) {
   WaitGraph graph;
   graph.add("x", "b", "");
   graph.add("b", "a", "");
@@ -31,13 +31,13 @@ TEST(WaitGraphTest, TwoThatWaitForOneAnotherAreOne) {
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre("a", "b")));
 }
 
-TEST(WaitGraphTest, SoIsOneThatWaitsForItself) {
+TEST(WaitGraphTest, AnObjectThatWaitsForItselfIsACycle) {
   WaitGraph graph;
   graph.add("a", "a", "");
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre("a")));
 }
 
-TEST(WaitGraphTest, TheWayAroundIsTheShortestAndGoesAlongTheWaits) {
+TEST(WaitGraphTest, ACycleIsTheShortestPathAlongTheWaits) {
   WaitGraph graph;
   graph.add("a", "d", "");
   graph.add("d", "c", "");
@@ -47,7 +47,7 @@ TEST(WaitGraphTest, TheWayAroundIsTheShortestAndGoesAlongTheWaits) {
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre("a", "d", "b")));
 }
 
-TEST(WaitGraphTest, EachGroupIsFoundOnce) {
+TEST(WaitGraphTest, EachCycleIsFoundOnce) {
   WaitGraph graph;
   for (const char* group : {"1", "2", "3"}) {
     const std::string a = std::string("a") + group;
@@ -88,7 +88,7 @@ TEST(WaitGraphTest, TheDrawingHasAnArrowForEachWaitAndMarksCycles) {
   EXPECT_EQ(red, 2u);
 }
 
-TEST(WaitGraphTest, OfTooManyThoseOfCyclesAreDrawn) {
+TEST(WaitGraphTest, TheDrawingPrefersCyclesWhenThereIsTooMuchToDraw) {
   WaitGraph graph;
   for (int i = 0; i < 100; ++i) graph.add("harmless", "harmless " + std::to_string(i), "");
   graph.add("one", "other", "");

@@ -1,4 +1,4 @@
-// Who waits for whom among the objects of two nodes, as the page of either tells it.
+// The waits among the objects of two nodes, as the page of either node shows them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class WaitsPageTest : public testing::Test {
     return node;
   }
 
-  // Of a counter that is alive there.
+  // The id of a counter that is active on that node.
   std::string id_on(Node& node) {
     test::AddRequest request;
     for (int i = 0; i < 1'000; ++i) {
@@ -53,7 +53,7 @@ class WaitsPageTest : public testing::Test {
       const auto* const type = node.shard().host()->find_type("corolane.test.Counter");
       if (type->find(id) != nullptr) return id;
     }
-    ADD_FAILURE() << "every counter lives elsewhere";
+    ADD_FAILURE() << "every counter is active elsewhere";
     return {};
   }
 
@@ -66,12 +66,12 @@ class WaitsPageTest : public testing::Test {
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
 };
 
-TEST_F(WaitsPageTest, NobodyWaits) {
+TEST_F(WaitsPageTest, WithoutWaitingCallsThePageIsEmpty) {
   const auto node = make("a");
   EXPECT_THAT(page(*node, "/waits").body, HasSubstr("0 calls of objects wait; 0 cycles\n"));
 }
 
-TEST_F(WaitsPageTest, WhoWaitsForATurnAndWhoHasIt) {
+TEST_F(WaitsPageTest, ACallIsShownWithItsCallerAndItsAge) {
   const auto node = make("a");
   test::WaitUntilRequest request;
   request.set_value(1);
@@ -85,7 +85,7 @@ TEST_F(WaitsPageTest, WhoWaitsForATurnAndWhoHasIt) {
   calls.cancel_and_join();
 }
 
-// Each of two objects is in a call of its own that calls the other one.
+// Each of two objects is in a call that calls the other object.
 TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
   const auto a = make("a");
   const auto b = make("b");
@@ -122,7 +122,7 @@ TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
   EXPECT_THAT(page(*a, "/waits").body, HasSubstr("0 calls of objects wait; 0 cycles\n"));
 }
 
-TEST_F(WaitsPageTest, ANodeThatDoesNotAnswerIsSaidSo) {
+TEST_F(WaitsPageTest, ANodeThatDoesNotAnswerIsReported) {
   const auto deaf = std::make_shared<test::FaultyDirectory>(table_);
   const auto a = make("a", deaf);
   auto b = make("b");

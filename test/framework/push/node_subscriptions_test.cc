@@ -1,5 +1,5 @@
-// Subscriptions over several nodes, in one thread and virtual time: they share a directory and a
-// store.
+// Subscriptions over several nodes, in one thread and virtual time: the nodes share a directory and
+// a store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,14 +47,14 @@ class NodeSubscriptionsTest : public testing::Test {
     std::unique_ptr<Node> node;
 
     RoomClient room(const std::string& id) const { return {node->router(), id}; }
-    // Whether the room of that id lives here.
+    // Whether the room with that id is active on this node.
     bool has_room(const std::string& id) const {
       const auto* const type = node->shard().host()->find_type("corolane.test.Room");
       return type->find(id) != nullptr;
     }
   };
 
-  // Follow all rooms from one node, each a number of times.
+  // Subscribers on one node that follow all rooms, several times each.
   class Crowd {
    public:
     Crowd(const Member& from, int per_room) {
@@ -69,7 +69,7 @@ class NodeSubscriptionsTest : public testing::Test {
       }
     }
 
-    // Suspends until all have heard as much as the rooms have said.
+    // Suspends, and expects that every subscriber has caught up with its room.
     void expect_all_heard(const Member& from) {
       EXPECT_TRUE(coroutine::sleep_for(1s));
       int i = 0;
@@ -95,7 +95,7 @@ class NodeSubscriptionsTest : public testing::Test {
     coroutine::TaskGroup tasks_;
   };
 
-  // Says something in all rooms, one after the other, until it is stopped.
+  // Says something in all rooms, one after the other, until stop().
   class Talk {
    public:
     explicit Talk(const Member& from, Duration pause = 200us)
@@ -108,7 +108,7 @@ class NodeSubscriptionsTest : public testing::Test {
             }
           })) {}
 
-    // What could not be said.
+    // Returns the errors of the calls.
     std::vector<std::string> stop() {
       is_over_ = true;
       EXPECT_TRUE(task_.join());
@@ -134,14 +134,14 @@ class NodeSubscriptionsTest : public testing::Test {
     EXPECT_TRUE(started) << started;
     return member;
   }
-  // An id of a room that lives on that node.
+  // The id of a room that is active on that node.
   static std::string room_on(const Member& member) {
     for (int i = 0; i < 1'000; ++i) {
       const std::string id = std::to_string(i);
       EXPECT_TRUE(member.room(id).look({}));
       if (member.has_room(id)) return id;
     }
-    ADD_FAILURE() << "no room lives there";
+    ADD_FAILURE() << "no room is active there";
     return "";
   }
 
@@ -212,7 +212,7 @@ TEST_F(NodeSubscriptionsTest, ThousandsOfRoomsAreFollowedOverOneConnection) {
   }
 }
 
-TEST_F(NodeSubscriptionsTest, AHandOverLosesNothingThatWasSaidBeforeIt) {
+TEST_F(NodeSubscriptionsTest, AHandOverLosesNoEarlierPublication) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -228,12 +228,12 @@ TEST_F(NodeSubscriptionsTest, AHandOverLosesNothingThatWasSaidBeforeIt) {
   EXPECT_THAT(talk.stop(), IsEmpty());
   for (auto* crowd : {&on_a, &on_c}) crowd->expect_all_heard(a);
   EXPECT_GT(on_a.sum_of(&RoomMirror::moved_count), room_count / 4U);
-  // Those of a node that stops are told so.
+  // Subscribers on a node that stops get that error.
   ASSERT_EQ(on_b.endings.size(), static_cast<std::size_t>(room_count));
   for (const std::string& ending : on_b.endings) EXPECT_EQ(ending, "unavailable: the node stops");
 }
 
-TEST_F(NodeSubscriptionsTest, AfterACrashItGoesOnWhereTheObjectIsThen) {
+TEST_F(NodeSubscriptionsTest, AfterACrashASubscriptionFollowsTheObject) {
   auto a = make("a");
   auto b = make("b");
   auto c = make("c");
@@ -252,7 +252,7 @@ TEST_F(NodeSubscriptionsTest, AfterACrashItGoesOnWhereTheObjectIsThen) {
   EXPECT_GT(on_a.sum_of(&RoomMirror::moved_count), room_count / 4U);
 }
 
-TEST_F(NodeSubscriptionsTest, ANodeThatDiesTakesNoSubscriptionWithIt) {
+TEST_F(NodeSubscriptionsTest, ADyingNodeEndsNoSubscriptionElsewhere) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -267,7 +267,7 @@ TEST_F(NodeSubscriptionsTest, ANodeThatDiesTakesNoSubscriptionWithIt) {
   EXPECT_GT(on_a.sum_of(&RoomMirror::moved_count), room_count / 4U);
 }
 
-TEST_F(NodeSubscriptionsTest, OwnersComeAndGoAndTheOrderHolds) {
+TEST_F(NodeSubscriptionsTest, TheOrderHoldsWhileOwnersComeAndGo) {
   std::map<std::string, Member> members;
   for (const char* name : {"a", "b", "c"}) members.emplace(name, make(name));
   ASSERT_TRUE(coroutine::sleep_for(10s));
@@ -313,7 +313,7 @@ TEST_F(NodeSubscriptionsTest, AClientWatchesARoomOfAnotherNode) {
   EXPECT_EQ(a.node->shard().feeds().statistics().object_count, 0U);
 }
 
-TEST_F(NodeSubscriptionsTest, AClientThatWatchesDoesNotHoldUpANodeThatStops) {
+TEST_F(NodeSubscriptionsTest, AWatchingClientDoesNotDelayAStoppingNode) {
   auto a = make("a");
   ASSERT_TRUE(coroutine::sleep_for(5s));
   const auto client = test::connect(network_, *a.node);
@@ -333,7 +333,7 @@ TEST_F(NodeSubscriptionsTest, AClientThatWatchesDoesNotHoldUpANodeThatStops) {
   EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
 }
 
-TEST_F(NodeSubscriptionsTest, AClientThatReadsNothingHoldsUpNobodyAndIsToldWhatItMissed) {
+TEST_F(NodeSubscriptionsTest, AClientThatReadsNothingDelaysNoOtherAndGetsAPicture) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -352,7 +352,7 @@ TEST_F(NodeSubscriptionsTest, AClientThatReadsNothingHoldsUpNobodyAndIsToldWhatI
     ASSERT_TRUE(fast.read(one));
     ASSERT_EQ(one.event().number(), i);
   }
-  // A window, what was on its way, and then a picture in place of the rest.
+  // One window, the messages in flight, and then a picture in place of the rest.
   std::uint64_t said_count = 0;
   std::uint64_t read_count = 0;
   std::uint64_t picture_count = 0;
@@ -366,7 +366,7 @@ TEST_F(NodeSubscriptionsTest, AClientThatReadsNothingHoldsUpNobodyAndIsToldWhatI
   EXPECT_LT(read_count, 500U);
 }
 
-TEST_F(NodeSubscriptionsTest, ANodeThatIsNotReadFromHoldsUpNobody) {
+TEST_F(NodeSubscriptionsTest, ANodeThatDoesNotReadDelaysNoOther) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -412,7 +412,7 @@ TEST_F(NodeSubscriptionsTest, ObjectsHearRoomsOfOtherNodes) {
   EXPECT_EQ(heard->gap_count(), 10U);
 }
 
-TEST_F(NodeSubscriptionsTest, WhoIsNoNodeIsRefused) {
+TEST_F(NodeSubscriptionsTest, APeerThatIsNotANodeIsRefused) {
   auto a = make("a");
   SubscribeRequest request;
   request.set_type("corolane.test.Room");
@@ -430,7 +430,7 @@ TEST_F(NodeSubscriptionsTest, WhoIsNoNodeIsRefused) {
                            {.security = {.cluster = "corolane"}});
   ASSERT_TRUE(node) << node;
   EXPECT_THAT(subscribe(**node, {.id = "1"}), fails_with(Code::invalid_argument));
-  // Clients have no such method, whatever they claim to be.
+  // Clients do not see that method, whatever identity they claim.
   const auto client = test::connect(network_, *a.node);
   EXPECT_THAT(subscribe(*client, {.id = "1", .node_epoch = 1}), fails_with(Code::unimplemented));
   EXPECT_THAT(InspectionClient(*client).waits({}), fails_with(Code::unimplemented));

@@ -50,7 +50,7 @@ void with_rooms(F&& body) {
 
 TEST(ShardSubscriptionsTest, RoomsOfAllShardsAreHeardOnEach) {
   with_rooms([](Node& node, net::Network&) {
-    // Each of the shards says something in each room, and hears it all.
+    // Each shard says something in each room, and hears all of it.
     constexpr std::uint64_t times = 50;
     constexpr int room_count = 30;
     const auto talked = node.on_each_shard([](Shard& shard) -> Result<void> {
@@ -83,13 +83,13 @@ TEST(ShardSubscriptionsTest, RoomsOfAllShardsAreHeardOnEach) {
   });
 }
 
-TEST(ShardSubscriptionsTest, SubscribersMayComeAndGoWhileItIsTalked) {
+TEST(ShardSubscriptionsTest, SubscribersMayComeAndGoDuringPublication) {
   with_rooms([](Node& node, net::Network&) {
     const auto talked = node.on_each_shard([](Shard& shard) -> Result<void> {
       for (int i = 0; i < 300; ++i) {
         const std::string id = std::to_string(i % 7);
         RoomMirror mirror(shard.router(), id);
-        // Some go before they have begun.
+        // Some end before they have read anything.
         if (i % 3 == 0) continue;
         if (auto begun = mirror.follow(test::soon()); !begun) return begun;
         for (int j = 0; j < 5; ++j) {
@@ -108,9 +108,9 @@ TEST(ShardSubscriptionsTest, SubscribersMayComeAndGoWhileItIsTalked) {
   });
 }
 
-TEST(ShardSubscriptionsTest, AShardThatIsBusyIsToldWhatItMissed) {
+TEST(ShardSubscriptionsTest, ABusyShardGetsAGapForMissedPublications) {
   with_rooms([](Node& node, net::Network&) {
-    // A room of another shard than the first.
+    // A room on another shard than the first.
     std::string id;
     for (int i = 0; id.empty(); ++i) {
       ASSERT_TRUE(RoomClient(node.router(), std::to_string(i)).look({}));
@@ -129,7 +129,7 @@ TEST(ShardSubscriptionsTest, AShardThatIsBusyIsToldWhatItMissed) {
   });
 }
 
-TEST(ShardSubscriptionsTest, ANodeStopsWhileItIsListenedTo) {
+TEST(ShardSubscriptionsTest, ANodeStopsDespiteItsSubscribers) {
   with_rooms([](Node& node, net::Network& network) {
     for (int i = 0; i < 10; ++i) {
       test::ListenRequest request;

@@ -1,4 +1,4 @@
-// What objects publish and follow on one shard.
+// Objects publish and follow one another on one shard.
 #include "framework/push/subscription.h"
 
 #include <gmock/gmock.h>
@@ -104,7 +104,7 @@ class SubscriptionTest : public testing::Test {
   detail::ObjectHost host_{surroundings_, log_, {.idle_time_max = 1min}};
 };
 
-TEST_F(SubscriptionTest, BeginsWithAGapAndGoesOnInOrder) {
+TEST_F(SubscriptionTest, BeginsWithAGapAndContinuesInOrder) {
   auto events = room("a").subscribe();
   const auto begin = events.next(Deadline::after(1s));
   ASSERT_TRUE(begin) << begin;
@@ -121,7 +121,7 @@ TEST_F(SubscriptionTest, BeginsWithAGapAndGoesOnInOrder) {
   EXPECT_THAT(events.next(Deadline::passed()), fails_with(Code::deadline_exceeded));
 }
 
-TEST_F(SubscriptionTest, OfOtherRoomsNothingIsHeard) {
+TEST_F(SubscriptionTest, ASubscriberHearsNoOtherRoom) {
   RoomMirror a(router_, "a");
   RoomMirror b(router_, "b");
   ASSERT_TRUE(a.follow(Deadline::after(1s)));
@@ -149,7 +149,7 @@ TEST_F(SubscriptionTest, AThousandSubscribersHearTheSame) {
   }
 }
 
-TEST_F(SubscriptionTest, WhoReadsSlowlyIsToldAndHoldsUpNobody) {
+TEST_F(SubscriptionTest, ASlowReaderGetsAGapAndDelaysNoOther) {
   RoomMirror slow(router_, "a");
   RoomMirror fast(router_, "a");
   ASSERT_TRUE(slow.follow(Deadline::after(1s)));
@@ -176,7 +176,7 @@ TEST_F(SubscriptionTest, WhoReadsSlowlyIsToldAndHoldsUpNobody) {
   EXPECT_EQ(router_.feeds().statistics().behind_count, 1U);
 }
 
-TEST_F(SubscriptionTest, MoreInOneGoThanIsKeptIsAGapForAll) {
+TEST_F(SubscriptionTest, ABurstLargerThanTheBufferIsAGapForAll) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   ASSERT_TRUE(room("a").say(say_request("hello", 5'000)));
@@ -198,7 +198,7 @@ TEST_F(SubscriptionTest, AnObjectWithSubscribersIsInUse) {
   EXPECT_EQ(room("a").look({})->said_count(), 0U);
 }
 
-TEST_F(SubscriptionTest, WhatComesBackToLifePublishesBehindAllItEverDid) {
+TEST_F(SubscriptionTest, AReloadedObjectPublishesAfterAllItsEarlierPositions) {
   std::uint64_t last = 0;
   for (int i = 0; i < 3; ++i) {
     {
@@ -215,7 +215,7 @@ TEST_F(SubscriptionTest, WhatComesBackToLifePublishesBehindAllItEverDid) {
   EXPECT_GE(last, 30U);
 }
 
-TEST_F(SubscriptionTest, ItFollowsAnObjectThatMovesAndSaysSo) {
+TEST_F(SubscriptionTest, ItFollowsAMovingObjectAndReportsTheMove) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   auto reading = coroutine::spawn("mirror", [&] { return mirror.run(); });
@@ -227,12 +227,12 @@ TEST_F(SubscriptionTest, ItFollowsAnObjectThatMovesAndSaysSo) {
     EXPECT_EQ(mirror.moved_count, epoch - 1);
     EXPECT_EQ(mirror.said_count, 5 * (epoch - 1));
   }
-  // Nothing is lost of what was said before a move.
+  // A move loses no earlier message.
   EXPECT_GE(mirror.event_count, 8U * 3U);
   EXPECT_THAT(mirror.failures, IsEmpty());
 }
 
-TEST_F(SubscriptionTest, AnObjectThatLivesAnewInItsPlaceIsAGap) {
+TEST_F(SubscriptionTest, AnObjectReloadedInPlaceIsAGap) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   ASSERT_TRUE(room("a").say(say_request("hello")));
@@ -244,7 +244,7 @@ TEST_F(SubscriptionTest, AnObjectThatLivesAnewInItsPlaceIsAGap) {
   EXPECT_THAT(mirror.failures, IsEmpty());
 }
 
-TEST_F(SubscriptionTest, ANodeThatIsNotSureOfItsOwnershipPublishesNothing) {
+TEST_F(SubscriptionTest, AFencedNodePublishesNothing) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   ASSERT_TRUE(room("a").say(say_request("hello")));
@@ -253,7 +253,7 @@ TEST_F(SubscriptionTest, ANodeThatIsNotSureOfItsOwnershipPublishesNothing) {
   request.set_pause_milliseconds(20);
   fence_.set(now() + 10ms);
   EXPECT_THAT(room("a").say(request), fails_with(Code::aborted));
-  // The first was said in time, the second was not.
+  // The first message was published in time, the second was not.
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   EXPECT_THAT(mirror.follow(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
   fence_.set(TimePoint::max());
@@ -263,7 +263,7 @@ TEST_F(SubscriptionTest, ANodeThatIsNotSureOfItsOwnershipPublishesNothing) {
   EXPECT_THAT(mirror.failures, IsEmpty());
 }
 
-TEST_F(SubscriptionTest, WhatADurableMethodPublishesIsStoredBefore) {
+TEST_F(SubscriptionTest, PublicationsOfADurableMethodWaitForTheStore) {
   store_.delay = 100ms;
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
@@ -277,7 +277,7 @@ TEST_F(SubscriptionTest, WhatADurableMethodPublishesIsStoredBefore) {
   EXPECT_TRUE(saying.join());
 }
 
-TEST_F(SubscriptionTest, WhatIsNotStoredIsHeardByNobodyUntilItIs) {
+TEST_F(SubscriptionTest, AnUnstoredPublicationIsHeldUntilItIsStored) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   store_.is_away = true;
@@ -307,7 +307,7 @@ TEST_F(SubscriptionTest, ADurableMethodThatGivesItsTurnAwayHoldsNothingBack) {
   EXPECT_THAT(mirror.failures, IsEmpty());
 }
 
-TEST_F(SubscriptionTest, WhatTheObjectSaysOfItselfIsFinal) {
+TEST_F(SubscriptionTest, AnErrorOfTheObjectIsFinal) {
   auto events = room("no where").subscribe();
   EXPECT_THAT(events.next(Deadline::after(1s)), fails_with(Code::not_found));
   EXPECT_THAT(events.next(Deadline::after(1s)), fails_with(Code::not_found));
@@ -316,7 +316,7 @@ TEST_F(SubscriptionTest, WhatTheObjectSaysOfItselfIsFinal) {
   EXPECT_THAT(unknown.next(Deadline::after(1s)), fails_with(Code::unimplemented));
 }
 
-TEST_F(SubscriptionTest, WhatPassesByItselfIsWaitedFor) {
+TEST_F(SubscriptionTest, ATransientErrorIsRetried) {
   store_.is_away = true;
   auto events = room("a").subscribe();
   EXPECT_THAT(events.next(Deadline::after(1min)), fails_with(Code::deadline_exceeded));
@@ -324,7 +324,7 @@ TEST_F(SubscriptionTest, WhatPassesByItselfIsWaitedFor) {
   EXPECT_TRUE(events.next(Deadline::after(1s)));
 }
 
-TEST_F(SubscriptionTest, TheLastToGoEndsTheFeed) {
+TEST_F(SubscriptionTest, TheLastSubscriberEndsTheFeed) {
   {
     auto first = room("a").subscribe();
     auto second = room("a").subscribe();
@@ -337,7 +337,7 @@ TEST_F(SubscriptionTest, TheLastToGoEndsTheFeed) {
   EXPECT_EQ(host_.statistics().active_count, 0U);
 }
 
-TEST_F(SubscriptionTest, OneThatIsCancelledSaysSo) {
+TEST_F(SubscriptionTest, ACancelledReadReturnsCancelled) {
   auto events = room("a").subscribe();
   ASSERT_TRUE(events.next(Deadline::after(1s)));
   auto reading = coroutine::spawn("reading", [&]() -> Result<void> {
@@ -352,8 +352,8 @@ TEST_F(SubscriptionTest, OneThatIsCancelledSaysSo) {
   EXPECT_TRUE(events.next(Deadline::after(1s)));
 }
 
-TEST_F(SubscriptionTest, ItOutlivesTheDeadlineOfTheHandlerThatBeganIt) {
-  // An object's handler has ten seconds; what it follows goes on.
+TEST_F(SubscriptionTest, ItOutlivesTheDeadlineOfTheHandlerThatStartedIt) {
+  // A handler of an object has ten seconds; its subscription continues.
   ASSERT_TRUE(listener("l").listen(listen_request("a"), {.deadline = Deadline::after(1s)}));
   ASSERT_TRUE(coroutine::sleep_for(30s));
   ASSERT_TRUE(room("a").say(say_request("late")));
@@ -361,7 +361,7 @@ TEST_F(SubscriptionTest, ItOutlivesTheDeadlineOfTheHandlerThatBeganIt) {
   EXPECT_THAT(heard("l"), ElementsAre("late"));
 }
 
-TEST_F(SubscriptionTest, WhenTheNodeStopsItEnds) {
+TEST_F(SubscriptionTest, ItEndsWhenTheNodeStops) {
   auto events = room("a").subscribe();
   ASSERT_TRUE(events.next(Deadline::after(1s)));
   auto reading = coroutine::spawn("reading", [&] { return events.next(Deadline::never()); });
@@ -383,7 +383,7 @@ TEST_F(SubscriptionTest, ObjectsHearInTheirTurns) {
   }
   EXPECT_EQ(now(), start);
   ASSERT_TRUE(coroutine::sleep_for(95ms));
-  // The tenth is being heard: this waits for its end.
+  // The tenth message is being handled: this call waits for its end.
   const auto texts = heard("l");
   EXPECT_EQ(now() - start, 100ms);
   std::vector<std::string> of_a;
@@ -393,7 +393,7 @@ TEST_F(SubscriptionTest, ObjectsHearInTheirTurns) {
   EXPECT_THAT(of_b, ElementsAre("b0", "b1", "b2", "b3", "b4"));
 }
 
-TEST_F(SubscriptionTest, AnObjectThatHearsSlowlyHasNoLongerMailbox) {
+TEST_F(SubscriptionTest, ASlowListenerDoesNotFillItsMailbox) {
   ASSERT_TRUE(listener("l").listen(listen_request("a", 1s)));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   for (int i = 0; i < 100; ++i) {
@@ -403,11 +403,11 @@ TEST_F(SubscriptionTest, AnObjectThatHearsSlowlyHasNoLongerMailbox) {
   ASSERT_TRUE(coroutine::sleep_for(10s));
   const auto reply = listener("l").heard({});
   ASSERT_TRUE(reply) << reply;
-  EXPECT_EQ(reply->gap_count(), 2U);  // The begin, and what it could not hear.
+  EXPECT_EQ(reply->gap_count(), 2U);  // The begin, and the messages that it missed.
   EXPECT_EQ(reply->texts_size(), 1);
 }
 
-TEST_F(SubscriptionTest, AnObjectStopsToHearWhenItWants) {
+TEST_F(SubscriptionTest, AnObjectMayStopListening) {
   auto request = listen_request("a", 1ms);
   request.set_leaves_at("enough");
   ASSERT_TRUE(listener("l").listen(request));
@@ -426,13 +426,13 @@ TEST_F(SubscriptionTest, AnObjectStopsToHearWhenItWants) {
   EXPECT_EQ(router_.feeds().statistics().object_count, 0U);
 }
 
-TEST_F(SubscriptionTest, WhatIsLeftIsNotHeardEvenIfItWaitsForATurn) {
+TEST_F(SubscriptionTest, AMessageThatWaitsForATurnIsDroppedAfterLeaving) {
   ASSERT_TRUE(listener("l").listen(listen_request("a")));
   ASSERT_TRUE(listener("l").listen(listen_request("b", 100ms)));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   ASSERT_TRUE(room("b").say(say_request("b")));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
-  // The call that leaves comes first, and then the turn for what was said.
+  // The call that leaves comes first, then the turn for the message.
   auto leaving =
       coroutine::spawn("leave", [&] { return listener("l").leave(listen_request("a")); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
@@ -442,24 +442,24 @@ TEST_F(SubscriptionTest, WhatIsLeftIsNotHeardEvenIfItWaitsForATurn) {
   EXPECT_THAT(heard("l"), ElementsAre("b"));
 }
 
-TEST_F(SubscriptionTest, AnObjectThatGoesHearsNoMore) {
+TEST_F(SubscriptionTest, AnIdleListenerIsDeactivatedAndHearsNoMore) {
   ASSERT_TRUE(listener("l").listen(listen_request("a")));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   ASSERT_TRUE(room("a").say(say_request("one")));
   ASSERT_TRUE(coroutine::sleep_for(2min));
-  // Neither the listener, which nobody has called, nor what it followed is left.
+  // The idle listener and its subscription are gone.
   EXPECT_EQ(router_.feeds().statistics().object_count, 0U);
   ASSERT_TRUE(room("a").say(say_request("two")));
   EXPECT_THAT(heard("l"), ElementsAre("one"));
 }
 
-TEST_F(SubscriptionTest, AnObjectIsToldWhyItHearsNothing) {
+TEST_F(SubscriptionTest, AListenerGetsTheErrorOfItsSubscription) {
   ASSERT_TRUE(listener("l").listen(listen_request("no where")));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   EXPECT_EQ(listener("l").heard({})->failure(), "not_found: there is no such room");
 }
 
-TEST_F(SubscriptionTest, WhileTheStoreIsAwayWhatIsHeardWaits) {
+TEST_F(SubscriptionTest, AListenerHearsMessagesInOrder) {
   ASSERT_TRUE(listener("l").listen(listen_request("a")));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(room("a").say(say_request(std::to_string(i))));

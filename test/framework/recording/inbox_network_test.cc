@@ -1,5 +1,5 @@
-// The network of a recorded node, over the real one; and that a replayed node sees the same without
-// any.
+// The network of a recorded node, over the real one; a replayed node sees the same without a
+// network.
 #include "framework/recording/inbox_network.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(InboxNetworkTest, EchoesOverLoopback) {
   });
 }
 
-TEST(InboxNetworkTest, ManyBytesArriveInOrderAndTheirWriterWaits) {
+TEST(InboxNetworkTest, ManyBytesArriveInOrderWithBackpressure) {
   live_twice([](Network& network, Inbox&) {
     const net::StreamOptions small{.output_bytes_max = 5'000};
     auto pair = make_stream_pair(network, small, small);
@@ -74,7 +74,7 @@ TEST(InboxNetworkTest, ManyBytesArriveInOrderAndTheirWriterWaits) {
   });
 }
 
-TEST(InboxNetworkTest, WhoPushesIsRefusedWhileThePeerDoesNotRead) {
+TEST(InboxNetworkTest, AWriterIsRefusedWhileThePeerDoesNotRead) {
   live_twice([](Network& network, Inbox&) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
@@ -88,8 +88,8 @@ TEST(InboxNetworkTest, WhoPushesIsRefusedWhileThePeerDoesNotRead) {
   });
 }
 
-// As an HTTP server does that has answered a client that has nothing more to say.
-TEST(InboxNetworkTest, WhatWasWrittenInAnEarlierTurnGoesOutBeforeTheStreamIsClosed) {
+// An HTTP server does this after it has answered a client that has finished sending.
+TEST(InboxNetworkTest, BytesOfAnEarlierTurnAreSentBeforeTheStreamCloses) {
   live_twice([](Network& network, Inbox&) {
     for (int i = 0; i < 20; ++i) {
       auto pair = make_stream_pair(network);
@@ -97,7 +97,7 @@ TEST(InboxNetworkTest, WhatWasWrittenInAnEarlierTurnGoesOutBeforeTheStreamIsClos
       pair->client->finish_writing();
       ASSERT_EQ(read_text(*pair->server).value_or("?"), "");
       ASSERT_TRUE(pair->server->try_write(net::bytes_of("the answer")));
-      // Turns of the loop: one that hands it over, and one that closes behind it.
+      // Two turns of the loop: one hands the text over, the next one closes the stream.
       ASSERT_TRUE(coroutine::sleep_for(1us));
       pair->server->close();
       EXPECT_EQ(read_exactly(*pair->client, 10).value_or("?"), "the answer");
@@ -105,7 +105,7 @@ TEST(InboxNetworkTest, WhatWasWrittenInAnEarlierTurnGoesOutBeforeTheStreamIsClos
   });
 }
 
-TEST(InboxNetworkTest, WhatThePeerHasSentIsReadWhenItTakesNothingMore) {
+TEST(InboxNetworkTest, BytesOfAClosedPeerAreStillRead) {
   live_twice([](Network& network, Inbox&) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
@@ -120,7 +120,7 @@ TEST(InboxNetworkTest, WhatThePeerHasSentIsReadWhenItTakesNothingMore) {
   });
 }
 
-TEST(InboxNetworkTest, ASinkHearsBytesAndTheEndAndNothingWhileItIsPaused) {
+TEST(InboxNetworkTest, ASinkGetsBytesAndTheEndAndNothingWhilePaused) {
   live_twice([](Network& network, Inbox&) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
@@ -137,7 +137,7 @@ TEST(InboxNetworkTest, ASinkHearsBytesAndTheEndAndNothingWhileItIsPaused) {
     pair->server->pause_reading();
     pair->client->finish_writing();
     ASSERT_TRUE(coroutine::sleep_for(5ms));
-    EXPECT_TRUE(sink.ends.empty()) << "who reads nothing does not read the end";
+    EXPECT_TRUE(sink.ends.empty()) << "a paused sink does not read the end";
     pair->server->resume_reading();
     sink.wait_for_end();
     EXPECT_THAT(sink.ends.at(0), HasSubstr("closed by peer"));
@@ -149,7 +149,7 @@ TEST(InboxNetworkTest, ABrokenConnectionFailsReadersAndWriters) {
   live_twice([](Network& network, Inbox&) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
-    // The kernel resets a connection that is closed with bytes that nobody has read.
+    // The kernel resets a connection that is closed with unread bytes.
     ASSERT_TRUE(send_text(*pair->client, "unread"));
     ASSERT_TRUE(pair->client->flush(soon()));
     pair->server->close();
@@ -163,7 +163,7 @@ TEST(InboxNetworkTest, ABrokenConnectionFailsReadersAndWriters) {
   });
 }
 
-TEST(InboxNetworkTest, WhatCannotBeReachedIsRefused) {
+TEST(InboxNetworkTest, AnUnreachableEndpointIsRefused) {
   live_twice([](Network& network, Inbox&) {
     net::Endpoint closed;
     {
@@ -172,7 +172,7 @@ TEST(InboxNetworkTest, WhatCannotBeReachedIsRefused) {
       closed = (*listener)->local_endpoint();
       EXPECT_THAT(network.listen(closed), fails_with(Code::already_exists));
     }
-    EXPECT_TRUE(network.listen(closed)) << "who listened there is gone";
+    EXPECT_TRUE(network.listen(closed)) << "the first listener is gone";
     EXPECT_THAT(network.connect(closed, soon()), fails_with(Code::unavailable));
     const auto found = network.resolve({.host = "localhost", .port = 7}, soon());
     ASSERT_TRUE(found) << found.error();
@@ -181,7 +181,7 @@ TEST(InboxNetworkTest, WhatCannotBeReachedIsRefused) {
   });
 }
 
-TEST(InboxNetworkTest, WaitsEndAtTheirDeadlineAndWhenTheyAreCancelled) {
+TEST(InboxNetworkTest, WaitsEndAtTheirDeadlineAndOnCancellation) {
   live_twice([](Network& network, Inbox&) {
     auto listener = network.listen(loopback);
     ASSERT_TRUE(listener) << listener;
@@ -221,7 +221,7 @@ struct Read {
   friend bool operator==(const Read&, const Read&) = default;
 };
 
-TEST(InboxTest, ClocksAndChanceAreThoseOfTheRecording) {
+TEST(InboxTest, ClocksAndRandomnessAreThoseOfTheRecording) {
   const test::TemporaryFolder folder;
   std::vector<Read> read;
   const Body body = [&](Network&, Inbox&) {
@@ -244,7 +244,7 @@ TEST(InboxTest, ClocksAndChanceAreThoseOfTheRecording) {
   EXPECT_EQ(read, recorded);
 }
 
-TEST(InboxTest, WhoDoesSomethingElseIsFoundOut) {
+TEST(InboxTest, ADivergentReplayIsDetected) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "recording";
   const auto says = [](const char* text) {
@@ -263,7 +263,7 @@ TEST(InboxTest, WhoDoesSomethingElseIsFoundOut) {
   EXPECT_DEATH(replay(path, [](Network&, Inbox&) {}), "where it wanted to listen");
 }
 
-TEST(InboxTest, WhatAnotherThreadHasDoneByItIsNotRecordedAndSaysSo) {
+TEST(InboxTest, APostOfAnotherThreadEndsTheRecordingWithTheReason) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "recording";
   record(path, [](Network&, Inbox&) {

@@ -1,4 +1,4 @@
-// Recordings as files: what is in one, whatever became of who wrote it.
+// Recordings as files: their content, and what survives the end of the writer.
 #include "framework/recording/recording_file.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ class RecordingFileTest : public testing::Test {
   const std::string path_ = folder_.path() / "recording";
 };
 
-TEST_F(RecordingFileTest, HasWhatWasAdded) {
+TEST_F(RecordingFileTest, HasTheEntriesThatWereAdded) {
   {
     const auto file = create();
     for (std::size_t size = 0; size < 300; ++size) file->add(drawn(size));
@@ -89,7 +89,7 @@ TEST_F(RecordingFileTest, IsForItsOwnerAlone) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-TEST_F(RecordingFileTest, KeepsItsBeginningAndSaysThatItIsFull) {
+TEST_F(RecordingFileTest, KeepsItsBeginningAndReportsThatItIsFull) {
   const auto file = create(64 * 1024);
   for (int i = 0; i < 100; ++i) file->add(drawn(1'000));
   EXPECT_TRUE(file->has_ended());
@@ -99,8 +99,8 @@ TEST_F(RecordingFileTest, KeepsItsBeginningAndSaysThatItIsFull) {
   EXPECT_EQ(content.entries.back().end().reason(), "the file is full");
 }
 
-// Read while its writer is alive: what a process that was killed has left.
-TEST_F(RecordingFileTest, IsWholeUpToTheEndOfADeadProcess) {
+// Read while its writer is alive: the state that a killed process leaves.
+TEST_F(RecordingFileTest, IsCompleteUpToTheEndOfADeadProcess) {
   const auto file = create();
   for (int i = 0; i < 10; ++i) file->add(drawn(100));
   const Content content = read();
@@ -108,7 +108,7 @@ TEST_F(RecordingFileTest, IsWholeUpToTheEndOfADeadProcess) {
   EXPECT_FALSE(content.is_damaged);
 }
 
-TEST_F(RecordingFileTest, OfOneThatIsCutOffAllWholeEntriesAreRead) {
+TEST_F(RecordingFileTest, ATruncatedFileYieldsItsCompleteEntries) {
   {
     const auto file = create();
     for (int i = 0; i < 10; ++i) file->add(drawn(100));
@@ -117,7 +117,7 @@ TEST_F(RecordingFileTest, OfOneThatIsCutOffAllWholeEntriesAreRead) {
   EXPECT_EQ(read().entries.size(), 9u);
 }
 
-TEST_F(RecordingFileTest, WhatIsNoEntryIsDamage) {
+TEST_F(RecordingFileTest, AnInvalidEntryIsDamage) {
   {
     const auto file = create();
     file->add(drawn(100));
@@ -129,7 +129,7 @@ TEST_F(RecordingFileTest, WhatIsNoEntryIsDamage) {
   EXPECT_TRUE(read().is_damaged);
 }
 
-TEST_F(RecordingFileTest, ThatOfACrashIsKeptAndOutlivesThoseWhoEndWell) {
+TEST_F(RecordingFileTest, TheRecordingOfACrashIsKeptAcrossCleanRuns) {
   create()->add(drawn(1));
   create()->end("");
   EXPECT_EQ(read().entries.size(), 1u);
@@ -138,7 +138,7 @@ TEST_F(RecordingFileTest, ThatOfACrashIsKeptAndOutlivesThoseWhoEndWell) {
   EXPECT_EQ(read().entries.at(0).drawn(), "x");
 }
 
-TEST_F(RecordingFileTest, WhatIsNoRecordingIsNotReplaced) {
+TEST_F(RecordingFileTest, AFileThatIsNotARecordingIsNotReplaced) {
   std::ofstream(path_) << "the only copy of something";
   EXPECT_THAT(RecordingWriter::create(path_, size_max, Header()), fails_with(Code::already_exists));
   std::filesystem::remove(path_);
@@ -146,7 +146,7 @@ TEST_F(RecordingFileTest, WhatIsNoRecordingIsNotReplaced) {
   EXPECT_THAT(RecordingWriter::create(path_, size_max, Header()), fails_with(Code::already_exists));
 }
 
-TEST_F(RecordingFileTest, WhatIsNoRecordingSaysWhatMakesOne) {
+TEST_F(RecordingFileTest, AFileThatIsNotARecordingIsRefusedWithAHint) {
   EXPECT_THAT(RecordingReader::open(path_), fails_with(Code::not_found));
   std::ofstream(path_) << "node:\n  name: lobby\n  listen: 127.0.0.1:8460\n";
   const auto file = RecordingReader::open(path_);
@@ -156,7 +156,7 @@ TEST_F(RecordingFileTest, WhatIsNoRecordingSaysWhatMakesOne) {
   EXPECT_THAT(RecordingReader::open(path_), fails_with(Code::invalid_argument));
 }
 
-TEST_F(RecordingFileTest, WithoutRoomThereIsNone) {
+TEST_F(RecordingFileTest, WithoutDiskSpaceNoFileIsCreated) {
   EXPECT_THAT(RecordingWriter::create(path_, std::size_t{1} << 60, Header()),
               fails_with(Code::resource_exhausted));
   EXPECT_FALSE(std::filesystem::exists(path_));

@@ -1,5 +1,5 @@
-// Has a test live twice: as a recorded node over the real network, and replayed from what was
-// recorded, when there is none.
+// Runs a test twice: as a recorded node over the real network, and replayed from the recording
+// without a network.
 //
 //   TEST(InboxNetworkTest, Echoes) {
 //     live_twice([](net::Network& network) {
@@ -33,7 +33,7 @@ namespace corolane::framework::recording {
 
 using Body = std::function<void(net::Network& network, Inbox& inbox)>;
 
-// Without what is another one in each run.
+// Disables the measurements, which differ in each run.
 inline coroutine::Scheduler::Options without_samples() {
   return {.switch_sample_interval = 0,
           .create_sample_interval = 0,
@@ -41,7 +41,7 @@ inline coroutine::Scheduler::Options without_samples() {
           .cpu_sample_interval = Duration::zero()};
 }
 
-// What was asked and what came, as a number.
+// A hash of all requests and arrivals.
 inline std::uint64_t live(Feed& feed, const Body& body) {
   Inbox inbox(feed);
   coroutine::Scheduler scheduler(inbox, without_samples());

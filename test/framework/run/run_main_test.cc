@@ -44,7 +44,7 @@ struct Finished {
   std::string errors;
 };
 
-// Runs the program to its end.
+// Runs the program until it exits.
 Finished run(std::vector<std::string> arguments, std::vector<std::string> variables = {}) {
   ChildProcess child(COROLANE_FIXTURE_NODE, std::move(arguments), std::move(variables));
   std::string output = child.rest_of_output();
@@ -52,7 +52,7 @@ Finished run(std::vector<std::string> arguments, std::vector<std::string> variab
   return {exit_status, std::move(output), child.error_output()};
 }
 
-// A configuration in a file, for as long as it lives.
+// A configuration file, deleted with this object.
 class ConfigFile {
  public:
   explicit ConfigFile(std::string_view text)
@@ -69,7 +69,7 @@ class ConfigFile {
   std::string path_;
 };
 
-// A node in a process that serves, and a network to reach it.
+// A running node in a process of its own, and a network to reach it.
 class RunningNode {
  public:
   explicit RunningNode(std::vector<std::string> more_arguments = {}, std::optional<int> errors = {})
@@ -82,7 +82,7 @@ class RunningNode {
         << error_output();
   }
 
-  // Runs `body` as a task on a real loop, while a client is connected.
+  // Runs `body` as a task on a real loop, with a connected client.
   void with_client(const std::function<void(net::Network&, test::SlowClient&)>& body) {
     net::EventLoop loop;
     net::UvNetwork network(loop);
@@ -97,7 +97,7 @@ class RunningNode {
     EXPECT_TRUE(ran) << ran;
   }
 
-  // Waits until a page says what it should.
+  // Waits until a page has the expected content.
   void wait_for_page(net::Network& network, const std::string& target,
                      const std::function<bool(const net::HttpResponse&)>& is_right) {
     while (!is_right(test::fetch(network, admin_, target))) {
@@ -111,7 +111,7 @@ class RunningNode {
     });
   }
 
-  // A handler takes the loop and never gives it back.
+  // Makes a handler block the loop for ever.
   void hang() {
     with_client([&](net::Network&, test::SlowClient& client) {
       auto call = coroutine::spawn("call", [&] {
@@ -136,7 +136,7 @@ class RunningNode {
     return arguments;
   }
 
-  // What stands in the first line between these; an empty endpoint when they are not there.
+  // The endpoint between these texts in the first line; empty when they do not occur.
   net::Endpoint endpoint_between(std::string_view before, std::string_view after) const {
     const std::size_t found = first_line_.find(before);
     if (found == std::string::npos) return {};
@@ -151,7 +151,7 @@ class RunningNode {
   net::Endpoint admin_;
 };
 
-TEST(RunMainTest, HelpSaysWhatThereIs) {
+TEST(RunMainTest, HelpListsTheOptions) {
   const Finished finished = run({"--help"});
   EXPECT_EQ(finished.exit_status, 0);
   EXPECT_THAT(finished.output, StartsWith("Usage: slow [OPTION]...\n"));
@@ -180,7 +180,7 @@ TEST(RunMainTest, AWrongConfigurationIsReportedByFileAndLine) {
   EXPECT_THAT(finished.errors, HasSubstr("slow --print-config shows every key"));
 }
 
-TEST(RunMainTest, AnAdminAddressThatOthersReachIsAConfigurationError) {
+TEST(RunMainTest, AnExposedAdminAddressIsAConfigurationError) {
   const ConfigFile file("node:\n  admin: 0.0.0.0:0\n");
   const Finished finished = run({"--config", file.path()});
   EXPECT_EQ(finished.exit_status, 2);
@@ -188,13 +188,13 @@ TEST(RunMainTest, AnAdminAddressThatOthersReachIsAConfigurationError) {
               HasSubstr(file.path() + ":2: node.admin: 0.0.0.0:0 is no loopback address"));
 }
 
-TEST(RunMainTest, AFileThatIsNotThereIsAConfigurationError) {
+TEST(RunMainTest, AMissingFileIsAConfigurationError) {
   const Finished finished = run({"--config", "no/such/file.yaml"});
   EXPECT_EQ(finished.exit_status, 2);
   EXPECT_THAT(finished.errors, HasSubstr("no/such/file.yaml"));
 }
 
-TEST(RunMainTest, CheckConfigSaysThatAllIsWell) {
+TEST(RunMainTest, CheckConfigReportsAValidConfiguration) {
   const ConfigFile file("slow:\n  weight: 3\n");
   const Finished finished = run({"--check-config", "--config", file.path()});
   EXPECT_EQ(finished.exit_status, 0);
@@ -217,7 +217,7 @@ TEST(RunMainTest, PrintConfigShowsEveryValueWithItsOrigin) {
   EXPECT_THAT(finished.output, HasSubstr("stop_time_max: 5s"));
 }
 
-TEST(RunMainTest, WhatPrintConfigPrintsIsAConfiguration) {
+TEST(RunMainTest, TheOutputOfPrintConfigIsAConfiguration) {
   const Finished printed = run({"--print-config", "--set", "slow.weight=3"});
   const ConfigFile file(printed.output);
   const Finished again = run({"--print-config", "--config", file.path()});
@@ -225,11 +225,11 @@ TEST(RunMainTest, WhatPrintConfigPrintsIsAConfiguration) {
   EXPECT_THAT(again.output, HasSubstr("weight: 3"));
 }
 
-TEST(RunMainTest, AServiceThatCannotBeMadeFailsTheNode) {
+TEST(RunMainTest, AServiceThatCannotBeConstructedFailsTheNode) {
   const Finished finished = run({"--set", "slow.refuse=true"});
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_EQ(finished.output, "");
-  EXPECT_EQ(finished.errors, "slow: no weights to be had\n");
+  EXPECT_EQ(finished.errors, "slow: no weights are available\n");
 }
 
 TEST(RunMainTest, AnAddressInUseFailsTheNodeAndNamesTheKey) {
@@ -265,7 +265,7 @@ TEST(RunMainTest, SigtermLetsARunningCallFinishAndExitsWithZero) {
   EXPECT_THAT(node.error_output(), HasSubstr(" node stopped "));
 }
 
-TEST(RunMainTest, ADrainThatIsAskedForEndsItAsSigtermDoes) {
+TEST(RunMainTest, ARequestedDrainEndsItLikeSigterm) {
   RunningNode node;
   node.with_client([&](net::Network& network, test::SlowClient& client) {
     auto call = coroutine::spawn("call", [&] { return client.wait(test::wait_request(500ms)); });
@@ -284,7 +284,7 @@ TEST(RunMainTest, ADrainThatIsAskedForEndsItAsSigtermDoes) {
   EXPECT_THAT(node.error_output(), HasSubstr(" node stopped "));
 }
 
-TEST(RunMainTest, PagesOfANodeOfSeveralThreadsShowCallsWhereverTheyRun) {
+TEST(RunMainTest, PagesShowTheCallsOfAllThreads) {
   static constexpr std::size_t client_count = 8;
   RunningNode node({"--set", "node.shards=3", "--set", "node.stop_time_max=100ms"});
   node.with_client([&](net::Network& network, test::SlowClient&) {
@@ -348,7 +348,7 @@ TEST(RunMainTest, AHandlerThatIgnoresItsCancellationDoesNotKeepItFromExitingWith
   EXPECT_THAT(node.error_output(), HasSubstr(" error   the node does not stop"));
 }
 
-TEST(RunMainTest, TheTimeToStopCountsFromTheSignalHoweverBusyTheLoopIs) {
+TEST(RunMainTest, TheTimeToStopCountsFromTheSignalEvenWhenTheLoopIsBusy) {
   RunningNode node({"--set", "node.stop_time_max=2s"});
   node.with_client([&](net::Network& network, test::SlowClient& client) {
     auto call = coroutine::spawn("call", [&] {
@@ -369,11 +369,11 @@ TEST(RunMainTest, TheTimeToStopCountsFromTheSignalHoweverBusyTheLoopIs) {
   EXPECT_THAT(node.error_output(), Not(HasSubstr("the node does not stop")));
 }
 
-TEST(RunMainTest, StderrThatTakesNoMoreDoesNotKeepItFromExitingWithZero) {
+TEST(RunMainTest, AFullStderrDoesNotKeepItFromExitingWithZero) {
   test::UnreadPipe errors;
   RunningNode node({"--set", "node.stop_time_max=100ms"}, errors.entry());
   errors.fill();
-  node.child().send_signal(SIGTERM);  // The loop logs it, and is stuck.
+  node.child().send_signal(SIGTERM);  // The loop blocks in the log line for the signal.
   EXPECT_EQ(node.child().wait().exit_status, 0);
 }
 
@@ -388,13 +388,13 @@ TEST(RunMainTest, ALoopThatNeverTurnsAgainDoesNotKeepItFromExitingWithZero) {
 TEST(RunMainTest, ASecondSignalEndsEvenALoopThatNeverTurnsAgain) {
   RunningNode node({"--set", "node.stop_time_max=1h"});
   node.hang();
-  // Two that are pending are one: the second has to be another.
+  // A second SIGTERM would merge with the pending one, so the second signal differs.
   node.child().send_signal(SIGTERM);
   node.child().send_signal(SIGINT);
   EXPECT_EQ(node.child().wait().exit_status, 130);
 }
 
-TEST(RunMainTest, ValuesThatDoNotFitOneAnotherAreConfigurationErrors) {
+TEST(RunMainTest, InconsistentValuesAreConfigurationErrors) {
   const ConfigFile file("node:\n  tls:\n    key_file: x.pem\n");
   const Finished finished = run({"--check-config", "--config", file.path()});
   EXPECT_EQ(finished.exit_status, 2);
@@ -415,7 +415,7 @@ TEST(RunMainTest, TheReferenceHasAllKeysAndNeedsNoConfiguration) {
   EXPECT_THAT(finished.output, HasSubstr("\n| `weight` | integer | `7` | between 0 and 100 | | "));
 }
 
-TEST(RunMainTest, AHangupReadsTheFileAgain) {
+TEST(RunMainTest, AHangupReloadsTheFile) {
   const ConfigFile file("node:\n  log_level: info\n");
   RunningNode node({"--config", file.path()});
   std::ofstream(file.path()) << "node:\n  log_level: debug\n  name: other\n";
@@ -431,7 +431,7 @@ TEST(RunMainTest, AHangupReadsTheFileAgain) {
   EXPECT_THAT(node.error_output(), HasSubstr("at_next_start=\"node.name: "));
 }
 
-TEST(RunMainTest, WithoutAFileAHangupEndsItAsEver) {
+TEST(RunMainTest, WithoutAFileAHangupEndsTheProcess) {
   RunningNode node;
   node.child().send_signal(SIGHUP);
   EXPECT_EQ(node.child().wait().signal, SIGHUP);

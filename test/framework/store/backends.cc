@@ -1,4 +1,4 @@
-// How each of them is opened.
+// How each of the stores is opened.
 #include "test/framework/store/backends.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using framework::Store;
 using framework::recording::Inbox;
 using framework::recording::InboxStore;
 
-// What it forgets at its end is all that it has, so it never ends.
+// Lives as long as the backend: a MemoryStore loses its content when it is destroyed.
 class MemoryBackend : public StoreBackend {
  public:
   Result<std::shared_ptr<Store>> open(net::Network&) override { return store_; }
@@ -61,7 +61,7 @@ class SqliteBackend : public StoreBackend {
 
 class RedisBackend : public StoreBackend {
  public:
-  // Here, since a server dies with the thread that has started it.
+  // Started in the constructor, since a server dies with the thread that has started it.
   RedisBackend() {
     if (missing().empty()) server_.emplace();
   }
@@ -77,7 +77,7 @@ class RedisBackend : public StoreBackend {
   std::optional<RedisServer> server_;
 };
 
-// The one of simulated clusters, over their network.
+// The store of simulated clusters, over their network.
 class SimulatedBackend : public StoreBackend {
  public:
   Result<std::shared_ptr<Store>> open(net::Network&) override {
@@ -96,7 +96,7 @@ class SimulatedBackend : public StoreBackend {
   sim::Host& node_ = simulation_.add_host("node");
 };
 
-// That of a node which is recorded.
+// The store of a recorded node.
 class RecordedBackend : public StoreBackend {
  public:
   Result<std::shared_ptr<Store>> open(net::Network&) override {

@@ -1,4 +1,4 @@
-// The stores that must all keep the contract of framework/store/store.h.
+// The stores that must satisfy the contract of framework/store/store.h.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace corolane::test {
 
-// Where the objects of one test are, whichever of its stores is asked.
+// The objects of one test; every store that it opens sees them.
 class StoreBackend {
  public:
   virtual ~StoreBackend() = default;
@@ -19,12 +19,13 @@ class StoreBackend {
   // Why it cannot be tested on this machine; empty when it can.
   virtual std::string missing() const { return {}; }
 
-  // For the calling thread's shard; another one's may be the same store. Opened again when all are
-  // gone, it is as after a restart.
+  // Opens the store for the shard of the calling thread; all shards may share one store. Opening it
+  // after all of them are gone simulates a restart.
   virtual Result<std::shared_ptr<framework::Store>> open(net::Network& network) = 0;
-  // Opens it and calls `body` on a shard of its own, on a real loop unless it has time of its own.
+  // Opens it and calls `body` on a shard of its own, on a real loop unless the backend has its own
+  // time.
   virtual void run(const std::function<void(framework::Store&)>& body);
-  // Whether shards on several threads may do so at the same time.
+  // Whether shards on several threads may use it at the same time.
   virtual bool is_for_threads() const { return true; }
 };
 

@@ -15,7 +15,7 @@ bool is_greeting(const FakeRedis::Command& command) {
   return command[0] == "AUTH" || command[0] == "SELECT" || command[0] == "PING";
 }
 
-// Takes "$3\r\n" or "*3\r\n" off the text; nothing when it is not there as a whole.
+// Takes "$3\r\n" or "*3\r\n" off the text; nothing when it is not complete.
 std::optional<std::size_t> take_count(std::string_view& text) {
   const auto end = text.find("\r\n");
   if (end == text.npos) return {};
@@ -24,7 +24,7 @@ std::optional<std::size_t> take_count(std::string_view& text) {
   return count;
 }
 
-// Takes a command off the text, if it is there as a whole.
+// Takes a command off the text, if it is complete.
 std::optional<FakeRedis::Command> take_command(std::string& received) {
   std::string_view text = received;
   const auto count = take_count(text);
@@ -53,13 +53,13 @@ FakeRedis::FakeRedis(net::Network& network, const net::Endpoint& endpoint, Answe
   auto listener = network.listen(endpoint);
   check(listener.has_value(), "a test may listen");
   listener_ = std::move(*listener);
-  check(tasks_.spawn("accept", [this] { accept_all(); }).has_value(), "there is a stack");
+  check(tasks_.spawn("accept", [this] { accept_all(); }).has_value(), "a task can be spawned");
 }
 
 FakeRedis::~FakeRedis() { tasks_.cancel_and_join(); }
 
 void FakeRedis::wait_for(std::size_t count) {
-  while (commands.size() < count) check(came_.wait(Deadline::never()).has_value(), "they come");
+  while (commands.size() < count) check(came_.wait(Deadline::never()).has_value(), "they arrive");
 }
 
 void FakeRedis::say(std::string_view bytes) {
@@ -73,7 +73,7 @@ void FakeRedis::accept_all() {
   while (auto stream = listener_->accept(Deadline::never())) {
     ++connection_count;
     auto served = tasks_.spawn("serve", [this, stream = std::move(*stream)] { serve(*stream); });
-    check(served.has_value(), "there is a stack");
+    check(served.has_value(), "a task can be spawned");
   }
 }
 

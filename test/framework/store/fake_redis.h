@@ -1,5 +1,5 @@
-// What a RedisStore talks to, in a test of how it talks: a server that understands commands, keeps
-// nothing, and answers as it is told.
+// The server of a RedisStore in tests of its protocol: it parses commands, keeps nothing, and
+// replies as the test says.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ namespace corolane::test {
 class FakeRedis {
  public:
   using Command = std::vector<std::string>;
-  // The bytes of a reply, or nothing for none yet.
+  // The bytes of a reply, or nothing while there is none.
   using Answer = std::function<std::optional<std::string>(const Command&)>;
 
-  // What a Redis without a password says to who connects, and no answer to anything else.
+  // Greets a client as a Redis without a password does, and answers nothing else.
   static std::optional<std::string> greet(const Command& command);
 
   FakeRedis(net::Network& network, const net::Endpoint& endpoint, Answer answer = &greet);
@@ -31,7 +31,7 @@ class FakeRedis {
   FakeRedis(const FakeRedis&) = delete;
   FakeRedis& operator=(const FakeRedis&) = delete;
 
-  // Suspends until so many commands that were no greetings have come.
+  // Suspends until `count` commands other than greetings have arrived.
   void wait_for(std::size_t count);
   // Sends bytes on the newest connection.
   void say(std::string_view bytes);

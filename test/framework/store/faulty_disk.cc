@@ -8,7 +8,7 @@
 
 namespace corolane::test {
 
-// What SQLite takes for its file; the real one lies behind it.
+// The file as SQLite sees it; the real file lies behind it.
 struct FaultyDisk::File {
   sqlite3_file base;
   FaultyDisk* disk;
@@ -18,7 +18,7 @@ struct FaultyDisk::File {
   static File& of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
 };
 
-// What the system does.
+// Calls the method of the system.
 template <auto method, typename... Arguments>
 int FaultyDisk::forward(sqlite3_file* file, Arguments... arguments) {
   sqlite3_file* const real = File::of(file).real();
@@ -31,7 +31,7 @@ FaultyDisk::FaultyDisk() : real_(sqlite3_vfs_find(nullptr)), vfs_(*real_) {
   vfs_.pAppData = this;
   vfs_.xOpen = &open;
   vfs_.xDelete = &remove;
-  check(sqlite3_vfs_register(&vfs_, /*makeDflt=*/1) == SQLITE_OK, "a disk can be put in its place");
+  check(sqlite3_vfs_register(&vfs_, /*makeDflt=*/1) == SQLITE_OK, "a disk can be replaced");
 }
 
 FaultyDisk::~FaultyDisk() { sqlite3_vfs_unregister(&vfs_); }
@@ -102,7 +102,7 @@ int FaultyDisk::sync(sqlite3_file* file, int flags) {
 int FaultyDisk::open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags,
                      int* opened) {
   using Methods = sqlite3_io_methods;
-  // The first version of them has no shared memory, and a file of one process needs none.
+  // Version 1 of the methods has no shared memory, and a file of one process needs none.
   static const Methods methods = [] {
     Methods ours = {};
     ours.iVersion = 1;

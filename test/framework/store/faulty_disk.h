@@ -1,12 +1,12 @@
-// A disk for SQLite that fails when a test wants it to, and knows what a loss of power would leave.
+// A disk for SQLite that fails on demand, and knows the files that a power loss would leave.
 //
 //   FaultyDisk disk;
 //   auto store = SqliteStore::open(path);
 //   disk.set_fault(FaultyDisk::Fault::full);
 //   ...
-//   disk.lose_power(folder, other_folder);  // What would be found.
+//   disk.lose_power(folder, other_folder);  // The files after a power loss.
 //
-// While one is alive, it stands for the disk in all files that SQLite opens. Thread-safe.
+// While it exists, it replaces the disk for all files that SQLite opens. Thread-safe.
 #pragma once
 
 #include <sqlite3.h>
@@ -27,25 +27,25 @@ class FaultyDisk {
     none,
     full,         // Nothing can be written.
     broken,       // Nothing can be written, for another reason.
-    sync_broken,  // What was written may be there or not.
-    held,         // Waits for the disk until there is no fault any more.
+    sync_broken,  // Written data may be lost.
+    held,         // A sync waits until the fault is cleared.
   };
 
-  // One at a time; before files are opened, and gone after they are closed.
+  // One at a time; create it before files are opened, destroy it after they are closed.
   FaultyDisk();
   ~FaultyDisk();
   FaultyDisk(const FaultyDisk&) = delete;
   FaultyDisk& operator=(const FaultyDisk&) = delete;
 
   void set_fault(Fault fault);
-  // Blocks the thread until another one is held.
+  // Blocks the thread until a sync of another thread is held.
   void wait_until_held();
 
-  // How often somebody has waited until the disk had what was written to files whose names end so.
+  // The number of syncs of files whose names end with `suffix`.
   std::size_t sync_count(const std::string& suffix) const;
 
-  // Puts the files of `folder`, as they were when the disk was last waited for, into another one:
-  // those who use them go on.
+  // Copies the files of `folder`, as of their last sync, into another folder; the originals stay in
+  // use.
   void lose_power(const std::filesystem::path& folder, const std::filesystem::path& found) const;
 
  private:
@@ -64,7 +64,7 @@ class FaultyDisk {
   sqlite3_vfs vfs_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // All of it is guarded by mutex_.
+  // All of these are guarded by mutex_.
   Fault fault_ = Fault::none;
   bool holds_ = false;
   std::map<std::string, std::string> durable_;  // By path.

@@ -1,4 +1,4 @@
-// How one node sees a store that it shares with others: not at all, or in part.
+// One node's view of a store that it shares with other nodes: unreachable, or failing some writes.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@ namespace corolane::test {
 
 class FaultyStore final : public framework::Store {
  public:
-  // What becomes of a write: what is returned is its error.
+  // Decides the outcome of a write: an error that it returns becomes the error of the write.
   using Judge = std::function<Result<void>(const framework::ObjectKey& key)>;
 
   explicit FaultyStore(framework::Store& table) : table_(table) {}
 
-  // From now on it is away, until it is mended. A node that is destroyed then has crashed: nothing
-  // that it does at its end is kept.
+  // Makes the store unreachable. Destroying the node meanwhile simulates a crash: none of
+  // its last writes is kept.
   void cut() { is_away_ = true; }
   void mend() { is_away_ = false; }
-  // Asked of each write before it is made, and after it: then the answer is lost.
+  // Called for each write before it is made, and after it: an error after it means a lost reply.
   void set_before_write(Judge judge) { before_write_ = std::move(judge); }
   void set_after_write(Judge judge) { after_write_ = std::move(judge); }
 

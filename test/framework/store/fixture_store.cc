@@ -1,4 +1,4 @@
-// Opens the SqliteStore at its one argument and ends: another process to the tests.
+// Opens the SqliteStore at its only argument and ends: a second process for the tests.
 #include <cstdlib>
 #include <iostream>
 

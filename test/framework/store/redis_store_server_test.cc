@@ -1,5 +1,4 @@
-// A RedisStore with a real server: what becomes of objects when that dies, is full, wants a
-// password, or cannot be heard.
+// A RedisStore with a real server that dies, is full, demands a password, or cannot be heard.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,12 +52,12 @@ class RedisServerTest : public testing::Test {
   RedisServer& start(std::vector<std::string> arguments = {}) {
     return server_.emplace(std::move(arguments));
   }
-  // Patient enough for a server that starts on a machine that is busy.
+  // Tolerates a server that starts slowly on a busy machine.
   RedisStore::Options options() const {
     return {.endpoint = server_->endpoint(), .unreachable_after = 20s};
   }
 
-  // What the server says to a command, and the texts of the list that it says.
+  // The reply of the server to a command, and the texts of a list reply.
   static detail::RedisReply ask(detail::RedisClient& client, std::vector<std::string_view> words) {
     auto reply = client.call(words, soon());
     EXPECT_TRUE(reply) << reply.error();
@@ -76,7 +75,7 @@ class RedisServerTest : public testing::Test {
 
 // --- A server that dies -----------------------------------------------------------------------
 
-TEST_F(RedisServerTest, ACallToAServerThatWasKilledSaysSoAndSucceedsWhenItIsBack) {
+TEST_F(RedisServerTest, ACallToAKilledServerFailsAndSucceedsWhenItIsBack) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     RedisStore store(real.network, options());
@@ -90,13 +89,13 @@ TEST_F(RedisServerTest, ACallToAServerThatWasKilledSaysSoAndSucceedsWhenItIsBack
   });
 }
 
-// What tasks that write one object each know of it.
+// The writes of a task that writes one object.
 struct Written {
   std::uint64_t acknowledged = 0;  // The version of the last write that has succeeded.
-  std::uint64_t asked_for = 0;     // That of the last one that was tried.
+  std::uint64_t asked_for = 0;     // The version of the last write that was tried.
 };
 
-TEST_F(RedisServerTest, AKillTakesNothingThatWasAcknowledged) {
+TEST_F(RedisServerTest, AKillLosesNoAcknowledgedWrite) {
   start();
   constexpr int task_count = 20;
   test::run_on_real_loop([&](RealLoop& real) {
@@ -136,14 +135,14 @@ TEST_F(RedisServerTest, AKillTakesNothingThatWasAcknowledged) {
   });
 }
 
-TEST_F(RedisServerTest, EpochsGrowAlsoAfterAKill) {
+TEST_F(RedisServerTest, EpochsGrowAcrossAKill) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     RedisStore store(real.network, options());
     std::uint64_t last = 0;
     for (int round = 0; round < 3; ++round) {
       auto epoch = store.next_epoch(soon());
-      // The store may not have noticed yet that its connection is gone.
+      // The store may not have noticed the lost connection yet.
       if (!epoch) epoch = store.next_epoch(soon());
       ASSERT_TRUE(epoch) << epoch;
       EXPECT_GT(*epoch, last);
@@ -156,7 +155,7 @@ TEST_F(RedisServerTest, EpochsGrowAlsoAfterAKill) {
 
 // --- A reply that is lost ---------------------------------------------------------------------
 
-TEST_F(RedisServerTest, AWriteWhoseReplyIsLostMayHaveBeenDoneAndASealTells) {
+TEST_F(RedisServerTest, ASealResolvesAWriteWhoseReplyWasLost) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     ChaosProxy proxy(real.network, {.target = {.address = server_->endpoint().host}});
@@ -165,7 +164,7 @@ TEST_F(RedisServerTest, AWriteWhoseReplyIsLostMayHaveBeenDoneAndASealTells) {
     RedisStore store(real.network,
                      {.endpoint = {.host = listening->address, .port = listening->port}});
     ASSERT_TRUE(store.seal(alice, 1, soon()));
-    // From now on the server knows the script.
+    // From now on the server has the script.
     ASSERT_TRUE(store.write(alice, 1, 0, {.bytes = "first"}, soon()));
     std::uint64_t version = 1;
     for (const ChaosFault fault : {ChaosFault::reset, ChaosFault::close}) {
@@ -183,7 +182,7 @@ TEST_F(RedisServerTest, AWriteWhoseReplyIsLostMayHaveBeenDoneAndASealTells) {
   });
 }
 
-TEST_F(RedisServerTest, AServerThatFallsSilentIsLeftAndTheNextConnectionTells) {
+TEST_F(RedisServerTest, ASilentServerIsAbandonedAndTheNextConnectionResolves) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     ChaosProxy proxy(real.network, {.target = {.address = server_->endpoint().host}});
@@ -199,7 +198,7 @@ TEST_F(RedisServerTest, AServerThatFallsSilentIsLeftAndTheNextConnectionTells) {
     ASSERT_THAT(unknown, fails_with(Code::unavailable));
     EXPECT_TRUE(unknown.error().maybe_executed());
     auto sealed = store.seal(alice, 1, soon());
-    // A busy machine may be silent for as long as that.
+    // A busy machine may be silent for as long.
     while (!sealed && sealed.error().code() == Code::unavailable) {
       sealed = store.seal(alice, 1, soon());
     }
@@ -210,7 +209,7 @@ TEST_F(RedisServerTest, AServerThatFallsSilentIsLeftAndTheNextConnectionTells) {
 
 // --- A server with rules ----------------------------------------------------------------------
 
-TEST_F(RedisServerTest, OnlyTheRightPasswordIsLetIn) {
+TEST_F(RedisServerTest, OnlyTheRightPasswordIsAccepted) {
   start({"--requirepass", "secret"});
   test::run_on_real_loop([&](RealLoop& real) {
     RedisStore::Options none = options();
@@ -228,7 +227,7 @@ TEST_F(RedisServerTest, OnlyTheRightPasswordIsLetIn) {
   });
 }
 
-TEST_F(RedisServerTest, AUserNeedsNoMoreThanTheREADMESays) {
+TEST_F(RedisServerTest, AUserNeedsOnlyThePermissionsOfTheREADME) {
   start({"--user", "game", "on", ">secret", "~corolane:*", "-@all", "+ping", "+select", "+incr",
          "+eval", "+evalsha", "+hmget", "+hset", "+zadd", "+zrem", "+zrangebyscore"});
   test::run_on_real_loop([&](RealLoop& real) {
@@ -275,7 +274,7 @@ TEST_F(RedisServerTest, AFullServerRefusesWritesAndChangesNothingUntilThereIsRoo
 
 // --- What lies there --------------------------------------------------------------------------
 
-TEST_F(RedisServerTest, KeysAreAsTheHeaderHasThem) {
+TEST_F(RedisServerTest, KeysAreAsDocumentedInTheHeader) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     const Partition partition = partition_of(alice.type, alice.id);
@@ -301,7 +300,7 @@ TEST_F(RedisServerTest, KeysAreAsTheHeaderHasThem) {
   });
 }
 
-TEST_F(RedisServerTest, AKeyOfSomebodyElseIsLeftAsItIs) {
+TEST_F(RedisServerTest, AForeignKeyIsLeftUnchanged) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     const std::string partition = std::to_string(partition_of(alice.type, alice.id));
@@ -317,7 +316,7 @@ TEST_F(RedisServerTest, AKeyOfSomebodyElseIsLeftAsItIs) {
   });
 }
 
-TEST_F(RedisServerTest, AServerThatForgetsItsScriptsIsToldAgain) {
+TEST_F(RedisServerTest, AServerThatForgetsItsScriptsGetsThemAgain) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
     detail::RedisClient client(real.network, options());

@@ -1,5 +1,5 @@
-// What the contract does not say of a RedisStore: how it talks, in virtual time with a server that
-// says what a test wants; and what becomes of objects when a real one dies.
+// The parts of RedisStore that the contract does not cover: its protocol, in virtual time with a
+// scripted server.
 #include "framework/store/redis_store.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ using testing::HasSubstr;
 
 constexpr ObjectKey alice = {.type = "chess.Player", .id = "alice"};
 
-// A store and its server, a millisecond apart.
+// A store and its server, one millisecond apart.
 class RedisStoreTest : public testing::Test {
  protected:
   RedisStore& store(RedisStore::Options options = {}) {
@@ -40,7 +40,7 @@ class RedisStoreTest : public testing::Test {
     return server_.emplace(network_, net::Endpoint{.address = "redis", .port = 6379},
                            std::move(answer));
   }
-  // A server that answers everything but greetings so.
+  // A server that gives this reply to everything but greetings.
   FakeRedis& server_saying(std::string reply) {
     return server([reply = std::move(reply)](const FakeRedis::Command& command) {
       const auto greeting = FakeRedis::greet(command);
@@ -63,7 +63,7 @@ TEST_F(RedisStoreTest, NamesTheServer) {
   EXPECT_TRUE(store().is_shared());
 }
 
-TEST_F(RedisStoreTest, WhatItAsksForIsAsTheHeaderHasIt) {
+TEST_F(RedisStoreTest, CommandsAreAsDocumentedInTheHeader) {
   server_saying("*3\r\n$0\r\n\r\n$1\r\n0\r\n$0\r\n\r\n");
   const std::string partition = std::to_string(partition_of(alice.type, alice.id));
   const std::string object = "corolane:{" + partition + "}:object:chess.Player:alice";
@@ -87,7 +87,7 @@ TEST_F(RedisStoreTest, WhatItAsksForIsAsTheHeaderHasIt) {
   EXPECT_THAT(server_->commands.back(), ElementsAre("INCR", "corolane:epoch"));
 }
 
-TEST_F(RedisStoreTest, APrefixKeepsGamesApart) {
+TEST_F(RedisStoreTest, APrefixSeparatesGames) {
   server_saying(":1\r\n");
   ASSERT_TRUE(store({.key_prefix = "chess/"}).next_epoch(soon()));
   EXPECT_THAT(server_->commands.back(), ElementsAre("INCR", "chess/epoch"));
@@ -115,7 +115,7 @@ TEST_F(RedisStoreTest, ManyCallsAreInFlightAndAnsweredInTheirOrder) {
   EXPECT_TRUE(tasks.join(soon()));
   EXPECT_THAT(epochs, ElementsAre(10, 20, 30));
   EXPECT_EQ(server_->connection_count, 1u);
-  // One trip to connect, one for PING, one for all of them; each there and back.
+  // One round trip to connect, one for PING, one for all of them.
   EXPECT_EQ(now() - start_, 3 * 2ms);
 }
 
@@ -137,7 +137,7 @@ TEST_F(RedisStoreTest, RepliesMayComeInAnyPieces) {
   }
 }
 
-TEST_F(RedisStoreTest, AScriptThatTheServerDoesNotKnowIsSent) {
+TEST_F(RedisStoreTest, AScriptUnknownToTheServerIsSent) {
   bool knows = false;
   server([&](const FakeRedis::Command& command) -> std::optional<std::string> {
     if (auto greeting = FakeRedis::greet(command)) return greeting;
@@ -153,7 +153,7 @@ TEST_F(RedisStoreTest, AScriptThatTheServerDoesNotKnowIsSent) {
   EXPECT_EQ(server_->commands[2][0], "EVALSHA");
 }
 
-TEST_F(RedisStoreTest, ErrorsOfTheServerSayWhatTheyMean) {
+TEST_F(RedisStoreTest, ErrorsOfTheServerAreTranslated) {
   const std::pair<const char*, Code> errors[] = {
       {"NOAUTH Authentication required.", Code::unauthenticated},
       {"NOPERM this user has no permissions", Code::permission_denied},
@@ -181,7 +181,7 @@ TEST_F(RedisStoreTest, ErrorsOfTheServerSayWhatTheyMean) {
   }
 }
 
-TEST_F(RedisStoreTest, WhatIsNotOursIsDataLoss) {
+TEST_F(RedisStoreTest, AnUnexpectedReplyIsDataLoss) {
   for (const char* const reply : {"+OK\r\n", "$-1\r\n", "*1\r\n$1\r\nx\r\n", "*2\r\n:1\r\n:2\r\n",
                                   "*3\r\n$1\r\n1\r\n$3\r\none\r\n$0\r\n\r\n", "*-1\r\n"}) {
     server_.reset();
@@ -193,9 +193,9 @@ TEST_F(RedisStoreTest, WhatIsNotOursIsDataLoss) {
   }
 }
 
-// --- Who gives up -----------------------------------------------------------------------------
+// --- Callers that give up ---------------------------------------------------------------------
 
-TEST_F(RedisStoreTest, TheReplyToWhoGaveUpIsNobodyElses) {
+TEST_F(RedisStoreTest, TheReplyToAnAbandonedCallGoesToNoOtherCall) {
   server();
   store();
   auto hasty = coroutine::spawn("hasty", [&] { return store_->next_epoch(Deadline::after(10ms)); });
@@ -213,7 +213,7 @@ TEST_F(RedisStoreTest, TheReplyToWhoGaveUpIsNobodyElses) {
   EXPECT_EQ(patient.join(soon()).value_or(0), 3u);
 }
 
-TEST_F(RedisStoreTest, WhoGivesUpBeforeThereIsAConnectionHasDoneNothing) {
+TEST_F(RedisStoreTest, ACallAbandonedBeforeTheConnectionHasDoneNothing) {
   network_.set_host("redis", {.is_silent = true});
   const auto late = store().next_epoch(Deadline::after(10ms));
   ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
@@ -243,11 +243,12 @@ TEST_F(RedisStoreTest, TooManyCallsAreRefused) {
   EXPECT_TRUE(again.join(soon()));
 }
 
-TEST_F(RedisStoreTest, OutputThatNobodyTakesIsBounded) {
+TEST_F(RedisStoreTest, UnsentOutputIsBounded) {
   server();
   store({.output_bytes_max = 1000});
   coroutine::TaskGroup tasks;
-  // Once connected, in one turn: the server has taken nothing of the first when the second comes.
+  // Both come in one turn after connecting: the server has read nothing of the first before the
+  // second.
   ASSERT_TRUE(tasks.spawn("first", [&] {
     EXPECT_TRUE(store_->write(alice, 1, 0, {.bytes = std::string(2000, 'x')}, soon()));
   }));
@@ -264,7 +265,7 @@ TEST_F(RedisStoreTest, OutputThatNobodyTakesIsBounded) {
 
 // --- Connections that are lost ----------------------------------------------------------------
 
-TEST_F(RedisStoreTest, ALostConnectionEndsItsCallsAtOnceAsUnknown) {
+TEST_F(RedisStoreTest, ALostConnectionFailsItsCallsAtOnceAsMaybeExecuted) {
   server();
   store();
   auto epoch = coroutine::spawn("epoch", [&] { return store_->next_epoch(Deadline::never()); });
@@ -296,7 +297,7 @@ TEST_F(RedisStoreTest, CallsWaitForTheNextConnection) {
   EXPECT_EQ(now() - before, 3 * 2ms);
 }
 
-TEST_F(RedisStoreTest, TheNextConnectionIsMadeBeforeAnybodyAsks) {
+TEST_F(RedisStoreTest, TheNextConnectionIsMadeBeforeTheNextCall) {
   server_saying(":1\r\n");
   ASSERT_TRUE(store().next_epoch(soon()));
   ASSERT_TRUE(coroutine::sleep_for(1s));
@@ -308,7 +309,7 @@ TEST_F(RedisStoreTest, TheNextConnectionIsMadeBeforeAnybodyAsks) {
   EXPECT_EQ(now() - before, 2ms);
 }
 
-TEST_F(RedisStoreTest, AServerThatIsGoneForLongFailsCallsAtOnceUntilItIsBack) {
+TEST_F(RedisStoreTest, ALongOutageFailsCallsAtOnceUntilTheServerIsBack) {
   store();
   const auto first = store_->next_epoch(soon());
   ASSERT_THAT(first, fails_with(Code::unavailable));
@@ -316,7 +317,7 @@ TEST_F(RedisStoreTest, AServerThatIsGoneForLongFailsCallsAtOnceUntilItIsBack) {
   EXPECT_THAT(first.error().message(),
               AllOf(HasSubstr("no connection to redis redis:6379/0"), HasSubstr("refused")));
   EXPECT_EQ(now() - start_, 3s);
-  // At 20 ms, doubled up to 2 s.
+  // Retries after 20 ms, doubled up to 2 s.
   EXPECT_LE(network_.connect_count(), 10u);
 
   const auto second = store_->next_epoch(soon());
@@ -328,7 +329,7 @@ TEST_F(RedisStoreTest, AServerThatIsGoneForLongFailsCallsAtOnceUntilItIsBack) {
   server_saying(":1\r\n");
   ASSERT_TRUE(coroutine::sleep_for(2s));
   if (!store_->next_epoch(soon())) {
-    // Nobody had asked since, so it asks only now.
+    // It retries only when it is called again.
     ASSERT_TRUE(coroutine::sleep_for(10ms));
     EXPECT_TRUE(store_->next_epoch(soon()));
   }
@@ -345,7 +346,7 @@ TEST_F(RedisStoreTest, AServerThatIsLoadingIsWaitedFor) {
   EXPECT_EQ(server_->connection_count, 4u);
 }
 
-TEST_F(RedisStoreTest, OneThatLoadsForLongIsNotWaitedForAnyMore) {
+TEST_F(RedisStoreTest, AServerThatLoadsForLongIsNotWaitedFor) {
   server([&](const FakeRedis::Command& command) -> std::optional<std::string> {
     if (command[0] == "PING") return "-LOADING Redis is loading the dataset\r\n";
     return FakeRedis::greet(command);
@@ -357,7 +358,7 @@ TEST_F(RedisStoreTest, OneThatLoadsForLongIsNotWaitedForAnyMore) {
   EXPECT_EQ(now() - start_, 3s);
 }
 
-TEST_F(RedisStoreTest, AConnectionThatEndsTimeAndAgainIsMadeWithPauses) {
+TEST_F(RedisStoreTest, AConnectionThatKeepsEndingIsRetriedWithPauses) {
   server();
   server_->answer = [&](const FakeRedis::Command& command) {
     auto greeting = FakeRedis::greet(command);
@@ -370,7 +371,7 @@ TEST_F(RedisStoreTest, AConnectionThatEndsTimeAndAgainIsMadeWithPauses) {
   EXPECT_LE(server_->connection_count, 1s / 20ms);
 }
 
-TEST_F(RedisStoreTest, AServerThatFallsSilentIsLeftAndItsCallsAreUnknown) {
+TEST_F(RedisStoreTest, ASilentServerIsAbandonedAndItsCallsAreMaybeExecuted) {
   server();
   store({.silence_max = 10s});
   const auto failed = store_->next_epoch(Deadline::never());
@@ -382,7 +383,7 @@ TEST_F(RedisStoreTest, AServerThatFallsSilentIsLeftAndItsCallsAreUnknown) {
   EXPECT_EQ(server_->connection_count, 2u);
 }
 
-TEST_F(RedisStoreTest, AServerThatIsSlowIsNotSilent) {
+TEST_F(RedisStoreTest, ASlowServerIsNotSilent) {
   server();
   store({.silence_max = 10s});
   coroutine::TaskGroup tasks;
@@ -399,7 +400,7 @@ TEST_F(RedisStoreTest, AServerThatIsSlowIsNotSilent) {
   EXPECT_EQ(server_->connection_count, 1u);
 }
 
-TEST_F(RedisStoreTest, AReplicaIsLeftForTheNewMaster) {
+TEST_F(RedisStoreTest, AReplicaIsAbandonedForTheNewMaster) {
   server_saying("-READONLY You can't write against a read only replica.\r\n");
   const auto refused = store().seal(alice, 1, soon());
   ASSERT_THAT(refused, fails_with(Code::unavailable));
@@ -408,7 +409,7 @@ TEST_F(RedisStoreTest, AReplicaIsLeftForTheNewMaster) {
   EXPECT_EQ(server_->connection_count, 2u);
 }
 
-TEST_F(RedisStoreTest, WhatIsNoRedisIsLeft) {
+TEST_F(RedisStoreTest, AServerThatIsNotARedisIsRejected) {
   const std::pair<const char*, const char*> sayings[] = {
       {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak the protocol of Redis"},
       {"$-77\r\n", "does not speak the protocol of Redis"},
@@ -433,7 +434,7 @@ TEST_F(RedisStoreTest, AReplyThatIsTooLongBreaksTheConnection) {
   EXPECT_THAT(failed.error().message(), HasSubstr("longer than 1000 bytes"));
 }
 
-// --- Who is let in ----------------------------------------------------------------------------
+// --- Authentication---------------------------------------------------------------------------
 
 TEST_F(RedisStoreTest, UserPasswordAndDatabaseComeFirst) {
   server_saying(":1\r\n");
@@ -445,7 +446,7 @@ TEST_F(RedisStoreTest, UserPasswordAndDatabaseComeFirst) {
   EXPECT_THAT(server_->greetings, ElementsAre(ElementsAre("AUTH", "secret"), ElementsAre("PING")));
 }
 
-TEST_F(RedisStoreTest, AWrongPasswordFailsAtOnceAndIsTriedAgainSeldom) {
+TEST_F(RedisStoreTest, AWrongPasswordFailsAtOnceAndIsRarelyRetried) {
   bool is_right = false;
   server([&](const FakeRedis::Command& command) -> std::optional<std::string> {
     if (command[0] == "AUTH" && !is_right) return "-WRONGPASS invalid username-password pair\r\n";

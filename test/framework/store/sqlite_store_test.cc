@@ -1,5 +1,5 @@
-// What the contract does not say of an SqliteStore: its file, its disk, its batches. All on real
-// loops, since the disk belongs to another thread.
+// The parts of SqliteStore that the contract does not cover: its file, its disk, its batches. All
+// tests run on real loops, since the disk belongs to another thread.
 #include "framework/store/sqlite_store.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ StoredObject load(Store& store, const ObjectKey& key, std::uint64_t epoch) {
 
 class SqliteStoreTest : public testing::Test {
  protected:
-  // Runs `body` with a store of that file on a shard of its own.
+  // Runs `body` on a shard of its own, with a store of that file.
   void run(const std::function<void(SqliteStore&)>& body,
            const SqliteStore::Options& options = {}) {
     run_at(path_, body, options);
@@ -63,7 +63,7 @@ class SqliteStoreTest : public testing::Test {
     });
   }
 
-  // Runs statements on the file with SQLite alone.
+  // Runs statements on the file with plain SQLite.
   void execute(const std::string& statements) const {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
@@ -72,7 +72,7 @@ class SqliteStoreTest : public testing::Test {
     sqlite3_close(database);
   }
 
-  // What a statement finds there.
+  // The number that a statement returns.
   int number_of(const char* statement) const {
     sqlite3* database = nullptr;
     EXPECT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
@@ -92,14 +92,14 @@ class SqliteStoreTest : public testing::Test {
 
 // --- Opening ----------------------------------------------------------------------------------
 
-TEST_F(SqliteStoreTest, AFolderThatIsMissingIsNamedWithWhatToDo) {
+TEST_F(SqliteStoreTest, AMissingFolderIsNamedWithAHint) {
   const auto opened = SqliteStore::open(folder_.path() / "missing" / "objects.db");
   ASSERT_THAT(opened, fails_with(Code::not_found));
   EXPECT_THAT(opened.error().message(),
               AllOf(HasSubstr("objects.db: there is no folder"), HasSubstr("mkdir -p")));
 }
 
-TEST_F(SqliteStoreTest, WhatIsNoFileIsRefused) {
+TEST_F(SqliteStoreTest, APathThatIsNotADatabaseIsRefused) {
   EXPECT_THAT(SqliteStore::open(folder_.path()), fails_with(Code::failed_precondition));
   EXPECT_THAT(SqliteStore::open(""), fails_with(Code::failed_precondition));
   EXPECT_THAT(SqliteStore::open(":memory:"), fails_with(Code::failed_precondition));
@@ -109,7 +109,7 @@ TEST_F(SqliteStoreTest, WhatIsNoFileIsRefused) {
   EXPECT_THAT(opened.error().message(), HasSubstr("not an SQLite file"));
 }
 
-// Makes the calling thread somebody who may nothing, if it is root, who may everything.
+// Drops the file permissions of the calling thread, which may be root.
 class AsNobody {
  public:
   AsNobody() {
@@ -120,7 +120,7 @@ class AsNobody {
   AsNobody& operator=(const AsNobody&) = delete;
 };
 
-TEST_F(SqliteStoreTest, WhereNothingMayBeWrittenNothingIsOpened) {
+TEST_F(SqliteStoreTest, AnUnwritableFolderIsRefused) {
   using std::filesystem::perms;
   run([](SqliteStore&) {});
   const perms readable = perms::owner_read | perms::group_read | perms::others_read;
@@ -135,7 +135,7 @@ TEST_F(SqliteStoreTest, WhereNothingMayBeWrittenNothingIsOpened) {
               HasSubstr("may not make or open files in " + folder_.path().string()));
 }
 
-TEST_F(SqliteStoreTest, AFileOfAnotherProgramIsRefusedAndLeftAsItIs) {
+TEST_F(SqliteStoreTest, AFileOfAnotherProgramIsRefusedAndLeftUnchanged) {
   execute("CREATE TABLE theirs (name TEXT); INSERT INTO theirs VALUES ('precious')");
   const auto opened = SqliteStore::open(path_);
   ASSERT_THAT(opened, fails_with(Code::failed_precondition));
@@ -178,7 +178,7 @@ TEST_F(SqliteStoreTest, AFileBelongsToOneProcess) {
 
 // --- Commits ----------------------------------------------------------------------------------
 
-TEST_F(SqliteStoreTest, CallsThatComeTogetherShareACommit) {
+TEST_F(SqliteStoreTest, ConcurrentCallsShareACommit) {
   FaultyDisk disk;
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
@@ -195,7 +195,7 @@ TEST_F(SqliteStoreTest, CallsThatComeTogetherShareACommit) {
     }
     EXPECT_EQ(disk.sync_count("-wal"), before + 10) << "a seal needs no disk";
 
-    // One more holds the disk until a hundred others are there.
+    // One more call holds the disk until a hundred others are queued.
     disk.set_fault(FaultyDisk::Fault::held);
     coroutine::TaskGroup tasks;
     ASSERT_TRUE(tasks.spawn("first", [&] { EXPECT_TRUE(write(store, alice, 10, "first")); }));
@@ -213,7 +213,7 @@ TEST_F(SqliteStoreTest, CallsThatComeTogetherShareACommit) {
   });
 }
 
-TEST_F(SqliteStoreTest, TasksThatWereServedTogetherAreServedTogetherAgain) {
+TEST_F(SqliteStoreTest, TasksOfOneBatchAreBatchedAgain) {
   FaultyDisk disk;
   const auto write_rooms = [&](SqliteStore& store) {
     disk.set_fault(FaultyDisk::Fault::held);
@@ -232,11 +232,11 @@ TEST_F(SqliteStoreTest, TasksThatWereServedTogetherAreServedTogetherAgain) {
     EXPECT_TRUE(tasks.join(soon()));
     EXPECT_EQ(disk.sync_count("-wal"), before + 1 + 3);
   };
-  // As long as it takes, so that nothing depends on how busy the machine is.
+  // Gathering may take a minute, so that nothing depends on how busy the machine is.
   run(write_rooms, {.gather_time_max = std::chrono::minutes(1)});
 }
 
-TEST_F(SqliteStoreTest, ARefusalIsNoFailureOfTheOthers) {
+TEST_F(SqliteStoreTest, ARefusalDoesNotFailTheOthers) {
   FaultyDisk disk;
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
@@ -258,8 +258,8 @@ TEST_F(SqliteStoreTest, ARefusalIsNoFailureOfTheOthers) {
   });
 }
 
-// Calls that the disk holds up, and what becomes of them.
-TEST_F(SqliteStoreTest, WhoGivesUpMayHaveBeenServedOnlyIfItsTurnHadCome) {
+// Calls that the disk delays, and their outcomes.
+TEST_F(SqliteStoreTest, AnAbandonedCallIsMaybeExecutedOnlyIfItHadStarted) {
   FaultyDisk disk;
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
@@ -296,7 +296,7 @@ TEST_F(SqliteStoreTest, ADeadlineEndsTheWaitForTheDisk) {
       const auto late = write(store, alice, 0, "first", deadline);
       ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
       EXPECT_THAT(late.error().message(), HasSubstr("sqlite " + path_));
-      // If not, the thread has not found the time, and it is done again.
+      // Otherwise the thread has not got to the call, and it is repeated.
       was_begun = late.error().maybe_executed();
     }
     disk.set_fault(FaultyDisk::Fault::none);
@@ -304,7 +304,7 @@ TEST_F(SqliteStoreTest, ADeadlineEndsTheWaitForTheDisk) {
   });
 }
 
-TEST_F(SqliteStoreTest, ACallThatWasLeftBehindOutlivesItsScheduler) {
+TEST_F(SqliteStoreTest, AnAbandonedCallOutlivesItsScheduler) {
   FaultyDisk disk;
   std::unique_ptr<SqliteStore> store;
   run_on_real_loop([&](test::RealLoop&) {
@@ -359,7 +359,7 @@ TEST_F(SqliteStoreTest, MoreThanTheQueueHoldsIsRefused) {
   run(fill, {.queue_count_max = 4, .queue_bytes_max = 1000});
 }
 
-TEST_F(SqliteStoreTest, ABatchHasItsBounds) {
+TEST_F(SqliteStoreTest, TheSizeOfABatchIsBounded) {
   FaultyDisk disk;
   const auto write_rooms = [&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
@@ -384,7 +384,7 @@ TEST_F(SqliteStoreTest, ABatchHasItsBounds) {
 
 class SqliteDiskTest : public SqliteStoreTest {
  protected:
-  // A write to a disk with that fault, and one when it is mended.
+  // Writes with that fault, and again after it is cleared.
   void write_with(FaultyDisk::Fault fault, Code expected) {
     run([&](SqliteStore& store) {
       for (const ObjectKey& key : {alice, bob}) {
@@ -418,15 +418,15 @@ TEST_F(SqliteDiskTest, AFullDiskRefusesWritesUntilThereIsRoom) {
   write_with(FaultyDisk::Fault::full, Code::resource_exhausted);
 }
 
-TEST_F(SqliteDiskTest, ABrokenDiskFailsAllUntilItIsMended) {
+TEST_F(SqliteDiskTest, ABrokenDiskFailsAllCallsUntilItIsRepaired) {
   write_with(FaultyDisk::Fault::broken, Code::unavailable);
 }
 
-TEST_F(SqliteDiskTest, ADiskThatDoesNotSyncFailsAllUntilItIsMended) {
+TEST_F(SqliteDiskTest, ADiskThatDoesNotSyncFailsAllCallsUntilItIsRepaired) {
   write_with(FaultyDisk::Fault::sync_broken, Code::unavailable);
 }
 
-TEST_F(SqliteDiskTest, ReadsGoOnWhileTheDiskIsFull) {
+TEST_F(SqliteDiskTest, ReadsSucceedWhileTheDiskIsFull) {
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     ASSERT_TRUE(write(store, alice, 0, "before"));
@@ -442,7 +442,7 @@ TEST_F(SqliteDiskTest, ReadsGoOnWhileTheDiskIsFull) {
   });
 }
 
-TEST_F(SqliteDiskTest, AProcessBeginsToReadOnAFullDiskAndWritesWhenThereIsRoom) {
+TEST_F(SqliteDiskTest, AProcessReadsOnAFullDiskAndWritesWhenThereIsRoom) {
   std::uint64_t epoch_before = 0;
   run([&](SqliteStore& store) {
     epoch_before = *store.next_epoch(soon());
@@ -481,7 +481,7 @@ TEST_F(SqliteStoreTest, NamesThatWereOnlyReadLeaveNoRows) {
   EXPECT_EQ(number_of("SELECT count(*) FROM object"), 1);
 }
 
-TEST_F(SqliteDiskTest, ACommitThatFailedMayHaveBeenDone) {
+TEST_F(SqliteDiskTest, AFailedCommitIsMarkedMaybeExecuted) {
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     disk_.set_fault(FaultyDisk::Fault::sync_broken);
@@ -492,8 +492,8 @@ TEST_F(SqliteDiskTest, ACommitThatFailedMayHaveBeenDone) {
   });
 }
 
-// The log may hold a commit that has failed, and whoever reads it after a crash finds it there.
-TEST_F(SqliteDiskTest, WhatASealHasToldOfAFailedCommitStaysTrueAfterACrash) {
+// The log may hold a failed commit, and a reader after a crash finds it there.
+TEST_F(SqliteDiskTest, TheAnswerOfASealAfterAFailedCommitSurvivesACrash) {
   const test::TemporaryFolder after_crash;
   run([&](SqliteStore& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
@@ -502,7 +502,7 @@ TEST_F(SqliteDiskTest, WhatASealHasToldOfAFailedCommitStaysTrueAfterACrash) {
     EXPECT_THAT(write(store, alice, 1, "unknown"), fails_with(Code::unavailable));
     disk_.set_fault(FaultyDisk::Fault::none);
     EXPECT_EQ(load(store, alice, 1), (StoredObject{.version = 1, .bytes = "before"}));
-    // A process that dies leaves what it has written, waited for or not.
+    // A process that dies leaves everything that it has written, synced or not.
     for (const char* const name : {"objects.db", "objects.db-wal"}) {
       std::filesystem::copy_file(folder_.path() / name, after_crash.path() / name);
     }
@@ -512,11 +512,11 @@ TEST_F(SqliteDiskTest, WhatASealHasToldOfAFailedCommitStaysTrueAfterACrash) {
   });
 }
 
-TEST_F(SqliteDiskTest, ALossOfPowerTakesNothingThatWasAcknowledged) {
+TEST_F(SqliteDiskTest, APowerLossLosesNoAcknowledgedWrite) {
   run([&](SqliteStore& store) {
     for (const ObjectKey& key : {alice, bob}) ASSERT_TRUE(store.seal(key, 1, soon()));
     for (std::uint64_t version = 0; version < 30; ++version) {
-      // Large ones now and then: the log is moved into the file between.
+      // Large states now and then make SQLite move its log into the file.
       const std::string state(version % 7 == 0 ? 1'000'000 : 100, static_cast<char>('a' + version));
       for (const ObjectKey& key : {alice, bob}) ASSERT_TRUE(write(store, key, version, state));
       const test::TemporaryFolder found;

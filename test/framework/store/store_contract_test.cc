@@ -1,4 +1,4 @@
-// What framework/store/store.h promises of every store, whichever it is.
+// The contract of framework/store/store.h, for every store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ constexpr ObjectKey alice = {.type = "chess.Player", .id = "alice"};
 constexpr ObjectKey bob = {.type = "chess.Player", .id = "bob"};
 constexpr WallTime noon(1'700'000'000'000ms);
 
-// Of the versions that seal() finds.
+// The version that seal() finds.
 std::uint64_t version_of(Store& store, const ObjectKey& key, std::uint64_t epoch) {
   const auto sealed = store.seal(key, epoch, soon());
   EXPECT_TRUE(sealed) << sealed;
@@ -55,7 +55,7 @@ Result<void> write(Store& store, const ObjectKey& key, std::uint64_t epoch, std:
   return store.write(key, epoch, version, {.bytes = bytes, .wake_at = wake_at}, soon());
 }
 
-// Ids of one partition, in their order.
+// Ids in one partition, in their order.
 std::vector<std::string> neighbours(std::size_t count) {
   const Partition partition = partition_of(alice.type, "0");
   std::vector<std::string> ids;
@@ -74,7 +74,7 @@ class StoreContractTest : public testing::TestWithParam<const char*> {
     if (const std::string missing = backend_->missing(); !missing.empty()) GTEST_SKIP() << missing;
   }
 
-  // Runs `body` on a shard of its own: what it opens is gone afterwards.
+  // Runs `body` on a shard of its own, whose store is closed afterwards.
   void run(const std::function<void(Store&)>& body) { backend_->run(body); }
   bool is_for_threads() const { return backend_->is_for_threads(); }
 
@@ -91,7 +91,7 @@ TEST_P(StoreContractTest, AnObjectBeginsEmptyWithVersionZero) {
   });
 }
 
-TEST_P(StoreContractTest, WhatWasWrittenIsThereAfterAReopening) {
+TEST_P(StoreContractTest, WrittenObjectsSurviveAReopening) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     EXPECT_TRUE(write(store, alice, 1, 0, "first"));
@@ -143,7 +143,7 @@ TEST_P(StoreContractTest, AWriteThatExpectsAnotherVersionChangesNothing) {
   });
 }
 
-TEST_P(StoreContractTest, WhatIsNotSealedIsNotWritten) {
+TEST_P(StoreContractTest, AWriteWithoutASealIsRefused) {
   run([](Store& store) {
     EXPECT_THAT(write(store, alice, 1, 0, "nobody's"), fails_with(Code::aborted));
     ASSERT_TRUE(store.seal(alice, 1, soon()));
@@ -152,7 +152,7 @@ TEST_P(StoreContractTest, WhatIsNotSealedIsNotWritten) {
   });
 }
 
-TEST_P(StoreContractTest, AnEarlierEpochDoesNotSeal) {
+TEST_P(StoreContractTest, AnEarlierEpochCannotSeal) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 9, soon()));
     const auto refused = store.seal(alice, 8, soon());
@@ -174,7 +174,7 @@ TEST_P(StoreContractTest, AnOwnerSealsAgainToLearnOfItsWrites) {
   });
 }
 
-TEST_P(StoreContractTest, ANameThatWasOnlyReadIsLetGo) {
+TEST_P(StoreContractTest, ANameThatWasOnlyReadIsReleased) {
   run([](Store& store) {
     EXPECT_EQ(version_of(store, alice, 5), 0U);
     EXPECT_TRUE(store.release(alice, 5, soon()));
@@ -187,7 +187,7 @@ TEST_P(StoreContractTest, ANameThatWasOnlyReadIsLetGo) {
   });
 }
 
-TEST_P(StoreContractTest, WhatWasEverWrittenIsKeptWhenItIsLetGo) {
+TEST_P(StoreContractTest, AWrittenObjectIsKeptWhenItIsReleased) {
   run([](Store& store) {
     EXPECT_EQ(version_of(store, alice, 5), 0U);
     EXPECT_TRUE(write(store, alice, 5, 0, "first", noon));
@@ -200,7 +200,7 @@ TEST_P(StoreContractTest, WhatWasEverWrittenIsKeptWhenItIsLetGo) {
   run([](Store& store) { EXPECT_EQ(bytes_of(store, alice, 8), "second"); });
 }
 
-TEST_P(StoreContractTest, APastOwnerLetsNothingGo) {
+TEST_P(StoreContractTest, APastOwnerReleasesNothing) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 7, soon()));
     ASSERT_TRUE(store.seal(alice, 9, soon()));
@@ -210,8 +210,8 @@ TEST_P(StoreContractTest, APastOwnerLetsNothingGo) {
   });
 }
 
-// However often owners come and go between, each that seals shuts out those before it.
-TEST_P(StoreContractTest, AnOwnerThatComesAgainAfterALaterOneLetGoIsShutOutByTheNext) {
+// Whichever owners come and go in between, each seal shuts out the owners before it.
+TEST_P(StoreContractTest, AReturningOwnerIsShutOutByTheNext) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 7, soon()));
     ASSERT_TRUE(store.seal(alice, 9, soon()));
@@ -242,7 +242,7 @@ TEST_P(StoreContractTest, EpochsAreComparedAsNumbersOf64Bits) {
   });
 }
 
-TEST_P(StoreContractTest, EpochsGrowAlsoAfterAReopening) {
+TEST_P(StoreContractTest, EpochsGrowAcrossAReopening) {
   std::uint64_t last = 0;
   for (int round = 0; round < 3; ++round) {
     run([&](Store& store) {
@@ -256,7 +256,7 @@ TEST_P(StoreContractTest, EpochsGrowAlsoAfterAReopening) {
   }
 }
 
-TEST_P(StoreContractTest, AnIdIsAnyBytes) {
+TEST_P(StoreContractTest, AnIdMayBeAnyBytes) {
   const std::vector<std::string> ids = {
       "",        " ",          ":",    "a:b",  "a",        "a\0"s,
       "a\0b"s,   "\0"s,        "Zoë",  "世界", "\xff\xfe", "\r\n",
@@ -282,7 +282,7 @@ TEST_P(StoreContractTest, AnIdIsAnyBytes) {
   });
 }
 
-TEST_P(StoreContractTest, AStateIsAnyBytesUpToAMebibyteAndMore) {
+TEST_P(StoreContractTest, AStateMayBeAnyBytesUpToAMebibyteAndMore) {
   std::string large(1024 * 1024 + 17, '\0');
   for (std::size_t at = 0; at < large.size(); ++at) large[at] = static_cast<char>(at * 7 >> 3);
   const std::vector<std::string> states = {"\0"s, large, "", "\r\n$-1\r\n", large + large, "x"};
@@ -300,7 +300,7 @@ TEST_P(StoreContractTest, AStateIsAnyBytesUpToAMebibyteAndMore) {
   }
 }
 
-// In one partition, woken one hour after the other in the reverse order of their ids.
+// Objects in one partition, woken an hour apart in the reverse order of their ids.
 class DueTest : public StoreContractTest {
  protected:
   static constexpr std::size_t count = 5;
@@ -326,7 +326,7 @@ class DueTest : public StoreContractTest {
   const std::vector<std::string> ids_ = neighbours(count);
 };
 
-TEST_P(DueTest, TheEarliestComeFirstAndTheTimeItselfCounts) {
+TEST_P(DueTest, TheEarliestComeFirstAndTheLimitIsInclusive) {
   run([&](Store& store) {
     fill(store);
     EXPECT_THAT(due(store, time_of(4) - 1ms), IsEmpty());
@@ -337,7 +337,7 @@ TEST_P(DueTest, TheEarliestComeFirstAndTheTimeItselfCounts) {
   });
 }
 
-TEST_P(DueTest, NoMoreAreGivenThanAskedFor) {
+TEST_P(DueTest, NoMoreThanTheRequestedCountAreReturned) {
   run([&](Store& store) {
     fill(store);
     EXPECT_THAT(due(store, WallTime::max(), 2), ElementsAre(object(4), object(3)));
@@ -345,7 +345,7 @@ TEST_P(DueTest, NoMoreAreGivenThanAskedFor) {
   });
 }
 
-TEST_P(DueTest, OtherPartitionsAreNotAsked) {
+TEST_P(DueTest, OtherPartitionsAreNotReturned) {
   run([&](Store& store) {
     fill(store);
     const auto elsewhere = static_cast<Partition>(partition_of(alice.type, ids_[0]) ^ 1);
@@ -355,7 +355,7 @@ TEST_P(DueTest, OtherPartitionsAreNotAsked) {
   });
 }
 
-TEST_P(DueTest, EachWriteSaysAnewWhenOrNever) {
+TEST_P(DueTest, EachWriteReplacesTheWakeTime) {
   run([&](Store& store) {
     fill(store);
     ASSERT_TRUE(write(store, {.type = alice.type, .id = ids_[4]}, 1, 1, "never"));
@@ -368,7 +368,7 @@ TEST_P(DueTest, EachWriteSaysAnewWhenOrNever) {
   });
 }
 
-TEST_P(DueTest, ASealLeavesItAsItIs) {
+TEST_P(DueTest, ASealKeepsTheWakeTime) {
   run([&](Store& store) {
     fill(store);
     ASSERT_TRUE(store.seal({.type = alice.type, .id = ids_[4]}, 2, soon()));
@@ -376,7 +376,7 @@ TEST_P(DueTest, ASealLeavesItAsItIs) {
   });
 }
 
-TEST_P(DueTest, TimesAreExactHoweverFar) {
+TEST_P(DueTest, FarTimesAreExact) {
   run([&](Store& store) {
     const WallTime far(std::chrono::milliseconds((std::int64_t{1} << 53) - 1));
     const WallTime before(-std::chrono::milliseconds(86'400'001));
@@ -391,14 +391,14 @@ TEST_P(DueTest, TimesAreExactHoweverFar) {
     const auto both = due(store, far);
     ASSERT_EQ(both.size(), 2u);
     EXPECT_EQ(both[1].wake_at, far);
-    // Later than any calendar: what counts is that it does not come before.
+    // Beyond any calendar: it only must not come earlier.
     ASSERT_TRUE(write(store, second, 1, 1, "", WallTime::max()));
     EXPECT_EQ(due(store, far).size(), 1u);
     EXPECT_EQ(due(store, WallTime::max()).size(), 2u);
   });
 }
 
-TEST_P(StoreContractTest, HundredsOfTasksWriteSideBySide) {
+TEST_P(StoreContractTest, HundredsOfTasksWriteConcurrently) {
   run([](Store& store) {
     static constexpr std::uint64_t write_count = 5;
     coroutine::TaskGroup tasks;
@@ -423,7 +423,7 @@ TEST_P(StoreContractTest, HundredsOfTasksWriteSideBySide) {
   });
 }
 
-TEST_P(StoreContractTest, OfAllThatReplaceAVersionOneDoes) {
+TEST_P(StoreContractTest, OneOfManyRivalsReplacesAVersion) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     std::vector<std::string> winners;
@@ -444,7 +444,7 @@ TEST_P(StoreContractTest, OfAllThatReplaceAVersionOneDoes) {
   });
 }
 
-TEST_P(StoreContractTest, EpochsThatAreDrawnAtTheSameTimeDiffer) {
+TEST_P(StoreContractTest, ConcurrentEpochsDiffer) {
   run([](Store& store) {
     std::vector<std::uint64_t> epochs;
     coroutine::TaskGroup tasks;
@@ -464,8 +464,8 @@ TEST_P(StoreContractTest, EpochsThatAreDrawnAtTheSameTimeDiffer) {
 TEST_P(StoreContractTest, ShardsShareTheObjects) {
   if (!is_for_threads()) GTEST_SKIP() << "it has one thread";
   const std::string types[] = {"chess.Player", "chess.Room"};
-  // At the same time, from the first call to the last. So no loop ends while another begins,
-  // either: that the kernel gives the same descriptor to both is a race to the thread sanitizer.
+  // All threads start and end together, so that no loop ends while another begins: ThreadSanitizer
+  // reports the reuse of a descriptor by the kernel as a race.
   std::barrier together(std::ssize(types));
   std::vector<std::thread> shards;
   for (const std::string& type : types) {
@@ -490,7 +490,7 @@ TEST_P(StoreContractTest, ShardsShareTheObjects) {
   });
 }
 
-TEST_P(StoreContractTest, ACallThatComesTooLateChangesNothing) {
+TEST_P(StoreContractTest, ACallAfterItsDeadlineChangesNothing) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     const auto late = store.write(alice, 1, 0, {.bytes = "late"}, Deadline::passed());
@@ -503,7 +503,7 @@ TEST_P(StoreContractTest, ACallThatComesTooLateChangesNothing) {
   });
 }
 
-TEST_P(StoreContractTest, ATaskThatIsCancelledChangesNothingMore) {
+TEST_P(StoreContractTest, ACancelledTaskChangesNothing) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     auto cancelled = coroutine::spawn("cancelled", [&] {
@@ -519,7 +519,7 @@ TEST_P(StoreContractTest, ATaskThatIsCancelledChangesNothingMore) {
   });
 }
 
-TEST_P(StoreContractTest, AWaitThatIsCancelledSaysWhatMayHaveBeenDone) {
+TEST_P(StoreContractTest, ACancelledWriteIsMarkedMaybeExecutedIfItTookEffect) {
   run([](Store& store) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     std::uint64_t version = 0;
@@ -544,12 +544,12 @@ TEST_P(StoreContractTest, AWaitThatIsCancelledSaysWhatMayHaveBeenDone) {
   });
 }
 
-// Random calls of a few objects, half of which an owner could make; a MemoryStore says what should
-// come of them.
+// Random calls of a few objects, half of which an owner could make; a MemoryStore gives the
+// expected results.
 class RandomCalls {
  public:
-  // Suspends. A store that was opened again: its owners seal anew, since one that belongs to a
-  // process has to know of seals no longer than that.
+  // Suspends. After a reopening the owners seal again, since a store that belongs to one process
+  // may forget seals when it is closed.
   void make(Store& store, int count) {
     if (std::exchange(was_opened_, true)) {
       for (const Object& object : objects_) {
@@ -619,7 +619,7 @@ class RandomCalls {
   }();
 };
 
-TEST_P(StoreContractTest, AnyCallsDoWhatTheyDoToTheModel) {
+TEST_P(StoreContractTest, RandomCallsMatchTheModel) {
   RandomCalls calls;
   for (int reopening = 0; reopening < 3; ++reopening) {
     run([&](Store& store) { calls.make(store, 200); });

@@ -1,5 +1,5 @@
-// A node whose store is away, is full, or loses its answers, while clients go on: whatever was
-// acknowledged is there afterwards, once; and it is all over within seconds.
+// The store of a node is unreachable, is full, or loses its replies, while clients keep calling:
+// acknowledged changes are stored exactly once, and service recovers within seconds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 
 constexpr int client_count = 20;
 constexpr int object_count = 7;
-// Within which everybody is served again when the fault is over.
+// The time within which all clients are served again after the fault ends.
 constexpr Duration recovery_time_max = 5s;
 
 std::string object_of(std::uint64_t number) { return std::to_string(number % object_count); }
@@ -49,15 +49,15 @@ class StoreFaultsTest : public testing::Test {
     const auto started = node_->start();
     ASSERT_TRUE(started) << started;
   }
-  // Nothing of what it does at its end reaches the store.
+  // None of its last writes reaches the store.
   void crash() {
     store_->cut();
     static_cast<void>(node_->stop(Deadline::passed()));
     node_.reset();
   }
 
-  // Clients that add one to one object after the other, and repeat each call until it is
-  // acknowledged: until time is up.
+  // Starts clients that add one to one object after the other until `end`, and retry each call
+  // until it is acknowledged.
   void play(TimePoint end) {
     for (std::uint64_t i = 0; i < client_count; ++i) {
       ASSERT_TRUE(clients_.spawn("client", [this, i, end] {
@@ -95,7 +95,7 @@ class StoreFaultsTest : public testing::Test {
     EXPECT_EQ(last_success_.size(), static_cast<std::size_t>(client_count));
     for (const auto& [client, at] : last_success_) EXPECT_GE(at, time) << client;
   }
-  // The fault begins after a second and lasts 30; then clients go on for a while.
+  // The fault begins after a second and lasts 30 s; then clients continue for a while.
   void run(const std::function<void()>& break_it, const std::function<void()>& mend_it) {
     begin();
     play(now() + 40s);
@@ -128,13 +128,13 @@ class StoreFaultsTest : public testing::Test {
   std::string warnings_;
 };
 
-TEST_F(StoreFaultsTest, OneThatIsAwayLosesNothing) {
+TEST_F(StoreFaultsTest, AnUnreachableStoreLosesNothing) {
   run([this] { store_->cut(); }, [this] { store_->mend(); });
   EXPECT_GT(errors_["unavailable"], 0);
   EXPECT_THAT(last_error_, HasSubstr("the store is not available"));
 }
 
-TEST_F(StoreFaultsTest, OneThatIsFullLosesNothing) {
+TEST_F(StoreFaultsTest, AFullStoreLosesNothing) {
   run(
       [this] {
         store_->set_before_write([](const ObjectKey&) {
@@ -146,7 +146,7 @@ TEST_F(StoreFaultsTest, OneThatIsFullLosesNothing) {
   EXPECT_THAT(last_error_, HasSubstr("the store is full"));
 }
 
-TEST_F(StoreFaultsTest, OneThatAppliesButLosesTheAnswerDoesNothingTwice) {
+TEST_F(StoreFaultsTest, AStoreThatLosesRepliesAppliesNothingTwice) {
   run(
       [this] {
         store_->set_after_write([this](const ObjectKey&) {
@@ -159,7 +159,7 @@ TEST_F(StoreFaultsTest, OneThatAppliesButLosesTheAnswerDoesNothingTwice) {
   EXPECT_THAT(last_error_, HasSubstr("the store is not available"));
 }
 
-TEST_F(StoreFaultsTest, WhatTheEndOfTheNodeStoresIsNotReportedAsLost) {
+TEST_F(StoreFaultsTest, ChangesStoredAtTheEndOfTheNodeAreNotReportedAsLost) {
   begin();
   bool is_first = true;
   store_->set_before_write([&](const ObjectKey&) {
@@ -176,10 +176,10 @@ TEST_F(StoreFaultsTest, WhatTheEndOfTheNodeStoresIsNotReportedAsLost) {
   EXPECT_EQ(CounterClient(node_->router(), "1").get({})->value(), 1);
 }
 
-TEST_F(StoreFaultsTest, WhoHasWaitedIsToldOfNothingThatIsNotStored) {
+TEST_F(StoreFaultsTest, AWaitingReaderSeesNoUnstoredChange) {
   begin();
   ASSERT_TRUE(CounterClient(node_->router(), "1").get({}));
-  Result<test::CounterReply> told = Error(Code::unavailable, "nobody has said anything");
+  Result<test::CounterReply> told = Error(Code::unavailable, "no reply yet");
   ASSERT_TRUE(clients_.spawn("reader", [&] {
     test::WaitUntilRequest request;
     request.set_value(1);

@@ -1,4 +1,4 @@
-// What OTLP is sent to, in a test: an HTTP server that keeps what it gets.
+// An OTLP collector for tests: an HTTP server that keeps all requests.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class FakeCollector {
 
   const net::Endpoint& endpoint() const { return local_; }
 
-  // Suspends until so many requests came; false after an hour.
+  // Suspends until there are `count` requests; false after an hour.
   bool wait_for(std::size_t count) {
     const Deadline deadline = Deadline::after(std::chrono::hours(1));
     while (requests.size() < count) {
@@ -34,13 +34,13 @@ class FakeCollector {
     return true;
   }
 
-  // Of all requests that were answered well, each as JSON.
+  // The spans of all requests that were answered with 200, each as JSON.
   std::vector<std::string> spans() const;
 
   std::vector<net::HttpRequest> requests;
-  std::vector<TimePoint> times;           // At which they came.
-  std::deque<net::HttpResponse> answers;  // To the next requests; then all is well.
-  Duration delay{};                       // Before each answer.
+  std::vector<TimePoint> times;           // The arrival time of each.
+  std::deque<net::HttpResponse> answers;  // For the next requests; later ones succeed.
+  Duration delay{};                       // Passes before each answer.
 
  private:
   net::HttpResponse answer(const net::HttpRequest& request) {

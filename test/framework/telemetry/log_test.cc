@@ -23,7 +23,7 @@ class LogTest : public testing::Test {
     return Log(level, [this](std::string_view line) { lines_.emplace_back(line); });
   }
 
-  // What follows time and level in the only line.
+  // The rest of the only line, after time and level.
   std::string text() const {
     constexpr std::size_t text_begin = std::string_view("2026-02-01T12:00:00.123Z info    ").size();
     return lines_.size() == 1 ? lines_.front().substr(text_begin) : "not one line";

@@ -24,9 +24,9 @@ std::string written(const std::function<void(MetricWriter& out)>& collect) {
   return out.text();
 }
 
-TEST(MetricsTest, NothingIsTheEmptyText) { EXPECT_EQ(Metrics().text(), ""); }
+TEST(MetricsTest, NoMetricsAreTheEmptyText) { EXPECT_EQ(Metrics().text(), ""); }
 
-TEST(MetricsTest, AFamilyHasHelpAndTypeOnceAndThenItsSeries) {
+TEST(MetricsTest, AFamilyIsHelpAndTypeOnceFollowedByItsSeries) {
   const std::string text = written([](MetricWriter& out) {
     out.counter("moves_total", "Moves made.", {{"side", "white"}}, 3);
     out.counter("moves_total", "Moves made.", {{"side", "black"}}, 2);
@@ -38,7 +38,7 @@ TEST(MetricsTest, AFamilyHasHelpAndTypeOnceAndThenItsSeries) {
             "moves_total{side=\"white\"} 3\n");
 }
 
-TEST(MetricsTest, FamiliesAreSortedAndWholeHoweverCollectorsMixThem) {
+TEST(MetricsTest, FamiliesAreSortedAndMergedAcrossCollectors) {
   Metrics metrics;
   metrics.add([](MetricWriter& out) {
     out.gauge("b", "Second.", {{"x", "1"}}, 1);
@@ -50,7 +50,7 @@ TEST(MetricsTest, FamiliesAreSortedAndWholeHoweverCollectorsMixThem) {
             "# HELP b Second.\n# TYPE b gauge\nb{x=\"1\"} 1\nb{x=\"2\"} 3\n");
 }
 
-TEST(MetricsTest, EveryScrapeAsksAgain) {
+TEST(MetricsTest, EveryScrapeReadsTheCurrentValues) {
   int rooms = 1;
   Metrics metrics;
   metrics.add([&](MetricWriter& out) { out.gauge("rooms", "Open rooms.", {}, rooms); });
@@ -59,7 +59,7 @@ TEST(MetricsTest, EveryScrapeAsksAgain) {
   EXPECT_THAT(metrics.text(), HasSubstr("\nrooms 2\n"));
 }
 
-TEST(MetricsTest, NumbersAreWholeOrShortest) {
+TEST(MetricsTest, NumbersArePrintedInTheirShortestForm) {
   const std::string text = written([](MetricWriter& out) {
     out.gauge("a", "Whole.", {}, std::uint64_t{1} << 50);
     out.gauge("b", "Fraction.", {}, 0.1);
@@ -75,7 +75,7 @@ TEST(MetricsTest, NumbersAreWholeOrShortest) {
   }
 }
 
-TEST(MetricsTest, WhatTheFormatReservesIsEscaped) {
+TEST(MetricsTest, ReservedCharactersAreEscaped) {
   const std::string text = written([](MetricWriter& out) {
     out.gauge("a", "Back\\slash, line\nfeed, \"quote\".", {{"l", "b\\s n\nl q\"u"}}, 1);
   });
@@ -103,7 +103,7 @@ TEST(MetricsTest, AHistogramIsCumulativeInBaseUnits) {
             "call_seconds_count{method=\"A/B\"} 4\n");
 }
 
-TEST(MetricsTest, AHistogramWithoutLabelsHasItsBoundsAlone) {
+TEST(MetricsTest, AHistogramWithoutLabelsHasOnlyItsBounds) {
   constexpr std::array<std::uint64_t, 1> bounds = {8};
   const std::string text = written([&](MetricWriter& out) {
     out.histogram("size_bytes", "Size of a frame.", {}, Histogram(), {bounds, 1});
@@ -114,7 +114,7 @@ TEST(MetricsTest, AHistogramWithoutLabelsHasItsBoundsAlone) {
                               "size_bytes_count 0\n"));
 }
 
-TEST(MetricsTest, WhatSeveralShardsHaveWrittenIsAddedUp) {
+TEST(MetricsTest, MetricsOfSeveralShardsAreAddedUp) {
   constexpr std::array<std::uint64_t, 2> bounds = {5, 10};
   const auto shard = [&](std::uint64_t number) {
     Histogram values;
@@ -158,7 +158,7 @@ TEST(MetricsDeathTest, BrokenRulesAreBugsThatNameTheMetric) {
   EXPECT_DEATH(out.gauge("games", "Games.", {{"le", "1"}}, 1), "not le: le");
 }
 
-TEST(MetricsDeathTest, ShardsThatDoNotAgreeOnAMetricAreABug) {
+TEST(MetricsDeathTest, ShardsThatDisagreeOnAMetricAreABug) {
   constexpr std::array<std::uint64_t, 2> bounds = {5, 10};
   MetricWriter out;
   out.gauge("rooms", "Open rooms.", {}, 1);
@@ -171,7 +171,7 @@ TEST(MetricsDeathTest, ShardsThatDoNotAgreeOnAMetricAreABug) {
   EXPECT_DEATH(out.add(other_bounds), "one set of bounds: a_seconds");
 }
 
-TEST(MetricsDeathTest, BoundsThatDoNotRiseAreABug) {
+TEST(MetricsDeathTest, BoundsThatDoNotIncreaseAreABug) {
   constexpr std::array<std::uint64_t, 2> bounds = {5, 5};
   MetricWriter out;
   EXPECT_DEATH(out.histogram("a_seconds", "Time.", {}, Histogram(), {bounds, 1e6}),

@@ -39,7 +39,7 @@ rpc::SpanRecord make_span(std::string name = "chess.Chess/Move") {
 
 class OtlpExporterTest : public testing::Test {
  protected:
-  // 2026-01-01T00:00:00Z is when a test begins.
+  // A test begins at 2026-01-01T00:00:00Z.
   static constexpr std::chrono::nanoseconds unix_start = 1'767'225'600s;
 
   void export_with(OtlpExporter::Options options = {}) {
@@ -119,7 +119,7 @@ TEST_F(OtlpExporterTest, RootHasNoParentAndSuccessNoStatus) {
   EXPECT_FALSE(json::parse(collector_.spans()[0]).contains("status"));
 }
 
-TEST_F(OtlpExporterTest, WhateverTextsHoldTheBodyIsJson) {
+TEST_F(OtlpExporterTest, TheBodyIsJsonForAnyText) {
   export_with();
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
@@ -136,7 +136,7 @@ TEST_F(OtlpExporterTest, WhateverTextsHoldTheBodyIsJson) {
             "-Infinity");
 }
 
-TEST_F(OtlpExporterTest, SendsWhatIsThereAfterAnInterval) {
+TEST_F(OtlpExporterTest, SendsQueuedSpansAfterAnInterval) {
   export_with({.interval = 2s});
   const TimePoint start = now();
   take(1);
@@ -161,7 +161,7 @@ TEST_F(OtlpExporterTest, SendsAFullBatchAtOnceAndNoLargerOne) {
   EXPECT_EQ(collector_.spans().size(), 25u);
 }
 
-TEST_F(OtlpExporterTest, NobodyWaitsForASlowCollectorAndWhatDoesNotFitIsCounted) {
+TEST_F(OtlpExporterTest, ASlowCollectorBlocksNoCallerAndOverflowIsCounted) {
   collector_.delay = 5s;
   export_with({.queue_count_max = 30, .batch_count_max = 10, .interval = 1s});
   const TimePoint start = now();
@@ -182,13 +182,13 @@ TEST_F(OtlpExporterTest, BytesOfTheQueueAreBounded) {
   EXPECT_EQ(statistics.overflow_count + statistics.queued_count, 10u);
 }
 
-TEST_F(OtlpExporterTest, TriesAgainAfterAMomentOfWeakness) {
+TEST_F(OtlpExporterTest, RetriesAfterTransientFailures) {
   collector_.answers = {{.status = 503}, {.status = 502}, {.status = 504}, {.status = 429}};
   export_with({.interval = 1s, .retry_delay_min = 1s});
   take(1);
   ASSERT_TRUE(collector_.wait_for(5));
   pass(10ms);
-  // Half to whole of 1, 2, 4 and 8 seconds.
+  // Half to all of 1, 2, 4 and 8 seconds.
   EXPECT_GE(collector_.times[4] - collector_.times[0], 7500ms);
   EXPECT_LE(collector_.times[4] - collector_.times[0], 15s + 20ms);
   const auto statistics = exporter_->statistics();
@@ -197,7 +197,7 @@ TEST_F(OtlpExporterTest, TriesAgainAfterAMomentOfWeakness) {
   EXPECT_EQ(changes_, (std::vector<std::string>{"the collector answers with status 503", "ok"}));
 }
 
-TEST_F(OtlpExporterTest, CollectorSaysWhenToComeBack) {
+TEST_F(OtlpExporterTest, TheCollectorSetsTheRetryDelay) {
   collector_.answers = {{.status = 429, .headers = {{"Retry-After", "17"}}},
                         {.status = 503, .headers = {{"retry-after", "soon"}}}};
   export_with({.interval = 1s});
@@ -209,7 +209,7 @@ TEST_F(OtlpExporterTest, CollectorSaysWhenToComeBack) {
   pass(10ms);
 }
 
-TEST_F(OtlpExporterTest, WhatACollectorDoesNotWantIsNotSentAgain) {
+TEST_F(OtlpExporterTest, RejectedSpansAreNotSentAgain) {
   collector_.answers = {{.status = 400}, {.body = R"({"partialSuccess":{"rejectedSpans":"2"}})"}};
   export_with({.batch_count_max = 5, .interval = 1s});
   take(10);
@@ -220,7 +220,7 @@ TEST_F(OtlpExporterTest, WhatACollectorDoesNotWantIsNotSentAgain) {
   EXPECT_EQ(exporter_->statistics().sent_count, 3u);
 }
 
-TEST_F(OtlpExporterTest, GivesABatchUpWhenNobodyIsThereForTooLong) {
+TEST_F(OtlpExporterTest, GivesABatchUpWhenTheCollectorIsUnreachableForTooLong) {
   network_.set_host("collector", {.refuses = true});
   export_with({.interval = 1s, .batch_time_max = 20s});
   take(3);
@@ -234,7 +234,7 @@ TEST_F(OtlpExporterTest, GivesABatchUpWhenNobodyIsThereForTooLong) {
   EXPECT_EQ(changes_.back(), "ok");
 }
 
-TEST_F(OtlpExporterTest, StopEndsAtItsDeadlineWhateverTheCollectorDoes) {
+TEST_F(OtlpExporterTest, StopEndsAtItsDeadlineDespiteASilentCollector) {
   collector_.delay = 1h;
   export_with();
   take(3);
@@ -248,7 +248,7 @@ TEST_F(OtlpExporterTest, StopEndsAtItsDeadlineWhateverTheCollectorDoes) {
   EXPECT_EQ(exporter_->statistics().overflow_count, 1u);
 }
 
-TEST_F(OtlpExporterTest, StopDoesNotWaitForBetterTimes) {
+TEST_F(OtlpExporterTest, StopDoesNotWaitForRetries) {
   collector_.answers = {{.status = 503}, {.status = 503}, {.status = 503}};
   export_with({.interval = 1s, .retry_delay_min = 10s});
   take(1);
@@ -257,10 +257,10 @@ TEST_F(OtlpExporterTest, StopDoesNotWaitForBetterTimes) {
   const TimePoint start = now();
   exporter_->stop(Deadline::after(1min));
   EXPECT_LT(now() - start, 10ms);
-  EXPECT_EQ(collector_.requests.size(), 2u);  // The last try.
+  EXPECT_EQ(collector_.requests.size(), 2u);  // The last attempt.
 }
 
-TEST_F(OtlpExporterTest, ItsEndDropsWhatIsLeft) {
+TEST_F(OtlpExporterTest, DestructionDropsQueuedSpans) {
   collector_.delay = 1h;
   export_with({.interval = 1s});
   take(3);
@@ -268,7 +268,7 @@ TEST_F(OtlpExporterTest, ItsEndDropsWhatIsLeft) {
   exporter_.reset();
 }
 
-// Serves one request, and says what came, by Python's own HTTP and JSON.
+// Serves one request and prints its content, with Python's own HTTP and JSON.
 constexpr const char* python_collector = R"(
 import http.server, json
 
@@ -293,7 +293,7 @@ print(server.server_port, flush=True)
 server.handle_request()
 )";
 
-TEST(OtlpExporterRealTest, PythonReadsWhatItSends) {
+TEST(OtlpExporterRealTest, PythonReadsTheSentSpans) {
   if (std::system("command -v python3 >/dev/null") != 0) GTEST_SKIP() << "no python3";
   test::run_on_real_loop([](test::RealLoop& real) {
     test::ChildProcess collector("/usr/bin/env", {"python3", "-c", python_collector});

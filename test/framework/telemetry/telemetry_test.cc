@@ -1,4 +1,4 @@
-// What a node tells of its calls: spans that reach a collector, lines, and metrics.
+// A node reports its calls: as spans that reach a collector, as log lines, and as metrics.
 #include "framework/telemetry/telemetry.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST_F(TelemetryTest, SpansOfTheLastCallsAreSentBeforeTheNodeStops) {
   EXPECT_EQ(collector_.spans().size(), 1u);
 }
 
-TEST_F(TelemetryTest, SpansAreSentAlsoWhenCallsTakeAllOfTheTimeToStop) {
+TEST_F(TelemetryTest, SpansAreSentEvenWhenCallsUseUpTheTimeToStop) {
   auto node = serve(traced());
   auto last = coroutine::spawn("last", [&] { return SlowClient(*client_).wait(wait_request(9s)); });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
@@ -86,7 +86,7 @@ TEST_F(TelemetryTest, SpansAreSentAlsoWhenCallsTakeAllOfTheTimeToStop) {
   EXPECT_EQ(collector_.spans().size(), 1u);
 }
 
-TEST_F(TelemetryTest, CollectorThatDoesNotAnswerDoesNotKeepANodeFromStopping) {
+TEST_F(TelemetryTest, ASilentCollectorDoesNotKeepANodeFromStopping) {
   collector_.delay = 1h;
   auto node = serve(traced());
   EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
@@ -95,7 +95,7 @@ TEST_F(TelemetryTest, CollectorThatDoesNotAnswerDoesNotKeepANodeFromStopping) {
   EXPECT_LT(now() - start, 3s);
 }
 
-TEST_F(TelemetryTest, LostCollectorIsLoggedOnce) {
+TEST_F(TelemetryTest, ALostCollectorIsLoggedOnce) {
   network_.set_host("collector", {.refuses = true});
   auto node = serve(traced());
   for (int i = 0; i < 5; ++i) {
@@ -123,7 +123,7 @@ TEST_F(TelemetryTest, TracingIsOffByDefault) {
   EXPECT_FALSE(node->tracer().span("nothing").is_recorded());
 }
 
-TEST_F(TelemetryTest, CollectorThatIsNoAddressIsAWrongConfiguration) {
+TEST_F(TelemetryTest, ACollectorThatIsNotAnAddressIsAConfigurationError) {
   NodeConfig config = test::node_config("lobby");
   config.tracing.collector = "http://collector/";
   Node node(config, network_);
@@ -155,7 +155,7 @@ TEST_F(TelemetryTest, MetricsCountErrorsByCodeAndTheQueueByPriority) {
   EXPECT_THAT(text, Not(HasSubstr("\ncorolane_rpc_received_bytes_total 0\n")));
 }
 
-TEST_F(TelemetryTest, MetricsOfAClientCountWhatBecameOfItsCalls) {
+TEST_F(TelemetryTest, MetricsOfAClientCountTheOutcomesOfItsCalls) {
   auto node = serve(test::node_config("lobby"));
   EXPECT_TRUE(SlowClient(*client_).wait(wait_request(1ms)));
   EXPECT_FALSE(SlowClient(*client_).wait(wait_request(1h), {.deadline = Deadline::after(10ms)}));

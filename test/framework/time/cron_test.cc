@@ -34,7 +34,7 @@ TimeZone zone(std::string_view name) {
   return loaded ? *loaded : TimeZone();
 }
 
-// The next times after `time`, in UTC.
+// The next `count` times after `time`, in UTC.
 std::vector<std::string> next(std::string_view expression, std::string_view zone_name,
                               const char* time, int count) {
   const CronExpression parsed = cron(expression);
@@ -74,13 +74,13 @@ TEST(CronTest, SundayHasTwoNumbersAndEndsAWeek) {
   }
 }
 
-TEST(CronTest, OfADayAndAWeekdayOneSuffices) {
+TEST(CronTest, ADayOrAWeekdaySuffices) {
   EXPECT_THAT(
       next("0 0 13 * FRI", "UTC", "2026-01-01 00:00", 4),
       ElementsAre("2026-01-02 00:00", "2026-01-09 00:00", "2026-01-13 00:00", "2026-01-16 00:00"));
 }
 
-TEST(CronTest, SomeHaveNames) {
+TEST(CronTest, SomeExpressionsHaveNames) {
   EXPECT_THAT(next("@hourly", "UTC", "2026-01-01 00:00", 1), ElementsAre("2026-01-01 01:00"));
   EXPECT_THAT(next("@daily", "UTC", "2026-01-01 00:00", 1), ElementsAre("2026-01-02 00:00"));
   EXPECT_THAT(next("@midnight", "UTC", "2026-01-01 00:00", 1), ElementsAre("2026-01-02 00:00"));
@@ -90,30 +90,30 @@ TEST(CronTest, SomeHaveNames) {
   EXPECT_THAT(next("@annually", "UTC", "2026-01-01 00:00", 1), ElementsAre("2027-01-01 00:00"));
 }
 
-TEST(CronTest, ThePresentMinuteIsOver) {
+TEST(CronTest, TheCurrentMinuteIsNotReturned) {
   EXPECT_EQ(cron("* * * * *").next(utc("2026-01-01 00:00") + 1ms, {}), utc("2026-01-01 00:01"));
   EXPECT_EQ(cron("* * * * *").next(utc("2026-01-01 00:01") - 1ms, {}), utc("2026-01-01 00:01"));
   EXPECT_EQ(cron("0 0 * * *").next(utc("2026-01-02 00:00") - 1ms, {}), utc("2026-01-02 00:00"));
   EXPECT_EQ(cron("0 0 * * *").next(utc("1969-12-31 12:00"), {}), utc("1970-01-01 00:00"));
 }
 
-TEST(CronTest, ShortMonthsAndYearsAreLeftOut) {
+TEST(CronTest, ShortMonthsAndYearsAreSkipped) {
   EXPECT_THAT(next("0 12 31 * *", "UTC", "2026-01-31 12:00", 3),
               ElementsAre("2026-03-31 12:00", "2026-05-31 12:00", "2026-07-31 12:00"));
   EXPECT_THAT(next("0 0 29 2 *", "UTC", "2026-01-01 00:00", 2),
               ElementsAre("2028-02-29 00:00", "2032-02-29 00:00"));
-  // 2100 is none.
+  // The year 2100 has no such day.
   EXPECT_THAT(next("0 0 29 2 *", "UTC", "2096-02-29 00:00", 1), ElementsAre("2104-02-29 00:00"));
 }
 
-TEST(CronTest, WhatDoesNotExistIsDoneAtTheJumpOnce) {
+TEST(CronTest, ASkippedLocalTimeRunsOnceAtTheJump) {
   EXPECT_THAT(next("30 2 * * *", "Europe/Berlin", "2026-03-28 00:00", 3),
               ElementsAre("2026-03-28 01:30", "2026-03-29 01:00", "2026-03-30 00:30"));
   EXPECT_THAT(next("0,15,30 2,3 * * *", "Europe/Berlin", "2026-03-29 00:00", 3),
               ElementsAre("2026-03-29 01:00", "2026-03-29 01:15", "2026-03-29 01:30"));
   EXPECT_THAT(next("30 2 * * *", "America/New_York", "2026-03-08 00:00", 2),
               ElementsAre("2026-03-08 07:00", "2026-03-09 06:30"));
-  // By half an hour; midnight itself; a whole day.
+  // A jump of half an hour; a jump over midnight; a skipped day.
   EXPECT_THAT(next("15 2 * * *", "Australia/Lord_Howe", "2026-10-03 00:00", 2),
               ElementsAre("2026-10-03 15:30", "2026-10-04 15:15"));
   EXPECT_THAT(next("0 0 * * *", "America/Havana", "2026-03-08 00:00", 2),
@@ -122,14 +122,14 @@ TEST(CronTest, WhatDoesNotExistIsDoneAtTheJumpOnce) {
               ElementsAre("2011-12-30 10:00", "2012-12-29 14:00"));
 }
 
-TEST(CronTest, WhatExistsTwiceIsDoneTheFirstTime) {
+TEST(CronTest, ARepeatedLocalTimeRunsTheFirstTime) {
   EXPECT_THAT(next("30 2 * * *", "Europe/Berlin", "2026-10-24 00:00", 3),
               ElementsAre("2026-10-24 00:30", "2026-10-25 00:30", "2026-10-26 01:30"));
   EXPECT_THAT(next("30 1 * * *", "America/New_York", "2026-11-01 00:00", 2),
               ElementsAre("2026-11-01 05:30", "2026-11-02 06:30"));
   EXPECT_THAT(next("45 1 * * *", "Australia/Lord_Howe", "2026-04-04 00:00", 2),
               ElementsAre("2026-04-04 14:45", "2026-04-05 15:15"));
-  // Also for one who asks in the middle of the second time.
+  // The same in the middle of the second occurrence.
   EXPECT_THAT(next("30 2 * * *", "Europe/Berlin", "2026-10-25 01:10", 1),
               ElementsAre("2026-10-26 01:30"));
 }
@@ -147,7 +147,7 @@ TEST(CronTest, EveryHourFollowsRealTime) {
               ElementsAre("2026-10-25 22:30", "2026-10-31 23:00", "2026-10-31 23:30"));
 }
 
-TEST(CronTest, WhatIsWrongIsNamed) {
+TEST(CronTest, AnErrorNamesTheWrongField) {
   const struct {
     const char* text;
     const char* message;
@@ -184,7 +184,7 @@ TEST(CronTest, WhatIsWrongIsNamed) {
   }
 }
 
-// A random field, and the values that it has.
+// A random field, and the values that match it.
 struct RandomField {
   std::string text;
   std::set<unsigned> values;
@@ -243,26 +243,26 @@ struct RandomCron {
   }
 };
 
-// What the rules say of one minute, told from the minute before it.
+// Whether the expression fires in this minute, given the minute before it.
 bool is_time(const RandomCron& expected, const TimeZone& where, WallTime time) {
   const LocalTime local = where.local(time);
   const bool is_of_every_hour = expected.hour.values.size() == 24;
   if (is_of_every_hour) return expected.has(local);
   if (where.first_at(local) == time && expected.has(local)) return true;
-  // Whatever was jumped over.
+  // A local time that a jump has skipped fires at the jump.
   for (LocalTime skipped = where.local(time - 1min) + 1min; skipped < local; skipped += 1min) {
     if (expected.has(skipped)) return true;
   }
   return false;
 }
 
-TEST(CronTest, FindsWhatASearchMinuteByMinuteFinds) {
+TEST(CronTest, AgreesWithASearchMinuteByMinute) {
   test::Random random;
   const auto zones = {"Europe/Berlin",       "America/New_York", "America/Havana",
                       "Australia/Lord_Howe", "Asia/Kolkata",     "America/St_Johns",
                       "Africa/Casablanca",   "Pacific/Apia",     "America/Sao_Paulo",
                       "Antarctica/Troll"};
-  // Days at which clocks were put forward or back, in one of them at least.
+  // Days on which the clocks changed, in at least one of the zones.
   const auto days = {"2026-03-29 00:00", "2026-10-25 00:00", "2026-03-08 00:00",
                      "2026-11-01 00:00", "2026-04-04 12:00", "2026-10-03 12:00",
                      "2011-12-29 12:00", "2018-11-03 22:00", "2018-02-17 22:00"};

@@ -15,7 +15,7 @@ using test::text_of;
 using test::utc;
 using testing::HasSubstr;
 
-TEST(TimeZoneTest, ShowsWhatClocksShow) {
+TEST(TimeZoneTest, ShowsLocalTime) {
   const auto berlin = TimeZone::load("Europe/Berlin");
   ASSERT_TRUE(berlin) << berlin;
   EXPECT_EQ(text_of(berlin->local(utc("2026-03-29 00:59"))), "2026-03-29 01:59");
@@ -24,13 +24,13 @@ TEST(TimeZoneTest, ShowsWhatClocksShow) {
   EXPECT_EQ(text_of(berlin->local(utc("2026-10-25 01:00"))), "2026-10-25 02:00");
 }
 
-TEST(TimeZoneTest, KnowsWhenTheyFirstShowIt) {
+TEST(TimeZoneTest, FindsTheFirstMomentOfALocalTime) {
   const auto berlin = TimeZone::load("Europe/Berlin");
   ASSERT_TRUE(berlin) << berlin;
   EXPECT_EQ(text_of(berlin->first_at(local_time("2026-07-01 12:00"))), "2026-07-01 10:00");
-  // Never: that of the jump.
+  // It never occurs: the moment of the jump.
   EXPECT_EQ(text_of(berlin->first_at(local_time("2026-03-29 02:30"))), "2026-03-29 01:00");
-  // Twice.
+  // It occurs twice.
   EXPECT_EQ(text_of(berlin->first_at(local_time("2026-10-25 02:30"))), "2026-10-25 00:30");
 }
 
@@ -41,7 +41,7 @@ TEST(TimeZoneTest, UtcNeedsNoFile) {
   }
 }
 
-TEST(TimeZoneTest, AnUnknownOneIsNamed) {
+TEST(TimeZoneTest, AnUnknownZoneIsNamed) {
   for (const char* name : {"Europe/Bonn", "", "localtime", "/etc/localtime", "../zoneinfo/UTC",
                            "Europe/../../../etc/passwd", "Fixed/UTC+01:00:00", ":UTC"}) {
     const auto zone = TimeZone::load(name);

@@ -13,14 +13,14 @@ namespace {
 using namespace std::chrono_literals;
 using test::utc;
 
-TEST(WallClockTest, GoesOnWithVirtualTime) {
+TEST(WallClockTest, AdvancesWithVirtualTime) {
   const WallClock clock(utc("2026-03-29 01:00"));
   EXPECT_EQ(clock.now(), utc("2026-03-29 01:00"));
   ASSERT_TRUE(coroutine::sleep_for(90min));
   EXPECT_EQ(clock.now(), utc("2026-03-29 02:30"));
 }
 
-TEST(WallClockTest, IsOtherwiseTheOneOfTheSystem) {
+TEST(WallClockTest, IsTheSystemClockByDefault) {
   const auto before = std::chrono::system_clock::now();
   const WallTime time = WallClock().now();
   EXPECT_GE(time, before - 1ms);

@@ -1,4 +1,4 @@
-// Times of day as tests write them: "2026-03-29 01:00", UTC or what clocks of a place show.
+// Times of day as tests write them: "2026-03-29 01:00", in UTC or in the local time of a place.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ inline framework::WallTime utc(const char* text) {
   return framework::WallTime(local_time(text).time_since_epoch());
 }
 
-// The other way round; seconds only when there are some.
+// The reverse; shows the seconds only when they are not zero.
 inline std::string text_of(framework::LocalTime time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);

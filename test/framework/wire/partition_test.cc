@@ -9,7 +9,7 @@
 namespace corolane::framework {
 namespace {
 
-// Objects would be looked for elsewhere if these changed.
+// A change of these values would send calls to the wrong owners.
 TEST(PartitionTest, IsTheSameForEver) {
   EXPECT_EQ(partition_of("corolane.test.Counter", "a"), 701);
   EXPECT_EQ(partition_of("corolane.test.Counter", "b"), 132);
@@ -21,12 +21,12 @@ TEST(PartitionTest, TypeAndIdDoNotRunTogether) {
   EXPECT_NE(partition_of("ab", "c"), partition_of("a", "bc"));
 }
 
-TEST(PartitionTest, SpreadsIdsThatCount) {
+TEST(PartitionTest, SpreadsConsecutiveIds) {
   std::array<int, partition_count> counts{};
   for (int i = 0; i < 100 * static_cast<int>(partition_count); ++i) {
     ++counts[partition_of("game.Player", std::to_string(i))];
   }
-  // Of a random spread with mean 100 and deviation 10 hardly any is out of five deviations.
+  // With mean 100 and deviation 10, a random spread stays within five deviations.
   EXPECT_GT(std::ranges::min(counts), 50);
   EXPECT_LT(std::ranges::max(counts), 150);
 }

@@ -29,7 +29,7 @@ using Kind = ChaosEvent::Kind;
 
 constexpr auto to_target = ChaosDirection::to_target;
 constexpr auto to_client = ChaosDirection::to_client;
-// From a client to the proxy, and from there to the target.
+// From a client to the proxy, and from the proxy to the target.
 constexpr Duration latency = 2ms;
 
 std::string text_of_length(std::size_t length) {
@@ -83,7 +83,7 @@ class ChaosProxyTest : public testing::Test {
   std::unique_ptr<ChaosProxy> proxy_;
 };
 
-TEST_F(ChaosProxyTest, WithoutAPlanItIsAWire) {
+TEST_F(ChaosProxyTest, WithoutAPlanItPassesEverythingUnchanged) {
   start({});
   const Ends ends = open();
   const TimePoint begin = now();
@@ -115,7 +115,7 @@ TEST_F(ChaosProxyTest, ABrokenEndBreaksTheOther) {
   EXPECT_EQ(count(Kind::broken), 1u);
 }
 
-TEST_F(ChaosProxyTest, DelaysEachDirectionAsItIsTold) {
+TEST_F(ChaosProxyTest, EachDirectionHasItsOwnDelay) {
   start({.to_target = {.delay = 5ms}, .to_client = {.delay = 40ms}});
   const Ends ends = open();
   const TimePoint begin = now();
@@ -131,7 +131,7 @@ TEST_F(ChaosProxyTest, DelaysEachDirectionAsItIsTold) {
   EXPECT_GE(count(Kind::delayed), 3u);
 }
 
-TEST_F(ChaosProxyTest, JitterSpreadsAndKeepsTheOrder) {
+TEST_F(ChaosProxyTest, JitterSpreadsBytesAndKeepsTheirOrder) {
   start({.to_target = {.jitter = 20ms}});
   const Ends ends = open();
   const TimePoint begin = now();
@@ -180,7 +180,7 @@ TEST_F(ChaosProxyTest, BandwidthSpreadsBytesEvenly) {
   EXPECT_EQ(heard.text.size(), 5000u);
   EXPECT_GE(heard.times.back() - begin, 4990ms + latency);
   EXPECT_LE(heard.times.back() - begin, 5000ms + latency);
-  // Half of the bytes take half of the time.
+  // Half of the bytes take half the time.
   EXPECT_NEAR(std::chrono::duration<double>(heard.times[heard.times.size() / 2] - begin).count(),
               2.5, 0.3);
   EXPECT_GT(count(Kind::throttled), 400u);
@@ -219,7 +219,7 @@ TEST_F(ChaosProxyTest, AHangIsFeltByTheSenderAndEndsWithResume) {
   EXPECT_EQ(ends.target->read_some(buffer, Deadline::after(1h)), 7u);
   EXPECT_THAT(ends.target->read_some(buffer, Deadline::after(1h)),
               fails_with(Code::deadline_exceeded));
-  // The other direction does not hang.
+  // The other direction keeps moving.
   ASSERT_TRUE(ends.target->try_write(bytes_of("y")));
   EXPECT_EQ(ends.client->read_some(buffer, Deadline::after(1s)), 1u);
 
@@ -235,7 +235,7 @@ TEST_F(ChaosProxyTest, DroppedBytesVanishAndTheConnectionStaysOpen) {
   const Ends ends = open({.output_bytes_max = 1024});
   proxy_->inject_after(proxy_->connections().front(), to_target, ChaosFault::drop, 3);
   for (int round = 0; round < 100; ++round) {
-    // Nobody makes the sender wait: its bytes are taken, and lost.
+    // The sender feels no backpressure: its bytes are accepted and lost.
     ASSERT_TRUE(ends.client->write_all(bytes_of(text_of_length(10'000)), Deadline::after(1s)));
   }
   ends.client->finish_writing();
@@ -300,7 +300,7 @@ TEST_F(ChaosProxyTest, RefusedConnectionsNeverReachTheTarget) {
   EXPECT_EQ(count(Kind::refused), 1u);
 }
 
-TEST_F(ChaosProxyTest, ATargetThatIsGoneRefuses) {
+TEST_F(ChaosProxyTest, AConnectionToAMissingTargetIsRefused) {
   start({});
   listener_->close();
   const auto client = connect();
@@ -308,7 +308,7 @@ TEST_F(ChaosProxyTest, ATargetThatIsGoneRefuses) {
   EXPECT_EQ(count(Kind::refused), 1u);
 }
 
-TEST_F(ChaosProxyTest, WhileItDoesNotListenNobodyCanConnect) {
+TEST_F(ChaosProxyTest, AProxyThatDoesNotListenRefusesNewConnections) {
   start({});
   const Ends before = open();
   proxy_->stop_listening();
@@ -342,7 +342,7 @@ TEST_F(ChaosProxyTest, LaterBytesOfAnotherConnectionMayComeFirst) {
   second.client->finish_writing();
   const Heard two = listen_to(*second.target);
   EXPECT_EQ(two.times, std::vector{begin + 50ms + latency});
-  // Then the first ones follow at once; without others they wait for their time.
+  // The first bytes follow at once; without another connection they would wait out their time.
   std::array<std::byte, 64> buffer;
   EXPECT_EQ(first.target->read_some(buffer, Deadline::after(1h)), 3u);
   EXPECT_EQ(now() - begin, 50ms + latency);
@@ -355,7 +355,7 @@ TEST_F(ChaosProxyTest, LaterBytesOfAnotherConnectionMayComeFirst) {
   EXPECT_EQ(count(Kind::overtaken), 1u);
 }
 
-TEST_F(ChaosProxyTest, AFaultMayComeOverAllConnectionsAtOnce) {
+TEST_F(ChaosProxyTest, AFaultMayStrikeAllConnectionsAtOnce) {
   start({});
   std::vector<Ends> all;
   for (int index = 0; index < 5; ++index) all.push_back(open());
@@ -368,7 +368,7 @@ TEST_F(ChaosProxyTest, AFaultMayComeOverAllConnectionsAtOnce) {
   EXPECT_EQ(count(Kind::reset), 5u);
 }
 
-TEST_F(ChaosProxyTest, HealingLeavesNothingOfThePlan) {
+TEST_F(ChaosProxyTest, HealingDiscardsThePlan) {
   start({.hang_one_in = 1,
          .fault_bytes_max = 0,
          .to_target = {.delay = 1s, .slice_bytes_max = 1},

@@ -1,4 +1,4 @@
-// What the proxy never does to bytes, whatever its plan; and that a seed says all.
+// The proxy never damages bytes, whatever its plan; and a seed determines a whole run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using net::bytes_of;
 using Kind = ChaosEvent::Kind;
 
-// Connections that talk in both directions through a proxy with a plan of its own.
+// Connections with traffic in both directions through a proxy with a plan of its own.
 class Babble {
  public:
   struct Flow {
@@ -70,7 +70,7 @@ class Babble {
   void talk() {
     coroutine::TaskGroup tasks;
     for (std::uint64_t number = 1; number <= connection_count; ++number) {
-      // One after the other, so that their numbers are those of the proxy.
+      // They connect one after the other, so that the proxy numbers them in this order.
       auto client = network_.connect({"proxy", 2}, Deadline::after(1s));
       ASSERT_TRUE(client) << client;
       streams_.push_back(std::move(*client));

@@ -20,14 +20,14 @@ using namespace std::chrono_literals;
 using test::fails_with;
 using test::utc;
 
-// Through what is stored, as at a change of owner.
+// Simulates a change of owner: stores the pace and loads it again.
 ReminderPace stored_and_loaded(const ReminderPace& pace) {
   StoredReminder stored;
   pace.store(stored);
   return ReminderPace::load(stored).value();
 }
 
-// Ticks a minute apart, by either rhythm, looked at after random times: soon or after days.
+// Ticks one minute apart, of either rhythm, inspected at random intervals: soon or after days.
 class ReminderPaceTest : public testing::TestWithParam<const char*> {
  protected:
   bool is_cron() const { return std::string_view(GetParam()) == "cron"; }
@@ -44,7 +44,7 @@ class ReminderPaceTest : public testing::TestWithParam<const char*> {
       look(time);
     }
   }
-  // How many ticks have come at that time.
+  // The number of ticks that are due by `time`.
   std::uint64_t count_at(WallTime time) const {
     return time < first_ ? 0 : static_cast<std::uint64_t>((time - first_) / 1min) + 1;
   }
@@ -73,7 +73,7 @@ TEST_P(ReminderPaceTest, FireAllRunsEachTickOnce) {
   });
 }
 
-TEST_P(ReminderPaceTest, FireOnceStandsForAllThatHaveCome) {
+TEST_P(ReminderPaceTest, FireOnceMergesAllDueTicks) {
   ReminderPace pace = this->pace(ReminderOptions::fire_once);
   std::uint64_t count = 0;
   at_random_times([&](WallTime time) {
@@ -81,7 +81,7 @@ TEST_P(ReminderPaceTest, FireOnceStandsForAllThatHaveCome) {
     if (pace.next_time() > time) return;
     const Reminder ran = pace.begin(time);
     const std::uint64_t come = count_at(time) - count;
-    // Of a cron expression nobody counts more.
+    // A cron expression counts at most this many missed ticks.
     EXPECT_EQ(ran.missed + 1, is_cron() ? std::min<std::uint64_t>(come, 1'000) : come);
     EXPECT_EQ(ran.time, time_of(count + 1));
     count += come;
@@ -91,7 +91,7 @@ TEST_P(ReminderPaceTest, FireOnceStandsForAllThatHaveCome) {
   });
 }
 
-TEST_P(ReminderPaceTest, SkipRunsNoneThatIsLate) {
+TEST_P(ReminderPaceTest, SkipRunsNoLateTick) {
   ReminderPace pace = this->pace(ReminderOptions::skip);
   int run_count = 0;
   at_random_times([&](WallTime time) {
@@ -124,7 +124,7 @@ TEST(ReminderPaceOnceTest, IsOverWhenItHasRun) {
   EXPECT_TRUE(pace.is_over());
 }
 
-TEST(ReminderPaceOnceTest, TimesBeyondAllReachAreFarAway) {
+TEST(ReminderPaceOnceTest, ExtremeTimesDoNotOverflow) {
   const ReminderPace last = ReminderPace::once(WallTime::max()).value();
   EXPECT_EQ(stored_and_loaded(last).next_time(), last.next_time());
   const auto first = ReminderPace::every(WallTime::min(), 1s, ReminderOptions::fire_once);

@@ -1,4 +1,4 @@
-// Loops that do not turn, on the real clock: a watchdog is another thread.
+// Loops that stall, on the real clock: a watchdog is another thread.
 #include "framework/diagnostics/detail/stall_watchdog.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// Of a watchdog, which logs from a thread of its own.
+// The log lines of a watchdog, which logs from a thread of its own.
 class Lines {
  public:
   Log log() {
@@ -46,7 +46,7 @@ class Lines {
 
 std::chrono::steady_clock::time_point real_now() { return std::chrono::steady_clock::now(); }
 
-// Computes for 50 ms, and for as long as the watchdog has had no processor to look with.
+// Computes for 50 ms, and longer while the watchdog has had no processor time to notice.
 [[gnu::noinline]] void keep_the_loop(const StallWatchdog& watchdog) {
   const std::uint64_t count = watchdog.statistics().count;
   const auto start = real_now();
@@ -77,30 +77,30 @@ TEST(StallWatchdogTest, EachBusyHandlerIsNamed) {
     coroutine::Symbols symbols;
     for (const auto& stall : stalls) {
       EXPECT_GE(stall.lasted, 20ms);
-      if (test::under_thread_sanitizer) continue;  // It puts signals off.
+      if (test::under_thread_sanitizer) continue;  // It defers signals.
       ASSERT_TRUE(stall.doing);
       EXPECT_EQ(stall.doing->task_name, "a busy handler");
       EXPECT_THAT(coroutine::to_text(symbols.frames(stall.doing->trace)),
                   HasSubstr("keep_the_loop"));
     }
   });
-  // A few of them are told, and how many were not comes with the next one.
+  // A few stalls are logged; the next one also reports the number of those left out.
   EXPECT_THAT(lines.all(), SizeIs(5));
   EXPECT_THAT(lines.all().front(), HasSubstr("the loop does not turn"));
   if (!test::under_thread_sanitizer) {
     EXPECT_THAT(lines.all().front(), HasSubstr("task=\"a busy handler\""));
   }
-  // Of a stack it has the innermost frames, and the sanitizers have some of their own.
+  // A stall keeps only the innermost frames, and the sanitizers add some of their own.
   if (!test::under_sanitizer) {
     EXPECT_THAT(lines.all().front(), HasSubstr("keep_the_loop"));
   }
 }
 
-TEST(StallWatchdogTest, WhoSleepsOrTurnsIsNoStall) {
+TEST(StallWatchdogTest, ATaskThatSleepsOrYieldsIsNotAStall) {
   Lines lines;
   Log log = lines.log();
   run_on_real_loop([&](RealLoop& real) {
-    // Far above what a busy machine takes from a thread.
+    // Far longer than a busy machine preempts a thread.
     const StallWatchdog watchdog({&real.scheduler}, {.stall_time_min = 2s}, log);
     ASSERT_TRUE(coroutine::sleep_for(100ms));
     for (const auto end = real_now() + 100ms; real_now() < end;) ASSERT_TRUE(coroutine::yield());
@@ -109,7 +109,7 @@ TEST(StallWatchdogTest, WhoSleepsOrTurnsIsNoStall) {
   EXPECT_THAT(lines.all(), testing::IsEmpty());
 }
 
-TEST(StallWatchdogTest, ALoopThatStandsStillIsStuckUntilItTurns) {
+TEST(StallWatchdogTest, AStalledLoopIsStuckUntilItTurns) {
   Lines lines;
   Log log = lines.log();
   run_on_real_loop([&](RealLoop& real) {

@@ -1,5 +1,5 @@
-// EtcdClient, and what EtcdDirectory makes of it, against members that do what the test wants: over
-// the simulated network, in virtual time.
+// EtcdClient, and the watch of EtcdDirectory on top of it, against scripted members: over the
+// simulated network, in virtual time.
 #include "framework/directory/detail/etcd_client.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ using testing::SizeIs;
 const EtcdRequest change{.path = "/v3/kv/txn", .body = "change", .is_repeatable = false};
 const EtcdRequest question{.path = "/v3/kv/range", .body = "question"};
 
-// Or less, in a task that is cancelled.
+// Sleeps less when the task is cancelled.
 void pass(Duration time) { static_cast<void>(coroutine::sleep_for(time)); }
 
 HttpResponse refusal(unsigned status, std::string_view message, int code) {
@@ -43,7 +43,7 @@ HttpResponse refusal(unsigned status, std::string_view message, int code) {
                   std::string(message) + R"(","code":)" + std::to_string(code) + "}"};
 }
 
-// Answers "1: question" and so on, or what its test says.
+// Answers "1: question" and so on, or as the test says.
 class Member {
  public:
   using Answer = std::function<HttpResponse(const HttpRequest& request)>;
@@ -54,7 +54,7 @@ class Member {
           if (answer) return answer(request);
           return HttpResponse{.body = std::to_string(number_) + ": " + request.body};
         }) {
-    check(server_.listen({.address = "etcd", .port = number}).has_value(), "nobody else is there");
+    check(server_.listen({.address = "etcd", .port = number}).has_value(), "the port is free");
   }
 
   Answer answer = {};
@@ -69,7 +69,7 @@ class EtcdClientTest : public testing::Test {
  protected:
   void SetUp() override { make_client({}); }
 
-  // With two members, of which the test may start one.
+  // The client knows two members; the test may start only one of them.
   void make_client(EtcdClient::Options options) {
     options.endpoints = {{.host = "etcd1", .port = 1}, {.host = "etcd2", .port = 2}};
     client_.reset();
@@ -98,13 +98,13 @@ TEST_F(EtcdClientTest, ACallIsAPostToTheFirstMember) {
   EXPECT_EQ(first_->requests[0].header("Authorization"), "");
 }
 
-TEST_F(EtcdClientTest, OneConnectionServesOneCallAfterTheOther) {
+TEST_F(EtcdClientTest, OneConnectionServesConsecutiveCalls) {
   start_both();
   for (int round = 0; round < 5; ++round) EXPECT_TRUE(client_->call(question, soon()));
   EXPECT_EQ(network_.connect_count(), 1u);
 }
 
-TEST_F(EtcdClientTest, NoMoreCallsThanConnectionsAreUnderWay) {
+TEST_F(EtcdClientTest, NoMoreCallsThanConnectionsAreInFlight) {
   make_client({.connection_count_max = 3});
   start_both();
   int running_count = 0;
@@ -129,7 +129,7 @@ TEST_F(EtcdClientTest, NoMoreCallsThanConnectionsAreUnderWay) {
   EXPECT_EQ(network_.connect_count(), 3u);
 }
 
-TEST_F(EtcdClientTest, WhatIsUrgentIsNotHeldUpByOtherCalls) {
+TEST_F(EtcdClientTest, AnUrgentCallDoesNotWaitForOtherCalls) {
   start_both();
   first_->answer = [&](const HttpRequest& request) {
     if (request.body == "question") pass(1s);
@@ -142,31 +142,31 @@ TEST_F(EtcdClientTest, WhatIsUrgentIsNotHeldUpByOtherCalls) {
   pass(100ms);
   const TimePoint start = now();
   EXPECT_EQ(client_->call_at_once({.path = "/v3/lease/keepalive", .body = ""}, soon()), "done");
-  EXPECT_EQ(now() - start, 4ms);  // To connect, and to ask.
+  EXPECT_EQ(now() - start, 4ms);  // To connect, and to call.
   group.cancel_and_join();
 }
 
-TEST_F(EtcdClientTest, AMemberThatIsNotThereIsLeftForTheNext) {
+TEST_F(EtcdClientTest, AMissingMemberIsSkippedForTheNext) {
   second_.emplace(network_, 2);
   EXPECT_EQ(client_->call(change, soon()), "2: change");
   EXPECT_EQ(network_.connect_count(), 2u);
-  // It is not asked again,
+  // The first member is not tried again,
   EXPECT_EQ(client_->call(question, soon()), "2: question");
   EXPECT_EQ(network_.connect_count(), 2u);
-  // until the other one has gone.
+  // until the second one has gone.
   second_.reset();
   first_.emplace(network_, 1);
   EXPECT_EQ(client_->call(question, soon()), "1: question");
 }
 
-TEST_F(EtcdClientTest, NobodyThereIsUnavailable) {
+TEST_F(EtcdClientTest, WithoutAnyMemberACallIsUnavailable) {
   const auto answer = client_->call(change, soon());
   ASSERT_THAT(answer, fails_with(Code::unavailable));
   EXPECT_FALSE(answer.error().maybe_executed());
   EXPECT_EQ(network_.connect_count(), 3u);
 }
 
-TEST_F(EtcdClientTest, ALostAnswerIsAskedForAgainOnlyIfThatDoesNoHarm) {
+TEST_F(EtcdClientTest, ALostAnswerIsRetriedOnlyForIdempotentCalls) {
   start_both();
   first_->answer = [&](const HttpRequest&) {
     network_.reset_all();
@@ -189,7 +189,7 @@ TEST_F(EtcdClientTest, AMemberWithoutALeaderHasExecutedNothing) {
   EXPECT_EQ(client_->call(change, soon()), "2: change");
 }
 
-TEST_F(EtcdClientTest, AFailureOfTheClusterMayHaveExecutedIt) {
+TEST_F(EtcdClientTest, AFailureOfTheClusterIsMarkedMaybeExecuted) {
   start_both();
   first_->answer = [](const HttpRequest&) {
     return refusal(503, "etcdserver: request timed out", 14);
@@ -200,7 +200,7 @@ TEST_F(EtcdClientTest, AFailureOfTheClusterMayHaveExecutedIt) {
   EXPECT_THAT(second_->requests, IsEmpty());
 }
 
-TEST_F(EtcdClientTest, WhatEtcdRefusesIsNotAskedAgain) {
+TEST_F(EtcdClientTest, ARefusedCallIsNotRetried) {
   start_both();
   first_->answer = [](const HttpRequest&) {
     return refusal(404, "etcdserver: requested lease not found", 5);
@@ -212,7 +212,7 @@ TEST_F(EtcdClientTest, WhatEtcdRefusesIsNotAskedAgain) {
   EXPECT_THAT(second_->requests, IsEmpty());
 }
 
-TEST_F(EtcdClientTest, ASilentMemberIsLeftAfterItsTime) {
+TEST_F(EtcdClientTest, ASilentMemberIsAbandonedAfterATimeout) {
   start_both();
   network_.set_host("etcd1", {.is_silent = true});
   const TimePoint start = now();
@@ -222,7 +222,7 @@ TEST_F(EtcdClientTest, ASilentMemberIsLeftAfterItsTime) {
   EXPECT_EQ(client_->call(question, soon()), "2: question");
 }
 
-TEST_F(EtcdClientTest, ASilenceBehindARequestMayHaveExecutedIt) {
+TEST_F(EtcdClientTest, SilenceAfterARequestIsMarkedMaybeExecuted) {
   start_both();
   first_->answer = [](const HttpRequest&) {
     pass(1h);
@@ -236,7 +236,7 @@ TEST_F(EtcdClientTest, ASilenceBehindARequestMayHaveExecutedIt) {
   EXPECT_EQ(late, "2: change");
 }
 
-TEST_F(EtcdClientTest, ADeadlineThatPassesIsTheCallers) {
+TEST_F(EtcdClientTest, AShortDeadlineDoesNotAbandonTheMember) {
   start_both();
   first_->answer = [](const HttpRequest&) {
     pass(1h);
@@ -248,7 +248,7 @@ TEST_F(EtcdClientTest, ADeadlineThatPassesIsTheCallers) {
   EXPECT_TRUE(late.error().maybe_executed());
   EXPECT_EQ(now() - start, 100ms);
   EXPECT_THAT(client_->call(change, Deadline::passed()), fails_with(Code::deadline_exceeded));
-  // That was too short to tell that the member is away; this is not.
+  // That was too short to conclude that the member is unreachable; this is not.
   EXPECT_THAT(client_->call(question, Deadline::after(500ms)), fails_with(Code::deadline_exceeded));
   EXPECT_THAT(second_->requests, IsEmpty());
   EXPECT_EQ(client_->call(question, soon()), "2: question");
@@ -268,12 +268,12 @@ TEST_F(EtcdClientTest, CancellationEndsACall) {
   EXPECT_TRUE(answer.error().maybe_executed());
 }
 
-TEST_F(EtcdClientTest, AHostWithoutAnAddressIsNoLeaseThatHasEnded) {
+TEST_F(EtcdClientTest, AnUnresolvableHostIsNotAnExpiredLease) {
   options_.endpoints = {{.host = "two words", .port = 1}};
   EXPECT_THAT(client_->call_at_once(question, soon()), fails_with(Code::unavailable));
 }
 
-TEST_F(EtcdClientTest, WhoSpeaksNoHttpIsAway) {
+TEST_F(EtcdClientTest, AMemberThatDoesNotSpeakHttpIsUnavailable) {
   net::ScriptedServer server(network_, [](net::Stream& stream, std::size_t) {
     net::say(stream, "SSH-2.0-OpenSSH\r\n\r\n");
   });
@@ -281,7 +281,7 @@ TEST_F(EtcdClientTest, WhoSpeaksNoHttpIsAway) {
   EXPECT_THAT(client_->call(question, soon()), fails_with(Code::unavailable));
 }
 
-TEST_F(EtcdClientTest, AnAnswerIsBounded) {
+TEST_F(EtcdClientTest, TheSizeOfAnAnswerIsBounded) {
   make_client({.response_bytes_max = 1'000});
   start_both();
   first_->answer = [](const HttpRequest&) { return HttpResponse{.body = std::string(1'001, 'x')}; };
@@ -289,7 +289,7 @@ TEST_F(EtcdClientTest, AnAnswerIsBounded) {
   EXPECT_THAT(second_->requests, IsEmpty());
 }
 
-// A member that gives tokens, "token 1" and so on, and takes the latest only.
+// A member that issues tokens, "token 1" and so on, and accepts only the latest.
 class EtcdClientTokenTest : public EtcdClientTest {
  protected:
   void SetUp() override {
@@ -317,7 +317,7 @@ class EtcdClientTokenTest : public EtcdClientTest {
   int token_count_ = 0;
 };
 
-TEST_F(EtcdClientTokenTest, IsGotBeforeTheFirstCall) {
+TEST_F(EtcdClientTokenTest, ATokenIsFetchedBeforeTheFirstCall) {
   EXPECT_EQ(client_->call(change, soon()), "well");
   ASSERT_THAT(first_->requests, SizeIs(2));
   EXPECT_THAT(first_->requests[0].body, HasSubstr(R"("name":"me","password":"secret")"));
@@ -325,14 +325,14 @@ TEST_F(EtcdClientTokenTest, IsGotBeforeTheFirstCall) {
   EXPECT_EQ(token_count_, 1);
 }
 
-TEST_F(EtcdClientTokenTest, IsGotAgainWhenItIsRefused) {
+TEST_F(EtcdClientTokenTest, ARefusedTokenIsReplaced) {
   EXPECT_EQ(client_->call(change, soon()), "well");
-  ++token_count_;  // Etcd has forgotten the first one.
+  ++token_count_;  // Etcd has forgotten the first token.
   EXPECT_EQ(client_->call(change, soon()), "well");
   EXPECT_EQ(token_count_, 3);
 }
 
-TEST_F(EtcdClientTokenTest, IsGotOnceForAllWhoNeedIt) {
+TEST_F(EtcdClientTokenTest, ATokenIsFetchedOnceForAllCalls) {
   coroutine::TaskGroup group;
   for (int i = 0; i < 4; ++i) {
     const auto ask = [&]() -> Result<void> {
@@ -346,7 +346,7 @@ TEST_F(EtcdClientTokenTest, IsGotOnceForAllWhoNeedIt) {
   EXPECT_EQ(token_count_, 1);
 }
 
-TEST_F(EtcdClientTokenTest, OneThatIsNeverTakenIsNotAskedForForEver) {
+TEST_F(EtcdClientTokenTest, ATokenThatIsNeverAcceptedIsNotFetchedForEver) {
   first_->answer = [this](const HttpRequest& request) {
     if (request.path() == "/v3/auth/authenticate") return give_token();
     return refusal(401, "etcdserver: invalid auth token", 16);
@@ -363,7 +363,7 @@ TEST_F(EtcdClientTokenTest, AWrongPasswordIsUnauthenticated) {
   EXPECT_THAT(first_->requests, SizeIs(1));
 }
 
-TEST_F(EtcdClientTokenTest, IsNotNeededWhereNobodyAsks) {
+TEST_F(EtcdClientTokenTest, ATokenIsNotNeededWithoutAuthentication) {
   authentication_ = [](const HttpRequest&) {
     return refusal(412, "etcdserver: authentication is not enabled", 9);
   };
@@ -375,7 +375,7 @@ TEST_F(EtcdClientTokenTest, IsNotNeededWhereNobodyAsks) {
   EXPECT_EQ(client_->call(change, soon()), "well");
   EXPECT_EQ(client_->call(change, soon()), "well");
   EXPECT_THAT(first_->requests, SizeIs(3));
-  // Until somebody has switched it on.
+  // An operator then enables authentication.
   authentication_ = nullptr;
   first_->answer = [this](const HttpRequest& request) {
     if (request.header("Authorization").empty() && request.path() == "/v3/kv/txn") {
@@ -386,7 +386,7 @@ TEST_F(EtcdClientTokenTest, IsNotNeededWhereNobodyAsks) {
   EXPECT_EQ(client_->call(change, soon()), "well");
 }
 
-TEST_F(EtcdClientTokenTest, WhoDidNotGetOneHasExecutedNothing) {
+TEST_F(EtcdClientTokenTest, ACallWithoutATokenHasExecutedNothing) {
   authentication_ = [this](const HttpRequest&) {
     network_.reset_all();
     return HttpResponse{};
@@ -397,7 +397,7 @@ TEST_F(EtcdClientTokenTest, WhoDidNotGetOneHasExecutedNothing) {
   EXPECT_FALSE(answer.error().maybe_executed());
 }
 
-TEST_F(EtcdClientTokenTest, WhatIsUrgentDoesNotWaitForThatOfOthers) {
+TEST_F(EtcdClientTokenTest, AnUrgentCallDoesNotWaitForTheTokenOfOthers) {
   authentication_ = [this, is_first = true](const HttpRequest&) mutable {
     if (std::exchange(is_first, false)) pass(1h);
     return give_token();
@@ -411,7 +411,7 @@ TEST_F(EtcdClientTokenTest, WhatIsUrgentDoesNotWaitForThatOfOthers) {
   EXPECT_THAT(stuck.join(), fails_with(Code::cancelled));
 }
 
-// A watch of a member that says these lines.
+// A watch of a member that sends the lines of the test.
 class EtcdWatchTest : public testing::Test {
  protected:
   static constexpr const char* beginning =
@@ -456,18 +456,18 @@ class EtcdWatchTest : public testing::Test {
   std::vector<std::string> heard_;
 };
 
-TEST_F(EtcdWatchTest, OneThatIsSilentBeginsAnewWhereItWas) {
+TEST_F(EtcdWatchTest, ASilentWatchResumesWhereItStopped) {
   serve([](net::Stream& stream, std::size_t number) {
     say_line(stream, beginning);
     if (number == 1) say_line(stream, event(17));
-    // Nothing has changed up to there.
+    // Nothing has changed up to revision 40.
     if (number == 2) say_line(stream, R"({"result":{"header":{"revision":"40"}}})");
     if (number == 3) return;
     pass(1h);
   });
   const TimePoint start = now();
   EXPECT_THAT(watch(), fails_with(Code::unavailable));
-  EXPECT_EQ(now() - start, 3 * 30s + 4 * 4ms);  // To connect and to be heard, four times.
+  EXPECT_EQ(now() - start, 3 * 30s + 4 * 4ms);  // To connect and to get an answer, four times.
   ASSERT_THAT(bodies_, SizeIs(4));
   EXPECT_THAT(bodies_[0], HasSubstr(R"("start_revision":"5")"));
   EXPECT_THAT(bodies_[1], HasSubstr(R"("start_revision":"5")"));
@@ -476,7 +476,7 @@ TEST_F(EtcdWatchTest, OneThatIsSilentBeginsAnewWhereItWas) {
   EXPECT_THAT(heard_, ElementsAre("1"));
 }
 
-TEST_F(EtcdWatchTest, OneThatIsSilentInTheMiddleOfARevisionIsLost) {
+TEST_F(EtcdWatchTest, AWatchThatIsSilentWithinARevisionFails) {
   serve([](net::Stream& stream, std::size_t) {
     say_line(stream, beginning);
     say_line(stream, event(17, R"(,"fragment":true)"));
@@ -486,7 +486,7 @@ TEST_F(EtcdWatchTest, OneThatIsSilentInTheMiddleOfARevisionIsLost) {
   EXPECT_THAT(bodies_, SizeIs(1));
 }
 
-TEST_F(EtcdWatchTest, EndsWithWhatEtcdSays) {
+TEST_F(EtcdWatchTest, AWatchEndsWithTheErrorOfEtcd) {
   struct Case {
     std::string last;
     Code code;
@@ -512,7 +512,7 @@ TEST_F(EtcdWatchTest, EndsWithWhatEtcdSays) {
   }
 }
 
-TEST_F(EtcdWatchTest, OneThatBreaksIsUnavailable) {
+TEST_F(EtcdWatchTest, ABrokenWatchIsUnavailable) {
   serve([this](net::Stream& stream, std::size_t) {
     say_line(stream, beginning);
     pass(1s);
@@ -521,7 +521,7 @@ TEST_F(EtcdWatchTest, OneThatBreaksIsUnavailable) {
   EXPECT_THAT(watch(), fails_with(Code::unavailable));
 }
 
-TEST_F(EtcdWatchTest, OneThatIsRefusedSaysWhy) {
+TEST_F(EtcdWatchTest, ARefusedWatchReportsTheReason) {
   serve([](net::Stream& stream, std::size_t) {
     say_line(stream, R"({"result":{"header":{"revision":"1"},"created":true,"canceled":true,)"
                      R"("cancel_reason":"rpc error: code = PermissionDenied desc = etcdserver: )"
@@ -530,7 +530,7 @@ TEST_F(EtcdWatchTest, OneThatIsRefusedSaysWhy) {
   EXPECT_THAT(watch(), fails_with(Code::permission_denied));
 }
 
-TEST_F(EtcdWatchTest, OneThatDoesNotBeginIsUnavailable) {
+TEST_F(EtcdWatchTest, AWatchThatDoesNotBeginIsUnavailable) {
   serve([](net::Stream&, std::size_t) { pass(1h); });
   const TimePoint start = now();
   EXPECT_THAT(watch(), fails_with(Code::unavailable));

@@ -22,10 +22,10 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using Field = Directory::Condition::Field;
 
-// "/c/" is L2Mv, "a" behind it L2MvYQ==, and the first key behind all of them, "/c0", L2Mw.
+// "/c/" is L2Mv, "a" after it L2MvYQ==, and the first key after all of them, "/c0", L2Mw.
 const EtcdJson coder("/c/");
 
-// All that an answer says without failing.
+// An answer with all of its fields and no error.
 constexpr std::string_view range_answer =
     R"({"header":{"cluster_id":"14841639068965178418","member_id":"10276657743932975437",)"
     R"("revision":"9007199254740993","raft_term":"2"},"kvs":[)"
@@ -36,7 +36,7 @@ constexpr std::string_view news_line =
     R"({"kv":{"key":"L2MvYQ==","create_revision":"7","mod_revision":"11","value":"Mg=="}},)"
     R"({"type":"DELETE","kv":{"key":"L2MvYg==","mod_revision":"12"}}]}})";
 
-TEST(EtcdJsonTest, RequestsAreAsTheGatewayReadsThem) {
+TEST(EtcdJsonTest, RequestsHaveTheFormatOfTheGateway) {
   EXPECT_EQ(json::parse(EtcdJson::authenticate("me", "pass\"word")),
             json::parse(R"({"name":"me","password":"pass\"word"})"));
   EXPECT_EQ(json::parse(EtcdJson::grant(6s)), json::parse(R"({"TTL":"6"})"));
@@ -60,7 +60,7 @@ TEST(EtcdJsonTest, RequestsAreAsTheGatewayReadsThem) {
           {"request_delete_range":{"key":"L2MvYg=="}}]})"));
 }
 
-TEST(EtcdJsonTest, ARangeEndsBehindAllThatBeginWithItsPrefix) {
+TEST(EtcdJsonTest, ARangeEndsAfterAllKeysWithItsPrefix) {
   // "/c/\xff" ends where "/c0" begins, and without a prefix both ends are open.
   EXPECT_EQ(json::parse(coder.list("\xff"))["range_end"], "L2Mw");
   EXPECT_EQ(json::parse(EtcdJson("").list("")),
@@ -68,7 +68,7 @@ TEST(EtcdJsonTest, ARangeEndsBehindAllThatBeginWithItsPrefix) {
   EXPECT_EQ(json::parse(EtcdJson("").list("\xff\xff"))["range_end"], "AA==");
 }
 
-TEST(EtcdJsonTest, AnswersAreRead) {
+TEST(EtcdJsonTest, AnswersAreParsed) {
   EXPECT_EQ(EtcdJson::read_token(R"({"header":{},"token":"abc.17"})"), "abc.17");
   EXPECT_EQ(EtcdJson::read_grant(R"({"header":{},"ID":"7587899073351163653","TTL":"6"})"),
             7587899073351163653u);
@@ -84,7 +84,7 @@ TEST(EtcdJsonTest, AnswersAreRead) {
   EXPECT_FALSE(not_done->is_done);
 }
 
-TEST(EtcdJsonTest, AListIsReadWithoutThePrefix) {
+TEST(EtcdJsonTest, AListIsParsedWithoutThePrefix) {
   const auto snapshot = coder.read_list(range_answer);
   ASSERT_TRUE(snapshot) << snapshot;
   EXPECT_EQ(snapshot->revision, 9007199254740993u);
@@ -100,7 +100,7 @@ TEST(EtcdJsonTest, AListIsReadWithoutThePrefix) {
   EXPECT_THAT(nothing->entries, SizeIs(0));
 }
 
-TEST(EtcdJsonTest, ALineOfAWatchIsRead) {
+TEST(EtcdJsonTest, ALineOfAWatchIsParsed) {
   const auto news = coder.read_news(news_line);
   ASSERT_TRUE(news) << news;
   EXPECT_FALSE(news->is_beginning);
@@ -121,7 +121,7 @@ TEST(EtcdJsonTest, ALineOfAWatchIsRead) {
       coder.read_news(R"({"result":{"header":{"revision":"1"},"fragment":true}})")->is_part);
 }
 
-// What the failure of an answer says.
+// The error of a failed answer.
 Error failure_of(unsigned status, std::string_view body) {
   const auto checked = check_etcd_answer(status, body);
   return checked ? Error(Code::unknown, "none") : checked.error();
@@ -131,13 +131,13 @@ std::string error_body(std::string_view message, int code) {
   return json{{"error", message}, {"message", message}, {"code", code}}.dump();
 }
 
-TEST(EtcdJsonTest, AnswersWithoutAFailureAreWell) {
+TEST(EtcdJsonTest, AnswersWithoutAnErrorAreAccepted) {
   EXPECT_TRUE(check_etcd_answer(200, range_answer));
   EXPECT_TRUE(check_etcd_answer(200, news_line));
   EXPECT_TRUE(check_etcd_answer(200, ""));
 }
 
-TEST(EtcdJsonTest, FailuresHaveTheCodesOfEtcd) {
+TEST(EtcdJsonTest, ErrorsHaveTheCodesOfEtcd) {
   struct Case {
     unsigned status;
     std::string body;
@@ -176,7 +176,7 @@ TEST(EtcdJsonTest, FailuresHaveTheCodesOfEtcd) {
   }
 }
 
-TEST(EtcdJsonTest, KnowsWhatIsWrongWithAToken) {
+TEST(EtcdJsonTest, RecognisesTokenErrors) {
   for (const char* message :
        {"etcdserver: invalid auth token", "etcdserver: user name is empty",
         "etcdserver: revision of auth store is old",
@@ -191,14 +191,14 @@ TEST(EtcdJsonTest, KnowsWhatIsWrongWithAToken) {
       failure_of(412, error_body("etcdserver: authentication is not enabled", 9))));
 }
 
-TEST(EtcdJsonTest, WhatHasNoMeaningIsAnError) {
+TEST(EtcdJsonTest, AMeaninglessAnswerIsAnError) {
   for (const char* text :
        {"", "x", "[]", "{}", "null", R"({"header":1})", R"({"header":{"revision":"x"}})",
         R"({"header":{"revision":-1}})", R"({"result":[]})", R"({"result":{"TTL":"1x"}})",
         R"({"result":{"header":{"revision":"1"},"events":[{}]}})",
         R"({"result":{"header":{"revision":"1"},"events":[{"kv":{"key":"!"}}]}})",
         R"({"header":{"revision":"1"},"kvs":[1]})",
-        // A key that is not ours.
+        // A key outside of our prefix.
         R"({"header":{"revision":"1"},"kvs":[{"key":"L2QvYQ=="}]})", R"({"ID":"0"})"}) {
     EXPECT_THAT(EtcdJson::read_token(text), fails_with(Code::internal)) << text;
     EXPECT_THAT(EtcdJson::read_grant(text), fails_with(Code::internal)) << text;
@@ -211,7 +211,7 @@ TEST(EtcdJsonTest, WhatHasNoMeaningIsAnError) {
   EXPECT_THAT(EtcdJson::read_keep_alive(R"({"result":{"TTL":"1x"}})"), fails_with(Code::internal));
 }
 
-TEST(EtcdJsonTest, NothingThatComesEndsTheProcess) {
+TEST(EtcdJsonTest, NoInputEndsTheProcess) {
   test::Random random;
   constexpr std::string_view pieces[] = {"{",    "}",          "[",         "]",           "\"",
                                          ":",    ",",          "\\",        "0",           "\xff",

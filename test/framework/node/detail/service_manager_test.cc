@@ -1,4 +1,5 @@
-// What nodes in processes of their own tell a service manager that is a socket of the test.
+// The notifications that nodes in processes of their own send to a service manager, here a socket
+// of the test.
 #include "framework/node/detail/service_manager.h"
 
 #include <gmock/gmock.h>
@@ -42,8 +43,7 @@ using test::ChildProcess;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Hears what services say, as systemd does: at once, since who speaks waits when few messages are
-// unheard.
+// Receives notifications at once, as systemd does: a sender blocks when a few messages are unread.
 class FakeManager {
  public:
   FakeManager()
@@ -63,14 +63,14 @@ class FakeManager {
   FakeManager(const FakeManager&) = delete;
   FakeManager& operator=(const FakeManager&) = delete;
 
-  // What a service finds in its environment; without a time it is not watched.
+  // The environment of the service; without a timeout it is not watched.
   std::vector<std::string> variables(std::chrono::microseconds timeout = 0us) const {
     std::vector<std::string> variables = {"NOTIFY_SOCKET=" + path_};
     if (timeout > 0us) variables.push_back("WATCHDOG_USEC=" + std::to_string(timeout.count()));
     return variables;
   }
 
-  // The next message. Blocks the thread.
+  // Returns the next message. Blocks the thread.
   std::string hear() {
     std::unique_lock lock(mutex_);
     heard_.wait(lock, [this] { return !messages_.empty(); });
@@ -78,14 +78,14 @@ class FakeManager {
     messages_.pop_front();
     return message;
   }
-  // Those that have come and were not taken yet.
+  // Returns the messages that have arrived and were not taken yet.
   std::vector<std::string> hear_all() {
     const std::scoped_lock lock(mutex_);
     std::vector<std::string> messages(messages_.begin(), messages_.end());
     messages_.clear();
     return messages;
   }
-  // The first one that begins so. Blocks the thread.
+  // Returns the next message that begins like this. Blocks the thread.
   std::string hear_of(std::string_view beginning) {
     for (;;) {
       std::string message = hear();
@@ -121,7 +121,7 @@ ChildProcess start_node(const std::vector<std::string>& variables,
   return {COROLANE_FIXTURE_NODE, std::move(arguments), variables};
 }
 
-// As the first line of a node says it.
+// Parses the first line of a node.
 net::Endpoint address_in(const std::string& line) {
   constexpr std::string_view before = R"(slow node "node" serves on )";
   EXPECT_THAT(line, StartsWith(std::string(before)));
@@ -130,7 +130,7 @@ net::Endpoint address_in(const std::string& line) {
       .value_or(net::Endpoint());
 }
 
-// Has a handler of that node keep its loop for a while, and returns when it has it back.
+// Makes a handler of that node keep its loop for a while, and returns when the loop is free again.
 void keep_loop(ChildProcess& node, const net::Endpoint& address, std::chrono::milliseconds time,
                const std::function<void()>& while_kept) {
   net::EventLoop loop;
@@ -152,7 +152,7 @@ void keep_loop(ChildProcess& node, const net::Endpoint& address, std::chrono::mi
   EXPECT_TRUE(ran) << ran;
 }
 
-TEST(ServiceManagerTest, ANodeSaysThatItServesThatItLivesAndThatItStops) {
+TEST(ServiceManagerTest, ANodeReportsReadinessLivenessAndItsStop) {
   FakeManager manager;
   ChildProcess node = start_node(manager.variables(60ms), {"--set", "node.stop_time_max=3s"});
   const std::string listen = to_string(address_in(node.read_line()));
@@ -165,19 +165,19 @@ TEST(ServiceManagerTest, ANodeSaysThatItServesThatItLivesAndThatItStops) {
             "STOPPING=1\nEXTEND_TIMEOUT_USEC=5000000\nSTATUS=stops, within 5 s");
 }
 
-TEST(ServiceManagerTest, ALoopThatHangsIsNotHeard) {
+TEST(ServiceManagerTest, AHangingLoopSendsNoLiveness) {
   for (const char* shards : {"node.shards=1", "node.shards=3"}) {
     FakeManager manager;
     ChildProcess node = start_node(manager.variables(60ms), {"--set", shards});
     const net::Endpoint address = address_in(node.read_line());
     keep_loop(node, address, 1s, [&] { manager.hear_all(); });
-    // A thread of its own would have given fifty; there are those that come behind.
+    // A separate thread would have sent fifty; a few were already in flight.
     EXPECT_LE(manager.hear_all().size(), 10) << shards;
-    EXPECT_THAT(manager.hear(), StartsWith("WATCHDOG=1\n")) << "it goes on";
+    EXPECT_THAT(manager.hear(), StartsWith("WATCHDOG=1\n")) << "it continues";
   }
 }
 
-TEST(ServiceManagerTest, AManagerThatDoesNotWatchIsToldThatTheNodeServes) {
+TEST(ServiceManagerTest, AManagerWithoutAWatchdogIsNotifiedOfReadiness) {
   FakeManager manager;
   ChildProcess node = start_node(manager.variables());
   node.read_line();
@@ -187,7 +187,7 @@ TEST(ServiceManagerTest, AManagerThatDoesNotWatchIsToldThatTheNodeServes) {
   EXPECT_THAT(manager.hear_of("STOPPING=1\n"), HasSubstr("\nSTATUS=stops, within "));
 }
 
-TEST(ServiceManagerTest, WhyANodeDoesNotStartIsItsStatus) {
+TEST(ServiceManagerTest, TheReasonOfAFailedStartIsItsStatus) {
   FakeManager manager;
   ChildProcess node = start_node(manager.variables());
   const std::string listen = to_string(address_in(node.read_line()));
@@ -200,7 +200,7 @@ TEST(ServiceManagerTest, WhyANodeDoesNotStartIsItsStatus) {
       "STATUS=cannot listen on " + listen + ": address in use; another node? change node.listen");
 }
 
-TEST(ServiceManagerTest, AManagerThatHasGoneIsNoFailure) {
+TEST(ServiceManagerTest, AMissingManagerIsNotAFailure) {
   ChildProcess node = start_node({"NOTIFY_SOCKET=/nobody/is/here", "WATCHDOG_USEC=3000"});
   node.read_line();
   node.send_signal(SIGTERM);
@@ -208,7 +208,7 @@ TEST(ServiceManagerTest, AManagerThatHasGoneIsNoFailure) {
   EXPECT_THAT(node.error_output(), HasSubstr(" warning the service manager does not hear error="));
 }
 
-TEST(ServiceManagerTest, SignsOfLifeAreReplayed) {
+TEST(ServiceManagerTest, LivenessMessagesAreReplayed) {
   FakeManager manager;
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "recording";

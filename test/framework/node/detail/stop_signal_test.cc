@@ -1,4 +1,4 @@
-// Its end; what a signal does is in run_main_test.cc, in processes of their own.
+// The destruction of a StopSignal; run_main_test.cc covers the signals, in processes of their own.
 #include "framework/node/detail/stop_signal.h"
 
 #include <gtest/gtest.h>
@@ -32,14 +32,15 @@ TEST(StopSignalTest, BlocksItsSignalsUntilItIsDestroyed) {
   EXPECT_FALSE(is_blocked(SIGTERM));
 }
 
-TEST(StopSignalTest, ASignalThatNobodyTookIsForgottenAtItsEnd) {
+TEST(StopSignalTest, AnUnhandledSignalIsDiscardedAtItsEnd) {
   Log log(LogLevel::error);
   {
     const StopSignal stop_signal(coroutine::Scheduler::current(), 1h, log);
-    pthread_kill(pthread_self(), SIGTERM);  // To this thread: the one of `stop_signal` misses it.
+    // Sent to this thread: the thread of `stop_signal` does not get it.
+    pthread_kill(pthread_self(), SIGTERM);
     pthread_kill(pthread_self(), SIGINT);
   }
-  EXPECT_FALSE(is_blocked(SIGTERM));  // It would have ended the process.
+  EXPECT_FALSE(is_blocked(SIGTERM));  // Otherwise it would have ended the process.
 }
 
 }  // namespace

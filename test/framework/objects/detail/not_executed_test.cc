@@ -1,5 +1,5 @@
-// Which errors of an object's calls say that its handler has not begun: those of the host, of the
-// router and of the way there, and never one that a handler passes on.
+// The errors of an object's calls that mark the handler as not started: those of the host, of the
+// router and of the network path, never an error that a handler passes on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct Stage {
   std::unique_ptr<rpc::Client> client;
 };
 
-TEST(NotExecutedTest, HandlerOfAnObjectThatHasBegunIsNotRunAgain) {
+TEST(NotExecutedTest, AHandlerThatHasStartedIsNotRunAgain) {
   for (const bool is_remote : {false, true}) {
     for (const Error& error :
          {Error(Code::unavailable, "away"), Error(Code::unavailable, "away").with_not_executed(),
@@ -81,7 +81,7 @@ TEST(NotExecutedTest, HandlerOfAnObjectThatHasBegunIsNotRunAgain) {
   }
 }
 
-TEST(NotExecutedTest, FullMailboxSaysSoAndIsTriedAgainOverTheWire) {
+TEST(NotExecutedTest, AFullMailboxIsMarkedNotExecutedAndRetriedOverTheWire) {
   Stage stage({.mailbox_max = 1});
   int count = 0;
   stage.strings.run = [&](Puppet&) -> Result<void> {
@@ -99,7 +99,7 @@ TEST(NotExecutedTest, FullMailboxSaysSoAndIsTriedAgainOverTheWire) {
   EXPECT_GE(stage.client->statistics().retry_count, 1u);
 }
 
-TEST(NotExecutedTest, ObjectThatCannotWakeOrLivesNowhereSaysSo) {
+TEST(NotExecutedTest, AnObjectThatCannotActivateOrHasNoOwnerIsMarkedNotExecuted) {
   for (const bool is_remote : {false, true}) {
     Stage stage;
     stage.strings.on_activate = [](Puppet&) -> Result<void> {

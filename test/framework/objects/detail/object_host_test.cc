@@ -48,7 +48,7 @@ class NoReply final : public rpc::ReplySink {
   Result<void> write(const google::protobuf::Message&) override { return {}; }
 };
 
-// One shard that owns all partitions, with a store that is slow and may fail.
+// A store that is slow and may fail.
 class SlowStore : public MemoryStore {
  public:
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
@@ -123,7 +123,7 @@ TEST_F(ObjectHostTest, ReadersOverlap) {
 }
 
 TEST_F(ObjectHostTest, TheFirstCallsShareOneActivation) {
-  // To which each task is a thread, of which it has 8,128.
+  // ThreadSanitizer treats each task as a thread and allows 8,128 of them.
   constexpr int count = test::under_thread_sanitizer ? 2'000 : 10'000;
   store_.delay = 5ms;
   Shard shard(store_, 1, {.mailbox_max = count});
@@ -168,7 +168,7 @@ TEST_F(ObjectHostTest, ACycleIsRefusedAtOnceAndNamed) {
   EXPECT_EQ(now() - start, 0ms);
 }
 
-TEST_F(ObjectHostTest, ReadersWhoWaitLeaveTheMailboxOfWritersAlone) {
+TEST_F(ObjectHostTest, WaitingReadersDoNotFillTheMailboxOfWriters) {
   Shard shard(store_, 1, {.mailbox_max = 2});
   ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   std::vector<coroutine::Task<test::CounterReply>> readers;
@@ -184,7 +184,7 @@ TEST_F(ObjectHostTest, ReadersWhoWaitLeaveTheMailboxOfWritersAlone) {
   EXPECT_TRUE(shard.counter("a").get(test::GetRequest()));
 }
 
-// Calls of puppets which wait for `event` without their turns.
+// Calls of puppets that wait for `event` without their turns.
 std::vector<coroutine::Task<test::RunReply>> wait_for_event(test::PuppetStage& stage, int count) {
   std::vector<coroutine::Task<test::RunReply>> calls;
   for (int i = 0; i < count; ++i) {
@@ -193,7 +193,7 @@ std::vector<coroutine::Task<test::RunReply>> wait_for_event(test::PuppetStage& s
   return calls;
 }
 
-TEST_F(ObjectHostTest, CallsThatWaitForAnEventLeaveTheMailboxToThoseThatActAtOnce) {
+TEST_F(ObjectHostTest, CallsThatWaitForAnEventDoNotFillTheMailboxOfOthers) {
   coroutine::Event event("a second seeker");
   bool waits = true;
   const test::Puppet::Strings strings{.run = [&](test::Puppet& puppet) -> Result<void> {
@@ -216,7 +216,7 @@ TEST_F(ObjectHostTest, CallsThatWaitForAnEventLeaveTheMailboxToThoseThatActAtOnc
       << "there is room again";
 }
 
-TEST_F(ObjectHostTest, ALongIdIsRefusedBeforeAnythingIsMadeOrStored) {
+TEST_F(ObjectHostTest, ALongIdIsRefusedBeforeAnythingIsCreatedOrStored) {
   Shard shard(store_, 1);
   const std::string longest(object_id_bytes_max, 'x');
   EXPECT_TRUE(shard.counter(longest).add(add_request(1)));
@@ -225,7 +225,7 @@ TEST_F(ObjectHostTest, ALongIdIsRefusedBeforeAnythingIsMadeOrStored) {
   EXPECT_THAT(shard.counter(too_long).get({}), fails_with(Code::invalid_argument));
   EXPECT_THAT(shard.counter(too_long).add_quietly(add_request(1)),
               fails_with(Code::invalid_argument));
-  // One that came over a connection.
+  // The same call over a connection.
   const rpc::ObjectTarget target{.id = too_long};
   const rpc::Context::Facts facts{.object = &target};
   rpc::Context context(*Counter::object_type().methods.begin(), AddRequest::default_instance(),
@@ -238,7 +238,7 @@ TEST_F(ObjectHostTest, ALongIdIsRefusedBeforeAnythingIsMadeOrStored) {
   EXPECT_EQ(store_.seal_count, 1);
 }
 
-TEST_F(ObjectHostTest, AsManyCallsAsAChainMayHaveWaitForOneAnother) {
+TEST_F(ObjectHostTest, AChainRunsUpToItsMaximumLength) {
   Shard shard(store_, 1);
   test::AddAlongRequest request;
   for (int i = 1; i < 300; ++i) request.add_ids(std::to_string(i));
@@ -248,7 +248,7 @@ TEST_F(ObjectHostTest, AsManyCallsAsAChainMayHaveWaitForOneAnother) {
   EXPECT_EQ(shard.host.statistics().active_count, CallChain::length_max);
 }
 
-TEST_F(ObjectHostTest, ALongerChainThanThatIsRefusedAsItComes) {
+TEST_F(ObjectHostTest, ALongerChainIsRefusedOnArrival) {
   Shard shard(store_, 1);
   const std::vector<rpc::ObjectCall> chain(CallChain::length_max + 1);
   const auto serve = [&](std::span<const rpc::ObjectCall> calls) {
@@ -281,7 +281,7 @@ TEST_F(ObjectHostTest, ANameThatIsOnlyReadLeavesNoRow) {
   EXPECT_EQ(shard.counter("b").get({})->value(), 1);
 }
 
-// Keeps nothing, so that what comes to be resident is the host's.
+// Keeps nothing, so that the resident memory is the host's.
 class EmptyStore final : public MemoryStore {
  public:
   Result<StoredObject> seal(const ObjectKey&, std::uint64_t, Deadline) override {
@@ -295,7 +295,7 @@ class EmptyStore final : public MemoryStore {
 };
 
 double resident_bytes() {
-  malloc_trim(0);  // What is freed would be taken first.
+  malloc_trim(0);  // Otherwise freed memory would be reused first.
   std::ifstream statm("/proc/self/statm");
   double all_pages = 0;
   double resident_pages = 0;
@@ -303,7 +303,7 @@ double resident_bytes() {
   return resident_pages * static_cast<double>(getpagesize());
 }
 
-// What objects are said to take, in parts of the memory of this process that they take.
+// The memory that the host reports for its objects, as a share of the growth of this process.
 double measured_share(std::size_t id_bytes) {
   constexpr int count = 100'000;
   EmptyStore store;
@@ -321,7 +321,7 @@ double measured_share(std::size_t id_bytes) {
   return static_cast<double>(measured) / resident;
 }
 
-TEST_F(ObjectHostTest, WhatAnObjectTakesIsMeasuredWithItsId) {
+TEST_F(ObjectHostTest, TheMemoryOfAnObjectIncludesItsId) {
   if (test::under_sanitizer || test::under_valgrind()) {
     GTEST_SKIP() << "needs the allocator of the C library";
   }
@@ -344,7 +344,7 @@ TEST_F(ObjectHostTest, AnyChangeIsStoredWithinASecond) {
   EXPECT_EQ(second.counter("a").get({})->value(), 5);
 }
 
-TEST_F(ObjectHostTest, APastOwnerIsToldSoAndChangesNothing) {
+TEST_F(ObjectHostTest, APastOwnerIsRefusedAndChangesNothing) {
   Shard first(store_, 1);
   ASSERT_TRUE(first.counter("a").add_for_good(add_request(5)));
   Shard second(store_, 2);
@@ -354,7 +354,7 @@ TEST_F(ObjectHostTest, APastOwnerIsToldSoAndChangesNothing) {
   EXPECT_EQ(second.counter("a").get({})->value(), 6);
 }
 
-TEST_F(ObjectHostTest, AFencedNodeSaysNothing) {
+TEST_F(ObjectHostTest, AFencedNodeAnswersNoCall) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add(add_request(5)));
   shard.fence.set(now() + 10ms);
@@ -367,7 +367,7 @@ TEST_F(ObjectHostTest, AFencedNodeSaysNothing) {
   EXPECT_FALSE(later.error().maybe_executed());
 }
 
-TEST_F(ObjectHostTest, WhatCouldNotBeStoredIsSeenByNobodyUntilItIs) {
+TEST_F(ObjectHostTest, AnUnstoredChangeIsHiddenUntilItIsStored) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
   store_.is_away = true;
@@ -385,7 +385,7 @@ TEST_F(ObjectHostTest, WhatCouldNotBeStoredIsSeenByNobodyUntilItIs) {
   EXPECT_EQ(next.counter("a").get({})->value(), 2);
 }
 
-TEST_F(ObjectHostTest, AnAnswerThatIsLostIsFoundOut) {
+TEST_F(ObjectHostTest, ALostReplyOfTheStoreIsResolved) {
   Shard shard(store_, 1);
   store_.loses_answers = true;
   const auto failed = shard.counter("a").add_for_good(add_request(1));
@@ -397,7 +397,7 @@ TEST_F(ObjectHostTest, AnAnswerThatIsLostIsFoundOut) {
   EXPECT_EQ(next.counter("a").get({})->value(), 2);
 }
 
-TEST_F(ObjectHostTest, IdleObjectsGoAndComeBack) {
+TEST_F(ObjectHostTest, IdleObjectsAreDeactivatedAndReloaded) {
   Shard shard(store_, 1, {.idle_time_max = 1min});
   ASSERT_TRUE(shard.counter("a").add(add_request(5)));
   ASSERT_TRUE(coroutine::sleep_for(2min));
@@ -406,7 +406,7 @@ TEST_F(ObjectHostTest, IdleObjectsGoAndComeBack) {
   EXPECT_EQ(shard.counter("a").get({})->value(), 5);
 }
 
-TEST_F(ObjectHostTest, MemoryAboveTheBudgetLetsTheIdleGo) {
+TEST_F(ObjectHostTest, MemoryAboveTheBudgetEvictsIdleObjects) {
   Shard shard(store_, 1, {.memory_bytes_max = 20'000});
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(shard.counter(std::to_string(i)).add(add_request(i)));
@@ -454,7 +454,7 @@ TEST_F(ObjectHostTest, CountsWhatHappensToTheObjectsOfAType) {
   EXPECT_GT(shard.host.statistics().moved_count, 0U);
 }
 
-TEST_F(ObjectHostTest, WhatIsStoredAsAnObjectGoesIsCounted) {
+TEST_F(ObjectHostTest, ASaveAtDeactivationIsCounted) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   ASSERT_TRUE(shard.host.stop(Deadline::after(1s)));
@@ -462,7 +462,7 @@ TEST_F(ObjectHostTest, WhatIsStoredAsAnObjectGoesIsCounted) {
   EXPECT_EQ(shard.host.statistics().deactivation_count, 1U);
 }
 
-TEST_F(ObjectHostTest, StoppingStoresWhatIsLeft) {
+TEST_F(ObjectHostTest, StoppingStoresUnsavedChanges) {
   {
     Shard shard(store_, 1);
     for (int i = 0; i < 200; ++i) {
@@ -475,7 +475,7 @@ TEST_F(ObjectHostTest, StoppingStoresWhatIsLeft) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(next.counter(std::to_string(i)).get({})->value(), i);
 }
 
-TEST_F(ObjectHostTest, AFailedActivationIsSharedByThoseThatWait) {
+TEST_F(ObjectHostTest, AFailedActivationFailsAllWaitingCalls) {
   store_.is_away = true;
   store_.delay = 1s;
   Shard shard(store_, 1);
@@ -491,7 +491,7 @@ TEST_F(ObjectHostTest, AFailedActivationIsSharedByThoseThatWait) {
   EXPECT_EQ(shard.host.statistics().active_count, 0U);
 }
 
-TEST_F(ObjectHostTest, ACallerThatGivesUpSpoilsNothingForTheOthers) {
+TEST_F(ObjectHostTest, ACallerThatGivesUpDoesNotAffectTheOthers) {
   store_.delay = 100ms;
   Shard shard(store_, 1);
   auto hasty = coroutine::spawn("hasty", [&] {
@@ -503,8 +503,8 @@ TEST_F(ObjectHostTest, ACallerThatGivesUpSpoilsNothingForTheOthers) {
   EXPECT_EQ(patient.join()->value(), 1);
 }
 
-// A client would fill the store with names, one for each call that it gives up at once.
-TEST_F(ObjectHostTest, ASealWhoseAnswerIsLostIsReleased) {
+// Otherwise a client could fill the store with names: one for each call that it gives up at once.
+TEST_F(ObjectHostTest, ASealWhoseReplyIsLostIsReleased) {
   const ObjectKey key = {.type = "corolane.test.Counter", .id = "a"};
   Shard shard(store_);
   store_.loses_answers_of_seals = true;
@@ -515,7 +515,7 @@ TEST_F(ObjectHostTest, ASealWhoseAnswerIsLostIsReleased) {
   EXPECT_EQ(store_.look(key).epoch, 0U);
 }
 
-TEST_F(ObjectHostTest, ASealIsNotReleasedUnderACallThatCameNext) {
+TEST_F(ObjectHostTest, ASealIsNotReleasedUnderTheNextCall) {
   Shard shard(store_);
   store_.delay = 10ms;
   store_.loses_answers_of_seals = true;
@@ -535,7 +535,7 @@ test::WaitUntilRequest wait_request(std::int64_t value) {
   return request;
 }
 
-TEST_F(ObjectHostTest, WhoWaitsForAnEventHoldsUpNobody) {
+TEST_F(ObjectHostTest, CallsThatWaitForAnEventDelayNoOther) {
   Shard shard(store_, 1);
   std::vector<coroutine::Task<test::CounterReply>> calls;
   for (int i = 1; i <= 20; ++i) {
@@ -550,7 +550,7 @@ TEST_F(ObjectHostTest, WhoWaitsForAnEventHoldsUpNobody) {
   }
 }
 
-TEST_F(ObjectHostTest, WhoWaitsForAnEventIsToldWhenTheObjectGoes) {
+TEST_F(ObjectHostTest, ACallThatWaitsForAnEventFailsWhenTheObjectMoves) {
   Shard shard(store_, 1);
   auto call =
       coroutine::spawn("call", [&] { return shard.counter("a").wait_until(wait_request(1)); });
@@ -561,11 +561,11 @@ TEST_F(ObjectHostTest, WhoWaitsForAnEventIsToldWhenTheObjectGoes) {
   EXPECT_EQ(shard.host.statistics().active_count, 0U);
   shard.ownership.set_epoch(partition, 0);
   shard.host.resume(shard.ownership, std::array{partition});
-  // By its router, which looks for the next owner until the deadline.
+  // Its router looks for the next owner until the deadline.
   EXPECT_THAT(call.join(), fails_with(Code::unavailable));
 }
 
-TEST_F(ObjectHostTest, WhoWaitsForAnEventGivesUpAtTheDeadline) {
+TEST_F(ObjectHostTest, ACallThatWaitsForAnEventEndsAtItsDeadline) {
   Shard shard(store_, 1);
   const auto reply =
       shard.counter("a").wait_until(wait_request(1), {.deadline = Deadline::after(1s)});
@@ -573,7 +573,7 @@ TEST_F(ObjectHostTest, WhoWaitsForAnEventGivesUpAtTheDeadline) {
   EXPECT_TRUE(shard.counter("a").add(add_request(1)));
 }
 
-TEST_F(ObjectHostTest, WhoHasChangedAnObjectBeforeItMovedMayHaveBeenExecuted) {
+TEST_F(ObjectHostTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExecuted) {
   coroutine::Event never("never");
   int run_count = 0;
   test::Puppet::Strings strings;
@@ -595,7 +595,7 @@ TEST_F(ObjectHostTest, WhoHasChangedAnObjectBeforeItMovedMayHaveBeenExecuted) {
   EXPECT_EQ(run_count, 1);
 }
 
-TEST_F(ObjectHostTest, ThatAnotherObjectHasMovedIsNoReasonToCallThisOneAgain) {
+TEST_F(ObjectHostTest, AMoveOfAnotherObjectDoesNotRetryThisCall) {
   int run_count = 0;
   test::Puppet::Strings strings;
   strings.run = [&](test::Puppet&) -> Result<void> {
@@ -617,14 +617,14 @@ TEST_F(ObjectHostTest, AHandlerOfALostObjectIsCancelled) {
   shard.fence.set(TimePoint::min());
   shard.host.drop_all();
   EXPECT_EQ(now(), lost_at);
-  // Its router looks for the next owner of what was not executed, until the deadline.
+  // The router retries the call that was not executed with the next owner, until the deadline.
   const auto reply = call.join();
   ASSERT_FALSE(reply);
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_FALSE(waiting.join());
 }
 
-TEST_F(ObjectHostTest, AHandlerThatIsLateIsCancelledAndItsCallerGoesOn) {
+TEST_F(ObjectHostTest, ALateHandlerIsCancelledAndItsCallerContinues) {
   Shard shard(store_, 1);
   const TimePoint start = now();
   const auto reply =
@@ -636,13 +636,13 @@ TEST_F(ObjectHostTest, AHandlerThatIsLateIsCancelledAndItsCallerGoesOn) {
   EXPECT_TRUE(shard.counter("a").add(add_request(1)));
 }
 
-TEST_F(ObjectHostTest, AOneWayCallRunsByItself) {
+TEST_F(ObjectHostTest, AOneWayCallIsExecuted) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add_quietly(add_request(5)));
   EXPECT_EQ(shard.counter("a").get({})->value(), 5);
 }
 
-TEST_F(ObjectHostTest, WhatIsBusyIsNotReleased) {
+TEST_F(ObjectHostTest, ABusyPartitionIsNotReleased) {
   Shard shard(store_, 1);
   auto call =
       coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 200ms)); });
@@ -659,7 +659,7 @@ TEST_F(ObjectHostTest, WhatIsBusyIsNotReleased) {
   EXPECT_EQ(shard.counter("a").get({})->value(), 1);
 }
 
-TEST_F(ObjectHostTest, WhatIsNotStoredIsNotReleased) {
+TEST_F(ObjectHostTest, AnUnstoredPartitionIsNotReleased) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   const std::array partitions{partition_of("corolane.test.Counter", "a")};
@@ -667,14 +667,14 @@ TEST_F(ObjectHostTest, WhatIsNotStoredIsNotReleased) {
   EXPECT_EQ(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).size(), 1U);
   shard.host.resume(shard.ownership, partitions);
   store_.is_away = false;
-  // A write may take longer than calls may.
+  // A write may outlast the time limit of a call.
   store_.delay = 200ms;
   EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
   Shard next(store_, 2);
   EXPECT_EQ(next.counter("a").get({})->value(), 1);
 }
 
-TEST_F(ObjectHostTest, ReadersStoreNothing) {
+TEST_F(ObjectHostTest, ReadOnlyCallsStoreNothing) {
   Shard shard(store_, 1, {.unsaved_count_max = 1});
   ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   store_.delay = 10ms;
@@ -689,7 +689,7 @@ TEST_F(ObjectHostTest, ReadersStoreNothing) {
   EXPECT_EQ(store_.write_count, 0);
 }
 
-TEST_F(ObjectHostTest, WhatIsCalledAsAnObjectWakesMayNotCallItBack) {
+TEST_F(ObjectHostTest, ACallDuringActivationMayNotCallBack) {
   test::Puppet::Strings strings;
   strings.on_activate = [](test::Puppet& puppet) -> Result<void> {
     if (puppet.id() != "a") return {};
@@ -708,7 +708,7 @@ TEST_F(ObjectHostTest, WhatIsCalledAsAnObjectWakesMayNotCallItBack) {
                                                    "corolane.test.Puppet/Run(\"a\")"));
 }
 
-TEST_F(ObjectHostTest, AnObjectThatDoesNotWakeLeavesNoSeal) {
+TEST_F(ObjectHostTest, AFailedActivationLeavesNoSeal) {
   test::Puppet::Strings strings;
   strings.on_activate = [](test::Puppet&) -> Result<void> {
     return Error(Code::not_found, "no such puppet");
@@ -719,7 +719,7 @@ TEST_F(ObjectHostTest, AnObjectThatDoesNotWakeLeavesNoSeal) {
   EXPECT_EQ(store_.look({.type = "corolane.test.Puppet", .id = "a"}).epoch, 0U);
 }
 
-TEST_F(ObjectHostTest, WhoWasSentForMayCallBack) {
+TEST_F(ObjectHostTest, AOneWayCalleeMayCallBack) {
   coroutine::Event is_back("whoever was sent for");
   test::Puppet::Strings strings;
   strings.run = [&](test::Puppet& puppet) -> Result<void> {
@@ -737,7 +737,7 @@ TEST_F(ObjectHostTest, WhoWasSentForMayCallBack) {
   EXPECT_TRUE(ran) << ran;
 }
 
-TEST_F(ObjectHostTest, WhatIsThrownAsAnObjectWakesOrGoesIsAnError) {
+TEST_F(ObjectHostTest, AnExceptionDuringActivationIsAnError) {
   int failing_count = 1;
   test::Puppet::Strings strings;
   strings.on_activate = [&](test::Puppet&) -> Result<void> {
@@ -753,12 +753,12 @@ TEST_F(ObjectHostTest, WhatIsThrownAsAnObjectWakesOrGoesIsAnError) {
   EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
 }
 
-TEST_F(ObjectHostTest, ACallerThatGivesUpTakesNoObjectFromUnderAHandler) {
+TEST_F(ObjectHostTest, ACallerThatGivesUpDestroysNoObjectUnderAHandler) {
   coroutine::Event never("never");
   test::Puppet::Strings strings;
   strings.run = [&](test::Puppet& puppet) -> Result<void> {
     auto waited = puppet.wait_for(never, Deadline::never());
-    // Something else is to be brought to an end.
+    // The handler still has other work to finish.
     static_cast<void>(coroutine::sleep_for(1s));
     puppet.state().set_value(puppet.state().value() + 1);
     return waited;

@@ -1,5 +1,5 @@
-// Calls with request ids take effect once: on the next owner, beside many other callers, and when
-// what is stored is not a reply.
+// Calls with request ids take effect once: on the next owner, among many other callers, and when
+// the stored reply is invalid.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceEvenOnTheNextOwner) {
   EXPECT_EQ(second.counter("a").get({})->value(), 5);
 }
 
-TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
+TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceAmongManyCallers) {
   CounterShard first(store_, 1);
   const auto call = [](CounterShard& shard, int caller) {
     const std::string name = "donor-" + std::to_string(caller);
@@ -62,7 +62,7 @@ TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceHoweverManyOthersCall) {
   EXPECT_EQ(second.counter("guild").get({})->value(), 200);
 }
 
-TEST_F(ObjectRequestsTest, ARequestIdIsThatOfOneMethod) {
+TEST_F(ObjectRequestsTest, ARequestIdBelongsToOneMethod) {
   CounterShard shard(store_, 1);
   const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
   ASSERT_TRUE(shard.counter("a").add_for_good(add_request(5), options));
@@ -70,7 +70,7 @@ TEST_F(ObjectRequestsTest, ARequestIdIsThatOfOneMethod) {
   EXPECT_EQ(shard.counter("a").get({})->value(), 5);
 }
 
-TEST_F(ObjectRequestsTest, AStoredReplyThatIsNoneIsAnError) {
+TEST_F(ObjectRequestsTest, AnInvalidStoredReplyIsAnError) {
   const rpc::CallOptions options{.request_id = {.caller = "ada", .sequence = 1}};
   ObjectRecord record;
   AppliedCaller& caller = *record.add_callers();

@@ -30,7 +30,7 @@ class RequestLedgerTest : public testing::Test {
   Result<const std::string*> find(std::string_view caller, std::uint64_t sequence) const {
     return ledger_.find(id_of(caller, sequence), add_method, now_);
   }
-  // "new", or the first reply, or the code of the error.
+  // "new", the first reply, or the code of the error.
   std::string seen(std::string_view caller, std::uint64_t sequence) const {
     const auto found = find(caller, sequence);
     if (!found) return std::string(to_string(found.error().code()));
@@ -77,32 +77,32 @@ TEST_F(RequestLedgerTest, RefusesTheIdOfACallOfAnotherMethod) {
   EXPECT_TRUE(found.error().not_executed());
 }
 
-TEST_F(RequestLedgerTest, TellsEqualNamesOfDifferentScopesApart) {
+TEST_F(RequestLedgerTest, DistinguishesEqualNamesOfDifferentScopes) {
   ledger_.add(id_of("ada", 1, "scope of client a"), add_method, "a", now_);
   ledger_.add(id_of("ada", 9, "scope of client b"), add_method, "b", now_);
   ledger_.add(id_of("ada", 3), add_method, "cluster", now_);
   EXPECT_EQ(**ledger_.find(id_of("ada", 1, "scope of client a"), add_method, now_), "a");
   EXPECT_EQ(**ledger_.find(id_of("ada", 9, "scope of client b"), add_method, now_), "b");
   EXPECT_EQ(**ledger_.find(id_of("ada", 3), add_method, now_), "cluster");
-  // A scope is not the beginning of a name.
+  // A scope is not a prefix of a name.
   EXPECT_EQ(*ledger_.find(id_of("scope of client aada", 1), add_method, now_), nullptr);
   EXPECT_EQ(*ledger_.find(id_of("a", 1, "scope of client aad"), add_method, now_), nullptr);
 }
 
-TEST_F(RequestLedgerTest, ForgetsNobodyBecauseOthersCall) {
+TEST_F(RequestLedgerTest, ForgetsNoCallerBecauseOthersCall) {
   for (int i = 0; i < 100; ++i) add("caller " + std::to_string(i), 1, std::to_string(i));
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(seen("caller " + std::to_string(i), 1), std::to_string(i));
 }
 
-TEST_F(RequestLedgerTest, RefusesACallerForWhomThereIsNoRoomInsteadOfForgettingOne) {
+TEST_F(RequestLedgerTest, RefusesANewCallerInsteadOfForgettingOne) {
   for (int i = 0; i < 100; ++i) add("caller " + std::to_string(i), 1);
   now_ += 4min;
   const auto found = find("one more", 1);
   ASSERT_THAT(found, fails_with(Code::resource_exhausted));
   EXPECT_TRUE(found.error().not_executed());
   EXPECT_EQ(found.error().retry_after(), 6min);
-  // Those that it knows go on.
+  // Known callers continue.
   EXPECT_EQ(seen("caller 0", 1), "done");
   EXPECT_EQ(seen("caller 0", 2), "new");
 }
@@ -120,7 +120,7 @@ TEST_F(RequestLedgerTest, HasRoomAgainWhenTheOldestIsPastTheHorizon) {
   EXPECT_EQ(seen("caller 1", 1), "done");
 }
 
-TEST_F(RequestLedgerTest, ForgetsByTheTimeOfTheLastCallOfEach) {
+TEST_F(RequestLedgerTest, ForgetsByTheTimeOfTheLastCall) {
   add("ada", 1);
   add("bob", 1);
   now_ += 9min;
@@ -141,13 +141,13 @@ TEST_F(RequestLedgerTest, ForgetsTheOldestRepliesAndNeverThatACallTookEffect) {
   EXPECT_TRUE(found.error().maybe_executed());
   EXPECT_EQ(seen("bob", 1), large);
   EXPECT_EQ(seen("eve", 1), large);
-  // The newest stays, whatever its size.
+  // The newest reply stays, whatever its size.
   add("ivy", 1, std::string(5'000, 'y'));
   EXPECT_EQ(seen("ivy", 1), std::string(5'000, 'y'));
   EXPECT_EQ(seen("eve", 1), "failed_precondition");
 }
 
-TEST_F(RequestLedgerTest, GoesFromOwnerToOwner) {
+TEST_F(RequestLedgerTest, MovesFromOwnerToOwner) {
   ledger_.add(id_of("ada", 3, "scope"), add_method, "of ada", now_);
   add("bob", 4, "of bob");
   add("eve", 5, "");
@@ -165,7 +165,7 @@ TEST_F(RequestLedgerTest, GoesFromOwnerToOwner) {
   EXPECT_EQ(record.SerializeAsString(), stored().SerializeAsString());
 }
 
-TEST_F(RequestLedgerTest, StaysForgottenOnTheNextOwnerWhatIsForgotten) {
+TEST_F(RequestLedgerTest, AForgottenReplyStaysForgottenOnTheNextOwner) {
   add("ada", 1, std::string(900, 'x'));
   add("bob", 1, std::string(900, 'x'));
   RequestLedger next;
@@ -173,7 +173,7 @@ TEST_F(RequestLedgerTest, StaysForgottenOnTheNextOwnerWhatIsForgotten) {
   EXPECT_THAT(next.find(id_of("ada", 1), add_method, now_), fails_with(Code::failed_precondition));
 }
 
-TEST_F(RequestLedgerTest, KeepsTheTimeOfAClockThatWasALittleAhead) {
+TEST_F(RequestLedgerTest, KeepsTheTimeOfAClockThatWasSlightlyAhead) {
   now_ += 20s;
   add("ada", 1);
   RequestLedger next;
@@ -185,7 +185,7 @@ TEST_F(RequestLedgerTest, KeepsTheTimeOfAClockThatWasALittleAhead) {
   EXPECT_EQ(record.SerializeAsString(), stored().SerializeAsString());
 }
 
-TEST_F(RequestLedgerTest, TakesAClockThatWasFarAheadForItsOwn) {
+TEST_F(RequestLedgerTest, ClampsAClockThatWasFarAhead) {
   now_ += 24h;
   add("ada", 1);
   RequestLedger next({.horizon = 10min});
@@ -196,7 +196,7 @@ TEST_F(RequestLedgerTest, TakesAClockThatWasFarAheadForItsOwn) {
   EXPECT_EQ(*next.find(id_of("ada", 1), add_method, start + 10min), nullptr);
 }
 
-TEST_F(RequestLedgerTest, ReadsWhatEarlierVersionsHaveStored) {
+TEST_F(RequestLedgerTest, ReadsTheFormatOfEarlierVersions) {
   ObjectRecord record;
   AppliedCaller& caller = *record.add_callers();
   caller.set_caller("ada");
@@ -210,7 +210,7 @@ TEST_F(RequestLedgerTest, ReadsWhatEarlierVersionsHaveStored) {
   EXPECT_EQ(seen("ada", 9), "reply 9");
   EXPECT_EQ(seen("ada", 8), "failed_precondition");
   EXPECT_EQ(seen("ada", 10), "new");
-  // Nobody knows when that was: it counts from now.
+  // The time of these entries is unknown: it counts from now.
   now_ += 9min;
   add("bob", 1);
   EXPECT_EQ(seen("ada", 9), "reply 9");

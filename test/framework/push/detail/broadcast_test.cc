@@ -37,7 +37,7 @@ std::string text_of(const Broadcast::Message& message) {
   return static_cast<const StringValue&>(*message).value();
 }
 
-// What there is to read: "11 a", or "10 begin" of a gap.
+// All unread messages: "11 a", or "10 begin" for a gap.
 std::vector<std::string> read_all(Broadcast::Reader& reader) {
   std::vector<std::string> all;
   while (const auto next = reader.next(Deadline::passed())) {
@@ -61,7 +61,7 @@ std::vector<std::string> read_all(Broadcast::Reader& reader) {
   return all;
 }
 
-TEST(BroadcastTest, EachReaderGetsAllFromWhereItBegan) {
+TEST(BroadcastTest, EachReaderGetsAllMessagesFromItsStart) {
   auto broadcast = make();
   Broadcast::Reader first(broadcast);
   EXPECT_THAT(read_all(first), ElementsAre("10 begin"));
@@ -73,7 +73,7 @@ TEST(BroadcastTest, EachReaderGetsAllFromWhereItBegan) {
   EXPECT_THAT(read_all(second), ElementsAre("12 b"));
 }
 
-TEST(BroadcastTest, ReadersOfOneThatHasNotBegunWait) {
+TEST(BroadcastTest, ReadersWaitUntilTheBroadcastBegins) {
   auto broadcast = std::make_shared<Broadcast>(Broadcast::Bounds());
   Broadcast::Reader reader(broadcast);
   auto reading = coroutine::spawn("reading", [&] { return reader.next(Deadline::after(1s)); });
@@ -85,7 +85,7 @@ TEST(BroadcastTest, ReadersOfOneThatHasNotBegunWait) {
   EXPECT_EQ(begun->position, (Position{.epoch = 3, .sequence = 4}));
 }
 
-TEST(BroadcastTest, WhoeverFallsBehindIsToldAndGoesOnWithWhatComesNext) {
+TEST(BroadcastTest, AReaderThatFallsBehindGetsAGapAndContinues) {
   auto broadcast = make({.count_max = 3});
   Broadcast::Reader slow(broadcast);
   Broadcast::Reader fast(broadcast);
@@ -113,7 +113,7 @@ TEST(BroadcastTest, BytesAreBoundedAndOneMessageAlwaysFits) {
   EXPECT_THAT(read_all(reader), ElementsAre("13 behind"));
 }
 
-TEST(BroadcastTest, WhatAllHaveReadIsNotKept) {
+TEST(BroadcastTest, AMessageThatAllHaveReadIsFreed) {
   auto broadcast = make();
   Broadcast::Reader first(broadcast);
   read_all(first);
@@ -140,7 +140,7 @@ TEST(BroadcastTest, AGapIsReadInItsPlace) {
   EXPECT_THAT(read_all(reader), ElementsAre("11 a", "0 moved", "1 b"));
 }
 
-TEST(BroadcastTest, TheEndComesBehindWhatIsThere) {
+TEST(BroadcastTest, TheEndComesAfterTheLastMessage) {
   auto broadcast = make();
   Broadcast::Reader reader(broadcast);
   read_all(reader);
@@ -151,7 +151,7 @@ TEST(BroadcastTest, TheEndComesBehindWhatIsThere) {
   EXPECT_THAT(reader.next(Deadline::never()), fails_with(Code::not_found));
 }
 
-TEST(BroadcastTest, BatchesHaveWhatFollowsOneAnother) {
+TEST(BroadcastTest, BatchesHaveConsecutiveMessages) {
   auto broadcast = make();
   Broadcast::Reader reader(broadcast);
   const auto begin = reader.next_batch(Deadline::passed());
@@ -171,7 +171,7 @@ TEST(BroadcastTest, BatchesHaveWhatFollowsOneAnother) {
   EXPECT_EQ(last->messages.size(), 1U);
 }
 
-TEST(BroadcastTest, ItIsToldWhenTheLastReaderHasGone) {
+TEST(BroadcastTest, ItIsNotifiedWhenTheLastReaderHasGone) {
   auto broadcast = make();
   int told_count = 0;
   broadcast->set_on_abandoned([&] { ++told_count; });

@@ -19,7 +19,7 @@ Broadcast::Message message(std::size_t size = 1) {
   return message;
 }
 
-TEST(TopicTest, CountsWhatNobodyReads) {
+TEST(TopicTest, CountsUnreadMessages) {
   Topic topic({.epoch = 1, .sequence = 5});
   topic.publish(nullptr, /*is_held=*/false);
   EXPECT_EQ(topic.position().sequence, 6U);
@@ -27,7 +27,7 @@ TEST(TopicTest, CountsWhatNobodyReads) {
   EXPECT_EQ(reader.next(Deadline::passed())->position.sequence, 6U);
 }
 
-TEST(TopicTest, WhatIsHeldComesLaterInOrder) {
+TEST(TopicTest, HeldMessagesAreDeliveredLaterInOrder) {
   Topic topic({.epoch = 1, .sequence = 0});
   auto reader = topic.read();
   ASSERT_TRUE(reader.next(Deadline::passed()));
@@ -41,7 +41,7 @@ TEST(TopicTest, WhatIsHeldComesLaterInOrder) {
   EXPECT_EQ(reader.next(Deadline::passed())->position.sequence, 2U);
 }
 
-TEST(TopicTest, TooMuchToBeHeldIsAGap) {
+TEST(TopicTest, TooManyHeldMessagesAreAGap) {
   Topic topic({.epoch = 1, .sequence = 0});
   auto reader = topic.read();
   ASSERT_TRUE(reader.next(Deadline::passed()));
@@ -54,7 +54,7 @@ TEST(TopicTest, TooMuchToBeHeldIsAGap) {
   EXPECT_EQ(gap->position.sequence, 12U);
 }
 
-TEST(TopicTest, WhatIsHeldAtTheEndIsReadByNobody) {
+TEST(TopicTest, MessagesHeldAtTheEndAreDropped) {
   Topic topic({.epoch = 1, .sequence = 0});
   auto before = topic.read();
   ASSERT_TRUE(before.next(Deadline::passed()));

@@ -41,7 +41,7 @@ TEST(CommandLineTest, ValuesFollowAfterASpaceOrAnEqualsSign) {
   EXPECT_EQ(parse({"--config=b.yaml"})->config_path, "b.yaml");
 }
 
-TEST(CommandLineTest, AReportOfACrashIsNamed) {
+TEST(CommandLineTest, ACrashReportIsNamed) {
   EXPECT_EQ(parse({"--explain-crash", "a.crash"})->crash_path, "a.crash");
   EXPECT_EQ(error_of({"--explain-crash"}), "--explain-crash needs the name of a file");
 }
@@ -57,13 +57,13 @@ TEST(CommandLineTest, EveryActionHasItsOption) {
   EXPECT_EQ(parse({"--revoke-lease=17"})->lease, 17u);
 }
 
-TEST(CommandLineTest, WhatItDoesNotKnowItNames) {
+TEST(CommandLineTest, AnUnknownArgumentIsNamed) {
   EXPECT_EQ(error_of({"--confg", "x"}), "unknown option \"--confg\"");
   EXPECT_EQ(error_of({"--help=now"}), "unknown option \"--help=now\"");
   EXPECT_EQ(error_of({"chess.yaml"}), "stray argument \"chess.yaml\"");
 }
 
-TEST(CommandLineTest, AMissingValueIsAnErrorThatShowsOne) {
+TEST(CommandLineTest, AMissingValueIsAnErrorWithAnExample) {
   EXPECT_EQ(error_of({"--revoke-lease", "x"}),
             "--revoke-lease needs the number of a lease, not \"x\"");
   EXPECT_EQ(error_of({"--set"}), "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0");

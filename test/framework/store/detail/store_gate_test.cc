@@ -25,7 +25,7 @@ using testing::Not;
 
 constexpr ObjectKey alice = {.type = "chess.Player", .id = "alice"};
 
-// Says where it is in each of its errors.
+// Names its address in each of its errors.
 class TalkativeStore final : public MemoryStore {
  public:
   Result<std::uint64_t> next_epoch(Deadline deadline) override {
@@ -60,7 +60,7 @@ class StoreGateTest : public testing::Test {
   StoreGate gate_{store_, health_, log_};
 };
 
-TEST_F(StoreGateTest, CallersAreNotToldWhereTheStoreIs) {
+TEST_F(StoreGateTest, CallersDoNotLearnTheAddressOfTheStore) {
   for (const auto& [code, text] : {std::pair(Code::resource_exhausted, "the store is full"),
                                    std::pair(Code::unavailable, "the store is not available"),
                                    std::pair(Code::deadline_exceeded, "in time")}) {
@@ -75,16 +75,16 @@ TEST_F(StoreGateTest, CallersAreNotToldWhereTheStoreIs) {
   const auto unknown = gate_.write(alice, 1, 0, {.bytes = ""}, Deadline::never());
   ASSERT_THAT(unknown, fails_with(Code::unavailable));
   EXPECT_TRUE(unknown.error().maybe_executed());
-  EXPECT_THAT(lines_, HasSubstr("10.0.0.7")) << "the operator is";
+  EXPECT_THAT(lines_, HasSubstr("10.0.0.7")) << "the log names it";
 }
 
-TEST_F(StoreGateTest, ARefusalOfAPastOwnerStaysWhatItIs) {
+TEST_F(StoreGateTest, ARefusalOfAPastOwnerIsPassedOn) {
   ASSERT_TRUE(gate_.seal(alice, 9, Deadline::never()));
   EXPECT_THAT(gate_.seal(alice, 8, Deadline::never()), fails_with(Code::aborted));
   EXPECT_EQ(lines_, "");
 }
 
-TEST_F(StoreGateTest, TheLogHasALineNowAndThen) {
+TEST_F(StoreGateTest, RepeatedFailuresAreLoggedNowAndThen) {
   store_->code = Code::unavailable;
   for (int i = 0; i < 1000; ++i) {
     EXPECT_FALSE(gate_.seal(alice, 1, Deadline::never()));
@@ -105,8 +105,8 @@ TEST_F(StoreGateTest, AStoreThatIsFullIsNotReadyUntilThereIsRoom) {
   EXPECT_THAT(lines_, HasSubstr("room again"));
 }
 
-// A client that asks for much would have the load balancer take the node away.
-TEST_F(StoreGateTest, AStoreWithMuchToDoIsNotFull) {
+// Otherwise a client with many calls could make the load balancer take the node out of service.
+TEST_F(StoreGateTest, ABusyStoreIsNotFull) {
   store_->code = Code::resource_exhausted;
   store_->retry_after = 100ms;
   const auto sealed = gate_.seal(alice, 1, Deadline::never());

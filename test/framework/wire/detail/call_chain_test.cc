@@ -21,7 +21,7 @@ std::shared_ptr<const Link> chain_of(int count) {
   return link;
 }
 
-TEST(CallChainTest, ALongChainIsLetGoOnASmallStack) {
+TEST(CallChainTest, ALongChainIsFreedOnASmallStack) {
   for (const std::size_t stack_size_bytes : {16 * 1024, 64 * 1024}) {
     auto task = coroutine::spawn("small", [] { chain_of(15'000).reset(); },
                                  {.stack_size_bytes = stack_size_bytes});
@@ -29,7 +29,7 @@ TEST(CallChainTest, ALongChainIsLetGoOnASmallStack) {
   }
 }
 
-TEST(CallChainTest, AChainThatOthersShareStaysAsLongAsTheyDo) {
+TEST(CallChainTest, ASharedChainLivesAsLongAsItsUsers) {
   auto shared = chain_of(3);
   std::weak_ptr<const Link> first = shared->parent->parent;
   {
@@ -41,7 +41,7 @@ TEST(CallChainTest, AChainThatOthersShareStaysAsLongAsTheyDo) {
   EXPECT_TRUE(first.expired());
 }
 
-TEST(CallChainTest, ALinkThatHasEndedKeepsNothingOfItsChain) {
+TEST(CallChainTest, AnEndedLinkReleasesItsChain) {
   auto outer = chain_of(3);
   const auto inner = std::make_shared<Link>(std::exchange(outer, nullptr), "test.B/Add", "2");
   std::weak_ptr<const Link> before = inner->parent;
@@ -50,7 +50,7 @@ TEST(CallChainTest, ALinkThatHasEndedKeepsNothingOfItsChain) {
   EXPECT_TRUE(calls_of(inner.get()).empty());
 }
 
-TEST(CallChainTest, AChainHasABound) {
+TEST(CallChainTest, TheLengthOfAChainIsBounded) {
   std::vector<rpc::ObjectCall> calls(CallChain::length_max);
   const auto longest = link_of(calls);
   ASSERT_TRUE(longest);
