@@ -1,4 +1,4 @@
-// Boots nodes on hosts, tells their clients the way, and looks at what must hold.
+// Boots nodes on hosts, routes their clients, and checks invariants.
 #include "framework/testing/cluster.h"
 
 #include <utility>
@@ -21,12 +21,12 @@ constexpr Duration stop_time_max = 5s;
 constexpr std::uint64_t knobs_concern = 10'000;
 constexpr Duration look_interval = 100ms;
 
-// Of the protocol: the time of the turn is that of its start.
+// The clock of a seeded bug: it stands still during a turn.
 TimePoint turn_time() { return coroutine::Scheduler::current().turn_time(); }
 
 }  // namespace
 
-// A node's host, and what there is of the node while it runs.
+// A node's host, and the node while it runs.
 struct SimulatedCluster::Process final : framework::Witness {
   Process(SimulatedCluster& its_cluster, Host& its_host) : cluster(its_cluster), host(its_host) {}
 
@@ -36,10 +36,10 @@ struct SimulatedCluster::Process final : framework::Witness {
 
   SimulatedCluster& cluster;
   Host& host;
-  std::uint64_t number = 0;  // Of this process.
+  std::uint64_t number = 0;  // Identifies this life of the node.
   framework::Node* node = nullptr;
   coroutine::Event* leave = nullptr;
-  bool is_wanted = true;  // It is to run; otherwise somebody has ended it.
+  bool is_wanted = true;  // False after the test has ended it.
 };
 
 class SimulatedCluster::ClientCalls final : public framework::CallObserver {
@@ -55,8 +55,7 @@ class SimulatedCluster::ClientCalls final : public framework::CallObserver {
              (record.failure ? std::string(to_string(*record.failure)) : std::string("ok")) +
              " after " + std::to_string(record.errors.size()) + " errors";
     });
-    cluster_.sometimes("a call is tried again and answered",
-                       !record.errors.empty() && !record.failure);
+    cluster_.sometimes("a call is retried and answered", !record.errors.empty() && !record.failure);
     cluster_.checker_.on_call(record);
   }
 
@@ -118,7 +117,7 @@ void SimulatedCluster::live(std::size_t index) {
   config.admin = "127.0.0.1:" + std::to_string(admin_port);
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
   config.shards = 1;
-  // Simulated clients call objects themselves, those of chess among them.
+  // Simulated clients call objects directly, the chess objects included.
   config.public_methods_only = false;
   const bool is_traced = simulation_.trace().is_read();
   framework::Log log(is_traced ? framework::LogLevel::debug : framework::LogLevel::error,
@@ -137,7 +136,7 @@ void SimulatedCluster::live(std::size_t index) {
                         .witness = &process,
                         .bugs = options_.bugs});
   set_up_(node);
-  coroutine::Event leave("the end of a node");
+  coroutine::Event leave("the shutdown of a node");
   process.leave = &leave;
   process.node = &node;
   const bool has_started = node.start().has_value();
@@ -153,7 +152,7 @@ void SimulatedCluster::live(std::size_t index) {
   });
 }
 
-// Whatever is a matter of taste, and not of safety, is another one in each life of each node.
+// Draws every setting that does not affect safety anew for each life of each node.
 framework::Cluster::Options SimulatedCluster::cluster_options(std::uint64_t life) {
   test::Random dice = simulation_.dice(knobs_concern + life);
   framework::Cluster::Options options;
@@ -306,13 +305,13 @@ void SimulatedCluster::look_at_invariants() {
 }
 
 void SimulatedCluster::violated(std::string what) {
-  if (is_over_) return;  // Clients that are cancelled find much wrong.
+  if (is_over_) return;  // Cancelled clients report false violations.
   simulation_.trace().add(simulation_.now(), "", "violated", [&] { return what; });
   if (simulation_.trace().is_read() && violations_.empty()) tell_tasks();
   violations_.push_back(std::move(what));
 }
 
-// Who waits for whom, for those who look for what went wrong.
+// Writes the tasks of all nodes to the trace, for debugging.
 void SimulatedCluster::tell_tasks() {
   for (const auto& node : nodes_) {
     simulation_.trace().tell(simulation_.now(), node->host.name(), "tasks",

@@ -1,5 +1,5 @@
-// A whole cluster in one test: real nodes, their clients, network, directory and store, in one
-// thread and simulated time, all of it from a seed.
+// A whole cluster in one test: real nodes, their clients, network, directory and store run in one
+// thread and simulated time, and a seed decides everything.
 //
 //   SimulatedCluster cluster({.seed = 7, .nodes = 3}, [](framework::Node& node) {
 //     node.host<Account>();
@@ -11,13 +11,13 @@
 //   cluster.run_for(60s);
 //   EXPECT_THAT(cluster.violations(), IsEmpty());
 //
-// The nodes are those of production, with a simulated network, clock, randomness, directory and
-// store. What clients do runs as tasks of one more host; the test itself runs outside, and no time
-// passes but in run_for() and its like. Two runs of one seed are the same, step by step: hash()
-// tells.
+// The nodes run production code on a simulated network, clock, randomness, directory and store.
+// Clients run as tasks of one more host. The test itself runs outside of all hosts, and time passes
+// only in run_for() and its like. Two runs of one seed are the same, step by step: their hash() is
+// equal.
 //
-// Besides the test's own invariants, those of ownership that need nothing of what objects mean are
-// looked at all the time (ownership_checker.h): run_for() returns early when one is violated.
+// Besides the test's own invariants, the cluster checks the invariants of ownership that do not
+// depend on what objects mean (ownership_checker.h). run_for() returns early when one is violated.
 #pragma once
 
 #include <chrono>
@@ -48,15 +48,15 @@ class SimulatedCluster {
   struct Options {
     std::uint64_t seed = 1;
     std::size_t nodes = 3;
-    bool shuffles = true;  // The order of ready tasks; otherwise that in which they became ready.
+    bool shuffles = true;  // Ready tasks run in any order, instead of first come, first served.
     Fabric::Options network = {};
-    // A node whose process ends by itself, since it could not start, is started again after that.
+    // A node that could not start, so that its process ended, is restarted after this time.
     Duration restart_after = std::chrono::seconds(1);
     framework::SeededBugs bugs = {};
   };
-  // Tells a node what to serve and to host, each time that it starts.
+  // Registers the services and objects of a node, each time that it starts.
   using SetUp = std::function<void(framework::Node& node)>;
-  // What is wrong; empty when nothing is.
+  // Returns a description of the violation; empty when the invariant holds.
   using Invariant = std::function<std::string()>;
 
   // The nodes start at once, and serve a few seconds later.
@@ -65,46 +65,48 @@ class SimulatedCluster {
   SimulatedCluster(const SimulatedCluster&) = delete;
   SimulatedCluster& operator=(const SimulatedCluster&) = delete;
 
-  // Lets so much time pass, less when something is violated.
+  // Advances simulated time by `duration`, or less when an invariant is violated.
   void run_for(Duration duration);
-  // Until that holds, at most so long. False when it did not.
+  // Runs until `is_done` returns true, for `at_most` that long. Returns false when it did not.
   bool run_until(const std::function<bool()>& is_done, Duration at_most);
-  // Runs a client until it has returned, at most so long. False when it has not.
+  // Runs a client until it has returned, for `at_most` that long. Returns false when it has not.
   bool run(std::string_view name, std::function<void()> client,
            Duration at_most = std::chrono::minutes(10));
-  // Begins one. What it refers to outlives the cluster.
+  // Starts a client. Everything that it refers to outlives the cluster.
   void spawn(std::string_view name, std::function<void()> client);
-  // Whether all that were begun have returned.
+  // Whether all clients have returned.
   bool are_clients_done() const { return running_clients_ == 0; }
 
-  // The way to objects for one caller who makes one call at a time: with request ids, by any node
-  // that answers. A client with a name that nobody else has; lives as long as the cluster.
+  // Routes the calls of one caller, one at a time, to objects: with request ids, through any node
+  // that answers. `caller` is a unique name. The router lives as long as the cluster.
   framework::Router& router(const std::string& caller);
-  // The same without request ids: what may have been executed is not tried again.
+  // The same without request ids: a call that may have been executed is not retried.
   framework::Router& router_without_ids(const std::string& caller);
-  // The network of the clients, and where nodes listen for them, for clients of other kinds.
+  // For other kinds of clients: their network, and the addresses where nodes listen for clients.
   net::Network& network();
   const std::vector<net::HostPort>& servers() const { return servers_; }
 
-  // The process dies, and is started again by restart().
+  // Kills the process; restart() starts it again.
   void crash(std::size_t node);
-  // So does the whole machine: nobody is told.
+  // Switches the whole machine off: its peers get no notice.
   void switch_off(std::size_t node);
-  // Drains it and ends it, as an operator does.
+  // Drains the node and ends it, as an operator does.
   void stop(std::size_t node);
-  // One that has ended or was crashed.
+  // Starts a node that has ended or was crashed.
   void restart(std::size_t node);
   bool is_running(std::size_t node) const;
-  // It does nothing for so long.
+  // The node stands still for `duration`.
   void pause(std::size_t node, Duration duration);
-  // Its clock goes faster by so many millionths from now on, and its time of day is off by so much.
+  // From now on the node's clock runs fast by `parts_per_million`, and its time of day is off by
+  // `time_of_day`.
   void skew_clock(std::size_t node, std::int64_t parts_per_million, Duration time_of_day);
-  // Nodes of different groups do not hear of each other; directory, store and clients are heard.
+  // Cuts the links between nodes of different groups; those to directory, store and clients stay
+  // up.
   void partition(std::initializer_list<std::size_t> a, std::initializer_list<std::size_t> b);
-  // Whole again, however often it was parted.
+  // Repairs all partitions at once.
   void heal();
 
-  // For other faults.
+  // For tests that inject other faults.
   Fabric& fabric() { return fabric_; }
   StoreServer& store() { return store_; }
   DirectoryServer& directory() { return directory_; }
@@ -112,12 +114,12 @@ class SimulatedCluster {
   std::size_t node_count() const { return nodes_.size(); }
   Host& node_host(std::size_t node);
   Host& client_host() { return clients_; }
-  // Null while it does not run.
+  // Null while the node does not run.
   framework::Node* node(std::size_t node);
-  // Which node the directory has as the owner of that object; nothing when nobody ever was.
+  // The owner of the object according to the directory; empty when it never had one.
   std::optional<std::size_t> owner_of(std::string_view type, std::string_view id) const;
 
-  // The state of an object as it is stored: what was never stored is empty.
+  // The stored state of an object; the default state when it was never stored.
   template <typename State>
   State stored(std::string_view type, std::string_view id) const {
     State state;
@@ -125,19 +127,19 @@ class SimulatedCluster {
     return state;
   }
 
-  // Looked at ten times a second, outside of all hosts, and at the end.
+  // Adds an invariant. It is checked ten times a second, outside of all hosts, and at the end.
   void invariant(std::string name, Invariant invariant);
-  // Reports what a client has found wrong.
+  // Reports a violation that a client has found.
   void violated(std::string what);
   const std::vector<std::string>& violations() const { return violations_; }
 
-  // Marks that something rare has happened; says that it is to happen, in one of many runs at
-  // least, where it is said with `happened` false.
+  // Marks that something rare has happened. With `happened` false it declares the mark: at least
+  // one of many runs must reach it.
   void sometimes(const std::string& what, bool happened = true);
-  // What was marked, and whether it happened.
+  // All declared marks, and whether each was reached.
   const std::map<std::string, bool>& marks() const { return marks_; }
 
-  // Of all that has happened.
+  // The hash of the whole run so far.
   std::uint64_t hash() { return simulation_.trace().hash(); }
   const OwnershipChecker& checker() const { return checker_; }
 

@@ -18,9 +18,9 @@ namespace {
 using framework::Directory;
 
 constexpr std::uint64_t concern = 3;
-// What nobody waits for.
+// Longer than any caller waits for an answer.
 constexpr Duration too_late = std::chrono::seconds(15);
-// Of a transaction: most of them when they were given up.
+// The delay of a late transaction: most callers have given up by then.
 constexpr Duration late_by_max = std::chrono::seconds(8);
 constexpr Duration leader_look_interval = std::chrono::milliseconds(10);
 
@@ -35,12 +35,12 @@ struct DirectoryServer::Watching {
   const std::string prefix;
   const Directory::Revision from;
   const std::uint64_t life;
-  // Of the node.
+  // Used by the node.
   coroutine::Event news{"a change of the directory"};
   std::vector<Directory::Change> told;
   std::optional<Error> ended_by;
   bool is_left = false;
-  // Of the server.
+  // Used by the server.
   std::vector<Directory::Change> to_tell;
   TimePoint last_told{};
   coroutine::TaskGroup* task = nullptr;
@@ -109,12 +109,12 @@ class DirectoryServer::Remote final : public framework::Directory {
   Result<T> ask(Deadline deadline, F serve, bool is_keepalive = false) {
     return line_.ask<T>(deadline,
                         [&server = server_, serve = std::move(serve), is_keepalive]() -> Result<T> {
-                          // Before it is done, or after that.
+                          // The delay comes before the work or after it.
                           const bool is_slow_to_answer = server.dice_.one_in(2);
                           if (!is_slow_to_answer) server.be_slow(is_keepalive);
                           server.wait_for_leader();
                           if (server.table_ == nullptr)
-                            return Error(Code::unavailable, "the directory ends");
+                            return Error(Code::unavailable, "the directory shuts down");
                           auto answer = serve(*server.table_);
                           if (is_slow_to_answer) server.be_slow(is_keepalive);
                           if (server.happens(server.condition_.loses_one_in)) {
@@ -150,7 +150,7 @@ std::shared_ptr<framework::Directory> DirectoryServer::directory_of(Host& node) 
 Directory::Revision DirectoryServer::owner_of(const framework::Placement& placement,
                                               framework::Partition partition) const {
   const Directory::Entry entry = entry_of(placement, partition);
-  // The node's own entry hangs on its lease.
+  // The node's own entry vanishes with its lease.
   const std::string node = entry.value.substr(0, entry.value.find(' '));
   return table_ != nullptr && table_->find("nodes/" + node) ? entry.modified_at : 0;
 }
@@ -167,7 +167,7 @@ Directory::Entry DirectoryServer::entry_of(const framework::Placement& placement
   return table_->find(key).value_or(Directory::Entry{});
 }
 
-// In a task of the server. Suspends.
+// Runs in a task of the server. Suspends.
 void DirectoryServer::be_slow(bool is_keepalive) {
   const Duration longest = is_keepalive
                                ? std::max(condition_.slow_by_max, condition_.lease_delay_max)
@@ -180,7 +180,7 @@ void DirectoryServer::wait_for_leader() {
   }
 }
 
-// In a task of the server, until the watch ends.
+// Runs in a task of the server until the watch ends.
 void DirectoryServer::watch(const std::shared_ptr<Watching>& watching) {
   if (table_ == nullptr || watching->is_left) return;
   const auto tell = [this, watching](const Directory::Change& change) {
@@ -188,7 +188,7 @@ void DirectoryServer::watch(const std::shared_ptr<Watching>& watching) {
     if (happens(condition_.gap_one_in)) return;
     watching->to_tell.push_back(change);
     if (watching->to_tell.size() > 1) return;
-    // What is changed in one step is told at once.
+    // The changes of one step are sent together.
     host_.after_step([this, watching] {
       watching->last_told = std::max(simulation_.now() + dice_.up_to(condition_.watch_delay_max),
                                      watching->last_told + Duration(1));

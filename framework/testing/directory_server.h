@@ -1,8 +1,8 @@
-// The directory of a simulated cluster: a server that all nodes ask, as they ask an etcd; and what
-// goes wrong with one.
+// The directory of a simulated cluster: a server that all nodes call as they call etcd, with its
+// faults.
 //
-// Its table is strictly serializable, and what hangs on a lease goes with it.
-// Watches are hints: late, or with gaps.
+// Its table is strictly serializable, and the entries of a lease vanish with it. Watches are hints:
+// late, or with gaps.
 #pragma once
 
 #include <chrono>
@@ -22,33 +22,33 @@ namespace corolane::sim {
 
 class DirectoryServer {
  public:
-  // How it is at present.
+  // The faults of the directory at present.
   struct Condition {
-    // Without a leader it answers nothing, and what waits is done when there is one. Leases end all
-    // the same, and watches go on: an etcd is more patient with both.
+    // Without a leader it answers nothing; waiting requests are served once there is one. Leases
+    // still expire and watches still work: etcd is more lenient with both.
     bool has_leader = true;
-    Duration slow_by_max{};          // Each request takes up to so much longer.
-    Duration watch_delay_max{};      // And so do changes on their way to who watches.
-    Duration lease_delay_max{};      // And so do the keepalives of leases, there or back.
-    std::uint32_t late_one_in = 0;   // Of so many transactions one is made seconds later; 0: none.
-    std::uint32_t gap_one_in = 0;    // Of so many changes a watch misses one; 0: none.
-    std::uint32_t loses_one_in = 0;  // Of so many requests it answers one not at all; 0: none.
+    Duration slow_by_max{};          // Extra time of each request.
+    Duration watch_delay_max{};      // Extra time of changes on their way to watchers.
+    Duration lease_delay_max{};      // Extra time of keepalives, there or back.
+    std::uint32_t late_one_in = 0;   // One in N transactions commits seconds late; 0: none.
+    std::uint32_t gap_one_in = 0;    // A watch misses one in N changes; 0: none.
+    std::uint32_t loses_one_in = 0;  // One in N requests gets no answer; 0: none.
   };
 
-  // All of them outlive it.
+  // Both outlive the server.
   DirectoryServer(Simulation& simulation, Fabric& fabric);
   ~DirectoryServer() { host_.kill(); }
   DirectoryServer(const DirectoryServer&) = delete;
   DirectoryServer& operator=(const DirectoryServer&) = delete;
 
-  // How a node sees it. Lives no longer than the server.
+  // The directory as `node` sees it. Lives no longer than the server.
   std::shared_ptr<framework::Directory> directory_of(Host& node);
 
-  // By its revision, who owns that partition at this moment; 0: nobody ever did, or their lease has
-  // ended. From anywhere.
+  // The revision by which the partition is owned at this moment; 0: it never had an owner, or the
+  // owner's lease has expired. May be called from anywhere.
   framework::Directory::Revision owner_of(const framework::Placement& placement,
                                           framework::Partition partition) const;
-  // "NAME.INCARNATION EPOCH"; empty: nobody ever did.
+  // "NAME.INCARNATION EPOCH" of the owner; empty: it never had one.
   std::string owner_name(const framework::Placement& placement,
                          framework::Partition partition) const;
 

@@ -1,4 +1,4 @@
-// Links between hosts, and what is under way on them.
+// Links between hosts, and the messages in flight on them.
 #include "framework/testing/fabric.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace corolane::sim {
 namespace {
 
 constexpr std::uint64_t concern = 1;
-// Connections that are gone are forgotten when there are so many.
+// Closed connections are swept when the list has this length.
 constexpr std::size_t connections_before_sweep = 256;
 
 }  // namespace
@@ -53,7 +53,7 @@ void Fabric::cut(const Host& from, const Host& to) { ++link(from, to).cut_count;
 
 void Fabric::mend(const Host& from, const Host& to) {
   Link& mended = link(from, to);
-  check(mended.cut_count > 0, "a link is mended as often as it is cut");
+  check(mended.cut_count > 0, "a link is repaired only as often as it is cut");
   if (--mended.cut_count > 0) return;
   for (auto& go : std::exchange(mended.parked, {})) go(simulation_.now() + latency(from, to));
 }
@@ -106,7 +106,7 @@ void Fabric::send(const std::shared_ptr<Connection>& connection, std::size_t to,
         });
 }
 
-// That end learns of it after a while, be it reached or not.
+// The end learns of it after the latency, even behind a cut.
 void Fabric::break_off(const std::shared_ptr<Connection>& connection, std::size_t side) {
   const Connection::End& end = connection->ends[side];
   break_at(connection, side,
@@ -140,7 +140,7 @@ void Fabric::reset_one(const Host& a, const Host& b) {
 
 void Fabric::switch_off(const Host& host) { switched_off_[host.index()] = host.life(); }
 
-// The system closes what the process had open; what was sent before is still on its way.
+// The operating system closes the streams of the process; bytes sent before still arrive.
 void Fabric::died(const Host& host) {
   networks_.at(host.index())->forget_listeners();
   if (is_off(host)) return;
@@ -150,7 +150,7 @@ void Fabric::died(const Host& host) {
     for (const std::size_t side : {0, 1}) {
       const Connection::End& end = connection->ends[side];
       if (end.host != &host || end.life != host.life()) continue;
-      // Behind what it has sent before.
+      // The close arrives behind the bytes sent before.
       leave(host, *connection->ends[1 - side].host,
             [this, connection, other = 1 - side](TimePoint arrival) {
               Connection::End& told = connection->ends[other];

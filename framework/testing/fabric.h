@@ -1,11 +1,12 @@
-// The network between the hosts of a simulation: how long everything takes, and what breaks.
+// The network between the hosts of a simulation, with its latencies and faults.
 //
 //   Fabric fabric(simulation, {.latency_max = 2ms});
 //   net::Network& network = fabric.network_of(server);
-//   fabric.cut(server, client);  // What the server sends waits, as behind a cable that is out.
+//   fabric.cut(server, client);  // The server's bytes wait, as behind an unplugged cable.
 //
-// Bytes of a connection arrive in order, after a delay from the seed; connections overtake each
-// other. The host with the index N has the address 10.0.0.N, and its name; 127.0.0.1 is itself.
+// Bytes of a connection arrive in order, after a delay that the seed decides; connections overtake
+// each other. The host with the index N has the address 10.0.0.N and its own name; 127.0.0.1 is the
+// local host.
 #pragma once
 
 #include <array>
@@ -39,7 +40,7 @@ class Fabric {
 
   explicit Fabric(Simulation& simulation) : Fabric(simulation, Options{}) {}
   Fabric(Simulation& simulation, const Options& options);
-  // Kills the hosts that are connected to it.
+  // Kills the connected hosts.
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -48,20 +49,21 @@ class Fabric {
   net::Network& network_of(Host& host);
   static std::string address_of(const Host& host);
 
-  // Nothing of what the first sends arrives at the second, until as often mended as cut. Nobody is
-  // told, and nothing is lost.
+  // Messages from `from` to `to` wait until each cut() is undone. Neither host is notified, and
+  // nothing is lost.
   void cut(const Host& from, const Host& to);
   void mend(const Host& from, const Host& to);
-  // Everything takes so much longer from now on.
+  // Adds `delay` to the latency from now on.
   void set_delay(const Host& from, const Host& to, Duration delay);
-  // Breaks a connection of the two, if there is one: both learn of it, each in its time.
+  // Breaks one connection between the two, if there is one. Each end learns of it after its own
+  // latency.
   void reset_one(const Host& a, const Host& b);
-  // Its machine is off: unlike that of a process which was killed, it says so to nobody. Until the
-  // host is started.
+  // Switches the machine off until the host is started. Unlike the machine of a killed process, it
+  // does not close connections.
   void switch_off(const Host& host);
 
-  // For what is no stream: runs `work` on `to` when a message of `from` has arrived there. `lane`
-  // keeps those of one sender in order; it is the time at which the last of them arrived.
+  // Carries a message outside of streams: runs `work` on `to` when it arrives there. `lane` keeps
+  // the messages of one sender in order: it holds the arrival time of the last one.
   void carry(const Host& from, Host& to, const std::shared_ptr<TimePoint>& lane,
              std::move_only_function<void()> work);
 
@@ -69,31 +71,31 @@ class Fabric {
   friend class HostNetwork;
   friend class HostStream;
 
-  // Two ends, each on its host; known to both as long as one of them is there.
+  // Two ends, each on its host. Lives as long as one of its streams.
   struct Connection {
     struct End {
       Host* host = nullptr;
-      std::uint64_t life = 0;        // Of the host.
-      HostStream* stream = nullptr;  // Null when it is closed, or not there yet.
+      std::uint64_t life = 0;        // The life of the host.
+      HostStream* stream = nullptr;  // Null when it is closed, or not created yet.
       bool had_stream = false;
-      // What has arrived before that.
+      // Messages that arrived before the stream was created.
       std::vector<std::move_only_function<void(HostStream*)>> early = {};
-      TimePoint last_arrival{};         // Of what was sent to it.
-      std::size_t under_way_bytes = 0;  // That it has sent and nobody has taken.
-      bool wants_room = false;          // Wants to hear when that becomes less.
+      TimePoint last_arrival{};         // The last message to this end.
+      std::size_t under_way_bytes = 0;  // Sent by this end, not yet read.
+      bool wants_room = false;          // Its writer waits until there are fewer.
     };
-    std::array<End, 2> ends;  // Who connected, and who accepted.
+    std::array<End, 2> ends;  // The connecting end, then the accepting end.
   };
   struct Link {
     int cut_count = 0;
     Duration delay{};
-    std::vector<std::move_only_function<void(TimePoint)>> parked;  // What waits behind a cut.
+    std::vector<std::move_only_function<void(TimePoint)>> parked;  // Messages behind a cut.
   };
-  // Runs with the time at which it arrives, as soon as the link lets it go.
+  // Calls `go` with the arrival time, once the link is not cut.
   void leave(const Host& from, const Host& to, std::move_only_function<void(TimePoint)> go);
   Link& link(const Host& from, const Host& to);
   Duration latency(const Host& from, const Host& to);
-  // A message of one end of a connection to the other one.
+  // Sends a message from one end of a connection to the end `to`.
   void send(const std::shared_ptr<Connection>& connection, std::size_t to,
             std::move_only_function<void(HostStream*)> work);
   void break_off(const std::shared_ptr<Connection>& connection, std::size_t side);
@@ -109,7 +111,7 @@ class Fabric {
   test::Random dice_;
   std::map<std::pair<std::size_t, std::size_t>, Link> links_;
   std::map<std::size_t, std::unique_ptr<HostNetwork>> networks_;  // By index of the host.
-  std::map<std::size_t, std::uint64_t> switched_off_;             // And the life in which it was.
+  std::map<std::size_t, std::uint64_t> switched_off_;  // By index, the life that ended so.
   std::vector<std::weak_ptr<Connection>> connections_;
 };
 

@@ -1,4 +1,4 @@
-// Each fault begins by dice and ends by itself.
+// Each fault begins at a random time and ends by itself.
 #include "framework/testing/faults.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t concern = 100;
-// Of a time of day that somebody has set wrong.
+// The largest error of a time of day that was set wrong.
 constexpr Duration time_of_day_off_max = 30s;
 
 std::string_view name_of(FaultKind kind) {
@@ -29,13 +29,14 @@ std::string mark_of(const Fault& fault) { return "fault: " + std::string(name_of
 }  // namespace
 
 void describe(config::Section& section, Fault& value) {
-  section.field("fault", value.fault, "What happens.");
-  section.field("every", value.every, "How long there is between two of them, on average.",
+  section.field("fault", value.fault, "The kind of fault.");
+  section.field("every", value.every, "The average time between two such faults.",
                 config::between(10ms, 24h));
-  section.field("lasts_min", value.lasts_min, "How long one lasts at least.",
+  section.field("lasts_min", value.lasts_min, "The shortest duration of the fault.",
                 config::between(0s, 24h));
-  section.field("lasts_max", value.lasts_max, "And at most.", config::between(0s, 24h));
-  section.field("amount", value.amount, "How bad it is, in what the fault says.");
+  section.field("lasts_max", value.lasts_max, "The longest duration of the fault.",
+                config::between(0s, 24h));
+  section.field("amount", value.amount, "The severity, in a unit that depends on the fault.");
 }
 
 Result<Fault> read_fault(const std::string& path) {
@@ -55,9 +56,9 @@ Result<std::vector<Fault>> read_faults(const std::string& folder) {
     if (entry.path().extension() == ".yaml") paths.push_back(entry.path().string());
   }
   if (error || paths.empty()) {
-    return Error(Code::not_found, folder + ": no folder with faults, NAME.yaml, is there");
+    return Error(Code::not_found, folder + ": no such folder, or no file NAME.yaml in it");
   }
-  // A folder has them in any order.
+  // The file system lists them in any order.
   std::ranges::sort(paths);
   std::vector<Fault> faults;
   for (const std::string& path : paths) {
@@ -86,7 +87,7 @@ void Nemesis::later(Duration duration, std::move_only_function<void()> work) {
   simulation.at(std::min(simulation.now() + duration, until_), std::move(work));
 }
 
-// Of two that change the same, the first that ends ends both.
+// When two faults change the same condition, the end of the first ends both.
 template <typename Server, typename Change, typename Undo>
 void Nemesis::change_for(Server& server, Duration duration, Change change, Undo undo) {
   auto condition = server.condition();

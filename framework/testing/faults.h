@@ -1,8 +1,8 @@
-// What goes wrong in a simulation by itself, as a seed and a list of faults have it.
+// Faults that strike a simulation at random, driven by a seed and a list of faults.
 //
-// A fault is a small file, so that it can be read, changed and left out:
+// Each fault is a small file, so that it can be read, changed and left out:
 //
-//   # One node does not hear of the others.
+//   # One node is cut off from all other hosts.
 //   fault: cut_off
 //   every: 12s
 //   lasts_min: 100ms
@@ -27,29 +27,29 @@
 namespace corolane::sim {
 
 enum class FaultKind : std::uint8_t {
-  crash,           // A process dies, and is started again afterwards.
-  power_off,       // So does its machine, and nobody is told.
-  drain,           // A node is told to stop, and started again.
-  pause,           // A process stands still, or is busy with something that does not suspend.
-  skew_clock,      // Its clock goes wrong by up to `amount` millionths, its time of day by seconds.
-  few_stacks,      // A node is started again with memory for `amount` tasks.
+  crash,           // A process dies, and is restarted afterwards.
+  power_off,       // A machine dies without notice to its peers.
+  drain,           // A node is drained, and restarted.
+  pause,           // A process stands still, or is busy with work that does not suspend.
+  skew_clock,      // A clock drifts by up to `amount` ppm; the time of day is off by seconds.
+  few_stacks,      // A node is restarted with memory for `amount` tasks.
   reset,           // A connection breaks.
-  delay,           // Between two hosts everything takes up to `amount` milliseconds longer.
-  cut_one_way,     // What one host sends does not reach another one.
-  cut_off,         // One node hears of nobody, directory and store included.
-  part,            // Two groups of nodes do not hear of each other.
-  no_leader,       // The directory has none.
-  slow_directory,  // All that it does takes up to `amount` milliseconds longer.
-  mute_directory,  // One of `amount` answers of it is lost.
-  late_commits,    // Of `amount` transactions one is made late, and what is told of it later still.
-  late_lease,      // Keepalives are done, or answered, up to `amount` milliseconds late.
-  late_watch,      // What it tells of changes comes up to `amount` milliseconds late.
-  watch_gap,       // Of `amount` changes it does not tell of one.
+  delay,           // The latency between two hosts rises by up to `amount` milliseconds.
+  cut_one_way,     // Messages from one host to another are held back.
+  cut_off,         // One node is cut off from all hosts, directory and store included.
+  part,            // Two groups of nodes are cut off from each other.
+  no_leader,       // The directory has no leader.
+  slow_directory,  // The directory takes up to `amount` milliseconds longer.
+  mute_directory,  // One of `amount` answers of the directory is lost.
+  late_commits,    // One of `amount` transactions commits late; watchers learn of it later still.
+  late_lease,      // Keepalives are applied or answered up to `amount` milliseconds late.
+  late_watch,      // Changes reach watchers up to `amount` milliseconds late.
+  watch_gap,       // Watchers miss one of `amount` changes.
   slow_store,      // The store takes up to `amount` milliseconds longer.
-  no_store,        // It refuses everything.
-  full_store,      // It refuses writes.
-  mute_store,      // One of `amount` writes is made and not answered.
-  late_writes,     // One of `amount` writes is made long after it was given up.
+  no_store,        // The store refuses everything.
+  full_store,      // The store refuses writes.
+  mute_store,      // One of `amount` writes is applied and not answered.
+  late_writes,     // One of `amount` writes is applied long after its caller gave up.
 };
 
 constexpr auto choices(FaultKind) {
@@ -81,7 +81,7 @@ constexpr auto choices(FaultKind) {
 }
 
 struct Fault {
-  std::string name = {};  // Of its file, without .yaml.
+  std::string name = {};  // The file's name without .yaml.
   FaultKind fault = FaultKind::crash;
   Duration every = std::chrono::seconds(15);  // On average.
   Duration lasts_min = std::chrono::milliseconds(100);
@@ -91,26 +91,27 @@ struct Fault {
 
 void describe(config::Section& section, Fault& value);
 
-// Fails as config::load_file(), and with invalid_argument.
+// Fails like config::load_file(), and with invalid_argument.
 Result<Fault> read_fault(const std::string& path);
-// Every file NAME.yaml of that folder, by name. Fails with not_found, or as config::load_file().
+// Reads every file NAME.yaml of `folder`, sorted by name. Fails with not_found, or like
+// config::load_file().
 Result<std::vector<Fault>> read_faults(const std::string& folder);
 
-// Makes them happen to a cluster, which outlives it.
+// Inflicts the faults on a cluster, which outlives it.
 class Nemesis {
  public:
   Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults);
   Nemesis(const Nemesis&) = delete;
   Nemesis& operator=(const Nemesis&) = delete;
 
-  // From now on; what begins ends by `until` at the latest, and then everything is whole again.
+  // Starts now. Every fault ends by `until` at the latest, and the cluster is whole again then.
   void run_until(TimePoint until);
   std::uint64_t count() const { return count_; }
 
  private:
   void plan(std::size_t index);
   void strike(std::size_t index);
-  // Begins it, and has it end after so long.
+  // Begins a fault and schedules its end after `duration`.
   void begin(const Fault& fault, Duration duration, test::Random& dice);
   void strike_node(const Fault& fault, Duration duration, test::Random& dice);
   void strike_network(const Fault& fault, Duration duration, test::Random& dice);
@@ -124,7 +125,7 @@ class Nemesis {
 
   SimulatedCluster& cluster_;
   const std::vector<Fault> faults_;
-  std::vector<test::Random> dice_;  // Of each fault its own: one that is left out changes no other.
+  std::vector<test::Random> dice_;  // One per fault: leaving one out changes no other.
   TimePoint until_{};
   std::uint64_t count_ = 0;
 };

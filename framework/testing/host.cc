@@ -1,4 +1,4 @@
-// A scheduler that is stepped, and clocks that run as they please.
+// Steps a scheduler, and runs clocks that drift.
 #include "framework/testing/host.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t million = 1'000'000;
-// Since its machine was switched on, when the simulation begins.
+// The longest uptime of a machine when the simulation begins.
 constexpr Duration uptime_max = 1h;
-// A dead one whose tasks have not ended after so many steps has one that cannot be cancelled.
+// A killed host that takes more steps has a task that ignores its cancellation.
 constexpr int last_steps_max = 1'000'000;
 // 2026-01-01.
 constexpr std::chrono::sys_time<Duration> first_day{
@@ -49,7 +49,7 @@ void Host::start(std::function<void()> main) {
   scheduler_ = std::make_unique<coroutine::Scheduler>(
       *this, coroutine::Scheduler::Options{
                  .stacks = stacks,
-                 // What is timed or sampled is none of the simulation's.
+                 // Samples measure real time, which must not influence a simulation.
                  .switch_sample_interval = 0,
                  .create_sample_interval = 0,
                  .stack_sample_interval = 0,
@@ -63,26 +63,26 @@ void Host::start(std::function<void()> main) {
     tasks_ = nullptr;
     tasks.cancel_and_join();
   });
-  check(begun.has_value(), "there is memory for the main task of a host");
+  check(begun.has_value(), "a host has memory for its main task");
 }
 
 void Host::kill() {
   if (!is_alive_) return;
   end_life();
-  // From here on nobody hears of it, and its time is its own.
+  // The host has no visible effect from here on, and its time advances by itself.
   afterlife_ = local(simulation_.now());
   scheduler_->cancel();
   for (int steps = 0; scheduler_->step(); ++steps) {
-    check(steps < last_steps_max, "the tasks of a host that is killed end when they are cancelled");
+    check(steps < last_steps_max, "the tasks of a killed host end when they are cancelled");
     const Deadline next = scheduler_->next_step();
-    check(!next.is_never(), "the tasks of a host that is killed wait for nothing");
+    check(!next.is_never(), "a killed host has no task that waits forever");
     if (next > Deadline::at(afterlife_)) afterlife_ = next.time();
   }
   static_cast<void>(scheduler_->finish());
   bury();
 }
 
-// Whatever it had is given back.
+// Frees all resources of a life.
 void Host::bury() {
   after_step_.clear();
   to_spawn_.clear();
@@ -111,12 +111,12 @@ void Host::set_drift(std::int64_t parts_per_million) {
 
 void Host::spawn(std::string_view name, std::function<void()> work) {
   if (tasks_ == nullptr) {
-    // It begins just now, or ends.
+    // The life is just beginning or ending.
     to_spawn_.emplace_back(name, std::move(work));
     return;
   }
   auto spawned = tasks_->spawn(name, std::move(work));
-  check(spawned.has_value(), "there is memory for a task of a host");
+  check(spawned.has_value(), "a host has memory for a task");
 }
 
 std::string Host::tasks_text() const {
@@ -144,7 +144,7 @@ void Host::step() {
 }
 
 void Host::run_after_step() {
-  // One may ask for another one.
+  // A function may add another one.
   for (auto works = std::exchange(after_step_, {}); !works.empty();
        works = std::exchange(after_step_, {})) {
     for (auto& work : works) work();
@@ -153,7 +153,7 @@ void Host::run_after_step() {
 
 TimePoint Host::now() const {
   if (!is_alive_) return afterlife_;
-  // The scheduler asks first, for the time of its turn.
+  // The scheduler is the first caller: it reads the time of its turn.
   if (stale_time_) return *std::exchange(stale_time_, std::nullopt);
   return local(simulation_.now());
 }
@@ -182,10 +182,10 @@ TimePoint Host::local(TimePoint time) const {
   return shown_ + elapsed + elapsed * drift_ / million;
 }
 
-// The first at which it shows that, or more.
+// The first time at which its clock shows `local_time` or more.
 TimePoint Host::global(TimePoint local_time) const {
   if (local_time <= shown_) return shown_at_;
-  // Far off, and no number for the calculation.
+  // Such a late time would overflow the calculation.
   if (local_time > shown_ + std::chrono::hours(24 * 365)) return TimePoint::max();
   const Duration shown = local_time - shown_;
   TimePoint time = shown_at_ + shown / (million + drift_) * million +

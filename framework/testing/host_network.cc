@@ -44,7 +44,7 @@ class HostListener final : public net::Listener {
 
   net::Endpoint local_endpoint() const override { return local_; }
   const net::ListenOptions& options() const { return options_; }
-  // As the system does it: also while its process does nothing.
+  // The operating system queues connections even while the process stands still.
   void offer(std::unique_ptr<net::Stream> stream) { waiting_.push_back(std::move(stream)); }
   void look() { some_wait_.pulse(); }
 
@@ -57,7 +57,7 @@ class HostListener final : public net::Listener {
   coroutine::Event some_wait_{"accept"};
 };
 
-// On its way to a host and back.
+// A connection attempt, on its way to a host and back.
 struct HostNetwork::Attempt {
   Attempt(Host& its_from, net::Endpoint its_to, net::Endpoint its_local)
       : from(its_from), to(std::move(its_to)), local(std::move(its_local)) {}
@@ -105,7 +105,7 @@ Result<std::unique_ptr<net::Stream>> HostNetwork::connect(const net::Endpoint& e
   return std::make_unique<HostStream>(fabric_, attempt->connection, 0, local, endpoint, options);
 }
 
-// Done by the system, not by the process. Who is switched off says nothing.
+// The operating system answers, not the process. A switched-off machine does not answer.
 void HostNetwork::knock(const std::shared_ptr<Attempt>& attempt, std::uint16_t port) {
   if (fabric_.is_off(host_) && !host_.is_alive()) return;
   const auto found = listeners_.find(port);
@@ -162,7 +162,7 @@ HostStream::HostStream(Fabric& fabric, std::shared_ptr<Fabric::Connection> conne
 HostStream::~HostStream() { close(); }
 
 Result<std::size_t> HostStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
-  check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
+  check(sink_ == nullptr, "a stream with a sink has no other reader");
   while (received_.empty() && !ended_by_) {
     if (is_closed_) return closed_here();
     if (auto waited = readable_.wait(deadline); !waited) return waited.error();
@@ -212,10 +212,10 @@ Result<void> HostStream::flush(Deadline) {
 
 Result<void> HostStream::send(std::span<const std::byte> bytes) {
   if (is_closed()) return closed_here();
-  if (is_finished_) return Error(Code::failed_precondition, "nothing is written after the end");
+  if (is_finished_) return Error(Code::failed_precondition, "write after the end of the stream");
   if (bytes.empty()) return {};
   end().under_way_bytes += bytes.size();
-  // All of a step goes at once.
+  // All bytes of a step are sent at once.
   if (output_.empty() && end().host->is_alive()) {
     end().host->after_step([connection = connection_, side = side_] {
       if (HostStream* const stream = connection->ends[side].stream) stream->send_output();
@@ -249,7 +249,7 @@ void HostStream::close() {
   end().stream = nullptr;
   sink_ = nullptr;
   output_.clear();
-  // Nobody takes any more what the peer has sent.
+  // Discards bytes that the peer has sent.
   take(other_end().under_way_bytes);
   readable_.pulse();
   writable_.pulse();
@@ -304,7 +304,7 @@ bool HostStream::is_sink_open() const {
   return !is_paused_ && end().under_way_bytes <= options_.output_while_reading_max;
 }
 
-// Never inside of the call that asks for it.
+// Hands over later, never inside the caller's call.
 void HostStream::hand_over_soon() {
   if ((received_.empty() && !ended_by_) || !end().host->is_alive()) return;
   end().host->post([connection = connection_, side = side_] {

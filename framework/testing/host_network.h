@@ -1,4 +1,4 @@
-// How one host sees the fabric: its listeners and its ends of connections.
+// The fabric as one host sees it: its listeners and its ends of connections.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class HostNetwork final : public net::Network {
                                                net::StreamOptions options = {}) override;
   Result<std::vector<net::Endpoint>> resolve(const net::HostPort& host, Deadline deadline) override;
 
-  // Its process has died: nobody listens any more.
+  // Drops all listeners, because the process has died.
   void forget_listeners() { listeners_.clear(); }
 
  private:
@@ -67,7 +67,7 @@ class HostStream final : public net::Stream {
   const net::Endpoint& peer_endpoint() const override { return peer_; }
   const net::Endpoint& local_endpoint() const override { return local_; }
 
-  // On its host's loop: the connection has broken.
+  // Breaks this end. Called on its host's loop.
   void reset();
 
  private:
@@ -93,9 +93,9 @@ class HostStream final : public net::Stream {
   const net::Endpoint peer_;
   const net::StreamOptions options_;
   net::ReadSink* sink_ = nullptr;
-  std::vector<std::byte> output_;  // Of this step.
+  std::vector<std::byte> output_;  // Written in this step.
   std::vector<std::byte> received_;
-  std::optional<Error> ended_by_;  // Nothing comes any more.
+  std::optional<Error> ended_by_;  // Set when nothing more arrives.
   bool is_finished_by_peer_ = false;
   bool is_finished_ = false;
   bool is_paused_ = false;

@@ -1,4 +1,4 @@
-// Keeps of each object what was replied, stored and told, and compares.
+// Records the replies, writes and results of each object, and compares them.
 #include "framework/testing/ownership_checker.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerRep
   if (reply.version < object.version && object.version_epoch != epoch) {
     violated("I8", name,
              "version " + std::to_string(reply.version) + " is replied under epoch " +
-                 std::to_string(epoch) + ", and " + std::to_string(object.version) +
+                 std::to_string(epoch) + ", but " + std::to_string(object.version) +
                  " is stored by epoch " + std::to_string(object.version_epoch));
   }
   if (epoch >= object.replied_epoch) {
@@ -59,7 +59,7 @@ void OwnershipChecker::on_sealed(const framework::ObjectKey& key, std::uint64_t 
   reach(name, object, epoch, "sealed");
 }
 
-// The store has let that epoch do it: no later one has been there.
+// The store has accepted this epoch: it must not have seen a later one.
 void OwnershipChecker::reach(const std::string& name, Object& object, std::uint64_t epoch,
                              std::string_view what) {
   if (epoch < object.written_epoch) {
@@ -85,12 +85,12 @@ void OwnershipChecker::on_written(const framework::ObjectKey& key, std::uint64_t
   learn_requests(name, object, bytes);
 }
 
-// I4, and what I3 needs.
+// Checks I4, and collects the stored requests for I3.
 void OwnershipChecker::learn_requests(const std::string& name, Object& object,
                                       std::string_view bytes) {
   framework::ObjectRecord record;
   if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return violated("I2", name, "what is stored is no record");
+    return violated("I2", name, "the stored bytes are not a record");
   }
   for (const framework::AppliedCaller& caller : record.callers()) {
     Applied& before = object.callers[caller.caller()];
@@ -112,7 +112,7 @@ void OwnershipChecker::learn_requests(const std::string& name, Object& object,
   find_forgotten(name, object, record);
 }
 
-// What is older than an object remembers it forgets when another request takes effect.
+// An object may forget requests beyond its memory time when another request takes effect.
 void OwnershipChecker::find_forgotten(const std::string& name, Object& object,
                                       const framework::ObjectRecord& record) {
   if (object.callers.size() == static_cast<std::size_t>(record.callers_size())) return;
@@ -142,15 +142,15 @@ void OwnershipChecker::on_call(const framework::CallRecord& record) {
   const RequestId id{std::string(record.caller), record.sequence};
   if (record.method->durable && !object.known.contains(id)) {
     violated("I3", name,
-             std::string(method) + ", " + request(id) + ", was answered and is not stored");
+             std::string(method) + ", " + request(id) + ", was answered but is not stored");
   }
   const auto reply = object.replies.find(id);
   if (reply == object.replies.end()) {
-    return violated("I7", name, request(id) + " was answered by nobody");
+    return violated("I7", name, request(id) + " was answered without a reply of an owner");
   }
   const Seen seen = reply->second;
   object.replies.erase(reply);
-  // What others had been told when this one was asked.
+  // The answers that other callers had when this call began.
   const auto after = std::ranges::lower_bound(object.heard, record.begin, {}, &Heard::end);
   if (after != object.heard.begin()) {
     const Seen& past = std::prev(after)->highest;

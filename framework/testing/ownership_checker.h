@@ -1,17 +1,17 @@
-// The invariants of ownership (framework/README.md), looked at while a simulation goes on, by who
-// sees everything: what owners reply, what the store does, and what callers are told.
+// Checks the invariants of ownership (framework/README.md) while a simulation runs. It sees every
+// reply of an owner, every operation of the store, and every result of a call.
 //
-//   I1  a reply leaves an object while the directory has its owner as such, and no other node
+//   I1  an owner replies only while the directory names it as the owner, and no other node
 //       replies under the same epoch
-//   I2  the epoch of an object's accepted writes never falls, the version grows by one
-//   I3  what a durable call has changed is stored when it is answered, and stays
-//   I4  a request id takes effect once, also when the object has forgotten that it did
-//   I7  who asks after an answer under an epoch is not answered under an earlier one
-//   I8  who replies knows what was stored before it became the owner, and who asks after an answer
-//       that knew a version is not told of an earlier one
+//   I2  the epoch of an object's accepted writes never falls, and the version grows by one
+//   I3  the changes of a durable call are stored when it is answered, and stay stored
+//   I4  a request id takes effect once, even after the object has forgotten it
+//   I7  a call made after an answer under an epoch is not answered under an earlier one
+//   I8  an owner knows all that was stored before it became the owner, and a call made after an
+//       answer at a version is not answered at an earlier one
 //
-// I5, that sums are conserved, is a matter of the state; I6, that all answer when faults have
-// stopped, of who ends them: both are said as invariants of a cluster (cluster.h).
+// I5, sums are conserved, depends on the state. I6, all objects answer after the last fault,
+// depends on the faults. A test adds both as invariants of a cluster (cluster.h).
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ namespace corolane::sim {
 
 class OwnershipChecker final : public StoreWitness {
  public:
-  // Who owns the objects of a partition now: the revision of its entry in the directory, or 0 when
-  // nobody does or their lease has ended.
+  // Returns the revision by which a partition is owned now, from the directory; 0 when it has no
+  // owner or the owner's lease has expired.
   using OwnerOf = std::function<std::uint64_t(framework::Partition partition)>;
   using Report = std::function<void(std::string violation)>;
 
@@ -41,45 +41,45 @@ class OwnershipChecker final : public StoreWitness {
     std::uint64_t reply_count = 0;
     std::uint64_t write_count = 0;
     std::uint64_t seal_count = 0;
-    std::uint64_t call_count = 0;  // That were answered.
+    std::uint64_t call_count = 0;  // Answered calls.
   };
 
   OwnershipChecker(OwnerOf owner_of, Report report)
       : owner_of_(std::move(owner_of)), report_(std::move(report)) {}
 
-  // `process` is a life of a node: no other one has its number.
+  // `process` identifies a life of a node.
   void on_reply(std::uint64_t process, const framework::OwnerReply& reply);
   void on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) override;
   void on_written(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                   std::string_view bytes) override;
-  // Calls of one clock.
+  // All records have times of the same clock.
   void on_call(const framework::CallRecord& record);
 
   const Statistics& statistics() const { return statistics_; }
 
  private:
   using RequestId = std::pair<std::string, std::uint64_t>;
-  struct Seen {  // By a reply.
+  struct Seen {  // The state that a reply reflects.
     std::uint64_t epoch = 0;
     std::uint64_t version = 0;
   };
-  struct Heard {  // Until then, the highest.
+  struct Heard {  // The highest of all answers until `end`.
     TimePoint end;
     Seen highest;
   };
-  struct Applied {  // Of one caller: its last request that took effect, and when.
+  struct Applied {  // The last applied request of a caller, and its time.
     std::uint64_t last = 0;
     std::int64_t time_milliseconds = 0;
   };
   struct Object {
     std::uint64_t replied_epoch = 0;
     std::uint64_t replied_by = 0;     // The process.
-    std::uint64_t written_epoch = 0;  // Or sealed by.
+    std::uint64_t written_epoch = 0;  // The epoch of the last write or seal.
     std::uint64_t version = 0;
-    std::uint64_t version_epoch = 0;  // By which that version was written.
+    std::uint64_t version_epoch = 0;  // The epoch that wrote `version`.
     std::map<std::string, Applied, std::less<>> callers;
-    std::map<RequestId, std::uint64_t> known;  // The version in which it became so.
-    std::map<RequestId, Seen> replies;         // The latest.
+    std::map<RequestId, std::uint64_t> known;  // The version in which each took effect.
+    std::map<RequestId, Seen> replies;         // The latest of each.
     std::vector<Heard> heard;
   };
 

@@ -1,5 +1,5 @@
-// How a host asks a server of the simulation, and is answered: by a message there and one back,
-// each of which may take long or never come.
+// A host's calls to a server of the simulation. The request and the reply are messages; each may be
+// delayed or lost.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@
 
 namespace corolane::sim {
 
-// The way of one host to one server, on which nothing overtakes. What is under way may outlive it.
+// A connection of one host to one server that keeps messages in order. Messages in flight may
+// outlive it.
 class Line {
  public:
   Line(Fabric& fabric, Host& client, Host& server)
@@ -27,8 +28,9 @@ class Line {
 
   Host& client() const { return way_->client; }
 
-  // By a task of the client. Suspends. `serve` runs in a task of the server. Fails with what that
-  // returns; and when nothing was heard until the deadline, with maybe_executed.
+  // Runs `serve` in a task of the server and returns its result. Called by a task of the client;
+  // suspends. Fails as `serve` does, and with maybe_executed when no answer arrives before the
+  // deadline.
   template <typename T>
   Result<T> ask(Deadline deadline, std::function<Result<T>()> serve) {
     if (!client().is_alive()) return Error(Code::unavailable, "the process ends");
@@ -37,7 +39,7 @@ class Line {
       return Error(Code::deadline_exceeded, "the deadline passed before it was asked");
     }
     struct Question {
-      coroutine::Event answered{"answer of a server"};
+      coroutine::Event answered{"the answer of a server"};
       std::optional<Result<T>> answer = {};
     };
     const auto question = std::make_shared<Question>();
@@ -52,18 +54,18 @@ class Line {
     };
     say([way = way_, work] { way->server.spawn("request", work); });
     if (auto waited = question->answered.wait(deadline); !waited) {
-      return Error(waited.error().code(), "no answer of " + way_->server.name())
+      return Error(waited.error().code(), "no answer from " + way_->server.name())
           .with_maybe_executed();
     }
     return *std::move(question->answer);
   }
 
-  // To the server, where no answer is wanted: runs on its loop.
+  // Sends a message without an answer to the server: `work` runs on its loop.
   void say(std::move_only_function<void()> work) {
     way_->fabric.carry(way_->client, way_->server, std::shared_ptr<TimePoint>(way_, &way_->there),
                        std::move(work));
   }
-  // From it, where it has something to say without being asked.
+  // Sends a message from the server to the client, unasked.
   void tell(std::move_only_function<void()> work) {
     way_->fabric.carry(way_->server, way_->client, back_of(way_), std::move(work));
   }

@@ -1,4 +1,4 @@
-// The queue of events, and whose turn it is.
+// The queue of events, and the choice of the next step.
 #include "framework/testing/simulation.h"
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 namespace corolane::sim {
 namespace {
 
-// What a step of a host may take.
+// The longest time that a step of a host takes.
 constexpr Duration step_time_max = std::chrono::microseconds(5);
 
 }  // namespace
 
 struct Simulation::Event {
   TimePoint time;
-  std::uint64_t tie;  // Decides between those of the same time.
-  Host* host;         // Null: none.
+  std::uint64_t tie;  // Orders events of the same time.
+  Host* host;         // Null: runs outside of hosts.
   std::uint64_t life;
   std::move_only_function<void()> work;
 };
 
-// For a heap whose top is the next one.
+// The order of a heap with the next event on top.
 bool Simulation::later(const Event& a, const Event& b) {
   return a.time != b.time ? a.time > b.time : a.tie > b.tie;
 }
@@ -77,7 +77,7 @@ void Simulation::step_host(Host& host) {
   now_ += order_.up_to(step_time_max);
 }
 
-// Returns false when nothing is to happen until then.
+// Returns false when nothing happens before `until`.
 bool Simulation::step_one(TimePoint until) {
   candidates_.clear();
   TimePoint next = events_.empty() ? TimePoint::max() : events_.front().time;

@@ -1,15 +1,15 @@
-// Many hosts in one thread, under one simulated clock: whose turn it is, how long everything takes
-// and what falls together follows from a seed.
+// Many hosts in one thread, under one simulated clock. A seed decides whose turn it is, how long
+// everything takes, and which events coincide.
 //
 //   Simulation simulation({.seed = 7});
 //   Host& server = simulation.add_host("server");
 //   server.start([&] { ... });
 //   simulation.run_for(60s);
 //
-// Time passes when every host waits; a step of a host takes it a few microseconds. What one host
-// sends to another is an event of the simulation, which runs on the other's loop.
+// Time passes when every host waits; a step of a host takes a few microseconds. A message between
+// hosts is an event of the simulation, which runs on the receiver's loop.
 //
-// All of it belongs to one thread, and to nobody who runs on a host, but where said.
+// All of it belongs to one thread, and is called from outside of hosts, unless stated otherwise.
 #pragma once
 
 #include <chrono>
@@ -31,17 +31,17 @@ class Simulation {
  public:
   struct Options {
     std::uint64_t seed = 1;
-    // Whether ready tasks run in any order, or in that in which they became ready.
+    // Ready tasks run in any order, instead of first come, first served.
     bool shuffles = true;
   };
 
   explicit Simulation(const Options& options);
-  // Every host is dead, or dies now.
+  // Kills all hosts.
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // The time that no host knows: their clocks are set and run as they please.
+  // The true time, which no host knows: their clocks are off and drift.
   TimePoint now() const { return now_; }
   // Since the beginning.
   Duration elapsed() const { return now_ - origin(); }
@@ -51,25 +51,26 @@ class Simulation {
   // Lives as long as the simulation.
   Host& add_host(std::string name);
 
-  // A source of choices of its own, for one concern: that there are more of one concern changes
-  // nothing for the others.
+  // A separate source of randomness for one concern: draws of one concern do not affect the others.
   test::Random dice(std::uint64_t concern) const;
 
-  // From anywhere: runs `work`, which must not suspend, at that time, outside of all hosts.
+  // Runs `work`, which must not suspend, at `time`, outside of all hosts. May be called from
+  // anywhere.
   void at(TimePoint time, std::move_only_function<void()> work);
-  // The same on the loop of that host, if it lives the same life then. While it is paused, later.
+  // The same on the loop of `host`, if it still lives the same life; after the end of a pause.
   void at(TimePoint time, Host& host, std::move_only_function<void()> work);
 
-  // Lets so much time pass.
+  // Advances time by `duration`.
   void run_for(Duration duration) { run_until(now_ + duration); }
   void run_until(TimePoint time);
-  // Until that holds, looked at after each step; false when it did not by then.
+  // Runs until `is_done` returns true, checked after each step. Returns false when it did not by
+  // `time`.
   bool run_until(const std::function<bool()>& is_done, TimePoint time);
 
-  // Is called after each step, outside of all hosts.
+  // `on_step` is called after each step, outside of all hosts.
   void set_on_step(std::function<void()> on_step) { on_step_ = std::move(on_step); }
 
-  // From anywhere.
+  // May be called from anywhere.
   Trace& trace() { return trace_; }
   std::uint64_t step_count() const { return step_count_; }
 
@@ -84,12 +85,12 @@ class Simulation {
 
   const Options options_;
   TimePoint now_ = origin();
-  test::Random order_;  // Of what falls together.
+  test::Random order_;  // Orders events that coincide.
   Trace trace_;
-  std::vector<Event> events_;  // A heap, the next one first.
+  std::vector<Event> events_;  // A heap with the next event on top.
   std::uint64_t step_count_ = 0;
   std::vector<std::unique_ptr<Host>> hosts_;
-  std::vector<Host*> candidates_;  // Kept for its room.
+  std::vector<Host*> candidates_;  // Kept for its capacity.
   std::function<void()> on_step_;
 };
 

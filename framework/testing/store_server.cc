@@ -1,4 +1,4 @@
-// A store in memory behind messages that are late or lost.
+// A memory store behind messages that are late or lost.
 #include "framework/testing/store_server.h"
 
 #include <optional>
@@ -13,12 +13,12 @@ using framework::ObjectKey;
 using framework::StoredObject;
 
 constexpr std::uint64_t concern = 2;
-// Longer than anybody waits for a write.
+// Longer than any caller waits for a write.
 constexpr Duration late_by_max = std::chrono::seconds(12);
 
 }  // namespace
 
-// One node's connection to it.
+// One node's connection to the store.
 class StoreServer::Remote final : public framework::Store {
  public:
   Remote(StoreServer& server, Host& node)
@@ -35,7 +35,7 @@ class StoreServer::Remote final : public framework::Store {
     const Names names(key);
     if (server_.bugs_.no_seal) {
       auto loaded = load(names, deadline);
-      // From here on nobody else writes it: that is what its caller is promised.
+      // The caller relies on being the only writer from here on.
       if (loaded && server_.witness_ != nullptr) server_.witness_->on_sealed(key, epoch);
       return loaded;
     }
@@ -115,7 +115,7 @@ class StoreServer::Remote final : public framework::Store {
         });
   }
 
-  // What a store without seals offers.
+  // Loads an object as a store without seals would.
   Result<StoredObject> load(const Names& names, Deadline deadline) {
     return line_.ask<StoredObject>(deadline, [&server = server_, names]() -> Result<StoredObject> {
       if (auto admitted = server.admit(/*is_write=*/false); !admitted) return admitted.error();
@@ -162,7 +162,7 @@ std::shared_ptr<framework::Store> StoreServer::store_of(Host& node) {
   return std::make_shared<Remote>(*this, node);
 }
 
-// In a task of the server. Suspends, until another owner comes for the object, or for a while.
+// Suspends a task of the server for a while, at most until another owner seals the object.
 void StoreServer::be_late(const ObjectKey& key) {
   coroutine::Event seal_comes("a seal of the same object");
   const auto place =
@@ -171,7 +171,7 @@ void StoreServer::be_late(const ObjectKey& key) {
   late_.erase(place);
 }
 
-// A request may arrive at any time, and there is no worse one than right before a seal.
+// A late write may arrive at any time; the worst time is right before a seal.
 void StoreServer::let_late_ones_go_first(const ObjectKey& key) {
   const auto [begin, end] =
       late_.equal_range(std::pair(std::string(key.type), std::string(key.id)));
@@ -180,7 +180,7 @@ void StoreServer::let_late_ones_go_first(const ObjectKey& key) {
   static_cast<void>(coroutine::sleep_for(std::chrono::milliseconds(1)));
 }
 
-// In a task of the server. Suspends.
+// Runs in a task of the server. Suspends.
 Result<void> StoreServer::admit(bool is_write) {
   if (condition_.slow_by_max > Duration::zero()) {
     static_cast<void>(coroutine::sleep_for(dice_.up_to(condition_.slow_by_max)));

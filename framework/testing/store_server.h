@@ -1,8 +1,8 @@
-// The store of a simulated cluster: a server that all nodes ask, as they ask a redis; and what goes
-// wrong with one.
+// The store of a simulated cluster: a server that all nodes call as they call redis, with its
+// faults.
 //
-// It keeps what it has acknowledged. It may be slow, full, away, or apply a write whose answer gets
-// lost; a request that was given up may still be applied, seconds later.
+// It keeps every acknowledged write. It may be slow, full or unavailable, or lose the answer of a
+// write that it has applied. It may still apply a write seconds after its caller gave up.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,11 @@
 
 namespace corolane::sim {
 
-// Is told what the store does.
+// Observes the operations of the store.
 class StoreWitness {
  public:
   virtual void on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) = 0;
-  // By which `version` came to be.
+  // The write created `version`.
   virtual void on_written(const framework::ObjectKey& key, std::uint64_t epoch,
                           std::uint64_t version, std::string_view bytes) = 0;
 
@@ -38,32 +38,32 @@ class StoreWitness {
 
 class StoreServer {
  public:
-  // How it is at present.
+  // The faults of the store at present.
   struct Condition {
-    Duration slow_by_max{};  // Each request takes up to so much longer.
-    bool is_away = false;    // Refuses whatever comes.
-    bool is_full = false;    // Refuses what would be written.
-    // One write in so many is made, and its answer is lost; 0: none.
+    Duration slow_by_max{};  // Extra time of each request.
+    bool is_away = false;    // Refuses everything.
+    bool is_full = false;    // Refuses writes.
+    // One in N writes is applied, and its answer is lost; 0: none.
     std::uint32_t loses_one_in = 0;
-    // One write in so many comes when its sender has given it up; 0: none.
+    // One in N writes arrives after its sender has given up; 0: none.
     std::uint32_t late_one_in = 0;
   };
 
-  // All of them outlive it; `witness` may be null.
+  // All arguments outlive the server; `witness` may be null.
   StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness,
               const framework::SeededBugs& bugs);
   ~StoreServer() { host_.kill(); }
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
-  // How a node sees it. Lives no longer than the server.
+  // The store as `node` sees it. Lives no longer than the server.
   std::shared_ptr<framework::Store> store_of(Host& node);
 
   void set_condition(const Condition& condition) { condition_ = condition; }
   const Condition& condition() const { return condition_; }
 
   Host& host() const { return host_; }
-  // What is stored now, of any object; for those who check.
+  // The stored objects, for checks.
   const framework::MemoryStore& table() const { return table_; }
 
  private:
@@ -81,7 +81,7 @@ class StoreServer {
   const framework::SeededBugs bugs_;
   test::Random dice_;
   Condition condition_;
-  // Writes that come late, by the type and id of their object.
+  // Late writes, by the type and id of their object.
   std::multimap<std::pair<std::string, std::string>, coroutine::Event*> late_;
   framework::MemoryStore table_;
   Host& host_;

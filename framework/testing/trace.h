@@ -1,5 +1,4 @@
-// What happened in a simulation, event by event: a number that tells two runs apart, and, for those
-// who want to read it, text.
+// The events of a simulation: a hash that distinguishes two runs, and, for a reader, text.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +15,18 @@ class Trace {
  public:
   struct Event {
     TimePoint at;           // The simulation's time.
-    std::string_view host;  // Empty: of no host.
+    std::string_view host;  // Empty: outside of hosts.
     std::string_view what;  // A constant word or two.
     std::string detail;
-    std::uint64_t hash = 0;  // Of all until then.
+    std::uint64_t hash = 0;  // The hash of all events up to this one.
   };
   using Reader = std::function<void(const Event& event)>;
 
-  // From now on; null: nobody reads.
+  // Passes later events to `reader`; null: to none.
   void set_reader(Reader reader) { reader_ = std::move(reader); }
   bool is_read() const { return reader_ != nullptr; }
 
-  // Goes into the hash and nowhere else.
+  // Adds a number to the hash, without an event.
   void mix(std::uint64_t number) {
     hash_ = (hash_ ^ number) * 0x9fb21c651e98df25;
     hash_ ^= hash_ >> 32;
@@ -35,7 +34,7 @@ class Trace {
   void mix(TimePoint time) { mix(static_cast<std::uint64_t>(time.time_since_epoch().count())); }
   void mix(std::string_view bytes) { mix(std::hash<std::string_view>()(bytes)); }
 
-  // `describe` returns the detail; it is called when somebody reads.
+  // `describe` returns the detail; it is called only when there is a reader.
   template <typename Describe>
   void add(TimePoint at, std::string_view host, std::string_view what, Describe&& describe) {
     mix(at);
@@ -46,13 +45,14 @@ class Trace {
     }
   }
 
-  // For those who read, and not in the hash: what is only there when somebody reads.
+  // Passes an event to the reader without adding it to the hash: for events that exist only when
+  // there is a reader.
   void tell(TimePoint at, std::string_view host, std::string_view what, std::string detail) {
     if (reader_ == nullptr) return;
     reader_({.at = at, .host = host, .what = what, .detail = std::move(detail), .hash = hash_});
   }
 
-  // Two runs of one seed have the same.
+  // Two runs of one seed have the same hash.
   std::uint64_t hash() const { return hash_; }
   std::uint64_t count() const { return count_; }
 

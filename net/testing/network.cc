@@ -1,4 +1,4 @@
-// Streams and listeners that hand bytes to one another after a delay, in virtual time.
+// Streams and listeners that exchange bytes after a delay, in virtual time.
 #include "net/testing/network.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Error closed_here() { return Error(Code::unavailable, "the stream was closed"); 
 
 }  // namespace
 
-// One end of a connection. What it sends lies in its peer's `arriving_` until its time has come.
+// One end of a connection. Its bytes wait in the peer's `arriving_` until they are due.
 class SimulatedStream final : public net::Stream, private coroutine::Timer {
  public:
   SimulatedStream(SimulatedNetwork& network, Duration latency, net::Endpoint local,
@@ -45,7 +45,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override {
-    check(sink_ == nullptr, "a stream with a sink is not read in the linear way");
+    check(sink_ == nullptr, "a stream with a sink has no other reader");
     while (received_.empty() && !end_) {
       if (closed_) return closed_here();
       if (auto waited = readable_.wait(deadline); !waited) return waited.error();
@@ -109,7 +109,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     writable_.pulse();
   }
 
-  // The connection breaks, seen from this end.
+  // The connection breaks at this end.
   void reset() {
     if (is_closed()) return;
     broken_ = true;
@@ -150,7 +150,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
 
   Result<void> send(std::span<const std::byte> bytes) {
     if (is_closed()) return closed_here();
-    if (finished_) return Error(Code::failed_precondition, "nothing is written after the end");
+    if (finished_) return Error(Code::failed_precondition, "write after the end of the stream");
     statistics_.written_bytes += bytes.size();
     while (!bytes.empty() && peer_ != nullptr) {
       const auto piece = bytes.first(std::min(bytes.size(), network_.options_.piece_bytes_max));
@@ -161,12 +161,12 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     return {};
   }
 
-  // `last` is how the peer learns of it.
+  // Sends `last` to the peer as its last piece.
   void leave_peer(Piece last) {
     SimulatedStream* const peer = std::exchange(peer_, nullptr);
     if (peer == nullptr) return;
     peer->peer_ = nullptr;
-    // Nobody takes it any more.
+    // Nothing is read any more.
     peer->under_way_bytes_ = 0;
     peer->writable_.pulse();
     peer->arrive(std::move(last));

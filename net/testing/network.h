@@ -1,13 +1,13 @@
 // A network inside one process and one thread, in virtual time: every delay is exact, and a test
-// decides what breaks.
+// injects the faults.
 //
 //   sim::SimulatedNetwork network({.latency = 3ms});
 //   rpc::Server server(network);
 //   auto client = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
 //   network.reset_all();  // As if the peers had died.
 //
-// Host names resolve to themselves unless the test says otherwise; a listener is found by its port
-// alone, a UDP socket by its address and port.
+// Host names resolve to themselves unless set_addresses() changes that. A listener is found by its
+// port alone, a UDP socket by its address and port.
 #pragma once
 
 #include <cstdint>
@@ -31,21 +31,21 @@ class SimulatedUdpSocket;
 class SimulatedNetwork : public net::Network {
  public:
   struct Options {
-    Duration latency = std::chrono::milliseconds(1);  // Of each piece of bytes, one way.
-    // Pieces arrive cut to at most so many bytes: 1 splits every frame at every byte.
+    Duration latency = std::chrono::milliseconds(1);  // One way, for each piece of bytes.
+    // The largest piece that arrives at once: 1 splits every frame at every byte.
     std::size_t piece_bytes_max = 64 * 1024;
   };
 
-  // What a host does to those who connect or send datagrams to it.
+  // The behaviour of a host towards peers that connect or send datagrams to it.
   struct Host {
-    std::optional<Duration> latency = {};  // To it and back from it; the network's otherwise.
-    bool refuses = false;                  // Nobody listens there.
-    bool is_silent = false;                // Nothing comes back, and nobody is told.
+    std::optional<Duration> latency = {};  // Each way; empty: that of the network.
+    bool refuses = false;                  // It refuses connections.
+    bool is_silent = false;                // It drops everything without notice.
   };
 
   SimulatedNetwork() : SimulatedNetwork(Options{}) {}
   explicit SimulatedNetwork(Options options) : options_(options) {}
-  // Every listener and stream is gone by then, but for those that were left to it.
+  // Every listener and stream must be destroyed before, except parting streams.
   ~SimulatedNetwork() override;
 
   Result<std::unique_ptr<net::Listener>> listen(const net::Endpoint& endpoint,
@@ -56,25 +56,25 @@ class SimulatedNetwork : public net::Network {
                                                    net::UdpOptions options = {}) override;
   Result<std::vector<net::Endpoint>> resolve(const net::HostPort& host, Deadline deadline) override;
 
-  // What resolve() finds for a name from now on, with the port that it is asked for.
+  // Sets the addresses that resolve() finds for a name from now on.
   void set_addresses(const std::string& name, std::vector<std::string> addresses) {
     addresses_[name] = std::move(addresses);
   }
-  // From now on; connections that exist keep what they have.
+  // Applies to new connections; existing ones keep their behaviour.
   void set_host(const std::string& address, Host host) { hosts_[address] = host; }
-  // Where those come from who connect from now on, as their peers see it.
+  // Sets the address of later clients, as their peers see it.
   void set_client_address(std::string address) { client_address_ = std::move(address); }
-  // How often somebody began to connect.
+  // The number of connection attempts.
   std::size_t connect_count() const { return connect_count_; }
 
-  // Of the connections that are made from now on; the others keep theirs.
+  // Applies to new connections; existing ones keep their latency.
   void set_latency(Duration latency) { options_.latency = latency; }
-  // Both ends of every connection learn at once that it broke; bytes under way are lost.
+  // Breaks every connection at both ends at once; bytes in flight are lost.
   void reset_all();
-  // As if the process at this end of a connection had died: bytes on their way to it are lost, and
-  // the other end learns of it behind those that are on their way there.
+  // Breaks a connection as if the process at this end had died. Bytes in flight to this end are
+  // lost; the other end learns of it after the bytes in flight to it.
   void reset(net::Stream& stream);
-  // From now on nothing arrives any more, and nobody is told.
+  // Drops everything from now on, without notice.
   void go_silent() { silent_ = true; }
 
  private:

@@ -1,4 +1,4 @@
-// Datagrams wait in their receiver, sorted by when they are due.
+// Datagrams wait at their receiver, sorted by due time.
 #include "net/testing/udp_socket.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // A UDP socket of the simulated network: datagrams that arrive after a delay, in order, exactly
 // once.
 //
-// What it sends leaves at once, so sending is never refused. What arrives is kept up to
-// UdpOptions::receive_buffer_bytes, and lost beyond, as in a kernel.
+// Datagrams leave at once, so sending is never refused. Arriving datagrams are kept up to
+// UdpOptions::receive_buffer_bytes and lost beyond, as in a kernel.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class SimulatedUdpSocket final : public net::UdpSocket, private coroutine::Timer
   const net::Endpoint& local_endpoint() const override { return local_; }
   const Statistics& statistics() const override { return statistics_; }
 
-  // `bytes` will be there after `delay`.
+  // Delivers `bytes` after `delay`.
   void arrive(const net::Endpoint& from, std::span<const std::byte> bytes, Duration delay);
 
  private:
@@ -47,7 +47,7 @@ class SimulatedUdpSocket final : public net::UdpSocket, private coroutine::Timer
 
   void arm(Deadline deadline);
   void deliver_due();
-  // What is there now, as one batch; empty when there is nothing.
+  // Takes the datagrams that are due as one batch; empty when there are none.
   std::span<const net::Datagram> take_batch();
 
   SimulatedNetwork& network_;
@@ -55,10 +55,10 @@ class SimulatedUdpSocket final : public net::UdpSocket, private coroutine::Timer
   const net::UdpOptions options_;
   bool closed_ = false;
   net::DatagramSink* sink_ = nullptr;
-  std::deque<Arriving> arriving_;  // In the order in which they are due.
+  std::deque<Arriving> arriving_;  // Sorted by due time.
   std::size_t arriving_bytes_ = 0;
   std::vector<Arriving> batch_;
-  std::vector<net::Datagram> datagrams_;  // About `batch_`.
+  std::vector<net::Datagram> datagrams_;  // Point into `batch_`.
   Statistics statistics_;
   coroutine::Event readable_{"datagrams"};
 };

@@ -1,5 +1,6 @@
-// Blocking work in virtual time: a function runs on the test's own thread, and its task hears of it
-// after a time that the test chooses. One after the other, so that a seed runs again exactly.
+// Blocking work in virtual time: a function runs on the test's own thread, and its task resumes
+// after a time that the test chooses. Functions run one after the other, so that a seed replays
+// exactly.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace corolane::sim {
 class SimulatedWorkerPool : public net::WorkerPool {
  public:
   struct Options {
-    Duration job_time = std::chrono::milliseconds(1);  // What each function seems to take.
-    std::size_t job_count_max = 256;                   // As in UvWorkerPool::Options.
+    Duration job_time = std::chrono::milliseconds(1);  // The virtual time that each function takes.
+    std::size_t job_count_max = 256;                   // Like UvWorkerPool::Options.
   };
 
   SimulatedWorkerPool() : SimulatedWorkerPool(Options{}) {}
@@ -22,7 +23,7 @@ class SimulatedWorkerPool : public net::WorkerPool {
 
   void set_job_time(Duration job_time) { options_.job_time = job_time; }
 
-  // A function whose task gives up has not run, as one that a real pool had not come to yet.
+  // A function does not run when its task gives up first, like one in the queue of a real pool.
   Result<void> run(std::shared_ptr<net::detail::BlockingJob> job, Deadline deadline) override {
     if (job_count_ >= options_.job_count_max) {
       return Error(Code::resource_exhausted, "blocking work: too many jobs");

@@ -1,5 +1,5 @@
-// The program's own malloc takes the place of the C library's for everything linked to it, and
-// hands on to the names under which glibc exports the real ones.
+// The program's malloc replaces that of the C library for all linked code. It forwards to the names
+// under which glibc exports the real functions.
 #include "tools/benchmarks/allocation_count.h"
 
 #include <cstddef>

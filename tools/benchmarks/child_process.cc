@@ -1,5 +1,5 @@
-// A child prints the value and what else it found out; or, with a status other than 0, why there is
-// no value.
+// A child prints the value and its other results, or exits with a status other than 0 and prints
+// the reason.
 #include "tools/benchmarks/child_process.h"
 
 #include <cfenv>
@@ -23,7 +23,7 @@ void print_measurement(const Measurement& measured) {
 
 int run_measure(const Measure& measure) {
   pin_to(Core::measured);
-  std::feclearexcept(FE_ALL_EXCEPT);  // As a program starts; see measurement.h.
+  std::feclearexcept(FE_ALL_EXCEPT);  // The state of a fresh program; see measurement.h.
   const Result<Measurement> measured = measure();
   if (measured) {
     print_measurement(*measured);

@@ -1,5 +1,5 @@
-// A measurement in a process of its own: each starts with the same empty heap and fresh stacks,
-// leaves nothing behind for the next one, and may fail or crash without ending the run.
+// A measurement in its own process: each starts with the same empty heap and fresh stacks, leaves
+// nothing behind for the next one, and may fail or crash without ending the run.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace corolane::bench {
 
-// Forks, pins the child to one core, measures there, and reads the result through a pipe. Fails
-// with what the measurement failed with, when the child crashed, and after two minutes.
+// Forks, pins the child to one core, measures there, and reads the result through a pipe. Fails as
+// the measurement does, when the child crashes, and after two minutes.
 Result<Measurement> measure_in_child(const Measure& measure);
 
-// A measure that becomes the program, which prints a line with the value and ends.
+// Returns a measure that executes the program, which prints a line with the value and exits.
 Measure program_measure(std::string program, std::vector<std::string> arguments);
 
-// What the program prints, when it ends with status 0.
+// Returns the output of the program; fails when its exit status is not 0.
 Result<std::string> output_of(const std::string& program, std::vector<std::string> arguments);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// The command line, which every benchmark reads alike.
+// The command line that all benchmarks share.
 #include "tools/benchmarks/command.h"
 
 #include <regex.h>
@@ -45,7 +45,7 @@ struct Options {
   bool json = false;
   bool check = false;
   std::string plot;
-  std::optional<std::vector<std::string>> peers;  // Without a value, all.
+  std::optional<std::vector<std::string>> peers;  // Empty: all peers.
   std::vector<ProgramPeer> programs;
 };
 
@@ -67,7 +67,7 @@ std::string listed(const Names& names, const char* separator) {
   return text;
 }
 
-// "--go-peer", for every peer that is a program.
+// Returns "--go-peer" and the like for every peer that is a program.
 std::vector<std::string> program_options_of(const Command& command) {
   std::vector<std::string> options;
   for (const std::string name : command.program_names) options.push_back("--" + name + "-peer");
@@ -92,7 +92,7 @@ Result<std::vector<std::string>> read_peers(std::string_view text,
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find(','));
     if (std::ranges::find(peer_names, name) == peer_names.end()) {
-      return misuse("--peers: no peer \"" + std::string(name) + "\"; there are none or " +
+      return misuse("--peers: no peer \"" + std::string(name) + "\"; the choices are none or " +
                     listed(peer_names, ","));
     }
     peers.emplace_back(name);
@@ -132,13 +132,13 @@ Result<Options> read_options(const Command& command, const Arguments& arguments)
   return options;
 }
 
-// Keeps the rows whose name the regular expression matches somewhere.
+// Keeps the rows whose name contains a match of the regular expression.
 Result<void> select_rows(std::vector<Row>& rows, const std::string& expression) {
   regex_t compiled;
   if (const int problem = regcomp(&compiled, expression.c_str(), REG_EXTENDED | REG_NOSUB)) {
     std::array<char, 256> reason;
     regerror(problem, &compiled, reason.data(), reason.size());
-    return misuse("--rows \"" + expression + "\" is no regular expression: " + reason.data());
+    return misuse("--rows \"" + expression + "\" is not a regular expression: " + reason.data());
   }
   std::vector<std::string> names;
   for (const Row& row : rows) names.push_back(row.info.name);
@@ -171,7 +171,7 @@ Result<std::vector<Row>> choose_rows(const Command& command, const Options& opti
   return rows;
 }
 
-// Exit status: whether everything ran and, if that was asked for, every bar held.
+// Returns the exit status: success if everything ran and, with --check, every bar held.
 int run_all(const std::vector<Row>& rows, const Options& options) {
   std::vector<RowResult> results;
   for (const Row& row : rows) {

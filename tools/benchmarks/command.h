@@ -1,4 +1,4 @@
-// What the benchmarks of `tools/bench` have in common: options, the choice of rows, the report.
+// Shared code of the benchmarks of `tools/bench`: options, the choice of rows, the report.
 #pragma once
 
 #include <chrono>
@@ -12,29 +12,29 @@
 
 namespace corolane::bench {
 
-// A peer that is a program: `program --rows` prints the names of the rows it takes part in, one on
-// a line. How it is measured depends on the rows, see where they are made.
+// A peer that is a program: `program --rows` prints the names of its rows, one per line. The rows
+// determine how it is measured.
 struct ProgramPeer {
   std::string name;
   std::string program;
 };
 
 struct Command {
-  const char* name;                            // "coroutine": what `tools/bench` calls it.
-  std::span<const char* const> peer_names;     // All that --peers may choose from.
-  std::span<const char* const> program_names;  // Those that are programs: --NAME-peer PROGRAM.
+  const char* name;                            // Its name in `tools/bench`, such as "coroutine".
+  std::span<const char* const> peer_names;     // The choices of --peers.
+  std::span<const char* const> program_names;  // The peers that are programs: --NAME-peer PROGRAM.
   std::chrono::milliseconds effort;            // See set_effort().
   std::chrono::milliseconds quick_effort;
-  // All rows, in the order in which they are shown, with every C++ peer that this build has and
-  // the programs given.
+  // Returns all rows in the order of the report, with the C++ peers of this build and the given
+  // programs.
   Result<std::vector<Row>> (*all_rows)(const std::vector<ProgramPeer>& programs);
 };
 
-// Adds a program to each row that it names, measured as `measure_of` says.
+// Adds a program to each row that it names, with the measure from `measure_of`.
 Result<void> add_program(const ProgramPeer& peer, std::vector<Row>& rows,
                          const std::function<Measure(const std::string& row)>& measure_of);
 
-// Does what the command line says; returns the exit status.
+// Executes the command line, and returns the exit status.
 int run_command(const Command& command, std::span<const char* const> words);
 
 }  // namespace corolane::bench

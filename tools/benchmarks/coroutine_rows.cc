@@ -1,5 +1,5 @@
-// One function for each group of rows. Each says in one sentence what one operation is; the bars
-// are those that the project has set itself.
+// One function for each group of rows. Each row describes one operation in a sentence; the bars are
+// the project's own goals.
 #include "tools/benchmarks/coroutine_rows.h"
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace corolane::bench {
 namespace {
 
 constexpr const char* round_trip_name = "fcontext_tuned round trip";
-// What a million suspended tasks may hold: 4.5 GB together.
+// The limit for a million suspended tasks: 4.5 GB together.
 constexpr double bytes_per_task_max = 4'500;
 
 Bar at_most(double ratio) { return {.bound = Bound::at_most, .ratio = ratio}; }
@@ -22,13 +22,13 @@ Measure constant(double value) {
   return [value]() -> Result<Measurement> { return Measurement{.value = value}; };
 }
 
-// The function of that peer, with these arguments.
+// Binds a function of a peer to its arguments.
 template <typename Function, typename... Arguments>
 Measure measure_of(const Peer& peer, Function Peer::* function, Arguments... arguments) {
   return [=, function = peer.*function] { return function(arguments...); };
 }
 
-// The same for every peer that has it, but the one that is the limit.
+// The same for every peer with that function, except the limit itself.
 template <typename Function, typename... Arguments>
 std::vector<Contestant> peers_with(const std::string& limit_name, Function Peer::* function,
                                    Arguments... arguments) {
@@ -40,7 +40,7 @@ std::vector<Contestant> peers_with(const std::string& limit_name, Function Peer:
   return peers;
 }
 
-// Two jumps, in the loop and out of it: what yield/1 is measured by.
+// Two jumps, into the loop and out of it: the limit of yield/1.
 Measure round_trip() { return measure_of(fcontext_tuned_peer, &Peer::yield, Ring{.count = 1}); }
 
 Row yield_row(std::string name, Ring ring) {
@@ -59,7 +59,7 @@ Row create_row(std::string name, std::size_t count, Warmth warmth) {
   const std::string limit_name = fcontext_peer.name;
   return {.info = {.name = std::move(name),
                    .unit = "ns",
-                   .operation = "one of so many at once is created, entered, ends, is recycled",
+                   .operation = "one of many at once is created, entered, ended and recycled",
                    .limit_name = limit_name,
                    .bar = at_most(warmth == Warmth::cold ? 0.5 : 1.5)},
           .ours = measure_of(our_peer, &Peer::create, count, warmth),
@@ -70,7 +70,7 @@ Row create_row(std::string name, std::size_t count, Warmth warmth) {
 Row memory_row(std::string name, std::size_t count) {
   return {.info = {.name = std::move(name),
                    .unit = "bytes",
-                   .operation = "resident memory of one suspended coroutine of so many",
+                   .operation = "resident memory of one of many suspended coroutines",
                    .limit_name = "4.5 GB for a million",
                    .bar = at_most(1)},
           .ours = measure_of(our_peer, &Peer::memory, count),
@@ -110,14 +110,14 @@ Row pool_row(std::string name, std::string operation, Measure ours, double perce
 Row swing_row(std::string name, std::size_t low, std::size_t high) {
   return pool_row(
       std::move(name),
-      "stacks from the pool, worst swing after the first; a second up, a second down",
+      "stacks from the pool in the worst swing after the first; a second up, a second down",
       [=] { return our_pool_swing(low, high); }, 99);
 }
 
 Row after_burst_row() {
   return {.info = {.name = "pool/after_burst",
                    .unit = "MB",
-                   .operation = "resident after 10,000 tasks at once and 15 s of quiet",
+                   .operation = "resident memory after 10,000 tasks at once and 15 s of quiet",
                    .limit_name = "before the burst",
                    .bar = at_most(1.1)},
           .ours = our_memory_after_burst,
@@ -127,7 +127,7 @@ Row after_burst_row() {
 Row sampling_row() {
   return {.info = {.name = "sampling",
                    .unit = "ns",
-                   .operation = "a yield, two tasks, with the sampling of production",
+                   .operation = "a yield between two tasks with the sampling of production",
                    .limit_name = "sampling off",
                    .bar = at_most(1.02)},
           .ours = our_yield_sampled,
@@ -152,10 +152,10 @@ std::vector<Row> our_rows() {
   rows.push_back(row_against_round_trip(
       "pingpong", "a value goes to another task over a channel and comes back over a second one",
       at_most(6), &Peer::pingpong));
-  rows.push_back(row_against_round_trip("await", "a stackless child is made, awaited and gone",
-                                        at_most(1.5), &Peer::await));
-  rows.push_back(
-      timer_row("timer/arm", "one more timer is armed, a million are", at_most(3), TimerStep::arm));
+  rows.push_back(row_against_round_trip(
+      "await", "a stackless child is created, awaited and destroyed", at_most(1.5), &Peer::await));
+  rows.push_back(timer_row("timer/arm", "a timer is armed beside a million others", at_most(3),
+                           TimerStep::arm));
   rows.push_back(timer_row("timer/cancel_random", "one of a million timers is cancelled",
                            at_most(3), TimerStep::cancel_random));
   rows.push_back(timer_row("timer/fire", "one of a million timers fires", {}, TimerStep::fire));

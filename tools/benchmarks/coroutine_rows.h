@@ -8,8 +8,8 @@
 
 namespace corolane::bench {
 
-// A peer that is a program prints the value of a row when it is called as `program ROW MS`, having
-// timed it for about so many milliseconds. Fails when a program does not tell its rows.
+// A peer that is a program is called as `program ROW MS`: it measures the row for about MS
+// milliseconds and prints the value. Fails when a program does not list its rows.
 Result<std::vector<Row>> coroutine_rows(const std::vector<ProgramPeer>& programs);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// The clock, the size of a batch and the median over batches.
+// Reads the clock, finds the size of a batch, and takes the median over batches.
 #include "tools/benchmarks/measurement.h"
 
 #include <ctime>
@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds batch_time_min = 1ms;
-// Thirty thousand stacks take some passes until they have found their place in the caches.
+// Thirty thousand stacks need some passes to settle in the caches.
 constexpr std::chrono::nanoseconds warm_up_time = 20ms;
 
 std::chrono::milliseconds effort_in_force = 50ms;
@@ -29,7 +29,7 @@ struct TimedBatch {
   std::size_t op_count;
 };
 
-// Warms up, and finds out how many operations take long enough to be timed.
+// Warms up, and finds the number of operations that takes long enough to be timed.
 Result<std::size_t> find_batch_size(const Batch& batch) {
   std::size_t op_count = 1;
   for (std::chrono::nanoseconds elapsed{0}; elapsed < warm_up_time;) {

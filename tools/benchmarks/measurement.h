@@ -1,13 +1,12 @@
-// What a contestant finds out about one row, and how operations are timed.
+// The result of a contestant for one row, and the timing of operations.
 //
-// Time is the CPU time of the process, so that whatever else the machine runs counts little. The
-// operations run in batches of a millisecond or more, because reading that clock is a system call,
-// and the median batch stands for the measurement: an interruption spoils one batch, not the
-// figure.
+// Time is the CPU time of the process, so that other work on the machine counts little. The
+// operations run in batches of a millisecond or more, because reading that clock is a system call.
+// The median batch is the result: an interruption spoils one batch, not the figure.
 //
-// While coroutines exist, all of it calculates in integers. A floating-point operation leaves a
-// mark in the MXCSR register of the flow that performed it, each fcontext switch loads that
-// register, and to load a different value took ten times the switch on one processor measured.
+// While coroutines exist, the timing code calculates in integers. A floating-point operation sets
+// flags in the MXCSR register of its coroutine, and each fcontext switch loads that register. On
+// one measured processor, loading a different value took ten times as long as the switch.
 #pragma once
 
 #include <chrono>
@@ -20,7 +19,7 @@
 
 namespace corolane::bench {
 
-// What the generator of a load saw of the server that it was put on.
+// The behaviour of a server as the generator of its load saw it.
 struct Traffic {
   double ops_per_second = 0;
   double p50_us = 0;  // From the sending of a request until its reply was read.
@@ -31,14 +30,14 @@ struct Traffic {
 
 struct Measurement {
   double value = 0;               // In the unit of its row.
-  double allocations_per_op = 0;  // Calls of malloc and its kin, operator new among them.
+  double allocations_per_op = 0;  // Calls of malloc and the like, operator new included.
   std::optional<Traffic> traffic = {};
 };
 
-// Runs in a process of its own, on one core; fails when the contestant cannot do what is asked.
+// Runs in its own process, on one core; fails when the contestant cannot do the operation.
 using Measure = std::function<Result<Measurement>()>;
 
-// How long a measurement goes on timing batches. Set before the first measurement.
+// The time for which a measurement times batches. Must be set before the first measurement.
 void set_effort(std::chrono::milliseconds time);
 std::chrono::milliseconds effort();
 
@@ -58,12 +57,12 @@ class Stopwatch {
   std::uint64_t start_allocation_count_ = 0;
 };
 
-// Performs about `op_count` operations while the watch runs, and returns how many it performed:
-// more when they come in larger portions, fewer when it has no more of them.
+// Performs about `op_count` operations while the watch runs, and returns their number: more when
+// they come in larger portions, fewer when it runs out of them.
 using Batch = std::function<Result<std::size_t>(Stopwatch& watch, std::size_t op_count)>;
 
-// Warms up, then times batches: nanoseconds per operation in the median batch. Fails as soon as a
-// batch does.
+// Warms up, then times batches. Returns nanoseconds per operation in the median batch. Fails as
+// soon as a batch does.
 Result<Measurement> time_batches(const Batch& batch);
 
 }  // namespace corolane::bench

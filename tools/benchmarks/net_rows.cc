@@ -1,4 +1,4 @@
-// One function for each group of rows; the bars are those that the project has set itself.
+// One function for each group of rows; the bars are the project's own goals.
 #include "tools/benchmarks/net_rows.h"
 
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 constexpr Load websocket_load = {.connection_count = 1'000, .in_flight = 1};
 constexpr Load http_load = {.connection_count = 100, .in_flight = 1};
 
-// A row and the load that every server of it gets.
+// A row and the load for each of its servers.
 struct NetRow {
   Row row;
   Connect connect;
@@ -27,7 +27,7 @@ NetRow echo_row(std::string name, Load load) {
   const Connect connect = closed_loop(echo_protocol, load);
   Row row{.info = {.name = std::move(name),
                    .unit = "ns",
-                   .operation = "server CPU of a message of 64 bytes that comes back; ours has a"
+                   .operation = "server CPU of the echo of a 64-byte message; ours has a"
                                 " coroutine for each",
                    .limit_name = "raw epoll",
                    .bar = {.ratio = 1.10}},
@@ -41,7 +41,7 @@ NetRow websocket_row() {
   const Connect connect = closed_loop(websocket_protocol, websocket_load);
   Row row{.info = {.name = "ws/1000x1",
                    .unit = "ns",
-                   .operation = "server CPU of a WebSocket message of 64 bytes that comes back",
+                   .operation = "server CPU of the echo of a 64-byte WebSocket message",
                    .limit_name = "raw epoll without WebSocket",
                    .bar = {.ratio = 1.15}},
           .ours = server_cost(serve_our_websocket, connect),
@@ -55,7 +55,7 @@ NetRow http_row(std::string name, std::string operation, Serve ours, MakeProtoco
   Row row{.info = {.name = std::move(name),
                    .unit = "ns",
                    .operation = std::move(operation),
-                   .limit_name = "a ready made reply on bare libuv",
+                   .limit_name = "a ready-made reply on bare libuv",
                    .bar = std::move(bar)},
           .ours = server_cost(std::move(ours), connect),
           .limit = server_cost(serve_uv_http, connect)};

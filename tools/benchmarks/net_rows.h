@@ -9,7 +9,7 @@
 namespace corolane::bench {
 
 // A peer that is a program is called as `program serve ROW`; it prints its port and serves. Fails
-// when a program does not tell its rows.
+// when a program does not list its rows.
 Result<std::vector<Row>> net_rows(const std::vector<ProgramPeer>& programs);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// The bars are those that the project has set itself.
+// The bars are the project's own goals.
 #include "tools/benchmarks/node_rows.h"
 
 #include <string>
@@ -39,19 +39,19 @@ Result<std::vector<Row>> node_rows(const std::vector<ProgramPeer>&) {
                            .unit = "%",
                            .operation = "server CPU of a call of a node that is watched, metered, "
                                         "traced and read once a second",
-                           .limit_name = "that of a server with none of that",
+                           .limit_name = "a server without any of that",
                            .bar = {.bound = Bound::at_most, .ratio = 1.02}},
                   .ours = relative_server_cost(serve_observed_node, serve_bare_rpc, connect),
                   .limit = constant(100),
                   .round_factor = 3});
-  rows.push_back(page_row("node/group_10000", "/tasks?group=stack with 10,000 tasks that wait", 200,
+  rows.push_back(page_row("node/group_10000", "/tasks?group=stack with 10,000 waiting tasks", 200,
                           [] { return our_group_page(task_count); }));
   rows.push_back(
       page_row("node/longest_stop",
-               "CPU time of the thread for which others get no turn, at the most, during that page",
-               5, [] { return our_longest_stop(task_count); }));
+               "longest CPU time of the thread without a turn for other tasks, during that page", 5,
+               [] { return our_longest_stop(task_count); }));
   rows.push_back(page_row("node/pages_10x",
-                          "slowest page at ten times the calls that it can answer", 100,
+                          "slowest page at ten times the calls that the node can answer", 100,
                           slowest_page_under_overload(
                               serve_observed_node, admin_of_observed_node,
                               {"/", "/health", "/ready", "/metrics", "/stats", "/tasks",

@@ -1,4 +1,4 @@
-// The rows of `tools/bench node`: what it costs to see what a node does, limits and bars.
+// The rows of `tools/bench node`: the cost of observing a node, limits and bars.
 #pragma once
 
 #include <vector>

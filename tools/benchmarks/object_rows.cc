@@ -1,5 +1,4 @@
-// Each says in one sentence what one operation is; the bars are those that the project has set
-// itself.
+// Each row describes one operation in a sentence; the bars are the project's own goals.
 #include "tools/benchmarks/object_rows.h"
 
 #include <string>
@@ -12,7 +11,7 @@
 namespace corolane::bench {
 namespace {
 
-// What a million objects that nobody calls may hold: 1.5 GB together.
+// The limit for a million idle objects: 1.5 GB together.
 constexpr double bytes_per_object_max = 1'500;
 
 Bar at_most(double ratio) { return {.bound = Bound::at_most, .ratio = ratio}; }
@@ -21,7 +20,7 @@ Row call_row(std::string name, std::string operation, Distance distance) {
   return {.info = {.name = std::move(name),
                    .unit = "ns",
                    .operation = std::move(operation),
-                   .limit_name = "a call of a service that is no object, of the same kind",
+                   .limit_name = "the same call of a plain service",
                    .bar = at_most(1.3)},
           .ours = [distance] { return our_object_call(distance); },
           .limit = [distance] { return our_plain_call(distance); }};
@@ -30,8 +29,8 @@ Row call_row(std::string name, std::string operation, Distance distance) {
 Row activation_row(std::string name, StoreUsed store) {
   return {.info = {.name = std::move(name),
                    .unit = "us",
-                   .operation = "first call of an object, 64 at a time, as the clock has it",
-                   .limit_name = "what the store does for it",
+                   .operation = "first call of an object, 64 at a time, in wall-clock time",
+                   .limit_name = "the store's part of it",
                    .bar = {.bound = Bound::at_most}},
           .ours = [store] { return our_activation(store); },
           .limit = [store] { return our_seal(store); }};
@@ -43,7 +42,7 @@ Result<std::vector<Row>> object_rows(const std::vector<ProgramPeer>&) {
   std::vector<Row> rows;
   rows.push_back({.info = {.name = "call/same_shard",
                            .unit = "ns",
-                           .operation = "call of an object of the caller's shard",
+                           .operation = "call of an object on the caller's shard",
                            .limit_name = "round trip over two channels",
                            .bar = at_most(4)},
                   .ours = [] { return our_object_call(Distance::same_shard); },
@@ -67,15 +66,15 @@ Result<std::vector<Row>> object_rows(const std::vector<ProgramPeer>&) {
        .costly = true});
   rows.push_back({.info = {.name = "throughput/2_shards",
                            .unit = "moves/s",
-                           .operation = "moves in chess games of all shards, from all shards",
+                           .operation = "moves in chess games on all shards, from all shards",
                            .limit_name = "those of one shard",
                            .bar = {.bound = Bound::at_least, .ratio = 1.7}},
                   .ours = [] { return our_chess_moves(2); },
                   .limit = [] { return our_chess_moves(1); }});
-  // What it comes to when the work is nothing but the way there.
+  // The cost of routing alone: the handler does nothing.
   rows.push_back({.info = {.name = "throughput/2_shards_idle",
                            .unit = "calls/s",
-                           .operation = "calls, that do nothing, of objects of all shards",
+                           .operation = "no-op calls of objects on all shards",
                            .limit_name = "those of one shard",
                            .bar = {.bound = Bound::at_least}},
                   .ours = [] { return our_object_calls(2); },

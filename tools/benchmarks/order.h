@@ -1,4 +1,4 @@
-// The order in which the coroutines of a ring take turns.
+// The order of turns of the coroutines in a ring.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace corolane::bench {
 
-// 0, 1, 2 ... or a permutation of them, the same in every process.
+// Returns 0, 1, 2 ... or a permutation of them that is the same in every process.
 inline std::vector<std::size_t> turn_order(std::size_t count, bool random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});

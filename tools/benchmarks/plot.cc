@@ -1,4 +1,4 @@
-// SVG is text: a few shapes at computed places.
+// Writes SVG: a few shapes at computed places.
 #include "tools/benchmarks/plot.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr double legend_height = 56;
 constexpr double row_height = 24;
 constexpr double axis_height = 40;
 
-// Distinct also for those who do not see red and green apart (Okabe and Ito, 2008).
+// Distinct for colour-blind readers, too (Okabe and Ito, 2008).
 constexpr std::array peer_colours = {"#0072b2", "#e69f00", "#56b4e9", "#cc79a7",
                                      "#8c6d31", "#000000", "#999999", "#5d3a9b"};
 
@@ -57,7 +57,8 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-// What the chart shows of a row. Zero, as of a hit share, has no place on its scale.
+// The values that the chart shows of a row. Zero, such as a hit share, has no place on its
+// logarithmic scale.
 std::vector<double> multiples_of(const RowResult& result) {
   std::vector<double> multiples = result.ratios;
   if (result.info.bar.ratio) multiples.push_back(*result.info.bar.ratio);
@@ -161,7 +162,7 @@ void draw_legend(Drawing& drawing, const std::map<std::string, std::string>& col
   }
 }
 
-// 0.01, 0.1, 10: as people write them.
+// Returns "0.01", "0.1", "10".
 std::string power_of_ten(int power) {
   std::ostringstream text;
   text << std::pow(10, power);

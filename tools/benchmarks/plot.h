@@ -1,4 +1,4 @@
-// A chart of the rows, as a picture that any browser shows.
+// A chart of the rows as an SVG image.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace corolane::bench {
 
 // One line per row, on a logarithmic scale of multiples of the limit, so that rows of different
-// units can stand below one another: ours as a bar, green when the row's bar holds and red when
-// it is missed; the bar as a mark; every peer as a coloured dot.
+// units share one chart. Ours is a bar, green when the row's bar holds and red when it is missed;
+// the row's bar is a mark; every peer is a coloured dot.
 std::string to_svg(const std::vector<RowResult>& results);
 
 }  // namespace corolane::bench

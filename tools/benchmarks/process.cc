@@ -1,4 +1,4 @@
-// Two pipes, fork, and the kernel's promise to end a child whose parent is gone.
+// Two pipes, a fork, and PR_SET_PDEATHSIG, which kills a child when its parent dies.
 #include "tools/benchmarks/process.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error(Code::unavailable, std::string("no pipe: ") + std::strerror(errno));
+    return Error(Code::unavailable, std::string("cannot create a pipe: ") + std::strerror(errno));
   }
   return Pipe{.read_end = ends[0], .write_end = ends[1]};
 }
@@ -35,7 +35,7 @@ void close_if_open(int& descriptor) {
   if (descriptor >= 0) close(std::exchange(descriptor, -1));
 }
 
-// As it was before anything was pinned.
+// The affinity of the process before the first pin_to().
 const cpu_set_t& allowed_cores() {
   static const cpu_set_t allowed = [] {
     cpu_set_t cores;
@@ -48,12 +48,12 @@ const cpu_set_t& allowed_cores() {
 
 [[noreturn]] void run_child(pid_t parent, int input, int output, const std::function<int()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(EXIT_FAILURE);  // It was gone before it could be told.
+  if (getppid() != parent) _exit(EXIT_FAILURE);  // The parent died before prctl().
   std::signal(SIGPIPE, SIG_DFL);
   alarm(patience_seconds);
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
-  // A pipe that somebody else holds open has no end for whoever reads it.
+  // A reader sees the end of a pipe only when no other process holds it open.
   close_range(STDERR_FILENO + 1, ~0U, 0);
   const int status = body();
   std::fflush(stdout);
@@ -83,7 +83,7 @@ Result<Process> Process::start(const std::function<int()>& body) {
     return output.error();
   }
   std::fflush(nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // To talk to a child that is gone is an error to return.
+  std::signal(SIGPIPE, SIG_IGN);  // A write to an ended child returns an error.
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) run_child(parent, input->read_end, output->write_end, body);
@@ -92,7 +92,7 @@ Result<Process> Process::start(const std::function<int()>& body) {
   close(output->write_end);
   Process process(child, input->write_end, output->read_end);
   if (child > 0) return process;
-  return Error(Code::unavailable, std::string("no process: ") + std::strerror(problem));
+  return Error(Code::unavailable, std::string("cannot fork: ") + std::strerror(problem));
 }
 
 Process::Process(Process&& other) noexcept
@@ -122,7 +122,7 @@ Result<std::string> Process::read_line() {
 
 Result<void> Process::write_line(std::string_view line) {
   const std::string text = std::string(line) + '\n';
-  // A pipe takes a line whole or not at all.
+  // A pipe accepts a short line as a whole or not at all.
   if (write(input_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
   return describe_end();
 }
@@ -132,7 +132,7 @@ Result<std::string> Process::finish() {
   while (read_more()) {
   }
   std::string text = std::exchange(unread_, {});
-  if (id_ <= 0) return Error(Code::unavailable, "has ended");
+  if (id_ <= 0) return Error(Code::unavailable, "the process has ended");
   const int status = wait();
   if (status == 0) return text;
   if (WIFSIGNALED(status)) {

@@ -1,6 +1,5 @@
-// A child process with which one talks in lines: each child writes to a pipe that is read here, and
-// reads from one that is written here. It dies with its handle, with the process that started it,
-// and when it has run for longer than anybody waits.
+// A child process that exchanges lines with its parent over two pipes. It dies with its handle,
+// with its parent, and after patience_seconds.
 #pragma once
 
 #include <sys/types.h>
@@ -15,38 +14,38 @@
 
 namespace corolane::bench {
 
-// No child lives longer.
+// The longest life of a child.
 inline constexpr unsigned patience_seconds = 120;
 
-// A load and what it is put on never share a core, where the machine has two of them.
+// A load and its server never share a core when the machine has two.
 enum class Core : std::uint8_t {
-  measured,   // The last that we may use: interrupts mostly go to the first.
-  generator,  // The first.
+  measured,   // The last allowed core: interrupts mostly go to the first.
+  generator,  // The first allowed core.
 };
 
-// From now on the calling process, and those that it starts, run on that core alone.
+// Pins the calling process, and its later children, to that core.
 void pin_to(Core core);
 
 class Process {
  public:
-  // Forks. The child runs `body` with standard input and output connected to its handle, and ends
-  // with the status that it returns, without the destructors of what the parent had built.
+  // Forks. The child runs `body` with standard input and output connected to its handle, and exits
+  // with the returned status. It does not run destructors of the parent's objects.
   static Result<Process> start(const std::function<int()>& body);
 
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
-  // Kills the child if it runs, and waits for its end.
+  // Kills the child if it still runs, and waits for its end.
   ~Process();
 
   pid_t id() const { return id_; }
 
-  // Blocks until the child has written a line, which is returned without its end. Fails with what
-  // the child wrote last, or how it ended, when it ends before.
+  // Blocks until the child has written a line, and returns it without the newline. When the child
+  // ends first, fails with its last output or its exit status.
   Result<std::string> read_line();
   Result<void> write_line(std::string_view line);
 
-  // Closes its standard input, blocks until it ends and returns the rest of what it wrote. Fails
-  // with that text, or how it ended, when that is not with status 0.
+  // Closes the child's standard input, blocks until it ends, and returns the rest of its output.
+  // When the exit status is not 0, fails with that text or the status.
   Result<std::string> finish();
 
  private:
@@ -56,12 +55,12 @@ class Process {
   int wait();
 
   pid_t id_;
-  int input_;   // What the child reads.
-  int output_;  // What it writes.
+  int input_;   // The child's standard input.
+  int output_;  // The child's standard output.
   std::string unread_;
 };
 
-// The calling process becomes that program. Returns only to say why it could not.
+// Replaces the calling process by that program. Returns only on failure.
 Error become(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace corolane::bench

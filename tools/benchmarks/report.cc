@@ -1,4 +1,4 @@
-// Columns are as wide as their widest cell; numbers stand to the right.
+// Columns are as wide as their widest cell; numbers are aligned to the right.
 #include "tools/benchmarks/report.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string deviation_figure(const Series& series) {
   return series.empty() ? nothing : figure(mad_of(series));
 }
 
-// The bars against peers are spelled out in a table of their own.
+// The bars against peers have a separate table.
 std::string bar_text(const RowResult& result) {
   const Bar& bar = result.info.bar;
   std::string text;
@@ -52,7 +52,7 @@ const char* verdict_text(Verdict verdict) {
   return "NOT MEASURED";
 }
 
-// Which cells of a line stand to the left: the first ones, and from `left_from` on.
+// The columns that are aligned to the left: those before `left_until`, and from `left_from` on.
 struct Alignment {
   std::size_t left_until;
   std::size_t left_from;
@@ -200,7 +200,7 @@ std::string to_table(const std::vector<RowResult>& results) {
 std::string to_json(const std::vector<RowResult>& results) {
   ordered_json rows = ordered_json::array();
   for (const RowResult& result : results) rows.push_back(to_json(result));
-  // Names are ours and valid UTF-8; what is not would be replaced, never thrown about.
+  // Names are ours and valid UTF-8; invalid bytes would be replaced, without an exception.
   return ordered_json{{"rows", rows}}.dump(2, ' ', false, ordered_json::error_handler_t::replace) +
          '\n';
 }

@@ -1,4 +1,4 @@
-// Read from /proc.
+// Reads /proc.
 #include "tools/benchmarks/resident_memory.h"
 
 #include <unistd.h>
@@ -30,7 +30,7 @@ Result<void> need_free_memory(std::size_t count, std::size_t bytes_each) {
     if (name != "MemAvailable:" || kilobytes * 1024 >= count * bytes_each) continue;
     return Error(Code::resource_exhausted, "needs " +
                                                std::to_string(count * bytes_each / 1'000'000) +
-                                               " MB of free memory, of which there are " +
+                                               " MB of free memory, but the machine has " +
                                                std::to_string(kilobytes * 1024 / 1'000'000));
   }
   return {};

@@ -1,4 +1,4 @@
-// What a process holds of the machine's memory.
+// The resident memory of a process.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace corolane::bench {
 
-// As /proc/self/statm has it. The kernel's page tables are not in it.
+// Returns the value of /proc/self/statm, which excludes the kernel's page tables.
 std::size_t resident_bytes();
 
-// Bytes per suspended coroutine, from the resident memory before the first one was made and with
-// all of them suspended.
+// Returns bytes per suspended coroutine. `bytes_before` is the resident memory before the first one
+// was created; all are suspended now.
 Measurement bytes_each(std::size_t bytes_before, std::size_t count);
 
-// Fails unless the machine has `bytes_each` free for each of `count`: the kernel would grant the
-// memory first, and end the process later.
+// Fails unless the machine has `bytes_each` free for each of `count`: otherwise the kernel would
+// grant the memory first, and kill the process later.
 Result<void> need_free_memory(std::size_t count, std::size_t bytes_each);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// The bar against the median.
+// Compares the median with the bar.
 #include "tools/benchmarks/result.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ bool is_within(const Bar& bar, double ratio) {
   return bar.bound == Bound::at_most ? ratio <= *bar.ratio : ratio >= *bar.ratio;
 }
 
-// The median over the rounds that both have.
+// The median over the rounds that both took part in.
 double times_better(Bound bound, const Series& ours, const Series& peer) {
   Series times;
   for (std::size_t round = 0; round < std::min(ours.size(), peer.size()); ++round) {

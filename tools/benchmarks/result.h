@@ -1,4 +1,4 @@
-// What the rounds of a row came to.
+// The result of a row's rounds.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ using Series = std::vector<double>;
 using NamedSeries = std::pair<std::string, Series>;
 using NamedTraffic = std::pair<std::string, Traffic>;
 
-// How many times better than a peer ours was, and had to be.
+// The factor by which ours was better than a peer, and the factor required.
 struct Comparison {
   PeerBar bar;
   double times_better;
@@ -25,21 +25,21 @@ struct Comparison {
 
 struct RowResult {
   RowInfo info;
-  Series ours = {};    // Empty when we have no value, and so are the ratios.
-  Series limit = {};   // The same of the limit.
+  Series ours = {};    // Empty when we have no value; then `ratios` is empty, too.
+  Series limit = {};   // The same for the limit.
   Series ratios = {};  // ours / limit within a round.
   double allocations_per_op = 0;
-  std::vector<NamedSeries> peers = {};  // Those that have a value.
-  // Medians; of "ours", "limit" and the peers, as far as they had any.
+  std::vector<NamedSeries> peers = {};  // The peers with a value.
+  // Medians of "ours", "limit" and the peers, as far as they have traffic.
   std::vector<NamedTraffic> traffic = {};
 };
 
 enum class Verdict : std::uint8_t { holds, missed, no_bar, not_measured };
 
-// The bars against those peers that have a value.
+// Returns the bars against the peers with a value.
 std::vector<Comparison> comparisons_of(const RowResult& result);
 
-// Whether the median ratio, and all else that the row's bar asks for, keep to it.
+// Whether the median ratio and all other requirements of the row's bar hold.
 Verdict verdict_of(const RowResult& result);
 
 }  // namespace corolane::bench

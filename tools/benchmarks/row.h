@@ -1,5 +1,5 @@
-// A row of the benchmark: one operation, measured for us, for the limit that its bar names, and
-// for every peer that has such an operation.
+// A row of the benchmark: one operation, measured for us, for the limit that its bar names, and for
+// every peer that supports it.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,27 @@ namespace corolane::bench {
 
 enum class Bound : std::uint8_t { at_most, at_least };
 
-// What has to hold against a peer, when it takes part.
+// The requirement against a peer, if it takes part.
 struct PeerBar {
   std::string peer;
-  double times_better;  // At least: the peer's value over ours, or ours over the peer's; see Bound.
+  double times_better;  // The least ratio: the peer's value over ours, or ours over the peer's; see
+                        // Bound.
 };
 
-// What has to hold of the ratio, ours / limit, and of ours beside that.
+// The requirements on the ratio, ours / limit, and on ours itself.
 struct Bar {
-  Bound bound = Bound::at_most;  // Says of values too which are better: smaller, or larger ones.
+  Bound bound = Bound::at_most;  // Also says whether smaller or larger values are better.
   std::optional<double> ratio = {};
   bool no_allocations = false;
-  std::optional<double> p99_us_max = {};  // Of our traffic.
+  std::optional<double> p99_us_max = {};  // For our traffic.
   std::vector<PeerBar> peers = {};
 };
 
 struct RowInfo {
   std::string name;
-  std::string unit = {};        // "ns", "bytes", "%": of one operation.
-  std::string operation = {};   // What one operation is.
-  std::string limit_name = {};  // What the limit is.
+  std::string unit = {};        // Per operation: "ns", "bytes", "%".
+  std::string operation = {};   // Describes one operation.
+  std::string limit_name = {};  // Describes the limit.
   Bar bar = {};
 };
 
@@ -47,10 +48,11 @@ struct Row {
   Measure ours;
   Measure limit;
   std::vector<Contestant> peers = {};
-  // Takes half a minute for a figure that repeats within a thousandth: one round is enough, and a
-  // quick run leaves the peers out.
+  // The row takes half a minute, and its figure repeats within a thousandth: one round is enough,
+  // and a quick run omits the peers.
   bool costly = false;
-  // Where the bar is closer than one process's luck with its addresses: so many rounds for one.
+  // Multiplies the rounds where the bar is tighter than the variation between processes with
+  // different addresses.
   std::size_t round_factor = 1;
 };
 

@@ -1,4 +1,4 @@
-// One function for each group of rows; the bars are those that the project has set itself.
+// One function for each group of rows; the bars are the project's own goals.
 #include "tools/benchmarks/rpc_rows.h"
 
 #include <map>
@@ -61,7 +61,7 @@ RpcRow allocations_row() {
   Row row{.info = {.name = "rpc/allocations",
                    .unit = "calls",
                    .operation = "allocations of the server for a unary call",
-                   .limit_name = "those of its messages",
+                   .limit_name = "the allocations of its messages",
                    .bar = at_most(1)},
           .ours = server_allocations(serve_our_rpc, closed_loop(rpc_echo_protocol, one_by_64)),
           .limit = allocations_of_messages};
@@ -76,9 +76,9 @@ RpcRow overload_row(std::string name, double factor) {
   return {
       .row = {.info = {.name = std::move(name),
                        .unit = "%",
-                       .operation = "goodput of so many times the calls that the server can"
-                                    " answer; each burns 100 us and has 100 ms",
-                       .limit_name = "what it can answer",
+                       .operation = "goodput at a multiple of the calls that the server can"
+                                    " answer; each burns 100 us, with a deadline of 100 ms",
+                       .limit_name = "the capacity of the server",
                        .bar = {.bound = Bound::at_least,
                                .ratio = 0.9,
                                .p99_us_max = std::chrono::microseconds(overload_deadline).count()}},
@@ -90,8 +90,8 @@ RpcRow overload_row(std::string name, double factor) {
 RpcRow recovery_row() {
   return {.row = {.info = {.name = "overload/recovery",
                            .unit = "s",
-                           .operation = "until all is well again, after the load fell from ten"
-                                        " times of capacity to half of it",
+                           .operation = "time to recovery, after the load fell from ten"
+                                        " times the capacity to half of it",
                            .limit_name = "10 s",
                            .bar = at_most(1)},
                   .ours = recovery_from_overload(serve_our_rpc),
@@ -104,7 +104,7 @@ RpcRow abuse_row(std::string name, std::string operation, Abuse abuse) {
   return {.row = {.info = {.name = std::move(name),
                            .unit = "us",
                            .operation = std::move(operation),
-                           .limit_name = "without them",
+                           .limit_name = "without the abusers",
                            .bar = at_most(1.2)},
                   .ours = latency_under(abuse, serve_our_rpc),
                   .limit = latency_under(Abuse::none, serve_our_rpc)},

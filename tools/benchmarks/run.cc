@@ -1,4 +1,4 @@
-// Rounds, and what becomes of a contestant that fails.
+// Runs the rounds, and drops contestants that fail.
 #include "tools/benchmarks/run.h"
 
 #include <algorithm>

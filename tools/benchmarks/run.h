@@ -1,5 +1,5 @@
-// Measures a row: every contestant once in each round, so that whatever changes in the machine
-// meanwhile changes for all of them.
+// Measures a row: every contestant runs once in each round, so that changes of the machine
+// meanwhile affect all of them.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace corolane::bench {
 
-// Runs so many rounds, the first in the order ours, limit, peers, the next one in the opposite
-// order, and so on. Who fails once is left out from then on; says so on standard error.
+// Runs `round_count` rounds, the first in the order ours, limit, peers, the next one in the
+// opposite order, and so on. A contestant that fails is left out from then on, with a message on
+// standard error.
 RowResult run_row(const Row& row, std::size_t round_count);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// Medians by sorting: the series are short.
+// Computes medians by sorting: the series are short.
 #include "tools/benchmarks/statistics.h"
 
 #include <algorithm>

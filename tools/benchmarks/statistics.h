@@ -1,14 +1,14 @@
-// Medians: what stands for a series of measurements on a machine that is never quite idle.
+// Medians, which represent a series of measurements on a machine that is never quite idle.
 #pragma once
 
 #include <vector>
 
 namespace corolane::bench {
 
-// The middle one, or the mean of the two in the middle. `values` is not empty.
+// Returns the middle value, or the mean of the two in the middle. `values` must not be empty.
 double median_of(std::vector<double> values);
 
-// The median absolute deviation from the median: how far a typical value lies off.
+// Returns the median absolute deviation from the median.
 double mad_of(const std::vector<double>& values);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// Traders, players and senders of letters, and what must come of it.
+// Traders, players and senders of letters, and the checks of their results.
 #include "tools/simulation/market.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ constexpr std::size_t game_length_max = 40;
 constexpr std::uint64_t payment_max = 50;
 constexpr Duration collection_interval_max = 40s;
 constexpr Duration nap_time_max = 1s;
-// A game that was not scored at once is scored when its reminder comes, after a minute.
+// A game that is not scored at once is scored by its reminder, after a minute.
 constexpr Duration settle_time_max = 90s;
 
 chess::ChessConfig& chess_config() {
@@ -58,7 +58,7 @@ State state_of(const framework::MemoryStore::Row& row) {
   return state;
 }
 
-// Says of each letter whether it came in its turn.
+// Checks that letters arrive in order.
 class PostService final : public PostBase {
  public:
   PostService(PostOffice& office, std::string node) : office_(office), node_(std::move(node)) {}
@@ -67,7 +67,7 @@ class PostService final : public PostBase {
     std::uint64_t& last = office_.last[{letter.sender(), node_}];
     if (letter.number() <= last && office_.disorder.empty()) {
       office_.disorder = "letter " + std::to_string(letter.number()) + " of " + letter.sender() +
-                         " came to " + node_ + " behind letter " + std::to_string(last);
+                         " reached " + node_ + " after letter " + std::to_string(last);
     }
     last = std::max(last, letter.number());
     return google::protobuf::Empty();
@@ -94,17 +94,17 @@ void Market::set_up(framework::Node& node, PostOffice& post) {
 
 Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options)
     : cluster_(cluster), options_(options) {
-  // Handlers begin in the order in which their calls came, where ready tasks run in theirs.
+  // Handlers begin in the order of their calls only when ready tasks are not shuffled.
   if (!cluster_.simulation().shuffles()) {
-    cluster_.invariant("letters come in order", [&post] { return post.disorder; });
+    cluster_.invariant("letters arrive in order", [&post] { return post.disorder; });
   }
-  cluster_.sometimes("nobody knows what became of a call", false);
+  cluster_.sometimes("the outcome of a call is unknown", false);
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
   cluster_.invariant("donations are counted once", [this] { return what_donations_are_wrong(); });
 }
 
-// Clients that are still at it refer to this.
+// Clients that still run refer to this object.
 Market::~Market() { cluster_.client_host().kill(); }
 
 void Market::open() {
@@ -125,7 +125,7 @@ std::string Market::any_account(test::Random& dice) const {
 }
 
 void Market::note(const std::string& account, const AccountReply& reply) {
-  if (reply.gold() < 0) cluster_.violated(account + " has less than no gold");
+  if (reply.gold() < 0) cluster_.violated(account + " has a negative amount of gold");
   const auto [seen, is_new] = tips_seen_.emplace(std::pair(account, reply.count()), reply.tips());
   if (!is_new && seen->second != reply.tips()) {
     cluster_.violated("I8 " + account + ": count " + std::to_string(reply.count()) + " has " +
@@ -143,7 +143,7 @@ void Market::trade(std::size_t index) {
     const std::string account = any_account(dice);
     AccountClient client(router, account);
     rpc::CallOptions options;
-    // Some do not wait for long.
+    // Some callers have short deadlines.
     const bool is_in_a_hurry = dice.one_in(10);
     if (is_in_a_hurry) options.deadline = Deadline::after(dice.up_to(20ms));
     const std::uint64_t choice = dice.below(10);
@@ -154,7 +154,7 @@ void Market::trade(std::size_t index) {
       const auto paid = client.pay(request, options);
       if (paid) note(account, *paid);
       const bool is_refused = !paid && paid.error().code() == Code::failed_precondition;
-      cluster_.sometimes("an account has not enough gold", is_refused);
+      cluster_.sometimes("an account has too little gold", is_refused);
       if (!paid && !is_refused && !is_in_a_hurry && paid.error().code() != Code::invalid_argument) {
         cluster_.violated("I6 " + account + ": " + paid.error().to_string());
       }
@@ -167,7 +167,7 @@ void Market::trade(std::size_t index) {
   }
 }
 
-// Without a request id: what may have been executed is not tried again.
+// Calls without a request id: a call that may have been executed is not retried.
 void Market::tip(framework::Router& once, test::Random& dice) {
   const std::string account = any_account(dice);
   Tips& tips = tips_[account];
@@ -181,11 +181,11 @@ void Market::tip(framework::Router& once, test::Random& dice) {
   } else if (!tipped.error().maybe_executed()) {
     --tips.maybe;
   } else {
-    cluster_.sometimes("nobody knows what became of a call");
+    cluster_.sometimes("the outcome of a call is unknown");
   }
 }
 
-// A few at a time, without waiting for one before the next is sent.
+// Sends a few letters at a time, without waiting for replies in between.
 void Market::send_letters(std::size_t index) {
   test::Random dice = cluster_.simulation().dice(concern + 500 + index);
   const net::HostPort& server = cluster_.servers()[index % cluster_.servers().size()];
@@ -197,7 +197,7 @@ void Market::send_letters(std::size_t index) {
       auto spawned = letters.spawn("letter", [&] {
         Letter letter;
         letter.set_sender("sender " + std::to_string(index));
-        letter.set_number(++number);  // Whichever of them calls first.
+        letter.set_number(++number);  // In the order in which the tasks run.
         static_cast<void>(
             PostClient(client).send(letter, {.deadline = Deadline::after(2s), .order_key = 1}));
       });
@@ -211,7 +211,7 @@ void Market::send_letters(std::size_t index) {
 void Market::collect() {
   test::Random dice = cluster_.simulation().dice(concern + 900);
   for (;;) {
-    // In naps: the market may close meanwhile.
+    // Sleeps in short naps, because the market may close meanwhile.
     const TimePoint next = now() + dice.up_to(collection_interval_max);
     while (now() < next && !is_closed_) {
       if (!coroutine::sleep_for(nap_time_max)) return;
@@ -261,7 +261,8 @@ void Market::play_game(std::size_t table, const std::string& name) {
   static_cast<void>(players.join(Deadline::never()));
 }
 
-// Both play any legal move until so many are made, or the market closes; then white resigns.
+// Both players make random legal moves until the game has `length` plies or the market closes. Then
+// the player to move resigns.
 Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
                                   const std::string& player, std::size_t length,
                                   test::Random& dice) {
@@ -273,7 +274,7 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
   joining.set_player(player);
   const auto joined = client.join(joining);
   if (!joined) return joined.error();
-  // The opponent may have gone because the market has closed.
+  // The opponent may have left because the market has closed.
   const auto is_left = [this](const Error& error) {
     return is_closed_ && error.code() == Code::failed_precondition;
   };
@@ -301,7 +302,7 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
       if (!moved) return moved.error();
       if (moved->ply() != ply) {
         return Error(Code::data_loss, uci + " is ply " + std::to_string(moved->ply()) +
-                                          ", and should be " + std::to_string(ply));
+                                          ", expected ply " + std::to_string(ply));
       }
       answered[ply] = uci;
     } else {
@@ -320,7 +321,7 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
     if (!move) return Error(Code::data_loss, "ply " + std::to_string(ply) + ": " + move.error());
     if (auto played = game.play(*move); !played) return Error(Code::data_loss, played.error());
   }
-  // Who is to move goes.
+  // The player to move resigns.
   const bool white_moves = game.side_to_move() == rules::Color::white;
   if (game.is_over() || white_moves != (seat == chess::WHITE)) return {};
   chess::ResignRequest request;
@@ -330,7 +331,7 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
   return {};
 }
 
-// At any moment: what is on its way counts until it has arrived.
+// Holds at any moment: gold in flight counts until it has arrived.
 std::string Market::what_gold_is_missing() const {
   std::int64_t sum = 0;
   std::map<std::string, AccountState> accounts;
@@ -346,7 +347,7 @@ std::string Market::what_gold_is_missing() const {
         sum += static_cast<std::int64_t>(transfer.amount());
     }
   }
-  return sum == 0 ? "" : "I5 there is " + std::to_string(sum) + " gold more than at the beginning";
+  return sum == 0 ? "" : "I5 the sum of all gold has changed by " + std::to_string(sum);
 }
 
 std::string Market::what_tips_are_wrong() const {
@@ -354,9 +355,9 @@ std::string Market::what_tips_are_wrong() const {
   for (const auto& [name, tips] : tips_) {
     const auto state = state_of<AccountState>(table.look({.type = account_type, .id = name}));
     if (state.tips() < tips.sure || state.tips() > tips.sure + tips.maybe) {
-      return "I4 " + name + " has " + std::to_string(state.tips()) + " tips, of " +
-             std::to_string(tips.sure) + " that were answered and " + std::to_string(tips.maybe) +
-             " of which nobody knows";
+      return "I4 " + name + " has " + std::to_string(state.tips()) +
+             " tips: " + std::to_string(tips.sure) + " were answered, and " +
+             std::to_string(tips.maybe) + " have an unknown outcome";
     }
   }
   return "";
@@ -368,12 +369,12 @@ std::string Market::what_donations_are_wrong() const {
   if (guild.gold() >= donations_.sure && guild.gold() <= donations_.sure + donations_.maybe) {
     return "";
   }
-  return "I4 the guild has " + std::to_string(guild.gold()) + " gold, of " +
-         std::to_string(donations_.sure) + " donations that were answered and " +
-         std::to_string(donations_.maybe) + " that are under way";
+  return "I4 the guild has " + std::to_string(guild.gold()) +
+         " gold: " + std::to_string(donations_.sure) + " donations were answered, and " +
+         std::to_string(donations_.maybe) + " are in flight";
 }
 
-// When every game is scored.
+// Holds when every game is scored.
 std::string Market::what_ratings_are_wrong() const {
   std::int64_t sum = 0;
   std::uint64_t results = 0;
@@ -386,8 +387,8 @@ std::string Market::what_ratings_are_wrong() const {
     results += player.wins() + player.draws() + player.losses();
     unscored += static_cast<std::uint64_t>(player.unscored_games_size());
   }
-  if (sum != 0) return "I5 all ratings together have changed by " + std::to_string(sum);
-  if (unscored != 0) return "I5 " + std::to_string(unscored) + " results are to come";
+  if (sum != 0) return "I5 the sum of all ratings has changed by " + std::to_string(sum);
+  if (unscored != 0) return "I5 " + std::to_string(unscored) + " results are missing";
   if (results != 2 * games_.size()) {
     return "I5 " + std::to_string(games_.size()) + " games have " + std::to_string(results) +
            " results";
@@ -417,9 +418,9 @@ void Market::settle(Duration answer_time_max) {
       answer_time_max);
   if (!cluster_.violations().empty()) return;
   if (!is_in_time || !has_everybody_answered_) {
-    return cluster_.violated("I6 not everybody has answered when the faults were over");
+    return cluster_.violated("I6 not every object has answered after the last fault");
   }
-  // What is on its way arrives, and every game is scored.
+  // Gold in flight arrives, and every game is scored.
   const auto is_settled = [this] {
     for (std::size_t i = 0; i < options_.account_count; ++i) {
       const auto state = state_of<AccountState>(
@@ -435,7 +436,7 @@ void Market::settle(Duration answer_time_max) {
   }
   if (!is_settled()) {
     std::string what = what_ratings_are_wrong();
-    cluster_.violated(what.empty() ? "I5 what was paid has not arrived" : what);
+    cluster_.violated(what.empty() ? "I5 a payment has not arrived" : what);
   }
   for (const auto& [name, moves] : games_) {
     const auto stored = cluster_.stored<chess::GameRecord>(game_type, name);
@@ -445,7 +446,7 @@ void Market::settle(Duration answer_time_max) {
         continue;
       }
       cluster_.violated("I3 " + name + ": ply " + std::to_string(ply) + ", " + uci +
-                        ", was answered and is not stored");
+                        ", was answered but is not stored");
     }
   }
 }

@@ -1,5 +1,5 @@
-// Clients of a simulated cluster that play chess and trade, and know what must come of it: what
-// tools/simulate runs.
+// Clients of a simulated cluster that play chess and trade, and check the results. tools/simulate
+// runs them.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@
 
 namespace corolane::sim {
 
-// What the post services of all nodes have received: FIFO for each pair of a sender and a node.
+// The letters that the post services of all nodes have received: FIFO for each pair of sender and
+// node.
 struct PostOffice {
   std::map<std::pair<std::string, std::string>, std::uint64_t> last;  // By sender and node.
-  std::string disorder;  // The first letter that came behind a later one; empty: none.
+  std::string disorder;  // The first letter that arrived after a later one; empty: none.
 };
 
 class Market {
@@ -29,13 +30,13 @@ class Market {
   struct Options {
     std::size_t player_count = 22;  // Two at each table.
     std::size_t trader_count = 24;
-    std::size_t sender_count = 4;  // Of letters, a few at a time.
+    std::size_t sender_count = 4;  // Each sends a few letters at a time.
     std::size_t account_count = 20;
-    // They give to one guild, all at the same time, now and then.
+    // Now and then all donors give to one guild at the same time.
     std::size_t donor_count = 200;
   };
 
-  // What nodes serve and host for it; `post` lives as long as they.
+  // Registers the services and objects of a node; `post` outlives the node.
   static void set_up(framework::Node& node, PostOffice& post);
 
   // Adds its invariants to the cluster, which outlives it.
@@ -44,12 +45,12 @@ class Market {
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;
 
-  // Everybody begins.
+  // Starts all clients.
   void open();
-  // Nobody begins anything new; what was begun ends.
+  // Clients start nothing new, and finish what is in flight.
   void close() { is_closed_ = true; }
-  // When nobody is at it any more: asks everybody once more, and compares. Nobody may need longer
-  // than that, which is I6. Reports to the cluster what is wrong.
+  // Calls every object once more after all clients have ended, and compares the results. I6: all
+  // must answer within `answer_time_max`. Reports violations to the cluster.
   void settle(Duration answer_time_max);
 
   std::uint64_t game_count() const { return games_.size(); }
@@ -57,7 +58,7 @@ class Market {
  private:
   struct Tips {
     std::uint64_t sure = 0;   // Answered.
-    std::uint64_t maybe = 0;  // May have been executed, or is under way.
+    std::uint64_t maybe = 0;  // In flight, or answered with maybe_executed.
   };
 
   void trade(std::size_t index);
@@ -82,9 +83,9 @@ class Market {
   bool has_everybody_answered_ = false;
   std::map<std::string, Tips> tips_;
   Tips donations_;
-  // By account and count: whoever sees the same count sees the same account.
+  // By account and count: clients that see the same count see the same tips.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;
-  // Moves that were answered, by game and ply.
+  // Answered moves, by game and ply.
   std::map<std::string, std::map<std::uint32_t, std::string>> games_;
 };
 

@@ -1,4 +1,4 @@
-// Memory that is in the way: for a second run, which is to be the same.
+// Shifts the addresses of a second run, which must behave the same.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace corolane::sim {
 
-// While it lives, what is allocated lies elsewhere than it would: whoever goes by addresses does
-// something else then.
+// Occupies memory while it lives, so that later allocations get other addresses: code that depends
+// on addresses behaves differently then.
 class OtherAddresses {
  public:
   OtherAddresses() {
@@ -16,7 +16,7 @@ class OtherAddresses {
     for (int i = 0; i < 20'000; ++i) {
       blocks_.push_back(std::make_unique<char[]>(1 + chance() % 2'000));
     }
-    // Holes, for some to fall into.
+    // Leaves holes for later allocations.
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       if (chance() % 2 == 0) blocks_[i].reset();
     }

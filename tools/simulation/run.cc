@@ -1,4 +1,4 @@
-// Opens the market, lets the faults loose, closes it and asks everybody.
+// Opens the market, starts the faults, closes the market and calls every object.
 #include "tools/simulation/run.h"
 
 #include <algorithm>
@@ -13,18 +13,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of so many seeds one has its ready tasks run in the order in which they became ready: what is
-// promised for that order alone is looked at, too.
+// One in this many seeds runs ready tasks in the order in which they became ready: some guarantees
+// hold only in that order.
 constexpr std::uint64_t in_order_one_in = 4;
-// A whole cluster is there by then.
+// The whole cluster serves by then.
 constexpr Duration opening = 2s;
-// Of the length: until then there are faults, and the market is open.
+// The parts of a run's length after which the faults end and the market closes.
 constexpr double faults_part = 0.7;
 constexpr double market_part = 0.8;
-// I6, and what is under way besides: a call that was tried on a node that is cut off.
+// The limit of I6, with time for calls in flight to a node that was cut off.
 constexpr Duration answer_time_max = 10s;
 
-// Three times as many trades in a second as games.
+// Splits the clients so that trades are about three times as frequent as chess moves.
 Market::Options market_options(std::size_t client_count) {
   const std::size_t player_count = client_count / 4 * 2;
   const std::size_t sender_count = client_count / 12;
@@ -41,7 +41,7 @@ Duration processor_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// "I3" of "I3 table 1: ..."; other invariants by their whole name.
+// Returns "I3" for "I3 table 1: ...", and the whole name for other invariants.
 std::string invariant_of(const std::string& violation) {
   const std::size_t place = violation.find('I');
   if (place != std::string::npos && place + 1 < violation.size() && violation[place + 1] >= '1' &&
@@ -78,7 +78,7 @@ RunResult run(const RunPlan& plan, Trace::Reader reader) {
     const bool is_done =
         cluster.run_until([&] { return cluster.are_clients_done(); }, answer_time_max);
     if (!is_done && cluster.violations().empty()) {
-      cluster.violated("I6 a call has no answer so long after the last fault");
+      cluster.violated("I6 a call is still unanswered long after the last fault");
     }
     if (cluster.violations().empty()) market.settle(answer_time_max);
     if (cluster.violations().empty()) cluster.run_for(part(1));

@@ -1,4 +1,4 @@
-// The program behind tools/simulate: many seeds of a simulated cluster, each a run of its own.
+// The program behind tools/simulate: runs a simulated cluster once for each of many seeds.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,30 +29,30 @@ constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_usage = 2;
 
-// Of runs, for marks that are hit in some of them: fewer say nothing.
+// The number of runs that should reach every mark; fewer runs prove nothing.
 constexpr std::size_t runs_for_marks = 50;
 constexpr Duration progress_interval = std::chrono::seconds(5);
 
 constexpr const char* help = R"(usage: tools/simulate [options]
 Runs a cluster of nodes, its clients, network, directory and store in one thread and simulated time,
-once for each seed: clients play chess and trade, everything breaks, and the invariants of ownership
-are looked at all the time. Stops at the first seed that fails, makes it smaller, and prints the
+once for each seed: clients play chess and trade, faults strike, and the invariants of ownership
+are checked all the time. Stops at the first seed that fails, shrinks its run, and prints the
 command that replays it.
 
-  --seeds A..B       these seeds (default 1..200); --seeds 7 is that one
-  --seconds N        simulated seconds of each (default 60)
-  --nodes N          (default 5)
-  --clients N        (default 50)
-  --faults A,B,...   folders of faults, or single ones (default framework/testing/faults/network,
+  --seeds A..B       the seeds to run (default 1..200); --seeds 7 runs a single one
+  --seconds N        simulated seconds of each run (default 60)
+  --nodes N          number of nodes (default 5)
+  --clients N        number of clients (default 50)
+  --faults A,B,...   folders of faults, or single faults (default framework/testing/faults/network,
                      framework/testing/faults/machines); "none" for none
   --jobs N           processes that share the work (default: one for each core)
-  --in-order         ready tasks run in the order in which they became ready
-  --bug NAME         makes this mistake on purpose; --bug list has their names
-  --bugs             makes each of them, and shows in a table how many seeds it took to catch it
-  --keep-going       runs all seeds, and does not make the failing ones smaller
-  --trace FILE       writes every event of a single seed, readable, to FILE, and for
+  --in-order         run ready tasks in the order in which they became ready
+  --bug NAME         plant this bug on purpose; --bug list prints their names
+  --bugs             plant each bug in turn, and print how many seeds it took to catch it
+  --keep-going       run all seeds, and do not shrink the failing ones
+  --trace FILE       write every event of a single seed to FILE as text, and for
                      https://ui.perfetto.dev to FILE.json
-  --help             this text
+  --help             print this text
 )";
 
 struct Choice {
@@ -99,18 +99,18 @@ std::string replay_command(const Settings& settings, const RunPlan& plan) {
          (settings.bug.empty() ? "" : " --bug " + settings.bug) + " --trace trace.txt";
 }
 
-// Made smaller, too.
+// Shrinks the run, too.
 void explain(const Settings& settings, const Outcome& failed) {
   std::printf("seed %llu fails: %s\n", static_cast<unsigned long long>(failed.seed),
               failed.violation.c_str());
   RunPlan plan = settings.plan;
   plan.seed = failed.seed;
-  // It died, or cannot be told by one run alone.
+  // Shrinking needs a failure of a single run, in a process that survives it.
   if (failed.simulated == Duration::zero() || failed.differs) {
     std::printf("replay it with\n  %s\n", replay_command(settings, plan).c_str());
     return;
   }
-  std::printf("as given, %s\n  %s\n", "replay it with", replay_command(settings, plan).c_str());
+  std::printf("%s, as given, with\n  %s\n", "replay it", replay_command(settings, plan).c_str());
   std::fflush(stdout);
   const RunPlan smaller = shrink(plan, failed.violation, [](const RunPlan& tried, bool fails) {
     std::fprintf(stderr, "  %zu faults, %zu nodes, %zu clients, %lld s: %s\n", tried.faults.size(),
@@ -142,7 +142,7 @@ int run_many(const Settings& settings) {
     twice += outcome->ran_twice ? 1 : 0;
     for (const auto& [mark, happened] : outcome->marks) marks[mark] += happened ? 1 : 0;
     if (outcome->differs && outcome->violation.empty()) {
-      outcome->violation = "its second run was another one";
+      outcome->violation = "its second run differs";
     }
     if (!outcome->violation.empty()) {
       ++failed;
@@ -183,14 +183,14 @@ int run_many(const Settings& settings) {
     is_mark_missed = true;
   }
   if (done != wanted)
-    std::printf("of %llu seeds some told nothing\n", static_cast<unsigned long long>(wanted));
+    std::printf("some of %llu seeds gave no result\n", static_cast<unsigned long long>(wanted));
   if (!is_mark_missed && done >= runs_for_marks) {
     std::printf("each of %zu rare states was reached\n", marks.size());
   }
   return failed == 0 && !is_mark_missed && done == wanted ? exit_ok : exit_failed;
 }
 
-// The first seed that fails, and why. Of seeds that run at the same time the first one counts.
+// Returns the first seed that fails, and its violation. The lowest of concurrent seeds counts.
 std::optional<Outcome> first_failure_of(const Settings& settings) {
   std::optional<Outcome> first;
   std::set<std::uint64_t> done;
@@ -219,7 +219,7 @@ int run_bugs(Settings settings) {
     caught_count += failure ? 1 : 0;
     std::printf("%-26s %6s  %s\n", bug.name,
                 failure ? std::to_string(failure->seed - settings.seeds.first + 1).c_str() : "-",
-                failure ? failure->violation.c_str() : "nobody");
+                failure ? failure->violation.c_str() : "nothing");
     std::fflush(stdout);
   }
   std::printf("%zu of %zu bugs caught within %llu seeds each\n", caught_count, std::size(bugs),
@@ -232,7 +232,7 @@ std::string line_of(const Trace::Event& event, Duration at) {
          std::string(event.what) + " " + event.detail + " " + std::to_string(event.hash);
 }
 
-// Runs it once more, and says where that is another one.
+// Runs the plan once more, and prints the first difference.
 bool is_same_again(const RunPlan& plan, const std::vector<std::size_t>& events) {
   std::size_t count = 0;
   std::optional<TimePoint> begin;
@@ -248,7 +248,7 @@ bool is_same_again(const RunPlan& plan, const std::vector<std::size_t>& events) 
     }
   }));
   if (difference.empty() && count == events.size()) return true;
-  std::printf("its second run is another one, from %s on\n", difference.c_str());
+  std::printf("its second run differs, first at %s\n", difference.c_str());
   return false;
 }
 
@@ -285,11 +285,11 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 }
 
 Error wrong(std::string_view option, std::string_view value, std::string_view expected) {
-  return Error(Code::invalid_argument, std::string(option) + " is " + std::string(expected) +
+  return Error(Code::invalid_argument, std::string(option) + " must be " + std::string(expected) +
                                            ", not \"" + std::string(value) + "\"");
 }
 
-// A folder, a file, or the name of a fault in one of our folders.
+// `name` is a folder, a file, or a fault in one of our folders.
 Result<std::vector<Fault>> faults_of(const std::string& name) {
   for (const char* const folder :
        {"framework/testing/faults/network/", "framework/testing/faults/machines/"}) {
@@ -309,7 +309,7 @@ Result<Settings> settings_of(const tools::Arguments& arguments) {
   settings.keeps_going = arguments.has("--keep-going");
   settings.plan.shuffles = !arguments.has("--in-order");
   if (!arguments.words.empty()) {
-    return Error(Code::invalid_argument, "\"" + arguments.words.front() + "\" is no option");
+    return Error(Code::invalid_argument, "\"" + arguments.words.front() + "\" is not an option");
   }
   std::string faults = "framework/testing/faults/network,framework/testing/faults/machines";
   for (const auto& [option, value] : arguments.options) {
@@ -318,7 +318,7 @@ Result<Settings> settings_of(const tools::Arguments& arguments) {
     if (option == "--bug") {
       const auto* const bug =
           std::ranges::find(bugs, value, [](const Choice& choice) { return choice.name; });
-      if (bug == std::end(bugs)) return wrong(option, value, "one of those of --bug list");
+      if (bug == std::end(bugs)) return wrong(option, value, "a name from --bug list");
       settings.plan.bugs.*bug->member = true;
       settings.bug = value;
     }
@@ -327,7 +327,7 @@ Result<Settings> settings_of(const tools::Arguments& arguments) {
       const auto first = number_of(value.substr(0, dots));
       const auto last =
           dots == std::string::npos ? first : number_of(std::string_view(value).substr(dots + 2));
-      if (!first || !last || *last < *first) return wrong(option, value, "as 1..200, or as 7");
+      if (!first || !last || *last < *first) return wrong(option, value, "of the form 1..200 or 7");
       settings.seeds.first = *first;
       settings.seeds.last = *last;
     }

@@ -1,4 +1,4 @@
-// Text, and JSON.
+// Formats events as text and as JSON.
 #include "tools/simulation/trace_files.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A trace as files.
+// Writes a trace to files.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace corolane::sim {
 
-// Readable, at `path`, and, at `path`.json, as the trace event format that Perfetto reads: each
-// host a thread.
+// Writes text to `path`, and to `path`.json the trace event format that Perfetto reads, with each
+// host as a thread.
 class TraceFiles {
  public:
   explicit TraceFiles(const std::string& path);
@@ -20,10 +20,10 @@ class TraceFiles {
   TraceFiles(const TraceFiles&) = delete;
   TraceFiles& operator=(const TraceFiles&) = delete;
 
-  // False, with errno, when they cannot be written.
+  // Returns false, and errno says why, when the files cannot be written.
   bool is_open() const { return text_ != nullptr && events_ != nullptr; }
 
-  // `at` is since the beginning.
+  // `at` is the time since the start of the simulation.
   void add(const Trace::Event& event, Duration at);
 
  private:

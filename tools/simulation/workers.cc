@@ -1,4 +1,4 @@
-// Forks, runs and reads what the forks tell.
+// Forks workers, runs seeds in them, and reads their outcomes.
 #include "tools/simulation/workers.h"
 
 #include <sys/select.h>
@@ -21,11 +21,11 @@ using nlohmann::json;
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;
 
-// One of so many seeds is run twice, to see that it is the same both times. No multiple of how
-// often tasks run in order (run.cc): both ways are to be looked at.
+// One in this many seeds is run twice, to check that both runs are the same. It is not a multiple
+// of `in_order_one_in` (run.cc), so that both orders are covered.
 constexpr std::uint64_t twice_one_in = 19;
 
-// How a worker tells of it: JSON.
+// A worker reports an outcome as a line of JSON.
 std::string to_line(const Outcome& outcome) {
   return json{{"seed", outcome.seed},         {"violation", outcome.violation},
               {"differs", outcome.differs},   {"twice", outcome.ran_twice},
@@ -121,7 +121,7 @@ void Workers::begin(const RunPlan& plan, const Seeds& seeds, std::size_t job, st
   if (::pipe(ends) != 0) std::abort();
   const pid_t process = ::fork();
   if (process < 0) {
-    std::perror("simulate: cannot make another process");
+    std::perror("simulate: cannot fork a worker");
     std::abort();
   }
   if (process == 0) {
@@ -144,7 +144,7 @@ void Workers::begin(const RunPlan& plan, const Seeds& seeds, std::size_t job, st
                       .text = ""});
 }
 
-// What it has told and nobody has taken yet.
+// Takes the next complete outcome of a worker.
 std::optional<Outcome> Workers::take_line(Worker& worker) {
   const std::size_t end = worker.text.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -154,7 +154,7 @@ std::optional<Outcome> Workers::take_line(Worker& worker) {
   return outcome;
 }
 
-// Returns an outcome when it has died.
+// Returns an outcome when the worker has died.
 std::optional<Outcome> Workers::read_from(std::size_t index) {
   Worker& worker = workers_[index];
   char buffer[4096];
@@ -171,7 +171,7 @@ std::optional<Outcome> Workers::read_from(std::size_t index) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_ok) return std::nullopt;
   Outcome died;
   died.seed = seed;
-  died.violation = "the process died, as above or of a signal";
+  died.violation = "the process died: see its message above, or a signal ended it";
   return died;
 }
 

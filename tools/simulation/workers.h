@@ -1,4 +1,4 @@
-// Processes that run seeds, each one after the other, and tell what came of them.
+// Processes that run seeds one after the other, and report the outcomes.
 #pragma once
 
 #include <sys/types.h>
@@ -21,11 +21,11 @@ struct Seeds {
   std::uint64_t count() const { return last - first + 1; }
 };
 
-// What came of a seed.
+// The outcome of a seed.
 struct Outcome {
   std::uint64_t seed = 0;
-  std::string violation;  // The first one; empty: none.
-  bool differs = false;   // From its second run.
+  std::string violation;  // The first violation; empty: none.
+  bool differs = false;   // Its second run had another hash.
   bool ran_twice = false;
   std::uint64_t hash = 0;
   Duration simulated{};
@@ -39,14 +39,14 @@ struct Outcome {
 
 class Workers {
  public:
-  // Begins to run them all, by so many processes.
+  // Starts `job_count` processes that run all seeds.
   Workers(const RunPlan& plan, const Seeds& seeds, std::size_t job_count);
   ~Workers() { stop(); }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // The next outcome of any of them; nothing when all are done. A worker that dies is a failure of
-  // its seed. Blocks.
+  // Returns the next outcome; empty when all seeds are done. A worker that dies fails its seed.
+  // Blocks.
   std::optional<Outcome> next();
 
   void stop();

@@ -1,4 +1,4 @@
-// Clusters that are simulated whole: they serve, they survive, and a seed replays them.
+// Whole simulated clusters serve, survive faults, and replay from a seed.
 #include "framework/testing/cluster.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(SimulatedClusterTest, ServesItsClients) {
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 1);
 }
 
-TEST(SimulatedClusterTest, LosesNothingByACrash) {
+TEST(SimulatedClusterTest, LosesNoWriteInACrash) {
   SimulatedCluster cluster({.seed = 2, .nodes = 3}, host_counters);
   cluster.spawn("client", [&] {
     for (int i = 0; i < 300; ++i) {
@@ -58,7 +58,7 @@ TEST(SimulatedClusterTest, LosesNothingByACrash) {
   }
 }
 
-TEST(SimulatedClusterTest, NodesThatArePartedServeAgainWhenTheyAreWhole) {
+TEST(SimulatedClusterTest, PartitionedNodesServeAgainAfterTheyHeal) {
   SimulatedCluster cluster({.seed = 3, .nodes = 3}, host_counters);
   cluster.run_for(3s);
   cluster.partition({0}, {1, 2});
@@ -76,7 +76,7 @@ TEST(SimulatedClusterTest, NodesThatArePartedServeAgainWhenTheyAreWhole) {
   EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 
-TEST(SimulatedClusterTest, AMachineThatIsSwitchedOffIsMissedWhenItsLeaseEnds) {
+TEST(SimulatedClusterTest, ASwitchedOffMachineLosesItsObjectsWhenItsLeaseExpires) {
   SimulatedCluster cluster({.seed = 4, .nodes = 3}, host_counters);
   cluster.run_for(3s);
   const std::size_t owner = cluster.owner_of("corolane.test.Counter", "7").value();
@@ -92,7 +92,7 @@ TEST(SimulatedClusterTest, AMachineThatIsSwitchedOffIsMissedWhenItsLeaseEnds) {
   EXPECT_NE(cluster.owner_of("corolane.test.Counter", "7"), owner);
 }
 
-TEST(SimulatedClusterTest, ANodeThatIsStoppedHandsOverWhatItHas) {
+TEST(SimulatedClusterTest, AStoppedNodeHandsOverItsObjects) {
   SimulatedCluster cluster({.seed = 5, .nodes = 2}, host_counters);
   cluster.run_for(5s);
   cluster.stop(0);
@@ -111,7 +111,7 @@ TEST(SimulatedClusterTest, AnInvariantThatIsViolatedEndsTheRun) {
   EXPECT_LT(cluster.simulation().elapsed(), 3s);
 }
 
-TEST(SimulatedClusterTest, WhatIsSometimesTrueIsMarked) {
+TEST(SimulatedClusterTest, ARareStateIsMarkedOnceItIsReached) {
   SimulatedCluster cluster({.seed = 7, .nodes = 1}, host_counters);
   cluster.sometimes("it rains", false);
   cluster.sometimes("it snows", false);
@@ -120,7 +120,7 @@ TEST(SimulatedClusterTest, WhatIsSometimesTrueIsMarked) {
   EXPECT_FALSE(cluster.marks().at("it snows"));
 }
 
-// The checkers see what the nodes are made to do wrong.
+// The checkers catch a bug that is seeded into the nodes.
 TEST(SimulatedClusterTest, AnOwnerThatForgetsRequestsIsCaught) {
   SimulatedCluster cluster({.seed = 8, .nodes = 2, .bugs = {.request_ids_outside_state = true}},
                            host_counters);

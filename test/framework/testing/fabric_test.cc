@@ -1,4 +1,4 @@
-// The network between simulated hosts: bytes in order, and what breaks.
+// The network between simulated hosts delivers bytes in order, and breaks on request.
 #include "framework/testing/fabric.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class FabricTest : public testing::Test {
     static_cast<void>(fabric_.network_of(server_));
   }
 
-  // Sends back what comes, until its host dies.
+  // Echoes all bytes until its host dies.
   void serve() {
     server_.start([this] {
       auto listener = fabric_.network_of(server_).listen({Fabric::address_of(server_), port});
@@ -56,7 +56,7 @@ class FabricTest : public testing::Test {
   Result<std::unique_ptr<net::Stream>> connect(net::Network& network, Duration at_most = 5s) {
     return network.connect({Fabric::address_of(server_), port}, Deadline::after(at_most));
   }
-  // What comes back of a text.
+  // Sends a text and returns its echo.
   static Result<std::string> echo(net::Stream& stream, std::string_view text) {
     if (auto sent = stream.write_all(net::bytes_of(text), Deadline::never()); !sent) {
       return sent.error();
@@ -66,7 +66,7 @@ class FabricTest : public testing::Test {
       std::array<std::byte, 100> bytes{};
       const auto count = stream.read_some(bytes, Deadline::after(1min));
       if (!count) return count.error();
-      if (*count == 0) return Error(Code::unavailable, "it has ended");
+      if (*count == 0) return Error(Code::unavailable, "the stream has ended");
       got.append(reinterpret_cast<const char*>(bytes.data()), *count);
     }
     return got;
@@ -92,7 +92,7 @@ TEST_F(FabricTest, BytesArriveInOrderAfterAWhile) {
   });
 }
 
-TEST_F(FabricTest, NobodyListensOnAnotherPort) {
+TEST_F(FabricTest, AConnectionToAPortWithoutAListenerIsRefused) {
   serve();
   run([this](net::Network& network) {
     EXPECT_THAT(network.connect({Fabric::address_of(server_), 8}, Deadline::after(1s)),
@@ -100,7 +100,7 @@ TEST_F(FabricTest, NobodyListensOnAnotherPort) {
   });
 }
 
-TEST_F(FabricTest, WhatIsCutWaitsUntilItIsMended) {
+TEST_F(FabricTest, BytesBehindACutWaitForItsRepair) {
   serve();
   run([this](net::Network& network) {
     const auto stream = connect(network);
@@ -113,7 +113,7 @@ TEST_F(FabricTest, WhatIsCutWaitsUntilItIsMended) {
   });
 }
 
-TEST_F(FabricTest, OfAKilledProcessItsPeersHear) {
+TEST_F(FabricTest, PeersOfAKilledProcessSeeTheirConnectionsBreak) {
   serve();
   simulation_.at(simulation_.now() + 1s, [this] { server_.kill(); });
   run([this](net::Network& network) {
@@ -127,7 +127,7 @@ TEST_F(FabricTest, OfAKilledProcessItsPeersHear) {
   });
 }
 
-TEST_F(FabricTest, OfOneThatIsSwitchedOffNobodyHears) {
+TEST_F(FabricTest, PeersOfASwitchedOffMachineOnlySeeTheirDeadlinesPass) {
   serve();
   simulation_.at(simulation_.now() + 1s, [this] {
     fabric_.switch_off(server_);
@@ -156,13 +156,13 @@ TEST_F(FabricTest, AConnectionThatBreaksIsLostToBoth) {
   });
 }
 
-TEST_F(FabricTest, ASlowPeerHoldsUpWhoWrites) {
+TEST_F(FabricTest, ASlowPeerBlocksTheWriter) {
   serve();
   run([this](net::Network& network) {
     const auto stream = connect(network);
     ASSERT_TRUE(stream) << stream.error();
     const std::string much(1'000'000, 'x');
-    // Nobody reads what comes back, so at last nobody reads what is sent.
+    // The client does not read the echo, so the server stops reading at last.
     EXPECT_THAT((*stream)->write_all(net::bytes_of(much), Deadline::after(1s)),
                 fails_with(Code::deadline_exceeded));
     EXPECT_THAT((*stream)->try_write(net::bytes_of("x")), fails_with(Code::resource_exhausted));

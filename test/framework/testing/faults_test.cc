@@ -45,7 +45,7 @@ TEST(FaultsTest, AreReadFromFiles) {
   EXPECT_EQ((*faults)[1].lasts_max, 10s);
 }
 
-TEST(FaultsTest, AFileThatIsWrongIsRefusedWithItsPlace) {
+TEST(FaultsTest, AnInvalidFileIsRefusedWithItsLine) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "wrong.yaml";
   std::ofstream(path) << "fault: pauze\n";
@@ -57,7 +57,7 @@ TEST(FaultsTest, AFileThatIsWrongIsRefusedWithItsPlace) {
   EXPECT_THAT(read_faults(folder.path() / "nowhere"), fails_with(Code::not_found));
 }
 
-TEST(RunTest, ASeedIsTheSameEachTimeAndAnotherOneIsNot) {
+TEST(RunTest, ASeedReplaysExactlyAndAnotherOneDiffers) {
   RunPlan plan{.seed = 11, .length = 15s, .node_count = 3, .client_count = 12};
   plan.faults = all_faults();
   const RunResult first = run(plan);
@@ -65,7 +65,7 @@ TEST(RunTest, ASeedIsTheSameEachTimeAndAnotherOneIsNot) {
   EXPECT_GT(first.fault_count, 5u);
   EXPECT_GT(first.call_count, 50u);
   EXPECT_EQ(run(plan).hash, first.hash);
-  // Nor does it depend on who reads.
+  // A reader of the trace does not change the run.
   std::size_t event_count = 0;
   EXPECT_EQ(run(plan, [&](const Trace::Event&) { ++event_count; }).hash, first.hash);
   EXPECT_GT(event_count, 1'000u);
@@ -73,7 +73,7 @@ TEST(RunTest, ASeedIsTheSameEachTimeAndAnotherOneIsNot) {
   EXPECT_NE(run(plan).hash, first.hash);
 }
 
-TEST(RunTest, WhatFailsIsMadeSmaller) {
+TEST(RunTest, AFailingRunIsShrunk) {
   RunPlan plan{.seed = 1, .length = 16s, .node_count = 3, .client_count = 8};
   plan.faults = all_faults();
   plan.bugs.reply_before_write = true;

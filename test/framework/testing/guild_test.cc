@@ -25,7 +25,7 @@ constexpr std::size_t donor_count = 200;
 constexpr std::uint64_t donations_of_each = 3;
 
 struct Outcome {
-  std::uint64_t told = 0;  // Donations that were answered.
+  std::uint64_t told = 0;  // Answered donations.
   std::uint64_t stored = 0;
   std::vector<std::string> violations;
 };
@@ -57,7 +57,7 @@ Outcome collect(std::uint64_t seed, const framework::SeededBugs& bugs = {}) {
   return outcome;
 }
 
-TEST(GuildTest, CountsEachDonationOfManyCallersOnceOverACrash) {
+TEST(GuildTest, CountsEachDonationOnceAcrossACrashOfItsOwner) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const Outcome outcome = collect(seed);
     EXPECT_EQ(outcome.told, donor_count * donations_of_each) << seed;
@@ -66,7 +66,7 @@ TEST(GuildTest, CountsEachDonationOfManyCallersOnceOverACrash) {
   }
 }
 
-TEST(GuildTest, IsCaughtWhenItForgetsACallerForAnother) {
+TEST(GuildTest, AnEvictedRequestIdIsCaught) {
   const Outcome outcome = collect(1, {.request_ids_evicted = true});
   ASSERT_FALSE(outcome.violations.empty());
   EXPECT_THAT(outcome.violations.front(), testing::StartsWith("I4 "));

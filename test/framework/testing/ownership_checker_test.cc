@@ -1,4 +1,4 @@
-// What the checker finds in the callers that an object remembers, from write to write (I4).
+// The checker compares the callers that an object remembers from write to write (I4).
 #include "framework/testing/ownership_checker.h"
 
 #include <gmock/gmock.h>
@@ -42,21 +42,21 @@ class OwnershipCheckerTest : public testing::Test {
                             [this](std::string what) { violations_.push_back(std::move(what)); }};
 };
 
-TEST_F(OwnershipCheckerTest, SeesNothingWrongInRequestsThatTakeEffectOnce) {
+TEST_F(OwnershipCheckerTest, AcceptsRequestsThatTakeEffectOnce) {
   write({{"ada", 1, 100}});
   write({{"ada", 1, 100}, {"bob", 4, 120}});
   write({{"bob", 4, 120}, {"ada", 2, 130}});
   EXPECT_THAT(violations_, IsEmpty());
 }
 
-TEST_F(OwnershipCheckerTest, SeesARequestThatTakesEffectAgain) {
+TEST_F(OwnershipCheckerTest, CatchesARequestThatTakesEffectAgain) {
   write({{"ada", 1, 100}});
   write({{"ada", 1, 105}});
   EXPECT_THAT(violations_,
               ElementsAre(HasSubstr("request 1 of ada took effect in version 1 and again in 2")));
 }
 
-TEST_F(OwnershipCheckerTest, SeesARequestThatTakesEffectAgainAfterItWasForgotten) {
+TEST_F(OwnershipCheckerTest, CatchesARequestThatTakesEffectAgainAfterItWasForgotten) {
   write({{"ada", 1, 100}});
   write({{"bob", 1, 101}});
   write({{"bob", 1, 101}, {"ada", 1, 102}});
@@ -65,13 +65,13 @@ TEST_F(OwnershipCheckerTest, SeesARequestThatTakesEffectAgainAfterItWasForgotten
                           HasSubstr("request 1 of ada took effect in version 1 and again in 3")));
 }
 
-TEST_F(OwnershipCheckerTest, SeesALaterRequestThatIsForgottenForAnEarlierOne) {
+TEST_F(OwnershipCheckerTest, CatchesALaterRequestThatIsForgottenForAnEarlierOne) {
   write({{"ada", 7, 100}});
   write({{"ada", 6, 105}});
   EXPECT_THAT(violations_, ElementsAre(HasSubstr("request 7 of ada is forgotten")));
 }
 
-TEST_F(OwnershipCheckerTest, LetsAnObjectForgetWhatIsOld) {
+TEST_F(OwnershipCheckerTest, LetsAnObjectForgetOldRequests) {
   write({{"ada", 1, 100}});
   write({{"bob", 1, 600'100}});
   EXPECT_THAT(violations_, IsEmpty());

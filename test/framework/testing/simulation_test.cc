@@ -1,4 +1,4 @@
-// Hosts that share a thread, and simulated time.
+// Hosts share one thread and simulated time.
 #include "framework/testing/simulation.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ TEST(SimulationTest, TimePassesWhenEveryHostWaits) {
   EXPECT_LT(slept, 24h + 1ms);
 }
 
-TEST(SimulationTest, AHostThatIsKilledUnwindsItsTasksAndMayStartAgain) {
+TEST(SimulationTest, AKilledHostUnwindsItsTasksAndMayStartAgain) {
   Simulation simulation({.seed = 1});
   Host& host = simulation.add_host("host");
   bool is_unwound = false;
@@ -58,7 +58,7 @@ TEST(SimulationTest, AHostThatIsKilledUnwindsItsTasksAndMayStartAgain) {
   EXPECT_EQ(host.life(), 2u);
 }
 
-TEST(SimulationTest, WhatIsForAnEarlierLifeDoesNotReachTheNext) {
+TEST(SimulationTest, AMessageForAnEarlierLifeDoesNotReachTheNext) {
   Simulation simulation({.seed = 1});
   Host& host = simulation.add_host("host");
   const auto wait = [] { static_cast<void>(coroutine::sleep_for(1h)); };
@@ -71,7 +71,7 @@ TEST(SimulationTest, WhatIsForAnEarlierLifeDoesNotReachTheNext) {
   EXPECT_FALSE(is_reached);
 }
 
-TEST(SimulationTest, AHostThatIsPausedGoesOnInATurnWhoseTimeItHasRead) {
+TEST(SimulationTest, APausedHostResumesInATurnWithAStaleTime) {
   Simulation simulation({.seed = 1});
   Host& host = simulation.add_host("host");
   Duration late{};
@@ -89,7 +89,7 @@ TEST(SimulationTest, AHostThatIsPausedGoesOnInATurnWhoseTimeItHasRead) {
   EXPECT_LT(late, 10s);
 }
 
-TEST(SimulationTest, AClockThatDriftsIsThatOfItsHostAlone) {
+TEST(SimulationTest, ADriftingClockAffectsItsHostAlone) {
   Simulation simulation({.seed = 1});
   Host& fast = simulation.add_host("fast");
   Host& right = simulation.add_host("right");
@@ -110,7 +110,7 @@ TEST(SimulationTest, AClockThatDriftsIsThatOfItsHostAlone) {
   EXPECT_NEAR(std::chrono::duration<double>(right_end - start).count(), 100, 0.01);
 }
 
-// What a run of two hosts that talk and throw dice comes to.
+// Returns the hash of a run of two hosts that exchange messages and draw random bytes.
 std::uint64_t hash_of(std::uint64_t seed) {
   Simulation simulation({.seed = seed});
   Host& a = simulation.add_host("a");

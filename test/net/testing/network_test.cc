@@ -35,7 +35,7 @@ class SimulatedStreamTest : public testing::Test {
   std::unique_ptr<net::Stream> server_;
 };
 
-TEST_F(SimulatedStreamTest, NothingIsWrittenAfterTheEnd) {
+TEST_F(SimulatedStreamTest, AWriteAfterTheEndIsRefused) {
   client_->finish_writing();
   EXPECT_THAT(client_->try_write(bytes_of("x")), fails_with(Code::failed_precondition));
   EXPECT_THAT(client_->write_all(bytes_of("x"), Deadline::never()),
@@ -65,7 +65,7 @@ TEST_F(SimulatedStreamTest, APeerThatClosesReleasesAWriterAboveTheMark) {
   EXPECT_TRUE(client_->try_write(bytes_of("into the void")));
 }
 
-TEST_F(SimulatedStreamTest, APeerThatDoesNotReadIsFeltByTheWriter) {
+TEST_F(SimulatedStreamTest, APeerThatDoesNotReadBlocksTheWriter) {
   const std::string text(200, 'x');
   EXPECT_THAT(client_->write_all(bytes_of(text), Deadline::after(1min)),
               fails_with(Code::deadline_exceeded));
@@ -75,7 +75,7 @@ TEST_F(SimulatedStreamTest, APeerThatDoesNotReadIsFeltByTheWriter) {
   EXPECT_TRUE(client_->write_all(bytes_of("x"), Deadline::after(1min)));
 }
 
-TEST_F(SimulatedStreamTest, AResetIsSeenBehindWhatWasUnderWay) {
+TEST_F(SimulatedStreamTest, AResetArrivesAfterTheBytesInFlight) {
   EXPECT_TRUE(client_->try_write(bytes_of("last words")));
   const TimePoint start = now();
 

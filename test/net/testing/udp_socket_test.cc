@@ -52,7 +52,7 @@ TEST_F(SimulatedUdpTest, DatagramsArriveAfterTheLatencyInOneBatch) {
   EXPECT_THAT(b->receive(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
 }
 
-TEST_F(SimulatedUdpTest, ASinkHearsEachWhenItsTimeHasCome) {
+TEST_F(SimulatedUdpTest, ASinkReceivesEachDatagramWhenItIsDue) {
   struct Sink final : net::DatagramSink {
     void on_datagrams(std::span<const net::Datagram> datagrams) override {
       for (const auto& datagram : datagrams) texts.push_back(text_of(datagram));
@@ -72,7 +72,7 @@ TEST_F(SimulatedUdpTest, ASinkHearsEachWhenItsTimeHasCome) {
   EXPECT_THAT(sink.texts, ElementsAre("fast", "slow"));
 }
 
-TEST_F(SimulatedUdpTest, LongOnesAreCutAndTooManyAreLost) {
+TEST_F(SimulatedUdpTest, LongDatagramsAreTruncatedAndExcessOnesAreLost) {
   const auto a = bind("10.0.0.1");
   const auto b = bind("10.0.0.2", {.datagram_bytes_max = 4, .receive_buffer_bytes = 15});
   for (int round = 0; round < 3; ++round) EXPECT_TRUE(a->try_send(peer(*b), bytes_of("12345")));
@@ -85,7 +85,7 @@ TEST_F(SimulatedUdpTest, LongOnesAreCutAndTooManyAreLost) {
   EXPECT_EQ(b->statistics().truncated_count, 3u);
 }
 
-TEST_F(SimulatedUdpTest, NobodyAndTheSilentHearNothingAndNobodyIsTold) {
+TEST_F(SimulatedUdpTest, ADatagramToASilentOrMissingPeerIsLostWithoutAnError) {
   const auto a = bind("10.0.0.1");
   auto b = bind("10.0.0.2");
   const net::UdpPeer at_b = peer(*b);

@@ -1,4 +1,4 @@
-// Measurements that succeed, fail, crash, and are made by other programs.
+// Measurements succeed, fail, crash, and run in other programs.
 #include "tools/benchmarks/child_process.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ChildProcessTest, AMeasurementComesBackAsItWas) {
+TEST(ChildProcessTest, AMeasurementIsReturnedUnchanged) {
   const auto measured = measure_in_child([]() -> Result<Measurement> {
     return Measurement{.value = 1.0 / 3, .allocations_per_op = 2};
   });
@@ -22,7 +22,7 @@ TEST(ChildProcessTest, AMeasurementComesBackAsItWas) {
   EXPECT_EQ(measured->allocations_per_op, 2);
 }
 
-TEST(ChildProcessTest, TrafficComesBackWithIt) {
+TEST(ChildProcessTest, TrafficIsReturnedWithTheMeasurement) {
   const Traffic traffic{.ops_per_second = 1.0 / 7, .p50_us = 2, .p99_us = 3};
   const auto measured = measure_in_child(
       [&]() -> Result<Measurement> { return Measurement{.value = 1, .traffic = traffic}; });
@@ -30,7 +30,7 @@ TEST(ChildProcessTest, TrafficComesBackWithIt) {
   EXPECT_EQ(measured->traffic, traffic);
 }
 
-TEST(ChildProcessTest, WhatAMeasurementChangesIsGone) {
+TEST(ChildProcessTest, ChangesOfAMeasurementStayInItsProcess) {
   int touched = 0;
   const auto measured = measure_in_child([&]() -> Result<Measurement> {
     touched = 1;
@@ -56,7 +56,7 @@ TEST(ChildProcessTest, ACrashIsNamed) {
   EXPECT_EQ(measured.error().message(), "crashed: Killed");
 }
 
-TEST(ChildProcessTest, AProgramIsMeasuredByWhatItPrints) {
+TEST(ChildProcessTest, AProgramPrintsItsValue) {
   const auto measured = measure_in_child(program_measure("/bin/echo", {"12.5"}));
   ASSERT_TRUE(measured) << measured;
   EXPECT_EQ(measured->value, 12.5);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The benchmarks as their user meets them: what they print and how they refuse nonsense.
+"""The benchmarks as a user runs them: their output, and how they refuse invalid arguments.
 
-Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench and node_bench. Says
-nothing about how fast anything is.
+Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench and node_bench. No
+test depends on speed.
 """
 
 import json
@@ -55,7 +55,7 @@ class CoroutineBenchTest(unittest.TestCase):
         self.assertEqual(rows["yield/1"]["peers"], {"go": 12.5})
         self.assertEqual(rows["pingpong"]["peers"], {})
 
-    def test_tables_and_progress_go_different_ways_and_a_chart_is_drawn(self):
+    def test_tables_and_progress_go_to_different_streams_and_a_chart_is_drawn(self):
         with tempfile.TemporaryDirectory() as folder:
             chart = Path(folder, "chart.svg")
             options = ("--rounds=1", "--rows=^yield/1$", "--peers=none", "--plot", chart)
@@ -64,25 +64,25 @@ class CoroutineBenchTest(unittest.TestCase):
         self.assertRegex(process.stdout, r"\nyield/1 +ns +[\d.]+ ")
         self.assertTrue(process.stderr.startswith("[1/1] yield/1: "))
 
-    def test_a_missed_bar_is_a_failure_only_when_that_is_asked_for(self):
-        # Memory repeats exactly, so that the verdict is the same in both runs.
+    def test_a_missed_bar_is_a_failure_only_with_check(self):
+        # Memory figures repeat exactly, so that the verdict is the same in both runs.
         options = ("--quick", "--rounds=1", "--rows=^memory/30000$", "--peers=none")
         plain = bench(*options, "--json")
         checked = bench(*options, "--check")
         holds = json.loads(plain.stdout)["rows"][0]["holds"]
         self.assertEqual((plain.returncode, checked.returncode), (0, 0 if holds else 1))
 
-    def test_rows_that_do_not_exist_are_answered_with_those_that_do(self):
+    def test_an_unknown_row_is_refused_with_the_list_of_rows(self):
         process = bench("--rows", "yeild")
         self.assertEqual(process.returncode, 2)
         self.assertIn('--rows "yeild" matches none of the rows:\n  yield/1\n', process.stderr)
 
-    def test_nonsense_is_refused_with_what_to_type(self):
+    def test_invalid_arguments_are_refused_with_a_hint(self):
         for options, words in (
-            (("--rows", "yield("), '--rows "yield(" is no regular expression: '),
+            (("--rows", "yield("), '--rows "yield(" is not a regular expression: '),
             (("--rounds", "many"), '--rounds takes a number from 1 to 1000, not "many"'),
             (("--rounds", "0"), '--rounds takes a number from 1 to 1000, not "0"'),
-            (("--peers", "go,jav"), '--peers: no peer "jav"; there are none or fcontext,'),
+            (("--peers", "go,jav"), '--peers: no peer "jav"; the choices are none or fcontext,'),
             (("--fast",), 'unknown option "--fast"'),
             (("fast",), 'unknown word "fast"'),
         ):
@@ -95,7 +95,7 @@ class CoroutineBenchTest(unittest.TestCase):
 
 
 class NetworkBenchTest(unittest.TestCase):
-    """What stands behind tools/bench net and tools/bench rpc: a server, and a load beside it."""
+    """The programs of tools/bench net and tools/bench rpc: a server, and a load beside it."""
 
     def rows_of(self, program, *options):
         process = run(program, "--quick", "--rounds=1", "--json", *options)
@@ -121,7 +121,7 @@ class NetworkBenchTest(unittest.TestCase):
         self.assertNotIn("times_better", rows[0])
 
     def test_a_peer_brings_its_server_and_its_client(self):
-        # Its server costs nothing, so that no bar against it can hold.
+        # Its server uses no CPU time, so that no bar against it can hold.
         script = """#!/bin/sh
 case $1 in
   --rows) echo rpc/1x64 ;;
@@ -154,7 +154,7 @@ esac
         self.assertEqual(json.loads(process.stdout)["rows"][0]["peers"], {})
         self.assertIn("rpc/1x64: no value for tonic: the server: broken\n", process.stderr)
 
-    def test_each_has_rows_and_peers_of_its_own(self):
+    def test_each_benchmark_has_its_own_rows_and_peers(self):
         for program, row, peers in (
             (NET_BENCH, "echo/100x1", "none or libuv,go,tokio"),
             (RPC_BENCH, "rpc/1x1", "none or grpc_cpp,grpc_go,tonic"),
@@ -167,7 +167,7 @@ esac
 
 
 class ObjectsBenchTest(unittest.TestCase):
-    """What stands behind tools/bench objects: nodes within its own process."""
+    """The program of tools/bench objects: nodes within its own process."""
 
     def test_every_row_but_the_million_measures_something(self):
         rows = "--rows=^(call|activate|throughput)/"
@@ -182,7 +182,7 @@ class ObjectsBenchTest(unittest.TestCase):
 
 
 class NodeBenchTest(unittest.TestCase):
-    """What stands behind tools/bench node: a node that is looked at."""
+    """The program of tools/bench node: a node under observation."""
 
     def test_every_row_measures_something(self):
         process = run(NODE_BENCH, "--quick", "--rounds=1", "--json")
@@ -196,7 +196,7 @@ class NodeBenchTest(unittest.TestCase):
 
 
 class ToolsBenchTest(unittest.TestCase):
-    """Before anything is installed or built."""
+    """The script tools/bench, before it installs or builds anything."""
 
     def test_help_names_every_option(self):
         process = run(TOOLS_BENCH, "--help")
@@ -204,7 +204,7 @@ class ToolsBenchTest(unittest.TestCase):
         for option in ("--rows", "--rounds", "--quick", "--json", "--plot", "--peers", "--check"):
             self.assertIn(f"  {option} ", process.stdout)
 
-    def test_nonsense_is_refused_with_what_to_type(self):
+    def test_invalid_arguments_are_refused_with_a_hint(self):
         for arguments, words in (
             ((), "say what to measure: tools/bench coroutine, net, rpc, objects or node"),
             (("corutine",), "nothing to measure is called 'corutine'; type tools/bench "),

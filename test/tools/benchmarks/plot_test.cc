@@ -1,4 +1,4 @@
-// A picture is judged by eye; here only that it holds what it should.
+// Only the content of the chart is tested; its looks are judged by eye.
 #include "tools/benchmarks/plot.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ RowResult result_with_ratio(double ratio) {
           .peers = {{"go & co", {5'000}}}};
 }
 
-TEST(PlotTest, ItIsOneSvgElementOnWhite) {
+TEST(PlotTest, TheChartIsOneSvgElementOnWhite) {
   const std::string svg = to_svg({result_with_ratio(0.5)});
   EXPECT_THAT(svg, testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(svg, HasSubstr("fill=\"#ffffff\"/>"));

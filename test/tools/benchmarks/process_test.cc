@@ -1,4 +1,4 @@
-// Children that talk in lines, end in many ways, and never outlive anybody.
+// Children exchange lines, end in many ways, and never outlive their parents.
 #include "tools/benchmarks/process.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ int print(const char* text, int status = EXIT_SUCCESS) {
   return status;
 }
 
-// Answers each line with itself.
+// Echoes each line.
 int answer_lines() {
   for (std::string line; std::getline(std::cin, line);) std::cout << line << std::endl;
   return EXIT_SUCCESS;
@@ -48,7 +48,7 @@ TEST(ProcessTest, LinesGoBothWays) {
   EXPECT_EQ(process->finish(), Result<std::string>(""));
 }
 
-TEST(ProcessTest, LinesThatCameTogetherAreReadOneByOne) {
+TEST(ProcessTest, LinesThatArriveTogetherAreReadOneByOne) {
   auto process = Process::start([] { return print("one\ntwo\nrest"); });
   ASSERT_TRUE(process) << process;
   EXPECT_EQ(process->read_line(), Result<std::string>("one"));
@@ -56,7 +56,7 @@ TEST(ProcessTest, LinesThatCameTogetherAreReadOneByOne) {
   EXPECT_EQ(process->finish(), Result<std::string>("rest"));
 }
 
-TEST(ProcessTest, AnEndBeforeTheLineSaysWhatWasWrittenLast) {
+TEST(ProcessTest, AnEndBeforeTheLineReportsTheLastOutput) {
   auto process = Process::start([] { return print("no such port\n", EXIT_FAILURE); });
   ASSERT_TRUE(process) << process;
   EXPECT_EQ(process->read_line(), Result<std::string>("no such port"));
@@ -66,14 +66,14 @@ TEST(ProcessTest, AnEndBeforeTheLineSaysWhatWasWrittenLast) {
   EXPECT_THAT(process->read_line(), fails_with(Code::unavailable));
 }
 
-TEST(ProcessTest, ToTalkToOneThatIsGoneIsAnError) {
+TEST(ProcessTest, AWriteToAnEndedProcessIsAnError) {
   auto process = Process::start([] { return EXIT_SUCCESS; });
   ASSERT_TRUE(process) << process;
   ASSERT_TRUE(process->finish());
   EXPECT_THAT(process->write_line("anybody?"), fails_with(Code::unavailable));
 }
 
-TEST(ProcessTest, ItsHandleEndsIt) {
+TEST(ProcessTest, AProcessDiesWithItsHandle) {
   auto process = Process::start([]() -> int { sleep_for_ever(); });
   ASSERT_TRUE(process) << process;
   const pid_t id = process->id();
@@ -84,9 +84,9 @@ TEST(ProcessTest, ItsHandleEndsIt) {
   EXPECT_EQ(errno, ESRCH);
 }
 
-TEST(ProcessTest, ItDiesWithTheProcessThatStartedIt) {
-  // A child that starts a grandchild, tells its id and is killed: nobody is left to end that one
-  // but the kernel.
+TEST(ProcessTest, AProcessDiesWithItsParent) {
+  // A child starts a grandchild, prints its id and is killed: only the kernel is left to end the
+  // grandchild.
   auto parent = Process::start([]() -> int {
     const auto child = Process::start([]() -> int { sleep_for_ever(); });
     std::printf("%d\n", child ? child->id() : 0);

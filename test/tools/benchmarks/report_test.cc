@@ -1,4 +1,4 @@
-// What people and programs get to read.
+// The reports that people and programs read.
 #include "tools/benchmarks/report.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ RowResult unmeasured_result() {
   return result;
 }
 
-TEST(ReportTest, FiguresHaveThreeDigitsOrSo) {
+TEST(ReportTest, FiguresHaveAboutThreeDigits) {
   EXPECT_EQ(figure(0), "0");
   EXPECT_EQ(figure(0.583), "0.58");
   EXPECT_EQ(figure(9.994), "9.99");
@@ -70,7 +70,7 @@ TEST(ReportTest, JsonIsNullWhereNothingWasMeasured) {
   EXPECT_EQ(row["peers"], json::object());
 }
 
-TEST(ReportTest, JsonEscapesWhateverANameHolds) {
+TEST(ReportTest, JsonEscapesAllCharactersOfAName) {
   RowResult result = yield_result();
   result.info.name = "a \"quoted\\ name\n\x01 and \xff";
   const json row = json::parse(to_json({result}))["rows"][0];
@@ -81,7 +81,7 @@ TEST(ReportTest, NoRowsAreAnEmptyList) {
   EXPECT_EQ(json::parse(to_json({})), json({{"rows", json::array()}}));
 }
 
-TEST(ReportTest, TheTableSaysPlainlyWhatABarCameTo) {
+TEST(ReportTest, TheTableShowsTheVerdictOfABar) {
   RowResult missed = yield_result();
   missed.ratios = {1.6};
   EXPECT_THAT(to_table({yield_result()}), HasSubstr("<= 0.80  holds\n"));
@@ -100,7 +100,7 @@ RowResult call_result() {
           .traffic = {{"ours", {.ops_per_second = 1e6, .p50_us = 50, .p99_us = 90}}}};
 }
 
-TEST(ReportTest, ABarAgainstAPeerSaysWhatItCameTo) {
+TEST(ReportTest, ABarAgainstAPeerShowsItsFigureAndVerdict) {
   const std::string table = to_table({call_result()});
   EXPECT_THAT(table, HasSubstr("<= 2.00, p99 <= 2000 us, peers  MISSED\n"));
   EXPECT_THAT(table, HasSubstr("\nrow       against  times better  bar\n"
@@ -111,7 +111,7 @@ TEST(ReportTest, ABarAgainstAPeerSaysWhatItCameTo) {
   EXPECT_EQ(row["holds"], false);
 }
 
-TEST(ReportTest, BarsAgainstPeersThatTookNoPartAreNotShown) {
+TEST(ReportTest, BarsAgainstAbsentPeersAreNotShown) {
   RowResult alone = call_result();
   alone.peers.clear();
   EXPECT_THAT(to_table({alone}), HasSubstr("<= 2.00, p99 <= 2000 us  holds\n"));

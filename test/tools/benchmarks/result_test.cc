@@ -1,4 +1,4 @@
-// When a bar holds.
+// The conditions under which a bar holds.
 #include "tools/benchmarks/result.h"
 
 #include <gtest/gtest.h>
@@ -13,13 +13,13 @@ RowResult with(Bar bar, Series ratios) {
   return result;
 }
 
-TEST(ResultTest, ABarHoldsOfTheMedianRatio) {
+TEST(ResultTest, ABarAppliesToTheMedianRatio) {
   const Bar bar{.bound = Bound::at_most, .ratio = 0.8};
   EXPECT_EQ(verdict_of(with(bar, {0.7, 0.8, 5})), Verdict::holds);
   EXPECT_EQ(verdict_of(with(bar, {0.1, 0.81, 0.9})), Verdict::missed);
 }
 
-TEST(ResultTest, ABarMayBeALeastValue) {
+TEST(ResultTest, ABarMayBeALowerBound) {
   const Bar bar{.bound = Bound::at_least, .ratio = 1};
   EXPECT_EQ(verdict_of(with(bar, {1})), Verdict::holds);
   EXPECT_EQ(verdict_of(with(bar, {0.99})), Verdict::missed);
@@ -39,19 +39,19 @@ RowResult beside_tonic(Bound bound, Series ours, Series tonic) {
   return result;
 }
 
-TEST(ResultTest, ABarAgainstAPeerHoldsOfTheMedianOverTheRounds) {
+TEST(ResultTest, ABarAgainstAPeerAppliesToTheMedianOverTheRounds) {
   const RowResult holds = beside_tonic(Bound::at_most, {1, 2, 4}, {10, 10, 40});
   EXPECT_EQ(comparisons_of(holds).at(0).times_better, 10);
   EXPECT_EQ(verdict_of(holds), Verdict::holds);
   EXPECT_EQ(verdict_of(beside_tonic(Bound::at_most, {1}, {9})), Verdict::missed);
 }
 
-TEST(ResultTest, WhereMoreIsBetterABarAgainstAPeerIsTheOtherWayRound) {
+TEST(ResultTest, ABarAgainstAPeerIsReversedWhereMoreIsBetter) {
   EXPECT_EQ(verdict_of(beside_tonic(Bound::at_least, {100}, {10})), Verdict::holds);
   EXPECT_EQ(verdict_of(beside_tonic(Bound::at_least, {10}, {100})), Verdict::missed);
 }
 
-TEST(ResultTest, APeerThatTakesNoPartMissesNothing) {
+TEST(ResultTest, AnAbsentPeerMissesNoBar) {
   RowResult result = beside_tonic(Bound::at_most, {1}, {9});
   result.peers.clear();
   EXPECT_EQ(verdict_of(result), Verdict::no_bar);
@@ -71,7 +71,7 @@ TEST(ResultTest, ALatencyAboveItsBarMissesIt) {
 
 TEST(ResultTest, ARowMayHaveNoBar) { EXPECT_EQ(verdict_of(with({}, {1})), Verdict::no_bar); }
 
-TEST(ResultTest, WithoutAValueNothingHolds) {
+TEST(ResultTest, NoBarHoldsWithoutAValue) {
   EXPECT_EQ(verdict_of(with({}, {})), Verdict::not_measured);
   EXPECT_EQ(verdict_of(with({.ratio = 0.8}, {})), Verdict::not_measured);
 }

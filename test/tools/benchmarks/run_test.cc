@@ -1,4 +1,4 @@
-// Rounds of contestants that take no time.
+// Rounds with contestants that return at once.
 #include "tools/benchmarks/run.h"
 
 #include <gmock/gmock.h>

@@ -6,12 +6,12 @@
 namespace corolane::bench {
 namespace {
 
-TEST(StatisticsTest, TheMedianOfAnOddNumberIsTheMiddleOne) {
+TEST(StatisticsTest, TheMedianOfAnOddNumberOfValuesIsTheMiddleOne) {
   EXPECT_EQ(median_of({9}), 9);
   EXPECT_EQ(median_of({3, 1, 2}), 2);
 }
 
-TEST(StatisticsTest, TheMedianOfAnEvenNumberLiesBetweenTheMiddleTwo) {
+TEST(StatisticsTest, TheMedianOfAnEvenNumberOfValuesLiesBetweenTheMiddleTwo) {
   EXPECT_EQ(median_of({4, 1, 3, 2}), 2.5);
 }
 

@@ -1,4 +1,4 @@
-// The echo of the floor: what comes goes back, in whatever pieces it came.
+// The echo of the floor: every piece of input is sent back as it arrived.
 #include "tools/benchmarks/floor/epoll_server.h"
 
 namespace corolane::bench {

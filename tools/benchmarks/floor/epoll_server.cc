@@ -1,4 +1,4 @@
-// One loop: connections are accepted and answered as epoll tells of them.
+// One loop accepts and answers connections as epoll reports them.
 #include "tools/benchmarks/floor/epoll_server.h"
 
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-// The least that a server can do: raw epoll, one read and one write per readiness, no timers, no
-// limits, no tasks. What the rows of tools/bench net and tools/bench rpc are measured against.
+// A minimal server: raw epoll, one read and one write per readiness, no timers, no limits, no
+// tasks. It is the limit of the rows of tools/bench net and tools/bench rpc.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace corolane::bench {
 
-// What to make of the bytes that a connection brings.
+// Answers the bytes that arrive on a connection.
 class Answerer {
  public:
   struct Answer {
-    std::size_t taken_count;            // Bytes of the input; the rest comes again, with more.
+    std::size_t taken_count;            // Bytes of the input; the rest is passed again, with more.
     std::span<const std::byte> output;  // Valid until the next call.
   };
 
@@ -25,9 +25,9 @@ class Answerer {
 
 Error serve_by_epoll(Answerer& answerer);
 
-// Sends back what comes.
+// Echoes all bytes.
 Error serve_echo_floor(const Seat& seat);
-// corolane.bench.Echo in the frames of rpc/wire/frame.h, with messages on an arena.
+// Serves corolane.bench.Echo in the frames of rpc/wire/frame.h, with messages on an arena.
 Error serve_rpc_floor(const Seat& seat);
 
 }  // namespace corolane::bench

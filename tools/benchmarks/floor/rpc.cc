@@ -1,5 +1,5 @@
-// A call is a request parsed on an arena and a reply built there; the replies to what one read has
-// brought go out in one write. Whatever it is asked, it answers as Echo.
+// A call is a request parsed on an arena and a reply built there; the replies to all requests of
+// one read go out in one write. Every method is answered as Echo.
 #include <google/protobuf/arena.h>
 
 #include <array>

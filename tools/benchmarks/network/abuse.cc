@@ -1,4 +1,4 @@
-// The abusers are processes of their own, because the limit of descriptors is one of a process.
+// The abusers run in separate processes, because the limit of descriptors is per process.
 #include "tools/benchmarks/network/abuse.h"
 
 #include <sys/socket.h>
@@ -27,33 +27,33 @@ constexpr std::size_t half_open_process_count = 2;
 constexpr std::size_t half_open_per_process = 10'000;
 constexpr std::size_t never_reading_count = 1'000;
 constexpr int send_buffer_bytes = 64 * 1024;
-// Until the sockets of those that never read have taken nothing for so long: a server needs time
-// for what they sent so far.
+// Clients that never read are stuck when their sockets have accepted nothing for this time: a
+// server needs time for earlier requests.
 constexpr auto stuck_time = 1s;
-// Whatever happens: a server may close them one by one as they come back.
+// The limit of that phase, however long the server keeps reading.
 constexpr auto filling_time_max = 15s;
 
 constexpr double moderate_calls_per_second = 5'000;
 constexpr std::size_t moderate_client_count = 10;
 constexpr std::chrono::milliseconds patience = 1s;
-// What is measured is how the server lives with the abusers: neither their arrival, which keeps
-// both cores busy, nor the end of those that said no hello, five seconds after it: their side of
-// these connections is on the server's core as well, and its timers keep it for a millisecond at a
-// time.
+// The measurement excludes two phases: the arrival of the abusers, which keeps both cores busy, and
+// the end of half-open connections five seconds later. The kernel handles the abusers' side of
+// these connections on the server's core as well, and its timers hold that core for a millisecond
+// at a time.
 constexpr std::chrono::milliseconds settling_time = 1500ms;
-// What is measured is the median of so many windows, each a quarter of the usual effort: a virtual
-// machine that loses its core for some milliseconds has spoiled the 99th percentile of that window,
-// but not of most of them.
+// The result is the median of this many windows, each a quarter of the usual effort: a virtual
+// machine that loses its core for some milliseconds spoils the 99th percentile of one window, but
+// not of most.
 constexpr int window_count = 8;
 
-// Says that the abuse has begun, and goes on with it until killed.
+// Reports that the abuse has begun, and keeps it up until killed.
 [[noreturn]] void stay() {
   std::puts("ready");
   std::fflush(stdout);
   for (;;) pause();
 }
 
-// Each from an address of its own: a pair of addresses has 28,000 ports.
+// Each process connects from its own address: a pair of addresses has 28,000 ports.
 int stay_half_open(std::uint16_t port, std::uint8_t source) {
   net::raise_descriptor_limit();
   Bytes hello;
@@ -65,7 +65,7 @@ int stay_half_open(std::uint16_t port, std::uint8_t source) {
       std::puts(socket.error().message().c_str());
       return EXIT_FAILURE;
     }
-    // Whether a server that refuses it takes this is its own affair.
+    // The write may fail when the server refuses the connection.
     if (sockets.size() % 2 == 1) {
       static_cast<void>(write_now(socket->number(), std::span(hello).first(hello.size() / 2)));
     }
@@ -84,7 +84,7 @@ int never_read(std::uint16_t port) {
   }
   struct Talker {
     Descriptor socket;
-    std::size_t sent_count;  // Of the requests, which it sends over and over.
+    std::size_t sent_count;  // The position in `requests`, which it sends over and over.
   };
   std::vector<Talker> talkers;
   Bytes hello;
@@ -92,8 +92,8 @@ int never_read(std::uint16_t port) {
   while (talkers.size() < never_reading_count) {
     auto socket = connect_to_loopback(port, 4);
     if (!socket) return EXIT_FAILURE;
-    // Its kernel is the server's as well: with megabytes in each of these buffers it is out of
-    // memory for sockets, and drops what anybody sends.
+    // Client and server share a kernel: with megabytes in each of these buffers it runs out of
+    // memory for sockets, and drops packets of all connections.
     const int bytes = send_buffer_bytes;
     setsockopt(socket->number(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     if (!write_now(socket->number(), hello)) return EXIT_FAILURE;
@@ -150,7 +150,7 @@ Result<Measurement> latency_of(OpenLoop& clients) {
   for (int window = 0; window < window_count; ++window) {
     auto outcome = clients.run(moderate_calls_per_second, time);
     if (!outcome) return outcome.error();
-    // Who got no answer waited in vain until the deadline.
+    // An unanswered call counts with the full deadline.
     for (std::uint64_t count = outcome->answered_count(); count < outcome->sent_count; ++count) {
       outcome->latency_ns.record(std::chrono::nanoseconds(patience).count());
     }

@@ -1,4 +1,4 @@
-// What well-behaved clients notice of others that are not.
+// The effect of abusive clients on well-behaved ones.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,15 @@ namespace corolane::bench {
 
 enum class Abuse : std::uint8_t {
   none,
-  // 20,000 connections that never say hello, or half of one. More than a process may have: the
-  // server has to refuse some.
+  // 20,000 connections that send no hello, or half of one. They exceed the limit of descriptors of
+  // a process: the server has to refuse some.
   half_open,
-  // 1,000 connections that ask as much as goes through, and never read a reply.
+  // 1,000 connections that send as many requests as they can, and never read a reply.
   never_reading,
 };
 
-// The 99th percentile, in microseconds, of a moderate load of calls of Echo while the abusers are
-// there: connected, and stuck with what they send. The median over windows of a fraction of a
-// second.
+// The 99th percentile, in microseconds, of a moderate load of Echo calls while the abusers are
+// connected and stuck. It is the median over windows of a fraction of a second.
 Measure latency_under(Abuse abuse, Serve serve);
 
 }  // namespace corolane::bench

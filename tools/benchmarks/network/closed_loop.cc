@@ -1,4 +1,4 @@
-// Slots stand for the requests of a window: one that is answered is sent again.
+// Each slot is a request of the window; an answered slot is sent again.
 #include "tools/benchmarks/network/closed_loop.h"
 
 #include <deque>
@@ -13,13 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A server that answers nothing for so long has lost a request.
+// A server that is silent for this time has lost a request.
 constexpr int silence_max_ms = 10'000;
 
 struct Connection {
   Flow flow;
   std::unique_ptr<Protocol> protocol;
-  std::vector<Clock::time_point> sent_at;  // Of every slot.
+  std::vector<Clock::time_point> sent_at;  // For every slot.
 };
 
 class ClosedLoop final : public Generator {
@@ -67,10 +67,10 @@ Result<void> ClosedLoop::greet(Connection& connection) {
   protocol.append_greeting(output_);
   if (output_.empty()) return {};
   if (auto written = connection.flow.write(output_); !written) return written;
-  // Nobody else has anything to say meanwhile.
+  // All other connections are silent meanwhile.
   while (!protocol.is_greeted()) {
     if (epoll_.wait(silence_max_ms).empty()) {
-      return Error(Code::deadline_exceeded, "the server does not greet");
+      return Error(Code::deadline_exceeded, "the server sends no greeting");
     }
     const auto input = connection.flow.read();
     if (!input) return input.error();

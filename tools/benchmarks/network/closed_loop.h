@@ -1,7 +1,7 @@
 // The generator of closed loops: one thread, raw epoll, one read and one write per readiness.
 //
-// Requests that go out together share one sending time, and replies that come in together one
-// time of arrival, so that the generator costs less than any server it is put on.
+// Requests that go out together share one sending time, and replies that arrive together share one
+// time of arrival, so that the generator costs less than any server under its load.
 #pragma once
 
 #include "tools/benchmarks/network/generator.h"

@@ -22,7 +22,7 @@ class EchoProtocol final : public Protocol {
     std::size_t taken_count = 0;
     for (; input.size() - taken_count >= message_.size(); taken_count += message_.size()) {
       if (!std::ranges::equal(input.subspan(taken_count, message_.size()), message_)) {
-        return Error(Code::internal, "the echo is not what was sent");
+        return Error(Code::internal, "the echo differs from the request");
       }
       if (auto popped = under_way_.pop_to(replies.answered); !popped) return popped.error();
     }
@@ -37,7 +37,7 @@ class EchoProtocol final : public Protocol {
 }  // namespace
 
 Result<void> SlotQueue::pop_to(std::vector<Slot>& answered) {
-  if (slots_.empty()) return Error(Code::internal, "a reply to nothing that was asked");
+  if (slots_.empty()) return Error(Code::internal, "a reply without a request");
   answered.push_back(slots_.front());
   slots_.pop_front();
   return {};

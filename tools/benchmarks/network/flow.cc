@@ -1,4 +1,4 @@
-// epoll, and the two ends of a socket that does not block.
+// epoll, and reads and writes on a non-blocking socket.
 #include "tools/benchmarks/network/flow.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ Result<void> control(int epoll, int operation, int descriptor, std::uint32_t eve
   return system_error("epoll_ctl");
 }
 
-// Not zeroed, and touched only as far as somebody reads.
+// Pages of the buffer become resident only when a read uses them.
 std::span<std::byte> read_buffer() {
   static std::array<std::byte, Flow::read_bytes> buffer;
   return buffer;

@@ -1,4 +1,4 @@
-// One connection of a raw epoll program: what the floors and the generators share.
+// One connection of a raw epoll program, for the floors and the generators.
 #pragma once
 
 #include <sys/epoll.h>
@@ -14,16 +14,16 @@
 
 namespace corolane::bench {
 
-// Which descriptors are ready.
+// Waits for descriptors to become ready.
 class Epoll {
  public:
   static Result<Epoll> make();
 
-  // Level-triggered. `token` comes back with each event.
+  // Level-triggered. Each event carries `token`.
   Result<void> add(int descriptor, std::uint32_t events, std::uint64_t token);
   Result<void> change(int descriptor, std::uint32_t events, std::uint64_t token);
 
-  // Blocks until something is ready, at most so many milliseconds; -1 is for ever.
+  // Blocks until a descriptor is ready, or `milliseconds` have passed; -1: no limit.
   std::span<const epoll_event> wait(int milliseconds = -1);
 
  private:
@@ -33,26 +33,27 @@ class Epoll {
   std::array<epoll_event, 256> events_{};
 };
 
-// A socket with the input that is no whole message yet, and the output that the kernel did not
-// take.
+// A socket with the input that is not a whole message yet, and the output that the kernel did not
+// accept.
 class Flow {
  public:
-  // One read at a time for the whole program: as much as a window of the rows.
+  // The size of a read: the largest window of the rows. The whole program shares one buffer.
   static constexpr std::size_t read_bytes = 256 * 1024;
 
   Flow(Descriptor socket, Epoll& epoll) : socket_(std::move(socket)), epoll_(&epoll) {}
 
-  // Begins to wait for readability, in events with that token.
+  // Begins to wait for readability; its events carry `token`.
   Result<void> start(std::uint64_t token);
 
-  // Reads once; what is there by now, with what was kept. Valid until the next read of any flow.
+  // Reads once, and returns the kept bytes followed by the new ones. Valid until the next read of
+  // any flow.
   Result<std::span<const std::byte>> read();
-  // The end of what read() returned, for the next time.
+  // Keeps the end of the result of read() for the next read.
   void keep(std::span<const std::byte> rest) { kept_.assign(rest.begin(), rest.end()); }
 
-  // Writes once, behind what is still unsent.
+  // Writes once, after all unsent bytes.
   Result<void> write(std::span<const std::byte> bytes);
-  // After the socket has become writable.
+  // Called when the socket has become writable.
   Result<void> write_unsent();
   bool has_unsent() const { return !unsent_.empty(); }
 

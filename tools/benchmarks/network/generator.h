@@ -1,4 +1,4 @@
-// What puts a load on a server and sees how it answers.
+// Puts a load on a server and measures its answers.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace corolane::bench {
 
-// Every connection has so many requests under way, always: a reply is followed by the next one.
+// Every connection always has `in_flight` requests in flight: each reply triggers the next request.
 struct Load {
   std::size_t connection_count = 1;
   std::size_t in_flight = 1;
@@ -19,7 +19,7 @@ struct Load {
 
 struct LoadOutcome {
   std::uint64_t op_count = 0;
-  std::uint64_t refused_count = 0;  // Tried again, and not among the operations.
+  std::uint64_t refused_count = 0;  // Retried, and not among the operations.
   std::chrono::nanoseconds elapsed{0};
   std::chrono::nanoseconds p50{0};  // From the sending of a request until its reply was read.
   std::chrono::nanoseconds p99{0};
@@ -29,8 +29,8 @@ class Generator {
  public:
   virtual ~Generator() = default;
 
-  // Keeps the load up for that long, then takes in the replies that are still to come: before and
-  // after, nothing is under way. Fails when a connection ends or a reply is wrong.
+  // Keeps up the load for `time`, then reads the outstanding replies: nothing is in flight before
+  // and after. Fails when a connection ends or a reply is wrong.
   virtual Result<LoadOutcome> run(std::chrono::milliseconds time) = 0;
 };
 

@@ -1,4 +1,4 @@
-// HTTP/1.1 with keep-alive. Of a reply only the status and the length matter.
+// HTTP/1.1 with keep-alive. Only the status and the length of a reply are checked.
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -33,7 +33,7 @@ class HttpProtocol final : public Protocol {
       if (size == 0) return taken_count;
       const bool is_refused = rest.starts_with("HTTP/1.1 429 ");
       if (!is_refused && !rest.starts_with("HTTP/1.1 200 ")) {
-        return Error(Code::internal, "answered " + std::string(rest.substr(0, size)));
+        return Error(Code::internal, "the server answered " + std::string(rest.substr(0, size)));
       }
       taken_count += size;
       if (auto popped = under_way_.pop_to(is_refused ? replies.refused : replies.answered); !popped)

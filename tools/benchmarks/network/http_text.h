@@ -1,4 +1,4 @@
-// As much of HTTP/1.1 as the generator and the floor need.
+// The parts of HTTP/1.1 that the generator and the floor need.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace corolane::bench {
 
-// How many bytes the first message of `text` has, head and body; 0 when it is not all there. A
-// body has a Content-Length here.
+// Returns the size of the first message of `text`, head and body; 0 when it is incomplete. A body
+// needs a Content-Length.
 std::size_t http_message_size(std::string_view text);
 
-// What http/json sends, and gets back: the 100 bytes of the other calls, in base64.
+// The body of requests and replies of http/json: the 100 bytes of the other calls, in base64.
 std::string http_json_body();
 
 }  // namespace corolane::bench

@@ -1,5 +1,5 @@
-// The schedule is arithmetic: call n of a run is due at its start and n intervals, so that nothing
-// is kept about calls under way.
+// The schedule is arithmetic: call n of a run is due n intervals after the start, so that calls in
+// flight need no record.
 #include "tools/benchmarks/network/open_loop.h"
 
 #include <algorithm>
@@ -56,10 +56,11 @@ Result<OpenLoopOutcome> OpenLoop::run(double calls_per_second, std::chrono::mill
   for (;;) {
     const Clock::time_point now = Clock::now();
     if (auto sent = send_due(now); !sent) return sent.error();
-    // Not before: whoever was kept from its work for so long still sends what is due.
+    // The check follows the sending: a generator that was kept off its core still sends all due
+    // calls.
     if (now >= over || is_done(now)) break;
-    // It never sleeps: a core that does wakes up milliseconds late at times, on virtual machines,
-    // and that would pass for the server's latency.
+    // The loop never sleeps: on virtual machines a sleeping core sometimes wakes up milliseconds
+    // late, which would look like latency of the server.
     for (const epoll_event& event : epoll_.wait(0)) {
       if (auto done = handle(event.data.u64, event.events); !done) return done.error();
     }
@@ -90,7 +91,7 @@ Result<void> OpenLoop::send_due(Clock::time_point now) {
   for (; due_at(next_call_id_) <= until; ++next_call_id_) {
     append_call(connections_[next_call_id_ % connections_.size()].output);
   }
-  // In turn, so the connections that have something to send are neighbours.
+  // Connections take turns, so those with output are neighbours.
   const std::uint64_t count = std::min<std::uint64_t>(next_call_id_ - first, connections_.size());
   for (std::uint64_t call_id = first; call_id < first + count; ++call_id) {
     const std::size_t index = call_id % connections_.size();

@@ -1,8 +1,8 @@
-// The generator of open loops: calls leave on schedule, whether or not those before them were
-// answered, as those of very many clients do. What a server cannot keep up with piles up.
+// The generator of open loops: calls leave on schedule, whether or not earlier calls were answered,
+// like calls of very many clients. When the server cannot keep up, calls pile up.
 //
-// A call is as old as its place in the schedule says: a generator that falls behind does not make
-// the server look better.
+// The latency of a call counts from its place in the schedule: a generator that falls behind does
+// not make the server look better.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@
 
 namespace corolane::bench {
 
-// What became of the calls of one stretch of time.
+// The outcome of the calls of one run.
 struct OpenLoopOutcome {
   std::uint64_t sent_count = 0;
   std::uint64_t good_count = 0;     // Answered with success, within the deadline.
-  std::uint64_t late_count = 0;     // Answered with success, behind it.
+  std::uint64_t late_count = 0;     // Answered with success, after the deadline.
   std::uint64_t refused_count = 0;  // Answered with an error.
-  Histogram latency_ns;             // Of those with success.
+  Histogram latency_ns;             // For successful calls only.
 
   std::uint64_t answered_count() const { return good_count + late_count; }
 };
@@ -34,14 +34,13 @@ class OpenLoop {
   struct Options {
     std::string method;
     std::size_t connection_count;
-    std::chrono::milliseconds deadline;  // Of each call.
+    std::chrono::milliseconds deadline;  // For each call.
   };
 
   static Result<std::unique_ptr<OpenLoop>> connect(std::uint16_t port, Options options);
 
-  // Sends so many calls per second for that long, then waits for what is still under way, at most
-  // as long as the deadline. Answers to calls of an earlier run are left out. A connection that
-  // ends is made anew.
+  // Sends `calls_per_second` for `time`, then waits for calls in flight, at most for the deadline.
+  // Replies to calls of an earlier run do not count. A connection that ends is reopened.
   Result<OpenLoopOutcome> run(double calls_per_second, std::chrono::milliseconds time);
 
  private:
@@ -69,7 +68,7 @@ class OpenLoop {
   Bytes request_;
   std::deque<Connection> connections_;
   std::uint64_t next_call_id_ = 1;
-  // Of the run.
+  // The state of the current run.
   std::uint64_t first_call_id_ = 1;
   std::chrono::duration<double> interval_{0};
   Clock::time_point start_;

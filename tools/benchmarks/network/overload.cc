@@ -1,4 +1,4 @@
-// A closed loop finds the capacity, an open loop asks for more.
+// A closed loop finds the capacity, and an open loop exceeds it.
 #include "tools/benchmarks/network/overload.h"
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Enough to keep the server busy all the time, in a queue that is far below any deadline.
+// Enough to keep the server busy all the time, with a queue that is far shorter than any deadline.
 constexpr Load capacity_load = {.connection_count = 16, .in_flight = 2};
 constexpr std::size_t client_count = 64;
-// How many times the usual effort an overload lasts: queues need time to grow.
+// An overload lasts this many times the usual effort: queues need time to grow.
 constexpr int overload_efforts = 3;
 constexpr double good_share = 0.9;
 

@@ -1,4 +1,4 @@
-// What a server does that is asked for more than it can do.
+// The behaviour of a server that receives more calls than it can answer.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace corolane::bench {
 
-// A server that runs on its core, what it can answer, and clients that will ask for more.
+// A server on its core, its capacity, and clients that will exceed it.
 struct Overloaded {
   static Result<Overloaded> prepare(const Serve& serve);
 
@@ -20,21 +20,22 @@ struct Overloaded {
   double capacity;  // Calls of Echo/Burn per second.
 };
 
-// How long it is overloaded.
+// The duration of an overload.
 std::chrono::milliseconds overload_time();
 
-// Of every call: what comes later is of no use to its caller.
+// The deadline of every call: a later reply is of no use to its caller.
 inline constexpr std::chrono::milliseconds overload_deadline{100};
-// How long recovery is waited for.
+// The longest wait for recovery.
 inline constexpr std::chrono::seconds recovery_max{10};
 
-// First finds out how many calls of Echo/Burn per second the server can answer, then offers
-// `factor` times as many: goodput, that is successes within their deadline, in percent of that
+// First finds how many calls of Echo/Burn per second the server can answer, then offers `factor`
+// times as many. Measures goodput, the successes within their deadline, in percent of that
 // capacity. The traffic has goodput and the latencies of all successes.
 Measure goodput_under_overload(Serve serve, double factor);
 
-// Ten times of capacity, then half of it: whole seconds that pass before one in which the server
-// answers nine tenths of what it is asked; one more than recovery_max when there is none.
+// Offers ten times the capacity, then half of it. Measures the whole seconds before the first one
+// in which the server answers nine tenths of its calls; one more than recovery_max when there is
+// none.
 Measure recovery_from_overload(Serve serve);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// The pages are read by a thread beside the clients, on their core.
+// A thread beside the clients, on their core, reads the pages.
 #include "tools/benchmarks/network/pages.h"
 
 #include <unistd.h>
@@ -29,7 +29,7 @@ struct Slowest {
   std::size_t read_count = 0;
 };
 
-// Each page in turn, until `is_over`, and all of them once in any case.
+// Reads the pages in turn until `is_over`, and each of them at least once.
 Result<Slowest> read_in_turn(net::Network& network, const std::string& admin,
                              const std::vector<std::string>& targets,
                              const std::atomic<bool>& is_over) {

@@ -1,4 +1,4 @@
-// How long the pages of a node take while it is overloaded.
+// The response time of a node's pages while it is overloaded.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,10 @@
 
 namespace corolane::bench {
 
-// Milliseconds of the slowest of these pages while so many times the calls come that the server
-// can answer; each is read again and again. `admin` says, by the id of the process that has
-// started it, on which Unix socket it has them. Fails when one is not answered with 200.
+// Measures the milliseconds of the slowest of these pages, each read again and again, while the
+// server receives `factor` times the calls that it can answer. `admin` returns the Unix socket of
+// the pages, given the id of the server's parent process. Fails when a page is not answered with
+// 200.
 Measure slowest_page_under_overload(Serve serve, std::string (*admin)(int parent_process),
                                     std::vector<std::string> targets, double factor);
 

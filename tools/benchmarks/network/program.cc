@@ -1,4 +1,4 @@
-// Lines through the pipes of a process.
+// Exchanges lines through the pipes of a process.
 #include "tools/benchmarks/network/program.h"
 
 #include <cstdio>

@@ -1,8 +1,8 @@
-// A generator that is a process of its own, on the generator's core: the client of a peer, or ours.
+// A generator in its own process, on the generator's core: the client of a peer, or ours.
 //
-// It reads lines of its standard input. Each is a time in milliseconds: it keeps its load up for so
-// long, takes in the replies that are still to come, and prints a line of four numbers: operations,
-// elapsed nanoseconds, the median and the 99th percentile of their latencies in nanoseconds.
+// It reads lines from its standard input. Each is a time in milliseconds: it keeps up its load for
+// that time, reads the outstanding replies, and prints a line of four numbers: operations, elapsed
+// nanoseconds, the median and the 99th percentile of their latencies in nanoseconds.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 
 namespace corolane::bench {
 
-// `program call PORT CONNECTIONS IN_FLIGHT`.
+// Runs `program call PORT CONNECTIONS IN_FLIGHT`.
 Connect program_client(std::string program, Load load);
 
-// A function of this program that does what such a program does; returns its exit status.
+// Forks a child that runs `client` in place of such a program; `client` returns the exit status.
 Connect forked_client(std::function<int(std::uint16_t port)> client);
 
 }  // namespace corolane::bench

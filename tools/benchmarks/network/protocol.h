@@ -1,5 +1,5 @@
-// How requests and replies look as bytes, for the generator: each protocol numbers the requests
-// under way on a connection by slots, and tells which of them a reply belongs to.
+// Requests and replies as bytes, for the generator. Each protocol numbers the requests in flight on
+// a connection by slots, and finds the slot of each reply.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ using Slot = std::uint32_t;
 
 struct Replies {
   std::vector<Slot> answered = {};
-  std::vector<Slot> refused = {};  // The server is overloaded, it says.
+  std::vector<Slot> refused = {};  // The server reports that it is overloaded.
 };
 
-// One connection's view. Batches are its unit, so that a call through a virtual function is paid
-// once for all that one read has brought.
+// The protocol of one connection. It works in batches, so that one virtual call handles all bytes
+// of a read.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // What a client says first, and takes from the front of `input` until is_greeted(): requests wait
-  // for that.
+  // A client sends a greeting first, and takes the server's from the front of `input` until
+  // is_greeted(). Requests wait for that.
   virtual void append_greeting(Bytes&) {}
   virtual Result<std::size_t> take_greeting(std::span<const std::byte>) { return std::size_t{0}; }
   virtual bool is_greeted() const { return true; }
@@ -37,22 +37,22 @@ class Protocol {
   virtual void append_requests(std::span<const Slot> slots, Bytes& out) = 0;
 
   // Takes whole replies from the front of `input`, appends the slots that they answer and returns
-  // how many bytes they were. Fails on what is neither a success nor a refusal for load.
+  // their size in bytes. Fails on a reply that is neither a success nor a refusal for overload.
   virtual Result<std::size_t> take_replies(std::span<const std::byte> input, Replies& replies) = 0;
 };
 
-// Of one message of an echo.
+// The size of an echo message.
 inline constexpr std::size_t echo_bytes = 64;
 
 using MakeProtocol = std::unique_ptr<Protocol> (*)();
 
-// Slots of a protocol whose replies come in the order of the requests.
+// Slots of a protocol whose replies arrive in the order of the requests.
 class SlotQueue {
  public:
   void push(std::span<const Slot> slots) {
     slots_.insert(slots_.end(), slots.begin(), slots.end());
   }
-  // Fails when nothing was asked.
+  // Fails when no request is in flight.
   Result<void> pop_to(std::vector<Slot>& answered);
 
  private:
@@ -61,14 +61,14 @@ class SlotQueue {
 
 // 64 bytes there, the same 64 bytes back.
 std::unique_ptr<Protocol> echo_protocol();
-// Method corolane.bench.Echo/Echo of 100 bytes in the frames of rpc/wire/frame.h, with a deadline
-// of a second; and the same for its other methods.
+// The method corolane.bench.Echo/Echo with 100 bytes in the frames of rpc/wire/frame.h and a
+// deadline of a second; the others call the service's other methods.
 std::unique_ptr<Protocol> rpc_echo_protocol();
 std::unique_ptr<Protocol> rpc_park_protocol();
 std::unique_ptr<Protocol> rpc_burn_protocol();
 // 64 bytes in a masked binary frame, after the handshake of RFC 6455.
 std::unique_ptr<Protocol> websocket_protocol();
-// GET /; and a POST of the same echo as JSON, as the Connect protocol has it.
+// GET /, and a POST of the same echo as JSON in the Connect protocol.
 std::unique_ptr<Protocol> http_plain_protocol();
 std::unique_ptr<Protocol> http_json_protocol();
 

@@ -78,7 +78,7 @@ class RpcProtocol final : public Protocol {
 
   bool is_greeted_ = false;
   Bytes request_;
-  Bytes reply_;  // Its message: request and reply are the same on the wire.
+  Bytes reply_;  // The expected message: request and reply are the same on the wire.
 };
 
 }  // namespace

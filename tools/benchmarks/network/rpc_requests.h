@@ -1,4 +1,4 @@
-// Frames that a client sends, ready made.
+// Ready-made frames of a client.
 #pragma once
 
 #include <chrono>

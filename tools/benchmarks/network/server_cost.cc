@@ -1,5 +1,5 @@
-// Both ends of the measured time lie where nothing is under way: every operation is counted with
-// all that it cost, and the server waits, so that the kernel's account of it is complete.
+// The measured time begins and ends with nothing in flight: every operation is counted with its
+// full cost, and the server waits, so that the kernel's account of its CPU time is complete.
 #include "tools/benchmarks/network/server_cost.h"
 
 #include <memory>
@@ -9,12 +9,12 @@
 namespace corolane::bench {
 namespace {
 
-// On a machine that does other things too a server may be kept from its work for long enough to
-// think itself overloaded. One in so many hardly changes what the others cost.
+// On a busy machine a server may be kept off its core long enough to think itself overloaded. One
+// refusal in this many calls hardly changes the cost of the others.
 constexpr std::uint64_t refused_share_max = 20;
 
-// A time of the load for each of two servers in turn; much shorter than what shifts the pace of a
-// machine, and enough for its begin and its end not to matter.
+// The time of load for each of two servers in turn: much shorter than changes of a machine's pace,
+// and long enough that its start and end do not matter.
 constexpr std::chrono::milliseconds turn_time{50};
 
 struct Observation {
@@ -23,7 +23,7 @@ struct Observation {
   std::uint64_t allocation_count;
 };
 
-// A server and what puts a load on it, both warm.
+// A server and its generator, both warm.
 struct Pair {
   ServerProcess server;
   std::unique_ptr<Generator> generator;
@@ -47,7 +47,7 @@ struct Pair {
     if (outcome->refused_count * refused_share_max > outcome->op_count) {
       return Error(Code::resource_exhausted,
                    "the server refused " + std::to_string(outcome->refused_count) +
-                       " calls and took " + std::to_string(outcome->op_count));
+                       " calls and answered " + std::to_string(outcome->op_count));
     }
     return Observation{.outcome = *outcome,
                        .cpu_time = server.cpu_time() - cpu_time,
@@ -61,7 +61,7 @@ Result<Observation> observe(const Serve& serve, const Connect& connect) {
   return pair->observe(effort());
 }
 
-// All times of the load added up: what happens in few of them, counts with them.
+// The sum over all turns, so that rare events count, too.
 struct Sum {
   double cpu_ns = 0;
   double op_count = 0;
@@ -85,7 +85,7 @@ double per_op(double sum, const Observation& observed) {
   return sum / static_cast<double>(observed.outcome.op_count);
 }
 
-// `value_of` picks the value of the row.
+// `value_of` extracts the value of the row.
 template <typename F>
 Measure measure_of(Serve serve, Connect connect, F value_of) {
   return [=]() -> Result<Measurement> {

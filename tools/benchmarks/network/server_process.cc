@@ -1,4 +1,4 @@
-// The port comes as a line; CPU time comes from the kernel's clock of that process.
+// The server prints its port as a line; its CPU time is the kernel's clock of its process.
 #include "tools/benchmarks/network/server_process.h"
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 namespace corolane::bench {
 namespace {
 
-// A counter that children share with this process. One per measuring process, which measures one
-// server, so that nobody needs to give it back.
+// A counter that children share with this process. It is never freed: each measuring process
+// measures one server and has one counter.
 std::uint64_t* shared_counter() {
   void* const page = mmap(nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -40,7 +40,7 @@ Result<ServerProcess> ServerProcess::start(const Serve& serve) {
   if (allocation_count == nullptr) return Error(Code::resource_exhausted, "no shared memory");
   auto process = Process::start([&] {
     pin_to(Core::measured);
-    prctl(PR_SET_NAME, "bench_server");  // What a profiler of the whole machine tells it by.
+    prctl(PR_SET_NAME, "bench_server");  // Names the server for a profiler of the whole machine.
     std::printf("%s\n", serve({.allocation_count = allocation_count}).message().c_str());
     return EXIT_FAILURE;
   });
@@ -60,7 +60,7 @@ std::chrono::nanoseconds ServerProcess::cpu_time() const {
   timespec time{};
   const bool known =
       clock_getcpuclockid(process_.id(), &clock) == 0 && clock_gettime(clock, &time) == 0;
-  check(known, "a child that was not waited for has a clock, even when it has ended");
+  check(known, "an unreaped child has a clock, even when it has ended");
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 

@@ -1,5 +1,5 @@
-// A server that is measured: in a process of its own, alone on its core, so that the CPU time of
-// the process is what its work has cost, and nothing else is in it.
+// A server under measurement: it runs in its own process, alone on its core, so that the CPU time
+// of the process is the exact cost of its work.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,16 @@
 
 namespace corolane::bench {
 
-// What a server is told, and tells, when it starts.
+// The exchange with a server when it starts.
 struct Seat {
-  // Where the server keeps the number of its allocations, if it counts them.
+  // The server stores the number of its allocations here, if it counts them.
   std::uint64_t* allocation_count;
 
-  // Says on which port of 127.0.0.1 it listens: by then it accepts connections.
+  // Reports the port of 127.0.0.1 on which the server already listens.
   static void announce(std::uint16_t port);
 };
 
-// Serves until it is killed; returns only to say why it cannot.
+// Serves until it is killed; returns only on failure.
 using Serve = std::function<Error(const Seat& seat)>;
 
 // A server that is a program: it prints its port on a line and serves.
@@ -37,7 +37,7 @@ class ServerProcess {
   ~ServerProcess() = default;
 
   std::uint16_t port() const { return port_; }
-  // What the process has used so far, exact while it waits for something.
+  // The CPU time of the process so far, exact while it waits.
   std::chrono::nanoseconds cpu_time() const;
   std::uint64_t allocation_count() const { return *allocation_count_; }
 
@@ -46,7 +46,7 @@ class ServerProcess {
       : process_(std::move(process)), allocation_count_(allocation_count), port_(port) {}
 
   Process process_;
-  const volatile std::uint64_t* allocation_count_;  // In memory that both processes see.
+  const volatile std::uint64_t* allocation_count_;  // In shared memory.
   std::uint16_t port_;
 };
 

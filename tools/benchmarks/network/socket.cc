@@ -1,4 +1,4 @@
-// System calls and what their results mean.
+// Wraps system calls, and interprets their results.
 #include "tools/benchmarks/network/socket.h"
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ const sockaddr* generic(const sockaddr_in& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-// Of a call that moved `count` bytes or failed.
+// Interprets the result of a call that moved `count` bytes or failed.
 Result<std::size_t> moved(ssize_t count, const char* what) {
   if (count > 0) return static_cast<std::size_t>(count);
   if (count == 0) return Error(Code::unavailable, "closed by peer");

@@ -27,7 +27,7 @@ class Descriptor {
   int number_;
 };
 
-// Says what the system call that failed last was for.
+// Describes the last failure of a system call; `what` names the call.
 Error system_error(const char* what);
 
 struct ListeningSocket {
@@ -35,15 +35,15 @@ struct ListeningSocket {
   std::uint16_t port;
 };
 
-// On a port that is free.
+// Listens on a free port.
 Result<ListeningSocket> listen_on_loopback();
 
-// Blocks until connected, then the socket no longer does; nothing waits for more to send. From
-// 127.0.0.`source`, each of which has as many ports as one machine.
+// Blocks until connected; the returned socket is non-blocking, with TCP_NODELAY. Connects from
+// 127.0.0.`source`; each source address has a full range of ports.
 Result<Descriptor> connect_to_loopback(std::uint16_t port, std::uint8_t source = 1);
 
-// How many bytes were read, or written: 0 when the socket has none, or takes none, right now.
-// Fails when the connection has ended.
+// Return the number of bytes read or written: 0 when the socket is not ready. Fail when the
+// connection has ended.
 Result<std::size_t> read_now(int socket, std::span<std::byte> buffer);
 Result<std::size_t> write_now(int socket, std::span<const std::byte> bytes);
 

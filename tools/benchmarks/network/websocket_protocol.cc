@@ -1,5 +1,5 @@
-// The handshake and the frames of RFC 6455, of one size: 64 bytes need no extended length. The mask
-// is the same in every frame: only an intermediary could tell.
+// The handshake and the frames of RFC 6455. All frames have 64 bytes, which need no extended
+// length. The mask is the same in every frame: neither end checks that it changes.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -42,7 +42,7 @@ class WebSocketProtocol final : public Protocol {
     const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
     const std::size_t size = http_message_size(text);
     if (size > 0 && !text.starts_with("HTTP/1.1 101 ")) {
-      return Error(Code::internal, "the upgrade was answered " + std::string(text));
+      return Error(Code::internal, "the upgrade was answered with " + std::string(text));
     }
     is_greeted_ = size > 0;
     return size;
@@ -60,7 +60,7 @@ class WebSocketProtocol final : public Protocol {
     std::size_t taken_count = 0;
     for (; input.size() - taken_count >= reply_.size(); taken_count += reply_.size()) {
       if (!std::ranges::equal(input.subspan(taken_count, reply_.size()), reply_)) {
-        return Error(Code::internal, "the frame is not the echo of what was sent");
+        return Error(Code::internal, "the frame is not the echo of the request");
       }
       if (auto popped = under_way_.pop_to(replies.answered); !popped) return popped.error();
     }

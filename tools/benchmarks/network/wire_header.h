@@ -1,5 +1,5 @@
-// The header of a frame (rpc/wire/frame.h) as memory: what the floor and the generator read and
-// write without the checks that a product needs.
+// The header of a frame (rpc/wire/frame.h) as a struct: the floor and the generator read and write
+// it without the checks that a product needs.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Tasks that are created, entered once, end, and give their stacks back.
+// Tasks are created, entered once, end, and return their stacks.
 #include <cstdint>
 
 #include "coroutine/base/check.h"
@@ -9,7 +9,7 @@
 namespace corolane::bench {
 namespace {
 
-// All alive at once: none runs before the last one was spawned.
+// All tasks are alive at once: none runs before the last one is spawned.
 Result<void> create_all(std::size_t count) {
   std::uint64_t entered_count = 0;
   coroutine::TaskGroup tasks;
@@ -23,7 +23,7 @@ Result<void> create_all(std::size_t count) {
   return {};
 }
 
-// A scheduler for each batch: its pool has mapped nothing yet.
+// Uses a new scheduler for each batch, whose pool has not mapped anything yet.
 Result<Measurement> create_cold(std::size_t count) {
   return time_batches([&](Stopwatch& watch, std::size_t) {
     return run_in_task([&]() -> Result<std::size_t> {

@@ -1,4 +1,4 @@
-// Streams with a read sink; every message is a task that answers it.
+// Streams with a read sink; a separate task answers each message.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -51,7 +51,7 @@ Result<void> serve(net::EventLoop& loop) {
   auto listener = network.listen({"127.0.0.1", 0});
   if (!listener) return listener.error();
   Seat::announce((*listener)->local_endpoint().port);
-  // Kept until the end: a generator opens its own once.
+  // Connections are kept until the end: a generator opens them once.
   std::vector<std::unique_ptr<EchoConnection>> connections;
   for (;;) {
     auto stream = (*listener)->accept(Deadline::never());

@@ -1,4 +1,4 @@
-// The service of our servers: answers with what it got.
+// The service of our servers: it echoes the payload.
 #pragma once
 
 #include <chrono>

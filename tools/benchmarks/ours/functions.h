@@ -1,4 +1,4 @@
-// What our_peer is made of, one file per group of rows.
+// The functions of our_peer, one file per group of rows.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// rpc::HttpFace on the real network, with the limits that a server has when nobody sets any.
+// rpc::HttpFace on the real network, with the default limits of a server.
 #include "coroutine/task.h"
 #include "net/http/http_server.h"
 #include "net/uv/event_loop.h"

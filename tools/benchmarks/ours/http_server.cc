@@ -1,4 +1,4 @@
-// net::HttpServer with a handler that does nothing but copy.
+// net::HttpServer with a handler that only copies a body.
 #include "net/http/http_server.h"
 
 #include "coroutine/task.h"

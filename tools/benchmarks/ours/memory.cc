@@ -1,4 +1,4 @@
-// Tasks that wait, for ever as far as they know.
+// Tasks that wait without a deadline.
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"

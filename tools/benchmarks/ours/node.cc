@@ -1,4 +1,4 @@
-// What is measured in a process of its own has its pages read by itself.
+// A node that is measured in its own process reads its pages itself.
 #include "tools/benchmarks/ours/node.h"
 
 #include <unistd.h>
@@ -47,7 +47,7 @@ Result<std::string> read_page(net::Network& network, const net::Endpoint& admin,
   return std::move(response->body);
 }
 
-// As Prometheus, a dashboard and a person at it would.
+// Reads the pages that Prometheus and an operator with a dashboard would read.
 Result<void> read_pages_for_ever(net::Network& network, const net::Endpoint& admin) {
   for (;;) {
     for (const char* target : {"/metrics", "/stats?format=json&buckets=yes", "/methods?format=json",
@@ -67,15 +67,15 @@ Result<void> serve_node(net::EventLoop& loop) {
   node.serve(EchoService());
   if (auto started = node.start(); !started) return started;
   node.observe();
-  // It reads names of functions ahead, once: answered behind that.
+  // The node reads function names ahead, once. This page is answered after that.
   auto read = read_page(network, node.endpoints().admin, "/tasks?group=stack");
   if (!read) return read.error();
   Seat::announce(node.endpoints().listen.port);
   return read_pages_for_ever(network, node.endpoints().admin);
 }
 
-// Waits as the thread for signals does that each process of a service has: with a second thread
-// the allocator takes locks, whether somebody is observed or not.
+// Waits like the signal thread of every service process. With a second thread the allocator takes
+// locks; the bare server must pay for them, too.
 std::jthread another_thread() {
   return std::jthread([](const std::stop_token& stop) {
     std::mutex mutex;
@@ -117,7 +117,7 @@ Result<void> spawn_waiting(coroutine::TaskGroup& group, std::size_t count, corou
   return coroutine::sleep_for(50ms);
 }
 
-// Whether there are three groups of the right size that have waited where they did.
+// Checks that there are three groups of the right size, each in its wait function.
 Result<void> check_groups(const std::string& text, std::size_t count) {
   const auto page = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   constexpr auto functions =
@@ -127,16 +127,17 @@ Result<void> check_groups(const std::string& text, std::size_t count) {
       return group["count"] == (count + 2 - i) / 3 && group["stack"].dump().contains(functions[i]);
     });
     if (found != 1) {
-      return Error(Code::internal, std::string("not one group in ") + functions[i] + ": " + text);
+      return Error(Code::internal,
+                   std::string("not exactly one group in ") + functions[i] + ": " + text);
     }
   }
   return {};
 }
 
-// Runs `measure` with a node in which so many tasks wait.
+// Runs `measure` with a node in which `count` tasks wait.
 template <typename F>
 Result<Measurement> with_waiting_tasks(std::size_t count, F measure) {
-  // What names stacks has a thread of its own.
+  // A separate thread finds the names of stacks.
   use_all_cores();
   return with_network([&](net::Network& network) -> Result<Measurement> {
     Node node(node_config("crowded", 1), network);
@@ -147,7 +148,7 @@ Result<Measurement> with_waiting_tasks(std::size_t count, F measure) {
     lock.lock();
     coroutine::TaskGroup group;
     if (auto spawned = spawn_waiting(group, count, gong, lock); !spawned) return spawned.error();
-    // The first time the debug information comes from the disk.
+    // The first request reads the debug information from the disk.
     auto page = read_page(network, node.endpoints().admin, "/tasks?group=stack&format=json");
     if (!page) return page.error();
     if (auto right = check_groups(*page, count); !right) return right.error();
@@ -158,7 +159,7 @@ Result<Measurement> with_waiting_tasks(std::size_t count, F measure) {
   });
 }
 
-// Whatever else the machine runs meanwhile is not in it.
+// CPU time excludes other work on the machine.
 std::chrono::nanoseconds thread_cpu_time() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

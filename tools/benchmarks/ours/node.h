@@ -1,4 +1,4 @@
-// Nodes with all that an operator sees of them, and a server of which nobody sees anything.
+// Nodes under full observation, and a server without any.
 #pragma once
 
 #include <chrono>
@@ -9,19 +9,19 @@
 
 namespace corolane::bench {
 
-// A node with its watchdog, filters, meters and samples, whose metrics, statistics, methods and
-// tasks are read once a second, by itself. Its pages are on a Unix socket of the process that has
-// started it.
+// Serves as a node with its watchdog, filters, meters and samples. The node reads its own metrics,
+// statistics, methods and tasks once a second. Its pages are on a Unix socket that is named after
+// its parent process.
 Error serve_observed_node(const Seat& seat);
 std::string admin_of_observed_node(int parent_process);
-// The same service without anything of that.
+// The same service without any observation.
 Error serve_bare_rpc(const Seat& seat);
 
-// Milliseconds from asking for /tasks?group=stack of a node with so many suspended tasks in three
-// kinds of wait, to its answer; fails when that is wrong.
+// Milliseconds of a request for /tasks?group=stack of a node with `task_count` suspended tasks in
+// three kinds of wait; fails when the answer is wrong.
 Result<Measurement> our_group_page(std::size_t task_count);
-// The most CPU time of the loop's thread, in milliseconds, between two turns of a task that always
-// yields meanwhile.
+// The longest CPU time of the loop's thread, in milliseconds, between two turns of a task that
+// yields all the time.
 Result<Measurement> our_longest_stop(std::size_t task_count);
 
 }  // namespace corolane::bench

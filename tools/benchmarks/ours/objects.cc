@@ -1,4 +1,4 @@
-// Nodes of the benchmark's own process, with the counter as their object.
+// Nodes in the benchmark's own process that host counters.
 #include "tools/benchmarks/ours/objects.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Counter : public CounterObject {
   }
 
  private:
-  std::int64_t value_ = 0;  // What is stored would be measured with the call.
+  std::int64_t value_ = 0;  // Not in the state: the row excludes the cost of storing.
 };
 
 class PlainCounter : public PlainCounterBase {
@@ -83,7 +83,7 @@ Result<std::unique_ptr<Node>> start_node(NodeConfig config, net::Network& networ
   return node;
 }
 
-// `call` may suspend; so many of them run at a time.
+// Runs `at_a_time` calls concurrently. `call` may suspend.
 template <typename F>
 Result<Measurement> time_calls(std::size_t at_a_time, F call) {
   return time_batches([&](Stopwatch& watch, std::size_t op_count) -> Result<std::size_t> {
@@ -106,7 +106,7 @@ Result<Measurement> time_calls(std::size_t at_a_time, F call) {
   });
 }
 
-// An object that lives on that shard of two.
+// Returns the id of an object on that shard of two.
 std::string id_on_shard(std::size_t shard) {
   const framework::PartitionHash hash(CounterObject::object_type().name);
   for (int i = 0;; ++i) {
@@ -142,7 +142,7 @@ Result<Measurement> time_other_shard() {
   });
 }
 
-// Two nodes on one loop, as both ends of the plain call are.
+// Two nodes on one loop, like the two ends of the plain call.
 Result<Measurement> time_other_node() {
   return with_network([](net::Network& network) -> Result<Measurement> {
     auto store = std::make_shared<framework::MemoryStore>();
@@ -151,7 +151,7 @@ Result<Measurement> time_other_node() {
     if (!a) return a.error();
     auto b = start_node(node_config("b", 1), network, {.store = store, .directory = directory});
     if (!b) return b.error();
-    // Until the second one has its share, and nothing moves any more.
+    // Waits until the second node has its share, and no partition moves any more.
     const auto owned_count = [&b] { return (*b)->cluster()->statistics().owned_count; };
     for (std::size_t before = 0; owned_count() == 0 || owned_count() != before;) {
       before = owned_count();
@@ -174,7 +174,7 @@ Result<Measurement> time_other_node() {
   });
 }
 
-// A service of a node, so that calls are logged, traced and counted here, too.
+// The service runs in a node, so that calls are logged, traced and counted here, too.
 Result<Measurement> time_plain_on_one_loop() {
   return with_network([](net::Network& network) -> Result<Measurement> {
     Node node(node_config("plain", 1), network, framework::Log(LogLevel::error));
@@ -219,7 +219,7 @@ Result<Measurement> time_plain_between_threads() {
   return measured;
 }
 
-// With the stores that a node may have.
+// Runs `body` with a store of that kind.
 template <typename F>
 Result<Measurement> with_store(StoreUsed used, F body) {
   const test::TemporaryFolder folder;
@@ -282,7 +282,7 @@ Result<Measurement> our_object_memory(std::size_t count) {
   return with_network([count](net::Network& network) -> Result<Measurement> {
     auto node = start_node(node_config("one", 1), network);
     if (!node) return node.error();
-    // What is stored is the store's: so nothing is.
+    // Nothing is stored, so the memory store stays empty.
     const std::size_t before = resident_bytes();
     for (std::size_t i = 0; i < count; ++i) {
       if (auto got = CounterClient((*node)->router(), std::to_string(i)).get({}); !got) {

@@ -1,4 +1,4 @@
-// What calls of objects cost, and what objects take.
+// The cost of object calls, and the memory of objects.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,22 @@
 
 namespace corolane::bench {
 
-// Where the object lives that is called.
+// The place of the called object, seen from the caller.
 enum class Distance : std::uint8_t { same_shard, other_shard, other_node };
 
-// CPU time of the process for one call, both ends of it.
+// CPU time of the process for both ends of one call.
 Result<Measurement> our_object_call(Distance distance);
-// The same of a plain call between two threads, or over loopback between two ends on one.
+// The same for a plain call between two threads, or over loopback between two ends on one thread.
 Result<Measurement> our_plain_call(Distance distance);
 
-// Resident memory of one of so many objects that nobody calls.
+// Resident memory per object, with `count` idle objects.
 Result<Measurement> our_object_memory(std::size_t count);
 
 enum class StoreUsed : std::uint8_t { sqlite, redis };
 
-// Time, as it passes, of the first call of an object, with 64 at a time.
+// Wall-clock time of the first call of an object, 64 at a time.
 Result<Measurement> our_activation(StoreUsed store);
-// The same of what the store does for it alone.
+// The same for the store's part alone.
 Result<Measurement> our_seal(StoreUsed store);
 
 }  // namespace corolane::bench

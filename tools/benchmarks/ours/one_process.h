@@ -1,4 +1,4 @@
-// Nodes within the process of the benchmark.
+// Nodes within the benchmark's own process.
 #pragma once
 
 #include <sched.h>
@@ -18,22 +18,22 @@
 
 namespace corolane::bench {
 
-// Calls under way at a time where both ends are on threads of their own, or a store is slow.
+// The calls in flight where both ends have their own threads, or the store is slow.
 inline constexpr std::size_t in_flight = 64;
 
-// Measurements begin on one core.
+// Lifts the pinning to one core with which measurements begin.
 inline void use_all_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   for (unsigned core = 0; core < std::thread::hardware_concurrency(); ++core) CPU_SET(core, &cores);
-  check(::sched_setaffinity(0, sizeof(cores), &cores) == 0, "there are these cores");
+  check(::sched_setaffinity(0, sizeof(cores), &cores) == 0, "the process may use all cores");
 }
 
 inline framework::NodeConfig node_config(std::string name, std::uint32_t shards) {
   framework::NodeConfig config;
   config.name = std::move(name);
   config.listen = config.admin = "127.0.0.1:0";
-  config.public_methods_only = false;  // What is measured is marked as any protoc can read it.
+  config.public_methods_only = false;  // The protos mark no method public.
   config.log_level = framework::LogLevel::error;
   config.shards = shards;
   config.store.kind = framework::StoreKind::memory;

@@ -1,4 +1,4 @@
-// Our side of the rows of tools/bench coroutine. What one operation is stands in coroutine_rows.cc.
+// Our side of the rows of tools/bench coroutine. coroutine_rows.cc describes the operations.
 #pragma once
 
 #include "tools/benchmarks/measurement.h"
@@ -6,21 +6,22 @@
 
 namespace corolane::bench {
 
-// As production has it: libuv's loop, statistics and sampling switched on.
+// Configured as in production: libuv's loop, with statistics and sampling on.
 extern const Peer our_peer;
 
-// The yield of a ring of one, with the sampling of switches and creations on or off.
+// The yield in a ring of one, with the sampling of switches and creations on or off.
 Result<Measurement> our_yield_sampled();
 Result<Measurement> our_yield_unsampled();
 
-// Percentage of stacks that came from the idle ones, in the worst period after the first. In each
-// period the number of tasks alive rises from `low` to `high` and falls back, a second each.
+// The percentage of stacks that the pool reused, in the worst period after the first. In each
+// period the number of live tasks rises from `low` to `high` in a second, and falls back in
+// another.
 Result<Measurement> our_pool_swing(std::size_t low, std::size_t high);
 // The same with tasks that live one at a time, a thousand in a period.
 Result<Measurement> our_pool_serial();
 
-// Megabytes that the process holds after 10,000 tasks at once and 15 s of quiet; and before them,
-// when nothing but a light load was ever there.
+// Resident megabytes after 10,000 tasks at once and 15 s of quiet, and before such a burst, after a
+// light load only.
 Result<Measurement> our_memory_after_burst();
 Result<Measurement> our_memory_at_floor();
 

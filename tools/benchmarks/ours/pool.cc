@@ -1,4 +1,4 @@
-// What the stack pool keeps and gives back while load rises and falls, in virtual time.
+// Measures in virtual time how the stack pool keeps and frees stacks while load rises and falls.
 #include <algorithm>
 #include <chrono>
 
@@ -20,12 +20,12 @@ using coroutine::TaskGroup;
 
 constexpr int period_count = 10;
 
-// Tasks that stay until they are told to leave.
+// Tasks that wait until they are released.
 class Crowd {
  public:
   std::size_t size() const { return tasks_.size(); }
 
-  // Suspends, for a ramp of `duration` in ten steps, after which `count` tasks are alive.
+  // Changes the number of live tasks to `count`, in ten steps over `duration`. Suspends.
   Result<void> ramp_to(std::size_t count, Duration duration) {
     constexpr std::size_t step_count = 10;
     const std::size_t start = size();
@@ -63,7 +63,7 @@ double hit_percentage(const StackPool::Statistics& before, const StackPool::Stat
   return 100.0 * hit_count / (hit_count + miss_count);
 }
 
-// Runs `period` again and again and looks at the pool in between.
+// Runs `period` repeatedly, and reads the pool's statistics in between.
 template <typename F>
 Result<Measurement> worst_period_after_first(F&& period) {
   const StackPool& stacks = Scheduler::current().stacks();
@@ -77,7 +77,7 @@ Result<Measurement> worst_period_after_first(F&& period) {
   return Measurement{.value = worst};
 }
 
-// So many tasks at once, and quiet for so long after they are gone.
+// `task_count` tasks at once, then `quiet` without any.
 struct Load {
   std::size_t task_count;
   Duration quiet;

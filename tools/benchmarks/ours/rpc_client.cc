@@ -1,4 +1,4 @@
-// A client process: it runs its tasks when a line says so, and blocks until the next line.
+// A client process: each line starts a run of its tasks, and it blocks until the next line.
 #include "tools/benchmarks/ours/rpc_client.h"
 
 #include <google/protobuf/arena.h>
@@ -25,7 +25,7 @@ namespace corolane::bench {
 namespace {
 
 using namespace std::chrono_literals;
-// Not the scheduler's time, which stands still within a turn of the loop.
+// The scheduler's time would not do: it stands still within a turn of the loop.
 using Clock = std::chrono::steady_clock;
 
 EchoRequest echo_request() {
@@ -40,7 +40,7 @@ Result<void> call_until(rpc::Client& client, Clock::time_point end, Histogram& l
   for (Clock::time_point begun_at = Clock::now(); begun_at < end;) {
     const auto reply = echo.echo(request, {.deadline = Deadline::after(1s)});
     if (!reply) return reply.error();
-    if (reply->payload() != request.payload()) return Error(Code::internal, "no echo");
+    if (reply->payload() != request.payload()) return Error(Code::internal, "wrong echo");
     const Clock::time_point now = Clock::now();
     latency_ns.record(static_cast<std::uint64_t>((now - begun_at).count()));
     begun_at = now;
@@ -77,7 +77,7 @@ Result<void> run(net::EventLoop& loop, std::uint16_t port, Load load) {
     if (!client) return client.error();
     clients.push_back(std::move(*client));
   }
-  // Nothing is under way while this blocks the loop.
+  // Nothing is in flight while this blocks the loop.
   for (std::string line; std::getline(std::cin, line);) {
     const std::chrono::milliseconds time(std::stoul(line));
     if (auto ran = run_once(clients, load.in_flight, time); !ran) return ran;
@@ -105,7 +105,7 @@ Result<Measurement> allocations_of_messages() {
   google::protobuf::Arena arena(options);
   const std::uint64_t before = allocation_count_of_process();
   auto* const request = google::protobuf::Arena::CreateMessage<EchoRequest>(&arena);
-  if (!request->ParseFromString(bytes)) return Error(Code::internal, "does not parse");
+  if (!request->ParseFromString(bytes)) return Error(Code::internal, "the request does not parse");
   EchoReply reply;
   reply.set_payload(request->payload());
   return Measurement{.value = static_cast<double>(allocation_count_of_process() - before)};

@@ -1,4 +1,4 @@
-// Our own client, and what its messages cost by themselves.
+// Our own client, and the allocations of its messages alone.
 #pragma once
 
 #include "tools/benchmarks/measurement.h"
@@ -9,8 +9,8 @@ namespace corolane::bench {
 // rpc::Client, with a task for every call in flight.
 Connect our_rpc_client(Load load);
 
-// Allocations of the messages of one call, as a server has them: the request parsed on an arena,
-// the reply returned by value.
+// The allocations of the messages of one call on a server: the request is parsed on an arena, the
+// reply is returned by value.
 Result<Measurement> allocations_of_messages();
 
 }  // namespace corolane::bench

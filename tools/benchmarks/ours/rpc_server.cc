@@ -1,5 +1,5 @@
-// rpc::Server on the real network, with the limits that a server has when nobody sets any, and with
-// the filters that a node puts around calls when it traces.
+// rpc::Server on the real network, with the default limits of a server and the filters that a
+// tracing node puts around calls.
 #include "coroutine/task.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
@@ -16,7 +16,8 @@ namespace {
 Result<void> serve(net::EventLoop& loop) {
   net::UvNetwork network(loop);
   EchoService service;
-  // No trace begins here, as at nearly all calls of production; those of callers would be recorded.
+  // No call starts a trace here, like nearly all calls in production; traces of callers would be
+  // recorded.
   rpc::Tracer tracer({.sample_ratio = 0}, [](const rpc::SpanRecord&) {});
   rpc::CallLog call_log({}, [](const rpc::LoggedCall&) {});
   rpc::Server server(network);

@@ -23,7 +23,7 @@ auto run_in_task_on(coroutine::EventSource& source, const coroutine::Scheduler::
   return ran ? std::move(*outcome) : Outcome(ran.error());
 }
 
-// As production runs.
+// Runs `body` on a loop of libuv, as in production.
 template <std::invocable F>
 auto run_in_task(F&& body, const coroutine::Scheduler::Options& options = {}) {
   net::EventLoop loop;

@@ -1,4 +1,4 @@
-// What the processes of our servers have in common.
+// The shared main function of our server processes.
 #pragma once
 
 #include <concepts>
@@ -11,15 +11,15 @@
 
 namespace corolane::bench {
 
-// Runs `serve`, which returns a Result<void>, as the main task on a loop of its own. It ends by its
-// error alone.
+// Runs `serve`, which returns a Result<void>, as the main task on a new loop. Only an error ends
+// it.
 template <std::invocable<net::EventLoop&> F>
 Error serve_in_task(const Seat& seat, F serve, const coroutine::Scheduler::Options& options = {}) {
   count_allocations_in(seat.allocation_count);
   net::raise_descriptor_limit();
   net::EventLoop loop;
   const Result<void> served = run_in_task_on(loop, options, [&] { return serve(loop); });
-  return served ? Error(Code::internal, "a server ended by itself") : served.error();
+  return served ? Error(Code::internal, "the server ended by itself") : served.error();
 }
 
 }  // namespace corolane::bench

@@ -1,19 +1,19 @@
-// Our servers, as production has them: statistics, deadlines and admission switched on.
+// Our servers, configured as in production: with statistics, deadlines and admission on.
 #pragma once
 
 #include "tools/benchmarks/network/server_process.h"
 
 namespace corolane::bench {
 
-// Echo of messages of 64 bytes, each in a coroutine of its own.
+// Echoes messages of 64 bytes, each in a coroutine of its own.
 Error serve_our_echo(const Seat& seat);
-// The same in binary messages of WebSockets.
+// Does the same in binary WebSocket messages.
 Error serve_our_websocket(const Seat& seat);
-// A fixed body by net::HttpServer.
+// Serves a fixed body by net::HttpServer.
 Error serve_our_http(const Seat& seat);
-// The Echo service of echo.proto by HTTP.
+// Serves the Echo service of echo.proto by HTTP.
 Error serve_our_http_calls(const Seat& seat);
-// The Echo service of echo.proto.
+// Serves the Echo service of echo.proto.
 Error serve_our_rpc(const Seat& seat);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// One node of the benchmark's own process. With two shards, half of the calls cross.
+// One node in the benchmark's own process. With two shards, half of the calls cross shards.
 #include "tools/benchmarks/ours/shards.h"
 
 #include <array>
@@ -25,11 +25,11 @@ class Counter : public CounterObject {
   Result<AddReply> get(const AddRequest&, rpc::Context&) const override { return AddReply(); }
 };
 
-// What one caller does until the time is over; counts its calls.
+// Repeats one kind of call until the time is over.
 class Caller {
  public:
   virtual ~Caller() = default;
-  // Makes one call, or a few, and returns how many of them count. Suspends.
+  // Makes one or a few calls, and returns how many of them count. Suspends.
   virtual Result<std::size_t> act() = 0;
 };
 
@@ -94,7 +94,7 @@ class ChessCaller final : public Caller {
 
 using MakeCaller = std::unique_ptr<Caller> (*)(framework::Shard& shard, std::size_t index);
 
-// Calls per second of all callers, so many on each shard.
+// Returns calls per second of all callers, with `in_flight` callers on each shard.
 Result<Measurement> count_calls(framework::Node& node, std::size_t shard_count, MakeCaller make) {
   std::vector<std::size_t> counts(shard_count);
   const auto end = std::chrono::steady_clock::now() + effort();

@@ -1,4 +1,4 @@
-// What a node does with two cores.
+// The throughput of a node with one or two shards.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace corolane::bench {
 
-// Moves of chess per second of a node with so many shards: those who move are tasks of all of them,
-// and so are the games of each.
+// Chess moves per second of a node with `shard_count` shards. Players are tasks on all shards, and
+// games live on all shards.
 Result<Measurement> our_chess_moves(std::size_t shard_count);
 
-// The same of calls of objects that do nothing.
+// The same for no-op calls of objects.
 Result<Measurement> our_object_calls(std::size_t shard_count);
 
 }  // namespace corolane::bench

@@ -1,5 +1,5 @@
 // A timer wheel with a million live timers, whose deadlines lie at random within the next minute.
-// Time is a number here, so that nothing is measured but the wheel.
+// Time is a number here, so that only the wheel is measured.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ using coroutine::TimerWheel;
 constexpr std::size_t live_count = 1'000'000;
 constexpr std::size_t spare_count = 20'000;
 constexpr Duration horizon = 60s;
-// Long enough for several of the moves by which far timers come nearer: they belong to the cost.
+// Long enough to include several moves of distant timers to lower levels: they belong to the cost.
 constexpr Duration firing_time = 16s;
 
 class Alarm : public Timer {
@@ -46,7 +46,7 @@ class CrowdedWheel {
   CrowdedWheel(const CrowdedWheel&) = delete;
   CrowdedWheel& operator=(const CrowdedWheel&) = delete;
 
-  // Arms further ones; takes them out again when the watch has stopped.
+  // Arms further timers, and cancels them when the watch has stopped.
   Result<std::size_t> arm(Stopwatch& watch, std::size_t op_count) {
     const std::size_t count = std::min(op_count, spare_count);
     Alarm* const spares = &alarms_[live_count];
@@ -60,7 +60,7 @@ class CrowdedWheel {
     return count;
   }
 
-  // Cancels live ones in random order; arms them again when the watch has stopped.
+  // Cancels live timers in random order, and arms them again when the watch has stopped.
   Result<std::size_t> cancel_random(Stopwatch& watch, std::size_t op_count) {
     const std::size_t count = std::min(op_count, spare_count);
     if (next_chosen_ + count > live_count) next_chosen_ = 0;
@@ -74,8 +74,8 @@ class CrowdedWheel {
     return count;
   }
 
-  // Time passes a millisecond at a time, and fires what is due; every quarter of a second what has
-  // fired is armed again, unwatched.
+  // Advances time a millisecond at a time, which fires due timers. Every quarter of a second the
+  // fired timers are armed again, unwatched.
   Result<std::size_t> fire(Stopwatch& watch) {
     std::size_t fired_count = 0;
     for (const TimePoint end = time_ + firing_time; time_ < end;) {

@@ -1,4 +1,4 @@
-// Two tasks that wait for one another: by joining, over channels, and for a stackless child.
+// Tasks wait for one another: by joining, over channels, and for a stackless child.
 #include <cstdint>
 
 #include "coroutine/base/check.h"

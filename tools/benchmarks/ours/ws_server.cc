@@ -1,4 +1,4 @@
-// WebSockets with a sink; every message is a task that answers it.
+// WebSockets with a sink; a separate task answers each message.
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace corolane::bench {
 namespace {
 
-// A generator opens all of its connections before it asks by the first.
+// A generator opens all connections before it sends the first request.
 constexpr std::chrono::seconds upgrade_time_max{60};
 
 class EchoSocket final : public net::MessageSink {
@@ -49,7 +49,7 @@ Result<void> serve(net::EventLoop& loop) {
   auto listener = network.listen({"127.0.0.1", 0});
   if (!listener) return listener.error();
   Seat::announce((*listener)->local_endpoint().port);
-  // Kept until the end: a generator opens its own once.
+  // Sockets are kept until the end: a generator opens them once.
   std::vector<std::unique_ptr<EchoSocket>> sockets;
   for (;;) {
     auto stream = (*listener)->accept(Deadline::never());

@@ -1,5 +1,5 @@
-// Tasks that yield to one another. The task that measures stands in the ring as well: each of its
-// yields is one pass through all the others.
+// Tasks yield to one another. The measuring task is a member of the ring: each of its yields is one
+// pass through all the others.
 #include <cstdint>
 #include <memory>
 
@@ -23,8 +23,8 @@ class YieldingRing {
  public:
   explicit YieldingRing(Ring ring) : ring_(ring), starts_(std::make_unique<Event[]>(ring.count)) {}
 
-  // The ready ring is first in, first out, so that the tasks keep the order in which they became
-  // ready: that of their turns.
+  // The ready ring is first in, first out: the tasks keep the order of turns in which they became
+  // ready.
   Result<void> start() {
     for (std::size_t index = 0; index < ring_.count; ++index) {
       auto spawned = tasks_.spawn(
@@ -37,7 +37,7 @@ class YieldingRing {
     return {};
   }
 
-  // How many tasks take part, ours included.
+  // The number of tasks, the measuring one included.
   std::size_t size() const { return ring_.count + 1; }
 
   // Every task takes one step.

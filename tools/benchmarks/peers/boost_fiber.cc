@@ -1,5 +1,5 @@
 // Boost.Fiber as its manual suggests for speed: pooled stacks, the round-robin scheduler, one
-// thread. The thread that measures is a fiber as well, and yields with the others.
+// thread. The measuring thread is a fiber as well, and yields with the others.
 #include <boost/fiber/buffered_channel.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
@@ -21,10 +21,10 @@ using boost::fibers::fiber;
 using boost::fibers::pooled_fixedsize_stack;
 using IntChannel = boost::fibers::buffered_channel<int>;
 
-// Its rings hold one value less than their capacity, which is a power of two.
+// Boost's channels hold one value less than their capacity, which is a power of two.
 constexpr std::size_t channel_capacity_for_one = 2;
 constexpr std::size_t stack_size_bytes = 64 * 1024;
-// A pool doubles its chunks without end otherwise, and a million stacks ask for 64 GiB at once.
+// Without a limit a pool doubles its chunks, and a million stacks request 64 GiB at once.
 constexpr std::size_t stacks_per_chunk = 32;
 constexpr std::size_t stacks_per_chunk_max = 1024;
 
@@ -40,7 +40,7 @@ Result<Measurement> yield(Ring ring) {
   pooled_fixedsize_stack pool = make_pool(ring.stack_size_bytes);
   std::uint64_t step_count = 0;
   bool stopped = false;
-  // A wait on its own channel puts each into the ready queue in the order that is wanted.
+  // Each fiber waits on its own channel, so that they enter the ready queue in the given order.
   const auto starts = std::make_unique<std::unique_ptr<IntChannel>[]>(ring.count);
   std::vector<fiber> fibers;
   for (std::size_t index = 0; index < ring.count; ++index) {
@@ -93,7 +93,7 @@ Result<Measurement> create(std::size_t count, Warmth warmth) {
       watch.start();
       create_and_join(cold_pool, fibers, count);
       watch.stop();
-      boost::this_fiber::yield();  // Lets the scheduler drop the last of them, and so the pool.
+      boost::this_fiber::yield();  // Lets the scheduler release the last fiber, and so the pool.
       return count;
     }
     std::size_t performed_count = 0;

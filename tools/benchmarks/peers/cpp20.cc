@@ -1,5 +1,5 @@
-// The smallest scheduler of C++20 coroutines: a ring of handles and a loop that resumes them. They
-// have no stack, so a function that suspends can only be called by another coroutine.
+// A minimal scheduler of C++20 coroutines: a ring of handles and a loop that resumes them. They
+// have no stack, so only a coroutine can call a function that suspends.
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -15,7 +15,7 @@
 namespace corolane::bench {
 namespace {
 
-// Ready coroutines, first in, first out; grows to a power of two that holds them all.
+// Ready coroutines, first in, first out. The ring grows to a power of two that holds them all.
 class ReadyRing {
  public:
   bool empty() const { return head_ == tail_; }
@@ -45,15 +45,15 @@ void run_ready() {
   while (!ready.empty()) ready.pop().resume();
 }
 
-// Goes to the end of the ring.
+// Moves the coroutine to the end of the ring.
 struct Yield {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) const { ready.push(handle); }
   void await_resume() const {}
 };
 
-// A coroutine that somebody awaits, or holds: starts when it is awaited or made ready, and resumes
-// the one that awaits it at its end.
+// A child coroutine. It starts when it is awaited or made ready, and resumes its awaiting parent at
+// its end.
 template <typename T>
 class Child {
  public:
@@ -103,7 +103,7 @@ class Child {
   Handle handle_;
 };
 
-// Waits for a child that was spawned.
+// Waits for a spawned child.
 class Join {
  public:
   explicit Join(Child<int>& child) : child_(child) {}
@@ -198,7 +198,7 @@ Result<Measurement> yield(Ring ring) {
   return measured;
 }
 
-// There is no pool: its frames come from malloc, which is cold the first time.
+// There is no pool: frames come from malloc, which is cold the first time.
 Result<Measurement> create(std::size_t count, Warmth warmth) {
   std::vector<Child<int>> children;
   children.reserve(count);
@@ -212,7 +212,7 @@ Result<Measurement> create(std::size_t count, Warmth warmth) {
     children.clear();
   };
   if (warmth == Warmth::cold) {
-    // Once only: there is no second first time in a process.
+    // Measures a single batch: a process is cold only once.
     Stopwatch watch;
     watch.start();
     create_all();
@@ -245,7 +245,7 @@ Result<Measurement> memory(std::size_t count) {
   return bytes_each(bytes_before, count);
 }
 
-// Runs `body` as a coroutine for as many operations as the batch asks for.
+// Runs `body` as a coroutine that performs the operations of a batch.
 Result<Measurement> time_inside(Child<int> (*body)(std::size_t op_count)) {
   return time_batches([&](Stopwatch& watch, std::size_t op_count) {
     Child<int> root = body(op_count);
@@ -253,7 +253,7 @@ Result<Measurement> time_inside(Child<int> (*body)(std::size_t op_count)) {
     watch.start();
     run_ready();
     watch.stop();
-    check(root.is_done(), "the coroutine that measures ended");
+    check(root.is_done(), "the measuring coroutine ended");
     return op_count;
   });
 }

@@ -1,10 +1,11 @@
-// Raw fcontext of Boost.Context, driven by a loop: the loop enters a coroutine, the coroutine
-// suspends back into the loop, two jumps. No scheduler, no exceptions, no statistics.
+// Raw fcontext of Boost.Context, driven by a loop: the loop enters a coroutine, and the coroutine
+// suspends back into the loop, which takes two jumps. It has no scheduler, no exceptions, no
+// statistics.
 //
-// `fcontext` is what one writes first; `fcontext_tuned`, with coloured tops and a loop that
-// fetches the next contexts into the cache, is the limit that most bars are measured by.
-// `fcontext_direct` has no loop: the coroutine that suspends jumps into the next one, one jump for
-// a step. Nothing that switches by fcontext can be faster.
+// `fcontext` is the obvious version. `fcontext_tuned`, with coloured tops and a loop that
+// prefetches the next contexts, is the limit of most bars. `fcontext_direct` has no loop: the
+// suspending coroutine jumps into the next one, with one jump per step. No switch by fcontext can
+// be faster.
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
 #include <utility>
@@ -24,7 +25,7 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-// The fastest of 0 to 16 tried with 30,000 coroutines, in both orders.
+// The fastest of 0 to 16 with 30,000 coroutines, in both orders.
 constexpr std::size_t prefetch_lead = 8;
 
 void count_and_suspend_for_ever(transfer_t from) {
@@ -40,7 +41,7 @@ void count_and_end(transfer_t from) {
   jump_fcontext(from.fctx, nullptr);
 }
 
-// Enters each once.
+// Enters each coroutine once.
 template <bool tuned>
 void pass_through(std::vector<fcontext_t>& contexts, std::size_t count, std::uint64_t& step_count) {
   for (std::size_t index = 0; index < count; ++index) {
@@ -49,7 +50,7 @@ void pass_through(std::vector<fcontext_t>& contexts, std::size_t count, std::uin
   }
 }
 
-// Coroutines with their stacks: made together, never one by one.
+// Coroutines with their stacks: all are created together.
 class Coroutines {
  public:
   explicit Coroutines(std::size_t count) {
@@ -57,7 +58,7 @@ class Coroutines {
     contexts.reserve(count + prefetch_lead);
   }
 
-  // Takes a stack for each and puts them in order of creation; none is entered yet.
+  // Takes a stack for each coroutine, in order of creation; none is entered yet.
   Result<void> make(LifoStacks& stacks, std::size_t count, void (*entry)(transfer_t)) {
     tops_.clear();
     contexts.clear();
@@ -80,15 +81,15 @@ class Coroutines {
 
   std::byte* top(std::size_t index) const { return tops_[index]; }
 
-  std::vector<fcontext_t> contexts;  // In the order of their turns; some more for prefetching.
+  std::vector<fcontext_t> contexts;  // In the order of turns, with spare entries to prefetch.
 
  private:
   std::vector<std::byte*> tops_;
 };
 
-// Enters each once, in so many passes. All of it is one function, without a call but the jump: a
-// jump leaves the processor's stack of return addresses wrong, and each return after it is then
-// mispredicted, which more than doubles the cost of a ring of one.
+// Enters each coroutine once per pass. The jump is the only call in this function: a jump
+// invalidates the processor's stack of return addresses, so that each later return is mispredicted,
+// which more than doubles the cost of a ring of one.
 template <bool tuned>
 [[gnu::always_inline]] inline void take_steps(Coroutines& coroutines, std::size_t count,
                                               std::size_t pass_count, std::uint64_t& step_count) {
@@ -125,18 +126,18 @@ Result<Measurement> yield(Ring ring) {
   return measured;
 }
 
-// A ring without a loop: who suspends jumps into the next one. The one that measures is its last
-// member, and each of its steps is one pass.
+// A ring without a loop: the suspending coroutine jumps into the next one. The measuring flow is
+// the last member, and each of its steps is one pass.
 struct DirectRing {
   fcontext_t* contexts;
   std::size_t last;
   std::size_t running;
-  std::size_t left = 0;  // Who suspended just now: its context is filed by the one that runs.
+  std::size_t left = 0;  // The member that suspended last; the running one stores its context.
   std::uint64_t step_count = 0;
 };
 
-// Suspends the running one until its turn comes again. The ring is read from the transfer, which
-// is in a register; a pointer kept on the own stack would have to come from a colder cache first.
+// Suspends the running member until its next turn. The pointer to the ring comes with the transfer,
+// in a register; a copy on the own stack would be in a colder cache.
 [[gnu::always_inline]] inline DirectRing& hand_over(DirectRing& ring) {
   const std::size_t next = ring.running == ring.last ? 0 : ring.running + 1;
   __builtin_prefetch(ring.contexts[next + prefetch_lead]);
@@ -165,7 +166,7 @@ Result<Measurement> yield_direct(Ring options) {
     return made.error();
   }
   coroutines.order(turn_order(options.count, options.random));
-  coroutines.contexts.push_back(coroutines.contexts.front());  // Room to prefetch for one more.
+  coroutines.contexts.push_back(coroutines.contexts.front());  // Room for one more prefetch.
   DirectRing ring{
       .contexts = coroutines.contexts.data(), .last = options.count, .running = options.count};
   std::uint64_t expected_step_count = 0;
@@ -181,7 +182,8 @@ Result<Measurement> yield_direct(Ring options) {
   return measured;
 }
 
-// All alive at once: created, then each entered once, where it ends, then recycled.
+// All coroutines are alive at once: they are created, each is entered once and ends, then all are
+// recycled.
 template <bool tuned>
 Result<void> create_enter_recycle(Coroutines& coroutines, LifoStacks& stacks, std::size_t count) {
   if (auto made = coroutines.make(stacks, count, count_and_end); !made) return made.error();

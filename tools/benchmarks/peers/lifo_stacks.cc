@@ -1,4 +1,4 @@
-// Where the stacks come from: the kernel, one by one, or one cut from a mapping for all.
+// Stacks are mapped one by one, or cut from one mapping for all.
 #include "tools/benchmarks/peers/lifo_stacks.h"
 
 #include <sys/mman.h>
@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t page_size_bytes = 4096;
 constexpr std::size_t cache_line_bytes = 64;
-// Two kilobytes of colours: the hot part of a stack still lies in its top page.
+// The colours span two kilobytes: the hot part of a stack still lies in its top page.
 constexpr std::size_t colour_count = 32;
-// <sys/mman.h> of this age does not name it (Linux 6.13, include/uapi/asm-generic/mman-common.h).
+// An older <sys/mman.h> lacks it (Linux 6.13, include/uapi/asm-generic/mman-common.h).
 constexpr int madvise_guard_install = 102;
 
 Error refusal(const char* what) {

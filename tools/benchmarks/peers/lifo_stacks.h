@@ -1,9 +1,9 @@
-// A pool of stacks as one would write it by hand: the one returned last is handed out first.
+// A simple pool of stacks: the stack returned last is handed out first.
 //
-// Each stack is a mapping of its own with a guard page below it. `tuned` adds what is known to
-// help: one mapping for all, guards by MADV_GUARD_INSTALL, which split no mapping, and coloured
-// tops, shifted by a cache line from stack to stack, so that they do not all compete for the same
-// few sets of the cache.
+// Each stack is its own mapping with a guard page below it. `tuned` adds known optimisations: one
+// mapping for all stacks, guards by MADV_GUARD_INSTALL, which do not split the mapping, and
+// coloured tops, shifted by a cache line from stack to stack, so that they do not all compete for
+// the same few sets of the cache.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class LifoStacks {
   struct Options {
     std::size_t stack_size_bytes = 64 * 1024;
     bool tuned = false;
-    std::size_t count_max = 0;  // Tuned alone: how many the one mapping holds.
+    std::size_t count_max = 0;  // For `tuned`: the number of stacks in the mapping.
   };
 
   explicit LifoStacks(Options options) : options_(options) {}
@@ -26,7 +26,7 @@ class LifoStacks {
   LifoStacks(const LifoStacks&) = delete;
   LifoStacks& operator=(const LifoStacks&) = delete;
 
-  // The top of a stack; fails when the kernel refuses a mapping or a guard.
+  // Returns the top of a stack; fails when the kernel refuses a mapping or a guard.
   Result<std::byte*> acquire() {
     if (idle_.empty()) return map();
     std::byte* const top = idle_.back();
@@ -35,7 +35,7 @@ class LifoStacks {
   }
   void release(std::byte* top) { idle_.push_back(top); }
 
-  // What is left for frames below any top.
+  // The bytes for frames below any top.
   std::size_t usable_size_bytes() const;
 
  private:

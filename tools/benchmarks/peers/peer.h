@@ -1,4 +1,4 @@
-// What every contestant written in C++ offers: a function for each operation that it has.
+// The interface of contestants written in C++: a function for each operation.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ enum class Warmth : std::uint8_t { cold, warm };
 
 enum class TimerStep : std::uint8_t { arm, cancel_random, fire };
 
-// A function is null where the contestant has no such operation. What one operation is stands
-// with the row, in coroutine_rows.cc.
+// A function is null where the contestant has no such operation. The rows in coroutine_rows.cc
+// describe the operations.
 struct Peer {
   const char* name;
   Result<Measurement> (*yield)(Ring ring) = nullptr;
@@ -37,9 +37,9 @@ extern const Peer fcontext_tuned_peer;
 extern const Peer fcontext_direct_peer;
 extern const Peer ucontext_peer;
 extern const Peer cpp20_peer;
-extern const Peer boost_fiber_peer;  // Only where the build found Boost.Fiber.
+extern const Peer boost_fiber_peer;  // Defined only if the build found Boost.Fiber.
 
-// All that this build has.
+// Returns the C++ peers of this build.
 std::vector<const Peer*> cpp_peers();
 
 }  // namespace corolane::bench

@@ -1,5 +1,5 @@
-// ucontext of the C library, driven by a loop as fcontext.cc is: swapcontext there and back. It
-// saves the signal mask at each switch, by a system call.
+// ucontext of the C library, driven by a loop as in fcontext.cc: swapcontext there and back. Each
+// switch saves the signal mask by a system call.
 #include <ucontext.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace corolane::bench {
 namespace {
 
-// What the coroutines reach without arguments: makecontext takes only integers.
+// Global state of the coroutines: makecontext passes only integers.
 ucontext_t loop_context;
 ucontext_t* running = nullptr;
 std::uint64_t step_count = 0;

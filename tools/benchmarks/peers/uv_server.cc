@@ -1,4 +1,4 @@
-// C in the manner of libuv: handles with callbacks, memory by malloc.
+// C in the style of libuv: handles with callbacks, memory by malloc.
 #include "tools/benchmarks/peers/uv_server.h"
 
 #include <netinet/in.h>
@@ -14,7 +14,7 @@
 namespace corolane::bench {
 namespace {
 
-// Accepts on a free port and runs the default loop; returns only to say why it cannot.
+// Accepts on a free port and runs the default loop; returns only on failure.
 Error serve(uv_connection_cb on_connection) {
   static uv_tcp_t listener;
   uv_loop_t* const loop = uv_default_loop();
@@ -111,7 +111,7 @@ void close_http(uv_stream_t* stream) {
   if (uv_is_closing(handle) == 0) uv_close(handle, on_close<HttpClient>);
 }
 
-// Removes the requests that are there from the front of `text`; how many they were.
+// Removes the complete requests from the front of `text`, and returns their number.
 std::size_t take_requests(std::string_view& text) {
   std::size_t request_count = 0;
   while (const std::size_t size = http_message_size(text)) {

@@ -5,12 +5,12 @@
 
 namespace corolane::bench {
 
-// As the examples of libuv write it: a buffer from malloc for each read, handed on to a uv_write
-// with a request of its own. A peer of echo/*.
+// Written like the examples of libuv: a buffer from malloc for each read, passed on to a uv_write
+// with its own request. A peer of echo/*.
 Error serve_uv_echo(const Seat& seat);
 
-// The least that answers HTTP: finds the end of a request and sends a reply that is ready made, of
-// the size that http/json has, by uv_try_write. The limit of http/*.
+// A minimal HTTP server: finds the end of a request and sends a ready-made reply, of the size of
+// http/json, by uv_try_write. The limit of http/*.
 Error serve_uv_http(const Seat& seat);
 
 }  // namespace corolane::bench

@@ -1,4 +1,4 @@
-// Pays at once, and delivers until it has arrived.
+// Pays at once, and retries the delivery until it succeeds.
 #include "tools/simulation/trade/account.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For an account whose node is gone before it has delivered.
+// Covers an account whose node ends before it has delivered.
 constexpr std::chrono::milliseconds deliver_again_after = 5s;
 constexpr const char* deliver_reminder = "deliver";
 
@@ -33,10 +33,10 @@ Result<void> Account::on_reminder(const framework::Reminder&) {
 Result<AccountReply> Account::pay(const PayRequest& request, rpc::Context&) {
   const auto amount = static_cast<std::int64_t>(request.amount());
   if (request.to() == id() || amount <= 0) {
-    return Error(Code::invalid_argument, "an account pays another one, and something");
+    return Error(Code::invalid_argument, "an account pays a positive amount to another account");
   }
   if (first_gold + std::as_const(*this).state().change() < amount) {
-    return Error(Code::failed_precondition, "there is not so much gold");
+    return Error(Code::failed_precondition, "the account has too little gold");
   }
   AccountState& changed = state();
   changed.set_change(changed.change() - amount);
@@ -95,10 +95,10 @@ Result<void> Account::deliver(const google::protobuf::Empty&, rpc::Context& cont
   return delivered;
 }
 
-// Others may pay and look meanwhile: the one who receives may be delivering to us.
+// Other calls run meanwhile: the receiver may be delivering to this account.
 Result<void> Account::deliver_first(Deadline deadline) {
   const Transfer transfer = std::as_const(*this).state().on_the_way(0);
-  // What is delivered stays paid.
+  // The payment must be stored before its delivery.
   if (auto saved = save(); !saved) return saved;
   coroutine::Event arrived{"the arrival of gold"};
   auto call = coroutine::spawn("deliver", [&]() -> Result<void> {

@@ -7,7 +7,7 @@ namespace corolane::sim {
 
 class Account : public AccountObject {
  public:
-  // What each has at the beginning.
+  // The initial gold of each account.
   static constexpr std::int64_t first_gold = 200;
 
   Result<AccountReply> pay(const PayRequest& request, rpc::Context& context) override;
@@ -28,7 +28,7 @@ class Account : public AccountObject {
   bool is_delivering_ = false;
 };
 
-// Whether that account has the gold of that transfer.
+// Whether `receiver` has the gold of `transfer`.
 bool has_arrived(const AccountState& receiver, const Transfer& transfer);
 
 }  // namespace corolane::sim

@@ -1,4 +1,4 @@
-// The generator against the floors, which answer, and against servers that do not.
+// The generator runs against the floors, which answer, and against servers that do not.
 #include "tools/benchmarks/network/closed_loop.h"
 
 #include <gmock/gmock.h>

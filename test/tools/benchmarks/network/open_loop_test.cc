@@ -1,4 +1,4 @@
-// Calls on schedule, to a server that answers and to one that does not.
+// Calls leave on schedule, to a server that answers and to one that does not.
 #include "tools/benchmarks/network/open_loop.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 const OpenLoop::Options clients = {
     .method = "corolane.bench.Echo/Echo", .connection_count = 3, .deadline = 2s};
 
-TEST(OpenLoopTest, AsManyCallsLeaveAsTheRateSaysAndAllAreCounted) {
+TEST(OpenLoopTest, CallsLeaveAtTheGivenRateAndAllAreCounted) {
   const auto server = ServerProcess::start(serve_rpc_floor);
   ASSERT_TRUE(server) << server;
   const auto loop = OpenLoop::connect(server->port(), clients);
@@ -33,7 +33,7 @@ TEST(OpenLoopTest, AsManyCallsLeaveAsTheRateSaysAndAllAreCounted) {
   }
 }
 
-TEST(OpenLoopTest, WhatIsNotAnsweredIsNotGood) {
+TEST(OpenLoopTest, UnansweredCallsAreNotGood) {
   const auto silent = [](const Seat&) -> Error {
     const auto listening = listen_on_loopback();
     if (!listening) return listening.error();

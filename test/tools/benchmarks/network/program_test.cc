@@ -1,4 +1,4 @@
-// Clients that are told what to do in lines.
+// Clients receive their commands as lines.
 #include "tools/benchmarks/network/program.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using test::fails_with;
 using testing::HasSubstr;
 
-TEST(ProgramTest, EachRunIsALineThereAndALineBack) {
+TEST(ProgramTest, EachRunIsOneLineInAndOneLineOut) {
   const auto client = forked_client([](std::uint16_t port) {
     for (std::string line; std::getline(std::cin, line);) {
       std::printf("%s %u 30 40\n", line.c_str(), static_cast<unsigned>(port));
@@ -37,7 +37,7 @@ TEST(ProgramTest, EachRunIsALineThereAndALineBack) {
   }
 }
 
-TEST(ProgramTest, WhatAClientSaysInsteadOfNumbersIsTheReason) {
+TEST(ProgramTest, AClientThatPrintsNoNumbersIsAnError) {
   const auto client = forked_client([](std::uint16_t) {
     std::puts("connection refused");
     return EXIT_FAILURE;

@@ -1,4 +1,4 @@
-// Every protocol against replies cut at every byte, and against replies that are none.
+// Every protocol meets replies cut at every byte, and invalid replies.
 #include "tools/benchmarks/network/protocol.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Gives `replies` in two pieces, the first of `cut` bytes; returns the slots that were answered.
+// Passes `replies` in two pieces, the first of `cut` bytes; returns the answered slots.
 std::vector<Slot> answered_in_pieces(Protocol& protocol, const Bytes& replies, std::size_t cut) {
   Replies taken;
   const std::span all(replies);
@@ -51,7 +51,7 @@ std::vector<Slot> answered_in_pieces(Protocol& protocol, const Bytes& replies, s
   return taken.answered;
 }
 
-// `reply_to` makes the replies to what the protocol asks, in the order of its slots.
+// `reply_to` turns the protocol's requests into replies, in the order of its slots.
 void expect_replies_at_any_cut(MakeProtocol make_protocol, auto reply_to) {
   const std::size_t size = reply_to(requests_of(*make_protocol())).size();
   for (std::size_t cut = 0; cut <= size; ++cut) {
@@ -68,11 +68,11 @@ Bytes repeated(std::size_t count, std::string_view text) {
   return bytes_of(all);
 }
 
-TEST(ProtocolTest, AnEchoIsWhatWasSentInTheOrderOfSending) {
+TEST(ProtocolTest, EchoesAreMatchedInTheOrderOfTheRequests) {
   expect_replies_at_any_cut(echo_protocol, [](Bytes requests) { return requests; });
 }
 
-TEST(ProtocolTest, AnEchoOfSomethingElseIsNone) {
+TEST(ProtocolTest, AWrongEchoIsAnError) {
   const auto protocol = echo_protocol();
   Bytes replies = requests_of(*protocol);
   replies[echo_bytes - 1] = std::byte{0};
@@ -80,7 +80,7 @@ TEST(ProtocolTest, AnEchoOfSomethingElseIsNone) {
   EXPECT_THAT(protocol->take_replies(replies, taken), fails_with(Code::internal));
 }
 
-TEST(ProtocolTest, AReplyToNothingIsAnError) {
+TEST(ProtocolTest, AReplyWithoutARequestIsAnError) {
   const auto protocol = echo_protocol();
   Bytes replies = requests_of(*protocol);
   replies.insert(replies.end(), replies.begin(), replies.end());
@@ -94,7 +94,7 @@ TEST(ProtocolTest, HttpRepliesEndWhereTheirLengthSays) {
                             [&](const Bytes&) { return repeated(slots.size(), reply); });
 }
 
-TEST(ProtocolTest, AnHttpReplyThatIsNoSuccessIsAnError) {
+TEST(ProtocolTest, AnHttpReplyWithoutSuccessIsAnError) {
   const auto protocol = http_json_protocol();
   static_cast<void>(requests_of(*protocol));
   Replies taken;
@@ -102,7 +102,7 @@ TEST(ProtocolTest, AnHttpReplyThatIsNoSuccessIsAnError) {
   EXPECT_THAT(protocol->take_replies(reply, taken), fails_with(Code::internal));
 }
 
-TEST(ProtocolTest, AnHttpRequestIsAMessageOfItsOwn) {
+TEST(ProtocolTest, AnHttpRequestIsOneWholeMessage) {
   for (const MakeProtocol make_protocol : {http_plain_protocol, http_json_protocol}) {
     const Bytes requests = requests_of(*make_protocol());
     const std::string_view text(reinterpret_cast<const char*>(requests.data()), requests.size());
@@ -138,7 +138,7 @@ TEST(ProtocolTest, WebSocketIsGreetedByTheEndOfTheUpgrade) {
               fails_with(Code::internal));
 }
 
-// Replies of rpc in the order of the requests, made by turning them round.
+// Turns rpc requests into replies, in the same order.
 Bytes rpc_replies_to(Bytes requests) {
   const std::size_t size = requests.size() / slots.size();
   for (std::size_t index = 0; index < slots.size(); ++index) {
@@ -152,7 +152,7 @@ TEST(ProtocolTest, RpcRepliesNameTheirSlot) {
   expect_replies_at_any_cut(rpc_echo_protocol, rpc_replies_to);
 }
 
-TEST(ProtocolTest, AnRpcReplyThatIsNoSuccessIsAnError) {
+TEST(ProtocolTest, AnRpcReplyWithoutSuccessIsAnError) {
   for (const std::size_t broken :
        {offsetof(WireHeader, type), offsetof(WireHeader, code), sizeof(WireHeader) + 2}) {
     const auto protocol = rpc_echo_protocol();
@@ -163,7 +163,7 @@ TEST(ProtocolTest, AnRpcReplyThatIsNoSuccessIsAnError) {
   }
 }
 
-TEST(ProtocolTest, ARefusalForLoadIsNoError) {
+TEST(ProtocolTest, ARefusalForOverloadIsNotAnError) {
   const auto rpc = rpc_echo_protocol();
   Bytes replies = rpc_replies_to(requests_of(*rpc));
   replies[offsetof(WireHeader, code)] = static_cast<std::byte>(Code::resource_exhausted);

@@ -1,4 +1,4 @@
-// Servers that start, that do not, and what the clock of one says.
+// Servers that start, servers that do not, and the clock of a server.
 #include "tools/benchmarks/network/server_process.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Error burn_and_wait(const Seat& seat) {
   for (;;) pause();
 }
 
-TEST(ServerProcessTest, WhatAServerHasUsedIsSeenFromOutside) {
+TEST(ServerProcessTest, TheCpuTimeAndAllocationsOfAServerAreVisible) {
   const auto server = ServerProcess::start(burn_and_wait);
   ASSERT_TRUE(server) << server;
   EXPECT_EQ(server->port(), 1'234);
@@ -48,7 +48,7 @@ TEST(ServerProcessTest, AProgramThatIsMissingIsNamed) {
   EXPECT_THAT(server.error().message(), HasSubstr("/nowhere/go_peer: No such file or directory"));
 }
 
-TEST(ServerProcessTest, ItsPortIsGoneWithItsHandle) {
+TEST(ServerProcessTest, ThePortClosesWithTheHandle) {
   const auto serve = [](const Seat&) -> Error {
     const auto listening = listen_on_loopback();
     if (!listening) return listening.error();

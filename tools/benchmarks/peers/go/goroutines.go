@@ -1,4 +1,4 @@
-// Goroutines that yield, come and go, wait, and talk over channels.
+// Goroutines yield, start and end, wait, and exchange values over channels.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A ring of count goroutines and the one that measures, each of whose turns is one pass.
+// A ring of count goroutines and the measuring one, each of whose turns is one pass.
 func yield(count int, random bool) float64 {
 	stepCount := 0
 	stopped := false
@@ -45,9 +45,9 @@ func yield(count int, random bool) float64 {
 		passTotal += passCount
 		return passCount * (count + 1)
 	})
-	// The scheduler keeps no strict order, but starves nobody.
+	// The scheduler keeps no strict order, but starves no goroutine.
 	if stepCount < passTotal*count*9/10 {
-		panic("steps were left out")
+		panic("steps were skipped")
 	}
 	stopped = true
 	return cost
@@ -62,7 +62,7 @@ func createAll(count int) {
 	all.Wait()
 }
 
-// Once only: the runtime keeps the stacks of goroutines that ended.
+// Measures a single batch: the runtime keeps the stacks of ended goroutines.
 func createCold(count int) float64 {
 	var watch stopwatch
 	watch.start()

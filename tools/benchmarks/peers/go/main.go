@@ -1,7 +1,7 @@
 // Goroutines, as a peer of tools/bench coroutine and tools/bench net: "go_peer --rows" prints the
-// names of its rows, "go_peer ROW MILLISECONDS" the value of one, timed for about so long, and
-// "go_peer serve ROW" prints the port on which it serves a row of messages. It expects to be pinned
-// to one core, where one goroutine runs at a time.
+// names of its rows, "go_peer ROW MILLISECONDS" measures a row for about that time and prints its
+// value, and "go_peer serve ROW" prints the port on which it serves a row of messages. It expects
+// to be pinned to one core, where one goroutine runs at a time.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What one operation of each row is stands in coroutine_rows.cc.
+// coroutine_rows.cc describes the operation of each row.
 var rows = map[string]func() float64{
 	"yield/1":                  func() float64 { return yield(1, false) },
 	"yield/1000x2MiB":          func() float64 { return yield(1000, false) },

@@ -1,5 +1,5 @@
-// Timers of the runtime while a million of them are live. Its time is real, so that those that are
-// to fire are armed for a moment that comes soon, and the CPU time until all have fired counts.
+// Timers of the runtime while a million of them are live. Its time is real, so timers that must
+// fire are armed for a moment in the near future, and the CPU time until all have fired counts.
 package main
 
 import (
@@ -13,7 +13,7 @@ const (
 	spareCount = 20000
 )
 
-// Far enough not to fire while the row is measured.
+// Late enough not to fire while the row is measured.
 func randomDelay() time.Duration { return time.Hour + time.Duration(rand.Int63n(int64(time.Minute))) }
 
 func liveTimers() []*time.Timer {

@@ -1,5 +1,5 @@
-// How operations are timed: the CPU time of the process, in batches of a millisecond or more, of
-// which the median counts. The same as measurement.cc does for C++.
+// Times operations like measurement.cc does for C++: by the CPU time of the process, in batches of
+// a millisecond or more, of which the median counts.
 package main
 
 import (
@@ -17,7 +17,7 @@ const (
 	warmUpTime   = 20 * time.Millisecond
 )
 
-// How long a measurement goes on timing batches.
+// The time for which a measurement times batches.
 var effort = 50 * time.Millisecond
 
 func cpuTime() time.Duration {
@@ -34,7 +34,7 @@ func (watch *stopwatch) start() { watch.startTime = cpuTime() }
 func (watch *stopwatch) stop()  { watch.elapsed += cpuTime() - watch.startTime }
 
 // timeBatches returns nanoseconds per operation. A batch performs about opCount operations while
-// the watch runs, and returns how many it performed.
+// the watch runs, and returns their number.
 func timeBatches(batch func(watch *stopwatch, opCount int) int) float64 {
 	opCount := findBatchSize(batch)
 	var costs []float64

@@ -1,4 +1,4 @@
-// The load: so many calls in flight on each channel, each of which has a connection of its own.
+// The load: a number of calls in flight on each channel; each channel has its own connection.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t payload_bytes = 100;
 
-// One call after the other.
+// Performs one call after the other.
 struct PendingCall {
   explicit PendingCall(Echo::Stub& stub_of_channel) : stub(stub_of_channel) {
     request.set_payload(std::string(payload_bytes, 'p'));
@@ -77,7 +77,7 @@ bool run(std::deque<PendingCall>& calls, grpc::CompletionQueue& queue, Clock::du
 
 int call_grpc(const std::string& port, std::size_t connection_count, std::size_t in_flight) {
   grpc::ChannelArguments arguments;
-  // Channels to the same place share a connection otherwise.
+  // Otherwise channels to the same address share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   std::vector<std::unique_ptr<Echo::Stub>> stubs;
   std::deque<PendingCall> calls;

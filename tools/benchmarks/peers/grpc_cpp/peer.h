@@ -9,7 +9,7 @@ namespace corolane::bench {
 // Prints its port and serves the Echo service.
 int serve_grpc();
 
-// Puts a load on it, see network/program.h.
+// Puts a load on the server, see network/program.h.
 int call_grpc(const std::string& port, std::size_t connection_count, std::size_t in_flight);
 
 }  // namespace corolane::bench

@@ -1,4 +1,5 @@
-// As greeter_async_server of gRPC's examples, with as many calls posted as a row has in flight.
+// Follows greeter_async_server of gRPC's examples, with as many calls posted as a row has in
+// flight.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t posted_call_count = 1'024;
 
-// One call after the other.
+// Serves one call after the other.
 class ServedCall {
  public:
   ServedCall(Echo::AsyncService& service, grpc::ServerCompletionQueue& queue)
@@ -23,7 +24,7 @@ class ServedCall {
     post();
   }
 
-  // Something that was begun has ended.
+  // Called when an operation of the call has completed.
   void proceed() {
     if (has_answered_) {
       post();
@@ -63,7 +64,7 @@ int serve_grpc() {
   const auto queue = builder.AddCompletionQueue();
   const auto server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
-    std::puts("the server does not start");
+    std::puts("the server cannot start");
     return EXIT_FAILURE;
   }
   std::deque<ServedCall> calls;

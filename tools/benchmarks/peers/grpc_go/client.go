@@ -20,7 +20,7 @@ import (
 
 var payload = bytes.Repeat([]byte("p"), 100)
 
-// Latencies of the calls of one goroutine; the first error ends it.
+// Returns the latencies of the calls of one goroutine; the first error ends it.
 func callUntil(client echo.EchoClient, end time.Time) ([]time.Duration, error) {
 	var latencies []time.Duration
 	for begun := time.Now(); begun.Before(end); {
@@ -29,7 +29,7 @@ func callUntil(client echo.EchoClient, end time.Time) ([]time.Duration, error) {
 			return nil, err
 		}
 		if !bytes.Equal(reply.Payload, payload) {
-			return nil, errors.New("the echo is not what was sent")
+			return nil, errors.New("the echo differs from the request")
 		}
 		now := time.Now()
 		latencies = append(latencies, now.Sub(begun))
@@ -38,7 +38,7 @@ func callUntil(client echo.EchoClient, end time.Time) ([]time.Duration, error) {
 	return latencies, nil
 }
 
-// As many goroutines on each connection as calls are to be in flight.
+// Runs one goroutine per connection and call in flight.
 func load(clients []echo.EchoClient, inFlight int, duration time.Duration) error {
 	var all []time.Duration
 	var failure error

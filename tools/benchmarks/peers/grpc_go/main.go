@@ -2,7 +2,7 @@
 // "grpc_go_peer serve" prints its port and serves, "grpc_go_peer call PORT CONNECTIONS IN_FLIGHT"
 // puts a load on it (network/program.h says how). Both sides have one core each.
 //
-// The package echo is generated from tools/benchmarks/echo.proto when this is built.
+// The build generates the package echo from tools/benchmarks/echo.proto.
 package main
 
 import (

@@ -1,5 +1,5 @@
 //! Generates server and client from tools/benchmarks/echo.proto; payloads are `Bytes`, which are not
-//! copied out of what was read.
+//! copied out of the read buffer.
 
 fn main() {
     let root = "../../../..";

@@ -1,4 +1,4 @@
-//! A server of echo/*: a task for each connection.
+//! A server of echo/*, with a task for each connection.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -1,6 +1,7 @@
 //! tokio's current_thread scheduler, as a peer of tools/bench coroutine and tools/bench net:
-//! "tokio_peer --rows" prints the names of its rows, "tokio_peer ROW MILLISECONDS" the value of one,
-//! timed for about so long, "tokio_peer serve ROW" the port on which it serves a row of messages.
+//! "tokio_peer --rows" prints the names of its rows, "tokio_peer ROW MILLISECONDS" measures a row
+//! for about that time and prints its value, "tokio_peer serve ROW" prints the port on which it
+//! serves a row of messages.
 
 mod echo;
 mod tasks;
@@ -9,7 +10,7 @@ mod timing;
 
 use std::time::Duration;
 
-/// What one operation is stands in coroutine_rows.cc.
+/// coroutine_rows.cc describes the operations.
 const ROWS: &[&str] = &[
     "yield/1",
     "yield/1000x2MiB",
@@ -78,13 +79,14 @@ fn main() {
         std::process::exit(2);
     };
     let effort = Duration::from_millis(milliseconds);
-    // Timers live in virtual time, as ours do.
+    // Timers run in virtual time, like ours.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(row.starts_with("timer/"))
         .build()
         .unwrap();
-    // A task like the others: what block_on polls itself takes its turns differently.
+    // The measurement is a task like the others: the future of block_on takes its turns
+    // differently.
     let value = runtime.block_on(async { tokio::spawn(measure(row.clone(), effort)).await });
     println!("{}", value.unwrap());
 }

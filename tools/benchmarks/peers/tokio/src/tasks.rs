@@ -1,4 +1,4 @@
-//! Tasks that yield, come and go, wait, and talk over channels.
+//! Tasks yield, start and end, wait, and exchange values over channels.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use tokio::task::{spawn, yield_now};
 
 use crate::timing::{random_order, resident_bytes, Timing};
 
-/// A ring of so many tasks and the one that measures, each of whose turns is one pass.
+/// A ring of `count` tasks and the measuring one, each of whose turns is one pass.
 pub async fn yield_ring(effort: Duration, count: usize, random: bool) -> f64 {
     let stopped = Arc::new(AtomicBool::new(false));
     let steps = Arc::new(AtomicUsize::new(0));
@@ -52,7 +52,7 @@ pub async fn yield_ring(effort: Duration, count: usize, random: bool) -> f64 {
     }
     assert!(
         steps.load(Relaxed) >= (pass_total - 1) * count,
-        "steps were left out"
+        "steps were skipped"
     );
     stopped.store(true, Relaxed);
     timing.ns_per_op()
@@ -72,7 +72,7 @@ async fn create_all(count: usize) {
     all_ended.notified().await;
 }
 
-/// Once only: the allocator keeps the memory of tasks that ended.
+/// Measures a single batch: the allocator keeps the memory of ended tasks.
 pub async fn create_cold(count: usize) -> f64 {
     let mut timing = Timing::once();
     timing.next_batch();
@@ -147,8 +147,8 @@ async fn give_one() -> i32 {
     black_box(1)
 }
 
-/// A child on the heap, as one that recurses or hides its type is; any other would be inlined and
-/// leave nothing to measure.
+/// A child on the heap, like one that recurses or hides its type; any other child would be inlined
+/// and leave nothing to measure.
 fn boxed_child() -> Pin<Box<dyn Future<Output = i32> + Send>> {
     Box::pin(give_one())
 }

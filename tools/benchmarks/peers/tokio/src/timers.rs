@@ -1,4 +1,5 @@
-//! Timers of the runtime while a million of them are live: Sleep futures that were polled once.
+//! Timers of the runtime while a million of them are live. Each is a Sleep future that was polled
+//! once.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,8 +15,7 @@ const SPARE_COUNT: usize = 20_000;
 const HORIZON: Duration = Duration::from_secs(60);
 const FIRING_TIME: Duration = Duration::from_secs(16);
 
-/// Places for timers that never move, so that arming one allocates nothing, as in a task that
-/// sleeps.
+/// Fixed places for timers, so that arming one does not allocate, as in a sleeping task.
 struct Timers {
     slots: Box<[Option<Sleep>]>,
     state: u64,
@@ -105,7 +105,7 @@ pub async fn cancel_random(effort: Duration) -> f64 {
     timing.ns_per_op()
 }
 
-/// Time passes a millisecond at a time, as far as it does for ours.
+/// Advances time a millisecond at a time, for as long as our benchmark does.
 pub async fn fire(effort: Duration) -> f64 {
     let mut timers = Timers::new(LIVE_COUNT);
     timers.arm_live();

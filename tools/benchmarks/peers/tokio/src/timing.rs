@@ -1,5 +1,5 @@
-//! How operations are timed: the CPU time of the process, in batches of a millisecond or more, of
-//! which the median counts. The same as measurement.cc does for C++.
+//! Times operations like measurement.cc does for C++: by the CPU time of the process, in batches of
+//! a millisecond or more, of which the median counts.
 //!
 //!     let mut timing = Timing::new(effort);
 //!     while let Some(op_count) = timing.next_batch() {
@@ -46,7 +46,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Times for about as long as `effort` says, after a warm-up that finds the size of a batch.
+    /// Measures for about `effort`, after a warm-up that finds the size of a batch.
     pub fn new(effort: Duration) -> Timing {
         Timing {
             effort,
@@ -59,7 +59,7 @@ impl Timing {
         }
     }
 
-    /// Times the first batch, and no other: for what happens only once in a process.
+    /// Times only the first batch, for events that happen once in a process.
     pub fn once() -> Timing {
         Timing {
             warm_up_left: Duration::ZERO,
@@ -67,7 +67,7 @@ impl Timing {
         }
     }
 
-    /// About how many operations to perform next; none when the measurement is done.
+    /// The approximate number of operations to perform next; none when the measurement is done.
     pub fn next_batch(&mut self) -> Option<usize> {
         self.batch_time = Duration::ZERO;
         (self.total < self.effort).then_some(self.op_count)
@@ -95,7 +95,7 @@ impl Timing {
         }
     }
 
-    /// In the median batch.
+    /// Nanoseconds per operation in the median batch.
     pub fn ns_per_op(mut self) -> f64 {
         self.costs.sort_by(f64::total_cmp);
         self.costs[self.costs.len() / 2]
@@ -108,7 +108,8 @@ pub fn resident_bytes() -> usize {
     pages * 4096
 }
 
-/// 0, 1, 2 ... in a random order, the same in every process (xorshift64, Marsaglia 2003).
+/// Returns 0, 1, 2 ... in a random order that is the same in every process (xorshift64, Marsaglia
+/// 2003).
 pub fn random_order(count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     let mut state: u64 = 88172645463325252;

@@ -1,4 +1,4 @@
-//! The load: as many tasks on each connection as calls are to be in flight.
+//! The load: one task per connection and call in flight.
 
 use crate::proto::echo_client::EchoClient;
 use crate::proto::EchoRequest;
@@ -33,7 +33,7 @@ async fn call_until(mut echo: EchoClient<Channel>, end: Instant, latencies: Late
     }
 }
 
-/// Operations, elapsed nanoseconds, and the median and 99th percentile of their latencies.
+/// Returns operations, elapsed nanoseconds, and the median and 99th percentile of their latencies.
 async fn run(clients: &[EchoClient<Channel>], in_flight: usize, time: Duration) -> String {
     let latencies = Latencies::default();
     let start = Instant::now();

@@ -26,7 +26,7 @@ impl Echo for Service {
     }
 
     async fn burn(&self, _: Request<EchoRequest>) -> Result<Response<EchoReply>, Status> {
-        Err(Status::unimplemented("no row of a peer asks for it"))
+        Err(Status::unimplemented("no row of a peer calls it"))
     }
 }
 
