@@ -6,18 +6,19 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/corolane)
 set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/corolane)
 
 # The modules for services and for their tests.
-set(libraries
-  base coroutine config net
-  rpc_protos rpc_wire_protos rpc_reflection_protos rpc rpc_http rpc_reflection
-  framework_protos recording_protos framework
-  sim test_support testing)
+set(libraries base config rpc_protos rpc_wire_protos rpc_reflection_protos framework_protos
+  recording_protos sim test_support testing)
+foreach(module IN ITEMS coroutine net rpc framework)
+  get_property(rooms GLOBAL PROPERTY COROLANE_ROOMS_${module})
+  list(APPEND libraries ${module} ${rooms})
+endforeach()
 foreach(library IN LISTS libraries)
   set_target_properties(corolane_${library} PROPERTIES EXPORT_NAME ${library})
   target_compile_features(corolane_${library} INTERFACE $<INSTALL_INTERFACE:cxx_std_23>)
   target_include_directories(corolane_${library} INTERFACE $<INSTALL_INTERFACE:${header_folder}>)
 endforeach()
 # The options for code that runs in tasks; our own targets have them by corolane_compile_options.
-target_compile_options(corolane_coroutine INTERFACE
+target_compile_options(corolane_coroutine_stack INTERFACE
   $<INSTALL_INTERFACE:-fstack-clash-protection;-fno-omit-frame-pointer>)
 
 list(TRANSFORM libraries PREPEND corolane_ OUTPUT_VARIABLE targets)
@@ -26,7 +27,10 @@ set(manual ${PROJECT_BINARY_DIR}/corolane.1)
 set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
 set(needed ${manual} ${completion})
 foreach(target IN LISTS targets ITEMS protoc-gen-corolane corolane)
-  list(APPEND needed $<TARGET_FILE:${target}>)
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    list(APPEND needed $<TARGET_FILE:${target}>)
+  endif()
 endforeach()
 install(CODE "
   set(BUILD \"${PROJECT_BINARY_DIR}\")

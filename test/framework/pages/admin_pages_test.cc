@@ -117,7 +117,7 @@ TEST_F(AdminPagesTest, TasksAreFilteredByWhatTheyAreAndWaitFor) {
   group.cancel_and_join();
 }
 
-TEST_F(AdminPagesTest, WithoutAWatchdogStallsSayThatNobodyLooks) {
+TEST_F(AdminPagesTest, WithoutAWatchdogThePageOfStallsSaysSo) {
   EXPECT_THAT(page("/stalls").body, HasSubstr("stalls are not detected: see node.stall_time_min"));
   EXPECT_EQ(json_page("/stalls?format=json")["are_watched"], false);
 }
