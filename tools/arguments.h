@@ -12,22 +12,22 @@
 
 namespace corolane::tools {
 
-// What a command may be given.
+// An option that a command accepts.
 struct OptionRule {
   std::string_view name;  // "--timeout".
   bool has_value = false;
-  std::string_view choices = {};  // The only values that make sense, apart by blanks, if so.
+  std::string_view choices = {};  // The allowed values, separated by blanks; empty: any.
 };
 
 struct Arguments {
   std::vector<std::string> words;
-  std::map<std::string, std::string, std::less<>> options;  // A value is empty if there is none.
+  std::map<std::string, std::string, std::less<>> options;  // An option without a value maps to "".
 
   bool has(std::string_view option) const { return options.contains(option); }
 };
 
 // Options may stand anywhere, with their value as "--timeout 5s" or "--timeout=5s". Fails with
-// invalid_argument on what is no option of these, and on a value that is missing or not expected.
+// invalid_argument for an option that has no rule, and for a missing or unexpected value.
 Result<Arguments> parse_arguments(std::span<const char* const> words,
                                   std::span<const OptionRule> rules);
 

@@ -1,13 +1,13 @@
-# The cluster of tools/run --nodes: what the nodes need, and how objects are spread over them.
-# Sourced by tools/run; uses its functions, and its arrays of nodes.
+# The cluster of tools/run --nodes: its etcd and redis, and the spread of objects over its nodes.
+# tools/run sources this file, which uses its functions and its arrays of nodes.
 # shellcheck shell=bash disable=SC2154
 
-# So many objects that chance alone does not spread them unevenly.
+# Enough objects that their spread cannot be uneven by chance.
 players_per_node=2000
-# How far from even the number of objects of a node may be.
+# The maximum deviation of a node's number of objects from even.
 spread_percent_max=20
 
-# One that nobody listens on, and that the kernel gives to nobody who does not ask for it.
+# Prints a port that is free, and below the range of ports that the kernel assigns.
 free_port() {
   local candidate
   while true; do
@@ -19,7 +19,7 @@ free_port() {
   done
 }
 
-# http_get HOST:PORT PATH: prints the body. Fails when nobody listens.
+# http_get HOST:PORT PATH: prints the body. Fails when nothing listens there.
 http_get() {
   local connection
   { exec {connection}<>"/dev/tcp/${1%:*}/${1##*:}"; } 2>/dev/null || return
@@ -43,7 +43,7 @@ start_etcd() {
 
 redis_is_ready() { grep -qs 'ready to accept connections' "$folder/redis.out"; }
 
-# What it has acknowledged no crash takes from it.
+# No crash loses a write that it has acknowledged.
 start_redis() {
   redis=unix:$folder/redis.sock
   start redis redis-server --port 0 --unixsocket "$folder/redis.sock" --dir "$folder" \
@@ -51,7 +51,7 @@ start_redis() {
   wait_for redis redis_is_ready
 }
 
-# Nodes share the cores of this machine.
+# The nodes share the cores of this machine.
 shards_per_node() {
   local cores
   cores=$(nproc)
@@ -72,7 +72,7 @@ start_cluster() {
   done
 }
 
-# "NAME PARTITIONS" for each member of the cluster, as a node sees it.
+# Prints "NAME PARTITIONS" for each member of the cluster, as one node sees it.
 shares_seen_by() {
   http_get "$1" /objects | awk '$1 == "MEMBER" { rows = 1; next }
     rows && $7 == "serving" { print $1, $8 }'
@@ -85,8 +85,8 @@ objects_of() {
     END { print sum + 0 }'
 }
 
-# Reads "NAME COUNT" lines; prints them with how far each is from even. Fails when one is too far,
-# or when there are not so many as there are nodes.
+# Reads "NAME COUNT" lines and prints them with their deviation from even. Fails when a deviation is
+# too large, or when the number of lines is not the number of nodes.
 judge_spread() {
   awk -v nodes="${#nodes[@]}" -v limit="$spread_percent_max" '
     { name[NR] = $1; count[NR] = $2; sum += $2 }
@@ -111,10 +111,10 @@ wait_until_spread() { wait_for "${nodes[0]}" all_see_an_even_spread; }
 
 print_spread() {
   local i
-  echo "objects by node, and how far from even that is"
+  echo "objects by node, and their deviation from even"
   for i in "${!nodes[@]}"; do
     echo "${nodes[i]} $(objects_of "${admins[i]}")"
   done | judge_spread ||
-    { echo "tools/run: objects are more than $spread_percent_max % from even" >&2; return 1; }
+    { echo "tools/run: objects deviate more than $spread_percent_max % from even" >&2; return 1; }
   echo "objects are spread within $spread_percent_max % of even"
 }

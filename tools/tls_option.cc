@@ -17,7 +17,7 @@ Result<CallNetwork> CallNetwork::make(net::Network& inner, const Arguments& argu
                           .ca_file = value_of("--tls")};
   if (options.ca_file.empty()) {
     if (options.certificate_file.empty() && options.key_file.empty()) return made;
-    return Error(Code::invalid_argument, "--certificate and --key go with --tls FILE");
+    return Error(Code::invalid_argument, "--certificate and --key need --tls FILE");
   }
   auto context = net::TlsContext::load(std::move(options));
   if (!context) return context.error();

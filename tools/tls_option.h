@@ -1,5 +1,4 @@
-// How the tools talk to a node that takes its clients inside of TLS: three options, and the network
-// that follows from them.
+// The TLS options of the tools: three options, and the network that follows from them.
 #pragma once
 
 #include <array>
@@ -18,11 +17,11 @@ inline constexpr std::array tls_option_rules = {
     OptionRule{.name = "--key", .has_value = true},
 };
 
-// The network to call by.
+// The network to call through.
 class CallNetwork {
  public:
-  // `inner` outlives it. Fails with invalid_argument when options miss one another, and as
-  // net::TlsContext::load() for their files.
+  // `inner` outlives it. Fails with invalid_argument when an option needs another one that is
+  // missing, and like net::TlsContext::load() for their files.
   static Result<CallNetwork> make(net::Network& inner, const Arguments& arguments);
 
   net::Network& network() { return tls_ == nullptr ? inner_ : *tls_; }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The pages of a node under load, as a browser shows them: Chromium without a screen, driven by its
-DevTools protocol.
+"""The pages of a node under load in a browser: headless Chromium, driven through its DevTools
+protocol.
 
 Called with the paths of chess_node and bots and a folder for screenshots, from the root of the
 tree. It waits for what it expects to see, for at most PATIENCE seconds.
@@ -31,7 +31,7 @@ DESK = {"width": 1280, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
 
 
 class HasNavigated(Exception):
-    """The page that was asked is not there any more."""
+    """The page that was asked has been left."""
 
 
 class Browser:
@@ -80,7 +80,7 @@ class Browser:
                 self.note(message["method"], message["params"])
 
     def note(self, method, told):
-        """Keeps what a console shows as an error, and who was asked besides the node."""
+        """Keeps console errors, and requests to hosts other than the node."""
         if method == "Runtime.exceptionThrown":
             self.errors.append(told["exceptionDetails"])
         elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
@@ -112,7 +112,7 @@ class Browser:
         return result["result"].get("value")
 
     async def wait_for(self, expression):
-        """Until it is true; returns its value."""
+        """Waits until the expression is true; returns its value."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
@@ -123,14 +123,14 @@ class Browser:
                 return value
             await asyncio.sleep(0.05)
         text = await self.evaluate("document.body.innerText")
-        raise AssertionError(f"{expression} does not come true; the page says:\n{text}")
+        raise AssertionError(f"{expression} did not become true; the page says:\n{text}")
 
     async def go(self, url):
         await self.ask("Page.navigate", url=url)
         await self.wait_for("document.readyState === 'complete'")
 
     async def click(self, selector):
-        """As a finger or a mouse does: where it is on the screen."""
+        """Clicks at the position of the element on the screen, like a finger or a mouse."""
         await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
         place = await self.evaluate(
             f"""(() => {{
@@ -158,7 +158,7 @@ class Browser:
 
 
 class Node:
-    """A chess node with bots that play on it for as long as it lives."""
+    """A chess node with bots that play on it while it runs."""
 
     def __init__(self, folder):
         self.process = subprocess.Popen(
@@ -213,7 +213,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
         )
 
     async def see_charts_move(self):
-        """Each line of these has two points and more, and a later one is elsewhere."""
+        """Waits until the line of each of these charts has at least two points, and changes."""
         for title in ("loop utilisation", "switches", "calls", "time of a call", "creations"):
             path = CHART.format(title) + "?.querySelector('path')?.getAttribute('d') ?? ''"
             before = await self.browser.wait_for(f"({path}).includes('L') && ({path})")
@@ -242,7 +242,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
         await browser.click("nav a[href='/tasks']")
         await browser.wait_for("location.pathname === '/tasks' && !!document.querySelector('td')")
         await browser.screenshot("tasks")
-        # One that lives as long as the node, so that it is there after the click.
+        # Task 1 lives as long as the node, so it still exists after the click.
         await browser.click("td a[href='/tasks/1']")
         await browser.wait_for("location.pathname === '/tasks/1'")
         stack = await browser.wait_for("document.querySelector('ol.stack')?.innerText")
@@ -289,7 +289,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
         await browser.screenshot("profile")
         self.assertEqual(browser.errors, [])
 
-    async def test_a_table_is_sorted_and_searched(self):
+    async def test_a_table_can_be_sorted_and_searched(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
         await browser.go(self.node.admin + "/sites")

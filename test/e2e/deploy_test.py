@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What deploy/ offers is what these programs take: units, rules, dashboard, manifests, runbook.
+"""The files of deploy/ fit the programs: units, rules, dashboard, manifests, runbook.
 
 Called with the paths of chess_node and corolane. It needs systemd-analyze, promtool and a Python
 with yaml, all from Debian; without one of them it fails and says what to install.
@@ -31,17 +31,17 @@ PROMETHEUS = DEPLOY / "prometheus"
 CHESS_NODE = "chess_node"
 COROLANE = "corolane"
 
-EXPOSURE_MAX = 2.0  # Of 10, as systemd-analyze security has it.
-# Prometheus makes these itself.
+EXPOSURE_MAX = 2.0  # On the scale of systemd-analyze security, up to 10.
+# Metrics of Prometheus itself.
 FOREIGN_METRICS = {"up", "ALERTS"}
-# Of every installation of Debian.
+# Packages of every Debian installation.
 BASE_PACKAGES = {"libc6", "libgcc-s1", "libstdc++6"}
-# From systemd 254 on; what verifies here may be older.
+# Keys since systemd 254; the systemd of this machine may be older.
 NEW_KEYS = {"RestartSteps", "RestartMaxDelaySec"}
 
 
 def run(*command, **options):
-    """Output and errors in one text, and the exit status."""
+    """Returns output and errors as one text, and the exit status."""
     command = [str(word) for word in command]
     if shutil.which(command[0]) is None:
         sys.exit(f"deploy_test: {command[0]} is missing; tools/setup --tests installs it")
@@ -77,7 +77,7 @@ def port(address):
 
 
 class UnitTest(unittest.TestCase):
-    """Where the service is /usr/bin/chess_node on a machine, here it is the one that was built."""
+    """The unit, with the chess_node of this build instead of /usr/bin/chess_node."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -97,14 +97,14 @@ class UnitTest(unittest.TestCase):
         )
 
     def test_systemd_understands_every_key(self):
-        # A key that it does not know is a line, and no failure.
+        # An unknown key causes a line of output, but no failure.
         self.assertEqual(self.verify(), ("", 0))
 
-    def test_a_wrong_key_would_be_noticed(self):
+    def test_a_wrong_key_is_reported(self):
         self.unit.write_text(self.unit.read_text().replace("WatchdogSec=", "WatchDogSec="))
         self.assertIn("Unknown key 'WatchDogSec' in section [Service]", self.verify()[0])
 
-    def test_the_back_off_has_only_keys_that_newer_ones_know(self):
+    def test_the_back_off_has_only_keys_of_newer_versions(self):
         name = "corolane-chess@.service.d"
         shutil.copytree(SYSTEMD / name, self.folder / "corolane-chess@node-1.service.d")
         output, _ = self.verify()
@@ -112,14 +112,14 @@ class UnitTest(unittest.TestCase):
         self.assertEqual(len(unknown), len(output.splitlines()), output)
         self.assertLessEqual(set(unknown), NEW_KEYS)
 
-    def test_the_service_has_little_to_expose(self):
+    def test_the_exposure_of_the_service_is_low(self):
         output, status = run(
             *("systemd-analyze", "security", "--offline=true", "--no-pager"),
             *(f"--threshold={int(EXPOSURE_MAX * 10)}", self.unit),
         )
         self.assertEqual(status, 0, output)
 
-    def test_it_is_not_started_again_when_that_is_of_no_use(self):
+    def test_it_is_not_restarted_when_a_restart_is_useless(self):
         unit = self.unit.read_text()
         self.assertIn("\nRestartPreventExitStatus=2 130\n", unit)
         _, status = run(CHESS_NODE, "--set", "node.nonsense=1")
@@ -141,7 +141,7 @@ class PrometheusTest(unittest.TestCase):
         output, status = run("promtool", "test", "rules", PROMETHEUS / "rules_test.yml")
         self.assertEqual(status, 0, output)
 
-    def test_each_alert_is_seen_firing_and_quiet(self):
+    def test_each_alert_is_tested_firing_and_quiet(self):
         cases = load(PROMETHEUS / "rules_test.yml")["tests"]
         checks = [check for case in cases for check in case["alert_rule_test"]]
         for alert in alerts():
@@ -149,7 +149,7 @@ class PrometheusTest(unittest.TestCase):
             self.assertTrue(any(check.get("exp_alerts") for check in mine), alert["alert"])
             self.assertTrue(any(not check.get("exp_alerts") for check in mine), alert["alert"])
 
-    def test_each_alert_says_what_to_do(self):
+    def test_each_alert_has_a_chapter_in_the_runbook(self):
         chapters = re.findall(r"^## (\w+)$", (DEPLOY / "runbook.md").read_text(), re.M)
         chapters = [chapter for chapter in chapters if chapter.startswith("Corolane")]
         self.assertEqual(sorted(chapters), sorted(alert["alert"] for alert in alerts()))
@@ -181,7 +181,7 @@ def panels():
 
 
 def dashboard_expressions():
-    """With numbers and names in place of Grafana's variables."""
+    """The queries, with values in place of Grafana's variables."""
     for panel in panels():
         for target in panel["targets"]:
             text = target["expr"].replace("$__rate_interval", "1m")
@@ -206,18 +206,18 @@ class MetricsTest(unittest.TestCase):
         for name in re.findall(r"[a-z]*:?corolane_\w+(?::\w+)?", text):
             self.assertIn(name, self.known, expression)
 
-    def test_rules_use_what_nodes_measure(self):
+    def test_rules_use_metrics_of_nodes(self):
         for rule in rules():
             self.assert_known(rule["expr"])
 
-    def test_the_dashboard_uses_what_nodes_measure(self):
+    def test_the_dashboard_uses_metrics_of_nodes(self):
         for expression in dashboard_expressions():
             self.assert_known(expression)
         variables = json.loads((DEPLOY / "grafana/corolane-nodes.json").read_text())["templating"]
         for variable in variables["list"]:
             self.assert_known(variable.get("definition", ""))
 
-    def test_the_queries_of_the_dashboard_are_queries(self):
+    def test_the_queries_of_the_dashboard_are_valid(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
             records = [
                 {"record": f"panel:{number}", "expr": expression}
@@ -242,16 +242,16 @@ class NodeConfigTest(unittest.TestCase):
         )
         self.assertEqual((output, status), ("chess: the configuration is valid\n", 0))
 
-    def test_that_of_systemd(self):
+    def test_the_configuration_of_systemd_is_valid(self):
         lines = (SYSTEMD / "node-1.env").read_text().splitlines()
         variables = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
         self.assert_taken(SYSTEMD / "chess.yaml", variables)
 
-    def test_that_of_compose(self):
+    def test_the_configuration_of_compose_is_valid(self):
         for name in ("node-1", "node-2", "node-3"):
             self.assert_taken(DOCKER / "chess.yaml", compose()["services"][name]["environment"])
 
-    def test_nodes_that_others_reach_are_refused_without_a_key(self):
+    def test_reachable_nodes_are_refused_without_a_key(self):
         for name, folder in (("compose", DOCKER), ("kubernetes", KUBERNETES)):
             output, status = run(
                 *(CHESS_NODE, "--check-config", "--config", folder / "chess.yaml"),
@@ -261,7 +261,7 @@ class NodeConfigTest(unittest.TestCase):
             self.assertIn("cluster.listen: 0.0.0.0:8464 is no loopback address", output)
             self.assertIn("openssl rand -hex 32", output)
 
-    def test_that_of_kubernetes(self):
+    def test_the_configuration_of_kubernetes_is_valid(self):
         variables = {}
         for variable in container("node")["env"]:
             variables[variable["name"]] = variable.get("value", "10.0.0.1")
@@ -273,11 +273,11 @@ def compose():
 
 
 def owners_of_libraries(program):
-    """The package of each library that the program itself asks for."""
+    """Maps each library that the program links directly to its package."""
     dynamic, _ = run("readelf", "-d", program)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
     found = dict(re.findall(r"(\S+) => (/\S+)", run("ldd", program)[0]))
-    # dpkg knows some of them by /lib, which is /usr/lib.
+    # dpkg knows some of them under /lib, which is a link to /usr/lib.
     paths = [found[library] for library in needed if library in found]
     paths += [f"/usr{path}" for path in paths]
     owners = {}
@@ -285,7 +285,7 @@ def owners_of_libraries(program):
         if match := re.fullmatch(r"(?!dpkg-query)([^:]+):.* (/\S+)", line):
             owners[os.path.basename(match[2])] = match[1]
     missing = {library for library in needed if library in found} - set(owners)
-    assert not missing, f"of no package: {missing}"
+    assert not missing, f"in no package: {missing}"
     return owners
 
 
@@ -293,7 +293,7 @@ class ComposeTest(unittest.TestCase):
     def setUp(self):
         self.services = compose()["services"]
 
-    def test_what_it_names_is_there(self):
+    def test_everything_it_refers_to_exists(self):
         for name, service in self.services.items():
             needs = service.get("depends_on", [])
             network = service.get("network_mode", "")
@@ -332,7 +332,7 @@ class ComposeTest(unittest.TestCase):
         stop_time = seconds(load(DOCKER / "chess.yaml")["node"]["stop_time_max"])
         self.assertGreater(seconds(self.services["node-1"]["stop_grace_period"]), stop_time + 2)
 
-    def test_the_agent_asks_where_the_node_answers(self):
+    def test_the_agent_scrapes_the_admin_address_of_the_node(self):
         targets = load(PROMETHEUS / "agent.yml")["scrape_configs"][0]["static_configs"]
         for config in (DOCKER / "chess.yaml", KUBERNETES / "chess.yaml"):
             self.assertEqual(targets, [{"targets": [load(config)["node"]["admin"]]}])
@@ -355,7 +355,7 @@ class ComposeTest(unittest.TestCase):
 
 
 def manifests():
-    """By kind and name."""
+    """All manifests by kind and name."""
     found = {}
     for name in load(KUBERNETES / "kustomization.yaml")["resources"]:
         for manifest in load_all(KUBERNETES / name):
@@ -416,7 +416,7 @@ class KubernetesTest(unittest.TestCase):
             fits = [e for e in opened if e["port"] <= number <= e.get("endPort", e["port"])]
             self.assertEqual(len(fits), 1, number)
 
-    def test_what_is_mounted_exists(self):
+    def test_everything_that_is_mounted_exists(self):
         generated = load(KUBERNETES / "kustomization.yaml")["configMapGenerator"]
         config_maps = {entry["name"]: entry["files"] for entry in generated}
         for files in config_maps.values():
@@ -437,7 +437,7 @@ class KubernetesTest(unittest.TestCase):
         key = volumes["secrets"]["secret"]["items"][0]["path"]
         self.assertEqual(self.node["cluster"]["shared_key_file"], f"{key_folder}/{key}")
 
-    def test_the_readme_makes_the_secret_that_pods_use(self):
+    def test_the_readme_creates_the_secret_of_the_pods(self):
         made = re.findall(r"--from-literal=([\w.-]+)=", (DEPLOY / "README.md").read_text())
         used = {pod()["volumes"][2]["secret"]["items"][0]["key"]}
         for variable in container("node")["env"]:
@@ -462,16 +462,16 @@ class KubernetesTest(unittest.TestCase):
             self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
             self.assertLessEqual({"requests", "limits"}, set(entry["resources"]))
 
-    def test_probes_ask_where_the_node_answers(self):
+    def test_probes_use_the_admin_address_of_the_node(self):
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
             words = container("node")[probe]["exec"]["command"]
             self.assertEqual(words[:3], ["/usr/bin/corolane", "page", self.node["admin"]])
-            # The command gives up after 5 s by itself.
+            # The command itself gives up after 5 s.
             self.assertGreater(container("node")[probe]["timeoutSeconds"], 5)
 
 
 class RunbookTest(unittest.TestCase):
-    """What people are told to type works."""
+    """The commands of the documents work."""
 
     @classmethod
     def setUpClass(cls):
@@ -491,7 +491,7 @@ class RunbookTest(unittest.TestCase):
         cls.node.terminate()
         cls.node.communicate(timeout=60)
 
-    def test_pages_are_there(self):
+    def test_the_pages_exist(self):
         texts = [path.read_text() for path in sorted(DEPLOY.rglob("*.md"))]
         pages = {page for text in texts for page in re.findall(r"corolane page \S+ (/\S*?)`", text)}
         for name in ("startupProbe", "readinessProbe", "livenessProbe"):
@@ -501,11 +501,11 @@ class RunbookTest(unittest.TestCase):
             output, status = run(COROLANE, "page", self.admin, page)
             self.assertEqual(status, 0, output)
 
-    def test_figures_are_there(self):
+    def test_the_statistics_exist(self):
         output, status = run(COROLANE, "stats", self.admin)
         self.assertEqual(status, 0, output)
 
-    def test_keys_that_it_names_are_keys(self):
+    def test_the_keys_exist(self):
         printed, _ = run(CHESS_NODE, "--print-config")
         known = yaml.safe_load(printed)
         for path in DEPLOY.rglob("*.md"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a build installs, as its user meets it: a project that `corolane new` has written finds it,
-builds, passes its test and serves; and what the Debian package has.
+"""An installation as its user sees it: a project of `corolane new` finds it, builds, passes its
+test and serves. Also checks the contents of the Debian package.
 
 Called with the folder of the build.
 """
@@ -21,7 +21,7 @@ from installed import environment, install, run
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path()
 
-# Of those whose packages need not be named: every Debian with C++ programs has them.
+# Packages that need not be listed: every Debian with C++ programs has them.
 EVERYWHERE = {"libc6", "libgcc-s1", "libstdc++6"}
 
 
@@ -38,7 +38,7 @@ class Installed(unittest.TestCase):
 
 
 class PrefixTest(Installed):
-    def test_what_a_header_includes_is_installed_too(self):
+    def test_the_includes_of_each_header_are_installed_too(self):
         for header in self.headers.rglob("*.h"):
             for included in re.findall(r'^#include "(.+)"', header.read_text(), re.MULTILINE):
                 self.assertTrue((self.headers / included).is_file(), f"{included} of {header}")
@@ -56,11 +56,11 @@ class PrefixTest(Installed):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda name: run("g++", *flags, self.headers / name), sample))
 
-    def test_private_headers_stay_behind(self):
+    def test_private_headers_are_not_installed(self):
         self.assertFalse((self.headers / "framework/store/detail").exists())
         self.assertFalse((self.headers / "rpc/codegen").exists())
 
-    def test_nothing_of_the_tree_is_named(self):
+    def test_the_cmake_files_do_not_refer_to_the_tree(self):
         for file in (self.prefix / "lib/cmake").rglob("*.cmake"):
             self.assertNotIn(str(ROOT), file.read_text(), file)
 
@@ -76,14 +76,14 @@ class PrefixTest(Installed):
 
 
 class CompilerTest(Installed):
-    def test_a_compiler_that_does_not_serve_is_told_which_do(self):
+    def test_an_unsuitable_compiler_is_refused_with_alternatives(self):
         project = self.folder / "project"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.25)\nproject(game LANGUAGES CXX)\n"
             "find_package(corolane REQUIRED)\n"
         )
-        # The flag makes <expected> empty, which it is for clang++ before 19.
+        # The flag makes <expected> empty, as it is for clang++ before 19.
         configured = subprocess.run(
             [
                 *("cmake", "-S", project, "-B", project / "build"),
@@ -98,7 +98,7 @@ class CompilerTest(Installed):
 
 
 class PartlyBuiltTest(unittest.TestCase):
-    """A tree with the same rule as ours, of which a part has been built."""
+    """A partly built tree with the same install rule as ours."""
 
     PROJECT = f"""
 cmake_minimum_required(VERSION 3.25)
@@ -124,13 +124,13 @@ install(TARGETS server library)
         run("cmake", "-S", self.folder, "-B", self.build)
         run("cmake", "--build", self.build, "--target", "server")
 
-    def test_what_is_missing_is_built_before_it_is_installed(self):
+    def test_missing_targets_are_built_before_they_are_installed(self):
         self.assertFalse((self.build / "liblibrary.a").exists())
         install(self.build, self.folder / "prefix")
         self.assertTrue((self.folder / "prefix/bin/server").is_file())
         self.assertTrue((self.folder / "prefix/lib/liblibrary.a").is_file())
 
-    def test_nothing_is_built_where_all_is_there(self):
+    def test_nothing_is_built_when_all_targets_exist(self):
         prefix = self.folder / "prefix"
         install(self.build, prefix)
         self.assertNotIn("Building", run("cmake", "--install", self.build, "--prefix", prefix))
@@ -141,7 +141,7 @@ install(TARGETS server library)
             install(self.build, self.folder / "prefix")
         self.assertFalse((self.folder / "prefix").exists())
 
-    def test_the_rule_of_this_tree_has_all_that_is_installed(self):
+    def test_the_rule_of_this_tree_covers_everything_that_is_installed(self):
         rules = (BUILD / "cmake_install.cmake").read_text()
         needed = re.search(r'set\(NEEDED "(.+)"\)', rules)[1].split(";")
         copied = re.findall(r'file\(INSTALL .* FILES "(.+?)"\)', rules)
@@ -152,7 +152,7 @@ install(TARGETS server library)
 
 
 class NewProjectTest(Installed):
-    """Builds the project once."""
+    """Tests of a new project, which is built once."""
 
     @classmethod
     def setUpClass(cls):
@@ -190,7 +190,7 @@ class NewProjectTest(Installed):
     def test_the_image_has_the_libraries_of_the_node(self):
         node = self.project / "build/debug/demo_node"
         needed = re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "--dynamic", node))
-        # A folder of its architecture: libraries for 32 bits have the same names elsewhere.
+        # The folder of the architecture, since 32-bit libraries elsewhere have the same names.
         folder = run("g++", "-print-multiarch").strip()
         owners = run("dpkg", "--search", *(f"*/{folder}/{library}" for library in needed))
         packages = {line.split(":")[0] for line in owners.splitlines()} - EVERYWHERE
@@ -206,7 +206,7 @@ class PackageTest(unittest.TestCase):
         run("cpack", "-G", "DEB", "-B", folder.name, cwd=BUILD)
         (cls.package,) = Path(folder.name).glob("corolane_*.deb")
 
-    def test_it_has_what_a_prefix_has(self):
+    def test_it_has_the_files_of_an_installation(self):
         listed = run("dpkg-deb", "--contents", self.package).splitlines()
         paths = [line.split()[5].removeprefix("./") for line in listed]
         for path in (
@@ -217,7 +217,7 @@ class PackageTest(unittest.TestCase):
             self.assertIn(path, paths)
         self.assertEqual([path for path in paths if not path.startswith("usr/")], [])
 
-    def test_it_brings_what_programs_are_built_with(self):
+    def test_it_depends_on_the_packages_for_building_programs(self):
         depends = run("dpkg-deb", "--field", self.package, "Depends")
         packages = [word.split()[0] for word in depends.split(", ")]
         known = (ROOT / "tools/setup").read_text()

@@ -1,4 +1,4 @@
-"""A prefix with what a build installs, and the environment of who uses it: for install_test.py and
+"""An installation in a prefix, and the environment of its user: for install_test.py and
 tutorial_test.py.
 """
 
@@ -8,7 +8,7 @@ import subprocess
 
 
 def run(*command, **options):
-    """What it printed. Fails with that when the command does."""
+    """Runs a command and returns its output. Fails with that output when the command fails."""
     process = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, **options
     )
@@ -22,10 +22,10 @@ def install(build, prefix):
 
 
 def environment(prefix, folder):
-    """Of who builds a project in `folder`, with the bin of `prefix` on the PATH."""
+    """The environment to build a project in `folder`, with the bin of `prefix` on the PATH."""
     result = {**os.environ, "PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
     if shutil.which("ccache"):
-        # Each run has a folder of its own, which is nothing to compile again for.
+        # Each run has its own folder, which must not cause a new compilation.
         result |= {
             "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
             "CCACHE_BASEDIR": str(folder),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The main job as its user meets it: a chess node and its bots, two processes over loopback.
+"""The main job as its user sees it: a chess node and its bots, two processes over loopback.
 
 Called with the paths of chess_node and bots, from the root of the tree.
 """
@@ -21,8 +21,9 @@ GAMES = "test/data/chess/games.pgn"
 EXPECTED = "test/data/chess/expected.csv"
 BROKEN = "test/data/chess/broken.pgn"
 
-# With sanitizers a call costs up to a hundred times as much: all games at once are overload there,
-# and a server that holds its delays refuses most of it. What they look for, the first games have.
+# With sanitizers, a call costs up to a hundred times as much, so all games at once would be an
+# overload, and the server would refuse most calls. The first games already cover what the
+# sanitizers look for.
 GAMES_AT_ONCE = 15 if os.environ.get("SANITIZERS") else 366
 GAME_COUNT = 60 if os.environ.get("SANITIZERS") else 366
 MOVE_COUNT = r"[1-9]\d+" if os.environ.get("SANITIZERS") else "19085"
@@ -60,7 +61,7 @@ class Node:
         )
 
     def call(self, method, **request):
-        """By HTTP."""
+        """Calls a method over HTTP."""
         asked = urllib.request.Request(
             f"http://{self.http}/corolane.services.chess.Chess/{method}",
             data=json.dumps(request).encode(),
@@ -81,7 +82,7 @@ class Node:
 
 
 class NodeTest(unittest.TestCase):
-    """Tests with a node, which has to stop as it should."""
+    """Tests with a node, which must shut down cleanly."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -94,7 +95,7 @@ class NodeTest(unittest.TestCase):
         return node
 
     def some_games(self, count):
-        """The first real ones, in a file."""
+        """Writes the first real games to a file; returns its path."""
         games = os.path.join(self.folder, "games.pgn")
         with open(GAMES, encoding="utf-8") as file:
             first = file.read().split("[Event ")[1 : count + 1]
@@ -169,14 +170,14 @@ class MainJobTest(NodeTest):
         self.assertIn("40/40 games ended as expected", said)
         self.assertRegex(said, r"games at the same time +5\b")
 
-    def test_runs_on_one_node_are_in_nobodys_way(self):
+    def test_runs_on_one_node_do_not_interfere(self):
         games = self.some_games(20)
         for players in ("2", "1000"):
             said = self.play(self.node, games, "--players", players)
             self.assertIn("20/20 games ended as expected", said)
             self.assertIn(f"the ratings of {players} players are from", said)
 
-    def test_a_node_that_is_started_again_has_what_it_had(self):
+    def test_a_restarted_node_has_its_objects(self):
         games = self.some_games(20)
         self.play(self.node, games)
         white = self.node.call("Join", game="kept", seat="WHITE", player="anna")
@@ -188,7 +189,7 @@ class MainJobTest(NodeTest):
         self.assertEqual(self.node.call("Look", game="kept")["state"]["plies"], 1)
         self.node.call("Move", game="kept", token=black["token"], san="e5")
         self.node.call("Resign", game="kept", token=black["token"])
-        # A rating changes a moment after its game has ended.
+        # A rating changes shortly after its game has ended.
         for _ in range(100):
             anna = self.node.call("LookAtPlayer", player="anna")
             if anna["rating"] != 1500:
@@ -205,7 +206,7 @@ class MainJobTest(NodeTest):
         self.assertEqual(played.returncode, 1)
         self.assertIn(f"{expected}:2: expected five columns, the second a number", played.stderr)
 
-    def test_a_game_that_ends_otherwise_is_named(self):
+    def test_a_game_with_an_unexpected_end_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             games = os.path.join(folder, "games.pgn")
             expected = os.path.join(folder, "expected.csv")
@@ -250,7 +251,7 @@ class MainJobTest(NodeTest):
 
 
 class TlsTest(NodeTest):
-    """The same inside of TLS, with certificates as tools/run --tls makes them."""
+    """The same over TLS, with certificates like those of tools/run --tls."""
 
     def setUp(self):
         super().setUp()
@@ -329,11 +330,11 @@ class TlsTest(NodeTest):
         self.assertEqual(played.returncode, 1)
         self.assertIn("the peer's certificate is refused", played.stderr)
 
-    def test_files_that_are_wrong_are_named(self):
+    def test_wrong_files_are_named(self):
         node = self.start()
         for options, message in (
             (["--tls", "nowhere.pem"], "bots: TLS CA nowhere.pem: No such file"),
-            (["--key", "a.key"], "bots: --certificate and --key go with --tls FILE"),
+            (["--key", "a.key"], "bots: --certificate and --key need --tls FILE"),
         ):
             played = node.bots(*options)
             self.assertEqual(played.returncode, 2)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chess node that is recorded, and lives again: node.record and tools/replay, as users meet them.
+"""A chess node that is recorded and replayed: node.record and tools/replay, as users meet them.
 
 Called with the paths of chess_node and bots, from the root of the tree.
 """
@@ -21,7 +21,7 @@ GAME_COUNT = 15
 
 
 class RecordedNode:
-    """In a folder with its objects and its recording."""
+    """A node in a folder with its objects and its recording."""
 
     def __init__(self, folder, *options):
         self.recording = f"{folder}/chess.recording"
@@ -89,7 +89,7 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual(node.process.returncode, 0, log)
         recorded = re.search(r"recorded .* turns=(\d+) arrivals=(\d+) hash=([0-9a-f]{16})", log)
         self.assertIsNotNone(recorded, log)
-        # Whatever is there now: a replay has no use for it.
+        # A replay does not need the store.
         os.remove(f"{self.folder.name}/objects.db")
         for _ in range(2):
             again = replay(node.recording, "--trace", f"{self.folder.name}/trace.txt")
@@ -106,7 +106,7 @@ class ReplayTest(unittest.TestCase):
         for part in ("asks call", "store { seal {", "store { write {", "gets accepted", "signal {"):
             self.assertIn(part, trace)
 
-    def test_what_a_killed_node_did_is_there_to_its_end(self):
+    def test_a_killed_node_is_recorded_up_to_its_end(self):
         node = RecordedNode(self.folder.name)
         node.play(self.folder.name)
         node.end(signal.SIGKILL)
@@ -117,7 +117,7 @@ class ReplayTest(unittest.TestCase):
 
     def test_a_recording_that_is_full_holds_its_beginning(self):
         node = RecordedNode(self.folder.name, "--set", "node.record.size_max=1MiB")
-        # Not even half of that.
+        # The recording holds less than half of these requests.
         for _ in range(300):
             node.page("metrics?" + "x" * 4000)
         log = node.end()
@@ -128,13 +128,13 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
         self.assertIn("the recording ends there: the file is full", again.stdout)
 
-    def test_a_recording_that_says_something_else_is_told_apart(self):
+    def test_a_changed_recording_is_reported_as_different(self):
         node = RecordedNode(self.folder.name)
         self.assertEqual(json.loads(node.page("stats"))["node"]["name"], "node")
         node.end()
         with open(node.recording, "rb") as file:
             recorded = file.read()
-        # Another page than it was asked for.
+        # The changed recording asks for another page.
         self.assertEqual(recorded.count(b"GET /stats "), 1)
         with open(node.recording, "wb") as file:
             file.write(recorded.replace(b"GET /stats ", b"GET /tasks "))
@@ -142,7 +142,7 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertRegex(again.stdout, "the replay differs in turn [1-9]")
 
-    def test_what_cannot_be_lived_again_is_not_recorded(self):
+    def test_a_node_that_cannot_be_replayed_is_not_recorded(self):
         for setting, advice in (
             ("node.shards=2", "set node.shards to 1"),
             ("node.tls.certificate_file=x.pem", "terminate TLS in front of the node"),
@@ -164,10 +164,10 @@ class ReplayTest(unittest.TestCase):
 
     def test_wrong_usage_says_what_to_do(self):
         for words, advice in (
-            ((), "which recording?"),
+            ((), "it needs a recording"),
             (("--trace",), "--trace needs the name of a file"),
             (("no/such/file",), "no/such/file cannot be read"),
-            (("README.md",), "README.md is no recording of a node; node.record.file makes one"),
+            (("README.md",), "README.md is not a recording of a node (node.record.file)"),
             (("--speed", "2"), 'unknown option "--speed"'),
         ):
             wrong = replay(*words)

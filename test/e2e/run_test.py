@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/run as its user meets it, with the programs of a build folder.
 
-Called with that folder. What one node does is in main_job_test.py.
+Called with that folder. main_job_test.py tests a single node.
 """
 
 import os
@@ -19,7 +19,7 @@ GAMES = ROOT / "test/data/chess/games.pgn"
 EXPECTED = ROOT / "test/data/chess/expected.csv"
 ANY_PORTS = ("--port", "0", "--admin-port", "0", "--http-port", "0")
 
-# With sanitizers a call costs up to a hundred times as much.
+# With sanitizers, a call costs up to a hundred times as much.
 GAMES_AT_ONCE = "5" if os.environ.get("SANITIZERS") else "40"
 
 
@@ -36,7 +36,7 @@ class RunTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        # Where the script keeps what it makes: nothing of it may be left.
+        # The script keeps its files here, and must leave none behind.
         self.scratch = self.folder / "scratch"
         self.scratch.mkdir()
 
@@ -58,7 +58,7 @@ class RunTest(unittest.TestCase):
         return process.returncode, out, err
 
     def some_games(self, count):
-        """The first real ones, in a file, and how they end."""
+        """The options to play the first real games, from a file, against their results."""
         games = self.folder / "games.pgn"
         first = GAMES.read_text(encoding="utf-8").split("[Event ")[1 : count + 1]
         games.write_text("".join(f"[Event {game}" for game in first), encoding="utf-8")
@@ -82,12 +82,12 @@ class RunTest(unittest.TestCase):
         self.assertIn("objects are spread within 20 % of even", out)
         self.assert_nothing_is_left()
 
-    def test_an_interrupt_ends_all_of_it_at_any_time(self):
+    def test_an_interrupt_at_any_time_stops_every_process(self):
         for options, moment in (
             (("--nodes", "2"), 'node "node-1" serves'),
             (("--nodes", "2"), "at the same time"),
-            (("--nodes", "2"), "Serving goes on"),
-            ((), "Serving goes on"),
+            (("--nodes", "2"), "Still serving"),
+            ((), "Still serving"),
         ):
             with self.subTest(options=options, moment=moment):
                 process = self.start(*options, *self.some_games(10))
@@ -99,7 +99,7 @@ class RunTest(unittest.TestCase):
                 self.assertIn(process.returncode, (0, 130))
                 self.assert_nothing_is_left()
 
-    def test_what_does_not_start_says_why_and_leaves_its_log(self):
+    def test_a_program_that_does_not_start_says_why_and_leaves_its_log(self):
         stand_in = self.folder / "etcd"
         stand_in.write_text("#!/bin/sh\necho 'no etcd today' >&2\nexit 1\n", encoding="utf-8")
         stand_in.chmod(0o755)

@@ -1,12 +1,11 @@
-"""Reads a tutorial: its commands, the output that it says they print, and the files that it has
-its reader save.
+"""Reads a tutorial: its commands, their expected output, and the files that its reader saves.
 
-  ```sh      commands, for one shell from the first to the last of the page
-  ```text    behind commands: what they print. Without it they print nothing
-  ```other   a file: the line before it ends with its name, as in "Save it as `cluster.yaml`:"
+  ```sh      commands; one shell runs all commands of the page
+  ```text    after commands: their output. Without it they must print nothing
+  ```other   a file; the line before it ends with its name: "Save it as `cluster.yaml`:"
 
-In an output a line `...` stands for any lines, or none; `...` within a line for anything there; a
-word that begins with `~` for another one each time. Runs of blanks are all the same.
+In an output, a line `...` stands for any number of lines, `...` within a line for any text, and a
+word that begins with `~` for any word. Runs of blanks count as one blank.
 """
 
 import re
@@ -15,30 +14,30 @@ from typing import NamedTuple
 FENCE = "```"
 FILE_NAME = re.compile(r"`([\w.-]+)`:$")
 ANY_LINES = "..."
-# Within a line that says what is to come.
+# The variable parts of a line of expected output.
 VARYING = re.compile(r"\.\.\.|~\S+| +")
 
 
 class Step(NamedTuple):
-    line: int  # Of its first line within the page, from 1 on.
+    line: int  # The first line of the block in the page, from 1 on.
     commands: str = ""
     output_line: int = 0
     output: tuple[str, ...] = ()
-    file_name: str = ""  # Instead of commands: what is saved.
+    file_name: str = ""  # Instead of commands: a file to save.
     content: str = ""
 
 
 class Mismatch(NamedTuple):
-    index: int  # Of the line of the output that did not come.
+    index: int  # The index of the missing line of the output.
     expected: str
 
 
 class Unreadable(Exception):
-    """The page breaks the rules above; says where."""
+    """The page breaks the rules above; the message says where."""
 
 
 def blocks_of(page):
-    """(line, language, the line of text before it, lines) of each block."""
+    """Yields (line, language, the line of text before it, lines) of each block."""
     lines = page.splitlines()
     begin = None
     for number, line in enumerate(lines, start=1):
@@ -72,7 +71,7 @@ def steps_of(page):
 
 
 def pattern_of_line(expected):
-    """The regular expression of one line of an output."""
+    """The regular expression for one line of an output."""
     pattern = ""
     end = 0
     text = expected.rstrip()
@@ -87,7 +86,7 @@ def pattern_of_line(expected):
 
 
 def pattern_of(expected):
-    """That of several lines, each with its end."""
+    """The regular expression for several lines, each with its end."""
     return "".join(
         r"(?:.*\n)*?" if line.strip() == ANY_LINES else pattern_of_line(line) + r"\n"
         for line in expected
@@ -95,7 +94,7 @@ def pattern_of(expected):
 
 
 def compare(expected, printed):
-    """The first line of what is expected that did not come; None when all is as expected."""
+    """The first expected line that is missing, or None when the output matches."""
     text = "".join(f"{line}\n" for line in printed)
     if re.fullmatch(pattern_of(expected), text):
         return None

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""deploy/TUTORIAL.md as its reader lives it: each command is run and has to print what it says.
+"""Runs deploy/TUTORIAL.md as its reader would: each command must print what the page says.
 
-Called with the folder of a build, which is installed for it, and perhaps with another page. How a
-page is written is said in tutorial.py. It runs in a network of its own where that is allowed, since
-its ports may be taken elsewhere; otherwise they have to be free. What it leaves is in
-BUILD/tutorial: `transcript.txt` has all that was printed.
+Called with a build folder, which it installs, and perhaps with another page. tutorial.py describes
+the format of a page. The test runs in its own network namespace where that is allowed, since its
+ports may be taken outside; otherwise they must be free. It leaves its files in BUILD/tutorial:
+`transcript.txt` has the whole output.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path()
 PAGE = ROOT / "deploy/TUTORIAL.md"
 
-# The program, and the package that has it.
+# The programs, and the packages that contain them.
 NEEDED = (
     ("etcd", "etcd-server"),
     ("redis-server", "redis-server"),
@@ -40,22 +40,22 @@ NEEDED = (
     ("openssl", "openssl"),
     ("pkill", "procps"),
 )
-# Those of etcd and redis, which the page does not name.
+# The ports of etcd and redis, which the page does not mention.
 OTHER_PORTS = (2379, 2380, 6379)
 
-# Of one block: a compiler on a busy machine is the slowest.
+# The limit for one block; a compiler on a busy machine takes the longest.
 BLOCK_TIME_MAX = 180
-# What comes from the background may come later.
+# Output of background jobs may come late.
 LATE_OUTPUT_TIME_MAX = 30
 IN_OWN_NAMESPACES = "TUTORIAL_IN_OWN_NAMESPACES"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
-# An interactive shell says it in other words.
+# An interactive shell words it differently.
 JOB_NOTICE = re.compile(r".*: line \d+: +\d+ (Killed|Terminated) .*")
 
 
 class Shell:
-    """One bash for the whole page, and all that it has started."""
+    """One bash for the whole page, and the processes that it started."""
 
     def __init__(self, folder, environment_):
         self.scripts = folder
@@ -77,7 +77,7 @@ class Shell:
         self.lines.put(None)
 
     def run(self, commands, is_complete):
-        """What they print, and what comes later until `is_complete` says that this is all."""
+        """Returns the output of the commands, with late output until `is_complete` accepts it."""
         self.count += 1
         script = self.scripts / f"block-{self.count}.sh"
         script.write_text(commands, encoding="utf-8")
@@ -97,7 +97,7 @@ class Shell:
             if line.startswith(mark):
                 has_ended = True
                 self.cwd = Path(line.removeprefix(mark).strip())
-                # It comes with a line of its own, whether or not what was before it had an end.
+                # The mark begins a new line, whether or not the output before it ended with one.
                 if printed and printed[-1] == "":
                     printed.pop()
                 deadline = time.monotonic() + LATE_OUTPUT_TIME_MAX
@@ -119,7 +119,7 @@ class Shell:
         self.bash.stdout.close()
 
     def _processes(self):
-        """Those of its session: nobody else began one."""
+        """The processes of its session; no other process has started one."""
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
@@ -148,7 +148,7 @@ class TutorialTest(unittest.TestCase):
                 try:
                     probe.bind(("127.0.0.1", port))
                 except OSError as error:
-                    self.fail(f"the tutorial needs port {port}: {error.strerror}; end who has it")
+                    self.fail(f"the tutorial needs port {port}: {error.strerror}; free it")
 
     def test_each_command_prints_what_the_page_says(self):
         folder = BUILD / "tutorial"
@@ -191,7 +191,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual((run.output_line, run.output), (7, ("a",)))
         self.assertEqual((save.file_name, save.content), ("b.yaml", "b: 1\n"))
 
-    def test_what_nobody_could_run_is_refused(self):
+    def test_a_page_that_cannot_be_run_is_refused(self):
         for page, reason in (
             ("```text\na\n```", "line 2: an output without commands"),
             ("```sh\na\n```\n```text\na\n```\n```text\na\n```", "line 8: an output without"),
@@ -212,34 +212,34 @@ class ShellTest(unittest.TestCase):
     def run_block(self, commands, is_complete=lambda lines: True):
         return self.shell.run(commands, is_complete)
 
-    def test_what_a_block_sets_the_next_one_has(self):
+    def test_a_block_keeps_the_state_of_the_one_before(self):
         self.assertEqual(self.run_block("mkdir a\ncd a\nb=1\n"), [])
         self.assertEqual(self.shell.cwd.name, "a")
         self.assertEqual(self.run_block('echo "$b ${PWD##*/}"\n'), ["1 a"])
 
-    def test_all_that_is_printed_counts(self):
+    def test_all_output_counts(self):
         self.assertEqual(self.run_block("echo a; echo b >&2\n"), ["a", "b"])
         self.assertEqual(self.run_block("printf a\n"), ["a"])
         self.assertEqual(self.run_block("echo a; echo\n"), ["a", ""])
 
-    def test_commands_do_not_read_those_that_follow(self):
+    def test_commands_do_not_read_later_commands(self):
         self.assertEqual(self.run_block("cat\necho a\n"), ["a"])
 
-    def test_what_comes_from_the_background_is_waited_for(self):
+    def test_output_of_background_jobs_is_awaited(self):
         fifo = self.shell.cwd / "fifo"
         os.mkfifo(fifo)
         begun = self.run_block("cat fifo &\n")
         fifo.write_text("a\n", encoding="utf-8")
         self.assertEqual(begun + self.run_block("true\n", lambda lines: lines == ["a"]), ["a"])
 
-    def test_a_job_that_is_killed_is_no_output(self):
+    def test_the_notice_of_a_killed_job_is_not_output(self):
         self.assertEqual(self.run_block("sleep 60 &\nkill -9 $!\nwait\necho a\n"), ["a"])
 
-    def test_its_end_is_that_of_all_that_it_has_started(self):
+    def test_its_end_kills_all_processes_that_it_started(self):
         (process,) = self.run_block("sleep 60 & echo $!\n")
         self.shell.end()
         stat = Path("/proc", process, "stat")
-        # Whoever takes it over from the shell may not have asked yet how it ended.
+        # The process may be a zombie until its new parent reaps it.
         self.assertTrue(not stat.exists() or stat.read_text(encoding="utf-8").split()[2] == "Z")
 
 
@@ -251,7 +251,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compare([], ["a"]), Mismatch(0, "nothing more"))
         self.assertEqual(compare(["a"], ["ab"]), Mismatch(0, "a"))
 
-    def test_dots_stand_for_any_lines_or_the_rest_of_one(self):
+    def test_dots_stand_for_any_lines_or_text_in_a_line(self):
         self.assertIsNone(compare(["a", "...", "b"], ["a", "b"]))
         self.assertIsNone(compare(["a", "...", "b"], ["a", "x", "b", "y", "b"]))
         self.assertIsNone(compare(["took ... us"], ["took 1 or 2 us"]))
@@ -267,8 +267,8 @@ class CompareTest(unittest.TestCase):
 
 
 def enter_own_namespaces():
-    """Begins again where all ports are free, and whence no process gets away, not even when this
-    one is killed. Returns where nobody lets us.
+    """Restarts this test in namespaces where all ports are free and no process outlives it, even if
+    it is killed. Returns when that is not allowed.
     """
     command = ["unshare", "--net", "--pid", "--mount-proc", "--fork", "--kill-child"]
     if os.getuid() != 0:

@@ -1,4 +1,4 @@
-// Words and options in any order, and what is said of those that make no sense.
+// Words and options in any order, and the errors for wrong ones.
 #include "tools/arguments.h"
 
 #include <gmock/gmock.h>
@@ -40,15 +40,15 @@ TEST(ArgumentsTest, ADashAloneIsAWord) {
   EXPECT_THAT(arguments->words, testing::ElementsAre("-"));
 }
 
-TEST(ArgumentsTest, WhatIsNoOptionIsNamed) {
+TEST(ArgumentsTest, AnUnknownOptionIsNamed) {
   EXPECT_EQ(parse({"--timout=5s"}).error().message(), "unknown option \"--timout\"");
 }
 
-TEST(ArgumentsTest, AMissingValueIsNamed) {
+TEST(ArgumentsTest, AnOptionWithoutItsValueIsNamed) {
   EXPECT_EQ(parse({"one", "--timeout"}).error().message(), "--timeout needs a value");
 }
 
-TEST(ArgumentsTest, AValueThatIsNotExpectedIsNamed) {
+TEST(ArgumentsTest, AnOptionWithAnUnexpectedValueIsNamed) {
   EXPECT_EQ(parse({"--json=yes"}).error().message(), "--json takes no value");
 }
 

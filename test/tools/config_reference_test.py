@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""config/REFERENCE.md is what --config-reference prints.
+"""config/REFERENCE.md equals the output of --config-reference.
 
 Called with the paths of chess_node and of the file.
 """
@@ -10,7 +10,7 @@ import unittest
 
 
 class ConfigReferenceTest(unittest.TestCase):
-    def test_the_file_has_all_keys_as_they_are(self):
+    def test_the_file_is_up_to_date(self):
         printed = subprocess.run(
             [CHESS_NODE, "--config-reference"],
             capture_output=True,

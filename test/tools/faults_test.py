@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The checker of tools/chaos finds each kind of violation, and nothing in a history without one.
+"""The checker of tools/chaos finds each kind of violation, and none in a correct history.
 
-No cluster is started here: what one leaves behind is made up.
+No cluster is started here: its records are made up.
 """
 
 import io
@@ -22,7 +22,7 @@ SECOND = 1_000_000_000
 
 
 def field(number, value):
-    """Of a message of protobuf; no length of these is above 127."""
+    """A field of a protobuf message; no length here is above 127."""
     if isinstance(value, int):
         return bytes([number << 3, value])
     data = value.encode() if isinstance(value, str) else value
@@ -30,7 +30,7 @@ def field(number, value):
 
 
 def record(state, **callers):
-    """As an object is stored; of each caller (last, time)."""
+    """An object as it is stored; for each caller (last, time)."""
     data = field(1, state)
     for caller, (last, time) in callers.items():
         data += field(2, field(1, caller) + field(2, last) + field(6, time))
@@ -100,7 +100,7 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(len(violations), 1, violations)
         self.assertRegex(violations[0], pattern)
 
-    def test_what_is_right_has_no_violation(self):
+    def test_a_correct_history_has_no_violation(self):
         roll_call = [look(3, 200, 201)]
         for name in ("Player a", "Player b"):
             roll_call.append(Call("Player/Look", name, "roll", 1, 200, 201))
@@ -118,7 +118,7 @@ class CheckerTest(unittest.TestCase):
         found = checker.check_owners(changed(REPLIES, 3, node="node-2.2"))
         self.assert_found(found, "I1 Game g: epoch 9 is of node-2.1 and node-2.2")
 
-    def test_i1_a_node_that_is_not_heard_of_serves(self):
+    def test_i1_a_node_without_contact_to_etcd_serves(self):
         late = replace(REPLIES[0], at=2 + checker.SERVING_TIME_MAX_NS)
         self.assertEqual(checker.check_fences([late], KEEPS), [])
         found = checker.check_fences([replace(late, at=late.at + 1)], KEEPS)
@@ -152,9 +152,9 @@ class CheckerTest(unittest.TestCase):
         fewer = changed(WRITES, 4, state=game("e2e4", "e7e5", w=(2, 70), b=(1, 60)))
         self.assert_found(self.acknowledged(CALLS, fewer), "I3 Game g: move 3 of 2 was answered")
 
-    def test_i3_a_stored_move_is_not_the_one_that_was_told(self):
+    def test_i3_a_stored_move_differs_from_the_one_that_was_sent(self):
         told = [*CALLS, wait(2, "d7d5", 30, 62)]
-        self.assert_found(self.acknowledged(told, WRITES), "I3 .* move 2 is e7e5, told was d7d5")
+        self.assert_found(self.acknowledged(told, WRITES), "I3 .* move 2 is e7e5, sent was d7d5")
 
     def test_i4_a_request_takes_effect_twice(self):
         again = Write(GAME, 9, 4, game("e2e4", "e7e5", "g1f3", "g8f6", w=(2, 80), b=(1, 60)))
@@ -178,24 +178,24 @@ class CheckerTest(unittest.TestCase):
 
     def test_i5_a_sum_changes(self):
         lost = checker.chains_of(changed(PLAYERS, 1, state=player(-9, losses=1)))
-        self.assert_found(checker.check_sums(lost, 1), "I5 all ratings together .* by 1")
+        self.assert_found(checker.check_sums(lost, 1), "I5 the sum of all ratings .* by 1")
         twice = checker.chains_of(changed(PLAYERS, 0, state=player(10, wins=2)))
         self.assertEqual(len(checker.check_sums(twice, 1)), 2)
         left = checker.chains_of(changed(PLAYERS, 0, state=player(10, wins=1, unscored=1)))
-        self.assert_found(checker.check_sums(left, 1), "1 games have 2 results, and 1 are to come")
+        self.assert_found(checker.check_sums(left, 1), "games have 2 results, and 1 are not scored")
 
     def test_i6_an_answer_takes_too_long_or_never_comes(self):
         slow = [look(3, 50, 11 * SECOND), look(3, 200, 201)]
         self.assert_found(checker.check_answers(slow, {GAME}, 100), "I6 Game g: .* took 11.0 s")
         failed = [replace(look(3, 200, 201), code="unavailable")]
-        self.assert_found(checker.check_answers(failed, {GAME}, 100), "I6 Game g was not heard of")
+        self.assert_found(checker.check_answers(failed, {GAME}, 100), "I6 Game g did not answer")
 
     def test_i7_an_answer_is_of_a_past_owner(self):
         replies = changed(REPLIES, 3, epoch=7)
         found = checker.check_epochs_seen(CALLS, checker.epochs_of(CALLS, replies))
         self.assert_found(found, "I7 .* 2 of w was answered under epoch 7 after 9 was seen")
 
-    def test_i7_who_called_before_may_be_answered_late(self):
+    def test_i7_a_call_that_began_earlier_may_be_answered_late(self):
         calls = changed(CALLS, 0, end=64)
         self.assertEqual(
             checker.check_epochs_seen(calls, checker.epochs_of(calls, REPLIES)), []
@@ -247,7 +247,7 @@ class RecordsTest(unittest.TestCase):
             ],
         )
 
-    def test_an_append_only_file_is_what_was_accepted(self):
+    def test_an_append_only_file_holds_the_accepted_writes(self):
         def command(*words):
             parts = [f"*{len(words)}\r\n".encode()]
             for word in words:
@@ -266,7 +266,7 @@ class RecordsTest(unittest.TestCase):
             [Write(GAME, 5, 0), Write(GAME, 5, 1, b"\r\n*")],
         )
 
-    def test_what_is_stored_can_be_read(self):
+    def test_stored_records_can_be_read(self):
         stored = game("e2e4", "e7e5", w=(3, 40))
         self.assertEqual(records.moves_of(stored), ["e2e4", "e7e5"])
         self.assertEqual(records.applied_by(stored), {"w": (3, 40)})
@@ -280,7 +280,7 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(schedule.draw(7, 60, 3), schedule.draw(7, 60, 3))
         self.assertNotEqual(schedule.draw(7, 60, 3), schedule.draw(8, 60, 3))
 
-    def test_every_schedule_has_all_of_it(self):
+    def test_every_schedule_has_every_kind_of_fault(self):
         for seed in range(100):
             faults = schedule.draw(seed, 60, 3)
             kinds = [fault.kind for fault in faults]
@@ -294,7 +294,7 @@ class ScheduleTest(unittest.TestCase):
                     standing = [s.node for s in stops if s.at <= fault.at <= s.end]
                     self.assertNotIn(fault.node, standing)
 
-    def test_who_dies_alone(self):
+    def test_a_kill_beside_another_fault_is_not_alone(self):
         kill = schedule.Fault(10.0, "kill", 0)
         early = schedule.Fault(2.0, "stop", 1, 5.0)
         beside = schedule.Fault(9.0, "stop", 1, 5.0)
@@ -315,19 +315,19 @@ class TimingTest(unittest.TestCase):
         epochs = checker.epochs_of(waiting, REPLIES)
         self.assertEqual(timing.failovers([death], waiting, REPLIES, epochs), {death: [35]})
 
-    def test_nobody_misses_what_nobody_asks_for(self):
+    def test_an_object_without_a_waiting_call_has_no_failover(self):
         death = timing.Death("node-1.1", 25)
         epochs = checker.epochs_of(CALLS, REPLIES)
         self.assertEqual(timing.failovers([death], CALLS, REPLIES, epochs), {death: []})
 
-    def test_who_was_away_before_is_not_counted(self):
+    def test_an_object_that_was_unavailable_before_is_not_counted(self):
         death = timing.Death("node-1.1", 16 + timing.IN_USE_NS)
         waiting = changed(CALLS, 1, begin=12, end=death.at + 5)
         replies = changed(REPLIES, 1, at=death.at + 1)
         epochs = checker.epochs_of(waiting, replies)
         self.assertEqual(timing.failovers([death], waiting, replies, epochs), {death: []})
 
-    def test_who_served_nothing_leaves_nothing(self):
+    def test_a_process_that_served_nothing_has_no_failover(self):
         death = timing.Death("node-2.1", 25)
         epochs = checker.epochs_of(CALLS, REPLIES)
         self.assertEqual(timing.failovers([death], CALLS, REPLIES, epochs), {death: []})
@@ -336,7 +336,7 @@ class TimingTest(unittest.TestCase):
         silence = timing.silence_of("node-1.1", 5, REPLIES, KEEPS)
         self.assertEqual(silence, timing.Silence(13, 53))
 
-    def test_what_is_served_after_it_is_back_is_no_part_of_it(self):
+    def test_replies_after_a_reconnect_are_not_part_of_a_silence(self):
         keeps = [*KEEPS, Kept("node-1.1", 14)]
         self.assertIsNone(timing.silence_of("node-1.1", 5, REPLIES, keeps))
 

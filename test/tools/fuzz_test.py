@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tools/fuzz knows its targets and its words, and each target has a corpus that can be replayed.
+"""tools/fuzz knows its targets and arguments, and each target has a corpus to replay.
 
-Nothing is built or run here: that takes clang and minutes.
+No target is built or run here: that takes clang and minutes.
 """
 
 import re
@@ -12,8 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "test/fuzz/corpus"
 
-# A corpus is read by people and replayed by every build. The largest file is a chain of 2,148
-# calls.
+# People read the corpus, and every build replays it. The largest file is a chain of 2,148 calls.
 FILES_MAX = 120
 FILE_BYTES_MAX = 4608
 
@@ -30,7 +29,7 @@ def targets():
 
 
 class FuzzTest(unittest.TestCase):
-    def test_without_arguments_it_lists_the_targets_with_what_they_are_about(self):
+    def test_without_arguments_it_lists_the_targets_with_descriptions(self):
         process = fuzz()
         self.assertEqual(process.returncode, 0)
         listed = dict(line.split(maxsplit=1) for line in process.stdout.splitlines())
@@ -38,12 +37,12 @@ class FuzzTest(unittest.TestCase):
         for about in listed.values():
             self.assertGreater(len(about.split()), 3, about)
 
-    def test_help_is_help(self):
+    def test_help_prints_the_usage(self):
         process = fuzz("--help")
         self.assertEqual(process.returncode, 0)
         self.assertIn("usage: tools/fuzz", process.stdout)
 
-    def test_a_wrong_command_line_is_named(self):
+    def test_a_wrong_command_line_is_explained(self):
         for arguments, message in (
             (("nothing", "60"), "no target is called 'nothing'"),
             (("frame",), "say for how many seconds: tools/fuzz frame 60"),
@@ -59,7 +58,7 @@ class FuzzTest(unittest.TestCase):
                 self.assertEqual(process.returncode, 2)
                 self.assertIn(message, process.stderr)
 
-    def test_every_target_has_a_source_and_a_corpus_of_a_size_to_live_with(self):
+    def test_every_target_has_a_source_and_a_small_corpus(self):
         self.assertEqual({folder.name for folder in CORPUS.iterdir()}, set(targets()))
         for target in targets():
             with self.subTest(target=target):

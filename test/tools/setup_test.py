@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tools/setup installs what is missing, only that, and does not touch anything otherwise.
+"""tools/setup installs only the missing packages, and otherwise changes nothing.
 
-The package manager is a stand-in that writes down how it was called: the test changes nothing.
+The package manager is a stand-in that records its calls: the test installs nothing.
 """
 
 import shutil
@@ -12,7 +12,7 @@ from pathlib import Path
 
 SETUP = Path(__file__).resolve().parents[2] / "tools/setup"
 
-# What tools/setup may call besides the stand-ins.
+# Commands that tools/setup may call besides the stand-ins.
 REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 
 BUILD_PACKAGES = (
@@ -65,7 +65,7 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(process.stdout, "tools/setup: nothing to do: all packages are installed\n")
         self.assertEqual(self.calls_made(), [])
 
-    def test_it_updates_and_then_installs_what_is_missing_and_only_that(self):
+    def test_it_updates_and_then_installs_only_the_missing_packages(self):
         process = self.run_setup(installed=BUILD_PACKAGES[2:])
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("installing cmake ninja-build\n", process.stdout)
@@ -73,23 +73,23 @@ class SetupTest(unittest.TestCase):
         self.assertTrue(update.endswith(" update"), update)
         self.assertRegex(install, " install .*--no-install-recommends cmake ninja-build$")
 
-    def test_what_a_cluster_needs_is_installed_on_demand(self):
+    def test_cluster_packages_are_installed_on_demand(self):
         self.run_setup("--cluster", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(CLUSTER_PACKAGES)))
 
-    def test_what_the_tests_need_is_installed_on_demand(self):
+    def test_test_packages_are_installed_on_demand(self):
         self.run_setup("--tests", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith(" ".join(TEST_PACKAGES)))
 
-    def test_what_the_benchmarks_need_is_installed_on_demand(self):
+    def test_benchmark_packages_are_installed_on_demand(self):
         self.run_setup("--bench", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(BENCH_PACKAGES)))
 
-    def test_what_fuzzing_needs_is_installed_on_demand(self):
+    def test_fuzzing_packages_are_installed_on_demand(self):
         self.run_setup("--fuzz", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(FUZZ_PACKAGES)))
 
-    def test_what_tests_and_benchmarks_need_is_installed_at_once(self):
+    def test_test_and_benchmark_packages_are_installed_at_once(self):
         self.run_setup("--tests", "--bench", installed=BUILD_PACKAGES)
         everything = " ".join(TEST_PACKAGES + BENCH_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith("recommends " + everything))
@@ -98,7 +98,7 @@ class SetupTest(unittest.TestCase):
         self.run_setup(installed=BUILD_PACKAGES[1:], removed=BUILD_PACKAGES[:1])
         self.assertTrue(self.calls_made()[1].endswith("--no-install-recommends cmake"))
 
-    def test_a_package_whose_name_begins_alike_does_not_count(self):
+    def test_a_package_with_a_longer_name_does_not_count(self):
         self.run_setup(installed=["cmake-data", *BUILD_PACKAGES[1:]])
         self.assertTrue(self.calls_made()[1].endswith("--no-install-recommends cmake"))
 
@@ -114,9 +114,9 @@ class SetupTest(unittest.TestCase):
             [SETUP], capture_output=True, text=True, check=False, env=environment
         )
         self.assertEqual(process.returncode, 1)
-        self.assertIn("this is no Debian", process.stderr)
+        self.assertIn("this is not Debian", process.stderr)
 
-    def test_who_is_not_root_uses_sudo(self):
+    def test_a_user_other_than_root_uses_sudo(self):
         self.stand_in("id", "echo 1000")
         process = self.run_setup(installed=BUILD_PACKAGES[1:])
         self.assertEqual(process.returncode, 0, process.stderr)
@@ -124,12 +124,12 @@ class SetupTest(unittest.TestCase):
         self.assertRegex(update, "^sudo env DEBIAN_FRONTEND=noninteractive apt-get .* update$")
         self.assertRegex(install, "^sudo env DEBIAN_FRONTEND=noninteractive apt-get .* cmake$")
 
-    def test_without_root_and_sudo_it_names_what_to_ask_for(self):
+    def test_without_root_and_sudo_it_names_the_packages_to_ask_for(self):
         self.stand_in("id", "echo 1000")
         (self.bin / "sudo").unlink()
         process = self.run_setup(installed=BUILD_PACKAGES[1:])
         self.assertEqual(process.returncode, 1)
-        self.assertIn("needs root or sudo; ask for these packages: cmake", process.stderr)
+        self.assertIn("needs root or sudo; have these packages installed: cmake", process.stderr)
         self.assertEqual(self.calls_made(), [])
 
     def test_an_unknown_argument_is_refused(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/test with programs that only say what they were called with: the order, and the status."""
+"""tools/test with stand-ins that only print their arguments: the order of calls, and the status."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Fails when FAILING is among what it was called with: not before the program that SLOW names runs.
+# Fails when its call contains FAILING, but only once the program that SLOW names is running.
 PROGRAM = """#!/usr/bin/env bash
 call="${0##*/} $*"
 echo "$call" >>"$CALLS"
@@ -113,7 +113,7 @@ class TestTest(unittest.TestCase):
         process = Path(f"/proc/{Path(f'{self.calls}.slow').read_text().strip()}/cwd")
         end = time.monotonic() + 60
         while process.exists():
-            self.assertLess(time.monotonic(), end, "the build goes on")
+            self.assertLess(time.monotonic(), end, "the build is still running")
             time.sleep(0.05)
 
     def test_selected_tests_run_in_one_call_for_each_preset(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/tidy is content with a small tree that keeps its rules, and catches each breach of one."""
+"""tools/tidy accepts a small tree that keeps its rules, and reports each violation of one."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class TidyTest(unittest.TestCase):
         (self.root / path).write_text(text)
 
     def write_build(self, *sources, compiler="c++"):
-        """A build tree that compiles those sources."""
+        """Writes a build tree that compiles those sources."""
         command = f"ccache {compiler} -std=c++23 -Wall -Werror -I. -c {{0}} -o {{0}}.o"
         entries = [
             {"directory": str(self.root), "command": command.format(path), "file": path}
@@ -49,7 +49,7 @@ class TidyTest(unittest.TestCase):
         )
 
     def assert_finds(self, expected, *options):
-        """Exactly one finding, and it begins with `file:line: start of the message`."""
+        """Expects exactly one finding, which begins with `expected`: `file:line: message`."""
         process = self.run_tidy(*options)
         findings = [line for line in process.stdout.splitlines() if not line.startswith("tidy: ")]
         self.assertEqual(len(findings), 1, process.stdout + process.stderr)
@@ -71,22 +71,22 @@ class LayersTest(TidyTest):
         self.write("net/tcp.cc", SOURCE + '#include "framework/node/node.h"\n')
         self.assert_finds("net/tcp.cc:2: net may not include framework")
 
-    def test_base_knows_nothing_of_coroutine(self):
+    def test_base_does_not_depend_on_coroutine(self):
         self.write("coroutine/base/error.cc", SOURCE + '#include "coroutine/task.h"\n')
         self.assert_finds("coroutine/base/error.cc:2: coroutine/base may not include coroutine")
 
-    def test_config_knows_nothing_of_coroutine(self):
+    def test_config_does_not_depend_on_coroutine(self):
         self.write("config/loader.cc", SOURCE + '#include "coroutine/task.h"\n')
         self.assert_finds("config/loader.cc:2: config may not include coroutine,")
 
-    def test_nothing_but_tools_and_tests_includes_them(self):
+    def test_only_tools_and_tests_include_test(self):
         include = '#include "test/fixtures/clock.h"\n'
         self.write("tools/corolane/main.cc", SOURCE + include)
         self.assert_content()
         self.write("services/chess/main.cc", SOURCE + include)
         self.assert_finds("services/chess/main.cc:2: services may not include test")
 
-    def test_the_rules_of_chess_know_nothing_of_corolane(self):
+    def test_the_rules_of_chess_do_not_depend_on_corolane(self):
         self.write("services/chess/rules/board.cc", SOURCE + '#include "coroutine/base/error.h"\n')
         self.assert_finds("services/chess/rules/board.cc:2: services/chess/rules may not include")
 
@@ -94,11 +94,11 @@ class LayersTest(TidyTest):
         self.write("services/chess/room.cc", SOURCE + '#include "services/chess/rules/board.h"\n')
         self.assert_content()
 
-    def test_an_include_from_elsewhere_than_the_root_is_found(self):
+    def test_an_include_path_not_from_the_root_is_found(self):
         self.write("net/tcp.cc", SOURCE + '#include "tcp.h"\n')
         self.assert_finds('net/tcp.cc:2: "tcp.h" is in no module')
 
-    def test_a_project_that_is_handed_out_includes_its_own_files(self):
+    def test_a_template_project_includes_its_own_files(self):
         self.write("tools/corolane/templates/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
         self.assert_content()
         self.write("tools/corolane/guild.cc", SOURCE + '#include "guild.corolane.h"\n')
@@ -119,7 +119,7 @@ class LayersTest(TidyTest):
         self.write("test/coroutine/task_test.cc", SOURCE + include)
         self.assert_content()
 
-    def test_the_tests_of_another_module_do_not(self):
+    def test_the_tests_of_another_module_do_not_see_it(self):
         self.write("test/net/tcp_test.cc", SOURCE + '#include "coroutine/stack/detail/context.h"\n')
         self.assert_finds("test/net/tcp_test.cc:2: coroutine/stack/detail/context.h is private")
 
@@ -163,7 +163,7 @@ class RoomsTest(TidyTest):
 
 
 class LibrariesTest(TidyTest):
-    """Each library, where it belongs and where it does not."""
+    """Each library in a file that may include it, and in one that may not."""
 
     CASES = (
         ("boost/context/detail/fcontext.hpp", "coroutine/stack/detail/jump.h", "coroutine/task.cc"),
@@ -244,7 +244,7 @@ class FilesTest(TidyTest):
             self.write("rpc/options.proto", f"// Options.\n\n// {word}: the rest.\n")
             self.assert_finds(f"rpc/options.proto:3: {word} is unfinished work")
 
-    def test_data_and_build_trees_have_no_rules(self):
+    def test_data_and_build_trees_are_not_checked(self):
         for folder in ("test/data", "build/debug", ".cache"):
             self.write(f"{folder}/x.h", "int x;\n")
         self.assert_content()
@@ -253,9 +253,9 @@ class FilesTest(TidyTest):
 class FormatTest(TidyTest):
     UNFORMATTED = SOURCE + "int  answer( );\nint  question( );\n"
 
-    def test_another_layout_is_found_once_per_file(self):
+    def test_a_wrong_layout_is_found_once_per_file(self):
         self.write("net/tcp.cc", self.UNFORMATTED)
-        self.assert_finds("net/tcp.cc:2: not as clang-format has it")
+        self.assert_finds("net/tcp.cc:2: clang-format would change it")
 
     def test_fix_formats(self):
         self.write("net/tcp.cc", self.UNFORMATTED)
@@ -263,12 +263,12 @@ class FormatTest(TidyTest):
         text = (self.root / "net/tcp.cc").read_text()
         self.assertEqual(text, SOURCE + "int answer();\nint question();\n")
 
-    def test_a_broken_style_is_not_taken_for_a_formatted_tree(self):
+    def test_a_broken_style_is_not_reported_as_a_formatted_tree(self):
         self.write("net/tcp.cc", SOURCE)
         self.write(".clang-format", "BasedOnStyle: Nobody\n")
         self.assertEqual(self.run_tidy().returncode, 2)
 
-    def test_a_missing_formatter_is_not_taken_for_a_formatted_tree(self):
+    def test_a_missing_formatter_is_not_reported_as_a_formatted_tree(self):
         bin_folder = self.root / "bin"
         bin_folder.mkdir()
         (bin_folder / "python3").symlink_to(shutil.which("python3"))
@@ -280,14 +280,14 @@ class FormatTest(TidyTest):
 class HeadersTest(TidyTest):
     ANSWER = HEADER + '#include "net/answer.h"\n\ninline Answer answer() { return 42; }\n'
 
-    def test_a_header_that_needs_another_one_first_is_found(self):
+    def test_a_header_that_needs_another_one_before_it_is_found(self):
         self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")
         self.write("net/answer.cc", "// An answer.\nusing Answer = int;\n")
         self.write_build("net/answer.cc")
         self.assert_finds("net/answer.h:1: does not compile alone: 'Answer' does not name a type")
 
     @unittest.skipUnless(shutil.which("clang++-19"), "clang++-19 is not installed")
-    def test_a_generated_header_that_clang_misses_is_to_be_built(self):
+    def test_a_generated_header_that_clang_misses_must_be_built(self):
         self.write("net/answer.h", HEADER + '#include "net/reply.pb.h"\n')
         self.write("net/answer.cc", '#include "net/answer.h"\n')
         self.write_build("net/answer.cc", compiler="clang++-19")
@@ -322,7 +322,7 @@ class HeadersTest(TidyTest):
         os.utime(self.root / "net/answer.cc.o", (1, 1))
         self.assert_finds(expected)
 
-    def test_what_the_build_includes_before_a_source_is_no_excuse(self):
+    def test_a_forced_include_does_not_make_a_header_compile_alone(self):
         self.write("net/answer.h", HEADER + "inline Answer answer() { return 42; }\n")
         self.write("net/answer.cc", '#include "net/answer.h"\n')
         self.write("net/before.h", HEADER + "using Answer = int;\n")
@@ -352,7 +352,7 @@ class HeadersTest(TidyTest):
         self.write("build/debug/compile_commands.json", json.dumps(entries))
         self.assert_content()
 
-    def test_sources_that_are_compiled_at_once_have_flags_and_prove_nothing(self):
+    def test_sources_of_a_unity_build_give_flags_but_no_proof(self):
         self.write("net/port.h", HEADER + "inline Port port() { return PORT; }\n")
         self.write("net/port.cc", SOURCE + 'using Port = int;\n\n#include "net/port.h"\n')
         united = "build/debug/net/Unity/unity_0_cxx.cxx"
@@ -364,21 +364,21 @@ class HeadersTest(TidyTest):
         self.write("net/port.cc", '#include "net/port.h"\n')
         self.assert_content()
 
-    def test_a_folder_that_is_no_build_tree_is_refused(self):
+    def test_a_folder_that_is_not_a_build_tree_is_refused(self):
         process = self.run_tidy("--build", "build/nowhere")
         self.assertEqual(process.returncode, 2)
         self.assertIn("is not a build tree", process.stderr)
 
 
 class ClangTidyTest(TidyTest):
-    def test_names_of_another_style_are_found_on_demand(self):
+    def test_names_in_a_wrong_style_are_found_on_demand(self):
         self.write("net/tcp.h", HEADER + "inline int portOf() { return 80; }\n")
         self.write("net/tcp.cc", '#include "net/tcp.h"\n')
         self.write_build("net/tcp.cc")
         self.assert_content()
         self.assert_finds("net/tcp.h:3: invalid case style for function 'portOf'", "--clang-tidy")
 
-    def test_only_the_folders_that_are_named_are_read(self):
+    def test_only_the_named_folders_are_read(self):
         for folder in ("net", "rpc"):
             self.write(f"{folder}/port.cc", SOURCE + "int portOf() { return 80; }\n")
         self.write_build("net/port.cc", "rpc/port.cc")
@@ -386,14 +386,14 @@ class ClangTidyTest(TidyTest):
         self.assertIn("rpc/port.cc:2: invalid case style", process.stdout)
         self.assertNotIn("net/port.cc", process.stdout)
 
-    def test_a_folder_of_which_nothing_is_compiled_is_refused(self):
+    def test_a_folder_without_compiled_files_is_refused(self):
         self.write("net/port.cc", SOURCE)
         self.write_build("net/port.cc")
         process = self.run_tidy("--clang-tidy", "nte")
         self.assertEqual(process.returncode, 2)
-        self.assertIn("compiles nothing of the folder nte", process.stderr)
+        self.assertIn("compiles no file of the folder nte", process.stderr)
 
-    def test_names_of_our_style_are_fine(self):
+    def test_names_in_our_style_are_accepted(self):
         text = (
             "#include <memory>\n\n"
             "class StackPool {\n public:\n  struct Options {\n    int count_max = 1;\n  };\n"
@@ -408,7 +408,7 @@ class ClangTidyTest(TidyTest):
         self.write_build("net/pool.cc")
         self.assert_content("--clang-tidy")
 
-    def test_a_source_that_does_not_compile_is_not_taken_for_clean(self):
+    def test_a_source_that_does_not_compile_is_not_reported_as_clean(self):
         self.write("net/tcp.cc", SOURCE + "int port = nowhere;\n")
         self.write_build("net/tcp.cc")
         self.assert_finds("net/tcp.cc:2: use of undeclared identifier", "--clang-tidy")

@@ -24,28 +24,28 @@ constexpr Duration settle_patience = 30s;
 constexpr Duration settle_interval = 100ms;
 constexpr std::size_t looks_at_once = 32;
 
-// Of who has not played yet.
+// The rating of a player without a game.
 constexpr std::int32_t first_rating = 1'500;
 
-// What went wrong for one bot, and at which ply; ply 0 is before the first move.
+// The failure of one bot, and its ply; ply 0 is before the first move.
 struct Failure {
   std::size_t ply;
   Error error;
-  bool moved = false;  // At its own move: the others may only have heard that the game ended.
+  bool moved = false;  // It failed at its own move, not while waiting.
 
   bool tells_more_than(const Failure& other) const {
     return ply != other.ply ? ply < other.ply : moved && !other.moved;
   }
 };
 
-// One participant of a game: a connection, and what it says over it.
+// One participant of a game, with its connection.
 class Bot {
  public:
   // All bots of a game meet at its `table` before the first move.
   Bot(Hall& hall, const PlannedGame& game, StartLine& table)
       : hall_(hall), game_(game), table_(table) {}
 
-  // A player, from the door to the last move of the game.
+  // Plays from joining to the last move of the game.
   std::optional<Failure> play(chess::Seat seat) {
     const auto seated = connect_and_join(seat);
     arrive();
@@ -57,14 +57,14 @@ class Bot {
       const bool is_mine = (++ply % 2 == 1) == (seat == chess::WHITE);
       const auto done = is_mine ? move(planned.san) : wait_move(ply);
       if (!done) {
-        resign();  // So that nobody waits for a move that will not come.
+        resign();  // Otherwise the opponent would wait for a move in vain.
         return Failure{ply, done.error(), is_mine};
       }
     }
     return {};
   }
 
-  // A spectator: sees every move as it is made.
+  // Watches the game: sees every move as it is made.
   std::optional<Failure> watch() {
     const auto connected = connect();
     arrive();
@@ -151,7 +151,7 @@ class Bot {
     return {};
   }
 
-  // A player who is told that the server has too much to do comes back when it says so.
+  // Retries a call that an overloaded server refuses, after the delay that the server asks for.
   template <typename F>
   static auto admitted(F call) -> decltype(call()) {
     const Deadline end = patience();
@@ -183,11 +183,11 @@ class Bot {
   std::uint64_t token_ = 0;
 };
 
-// What all players have together.
+// Sums over all players.
 struct Balance {
   Ratings ratings = {.lowest = std::numeric_limits<std::int32_t>::max(),
                      .highest = std::numeric_limits<std::int32_t>::min()};
-  std::int64_t sum = 0;  // Of what each has won or lost.
+  std::int64_t sum = 0;  // The sum of all rating changes.
   std::uint64_t result_count = 0;
 
   void add(const chess::LookAtPlayerReply& player) {
@@ -270,7 +270,7 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
 
   const auto state = white.look();
   if (!state) return failed(pgn.moves.size(), state.error().message());
-  white.resign();  // Most games ended by a word of their players, which the list does not hold.
+  white.resign();  // Most games ended by resignation or agreement, not on the board.
   const std::string differences = game.expected ? compare(*state, *game.expected) : "";
   return differences.empty() ? "" : failed(pgn.moves.size(), differences);
 }
@@ -279,16 +279,17 @@ Result<Ratings> look_at_ratings(const Hall& hall, std::size_t game_count) {
   auto client = rpc::Client::connect(hall.network, hall.servers[0], Deadline::after(call_patience));
   if (!client) return client.error();
   chess::ChessClient chess(**client);
-  // A rating changes a moment after its game has ended.
+  // A rating changes shortly after its game has ended.
   for (const Deadline end = Deadline::after(settle_patience);;) {
     const auto seen = look_at_all(chess, hall.players);
     if (!seen) return seen.error();
     const bool is_complete = seen->result_count == 2 * game_count;
     if (is_complete && seen->sum == 0) return seen->ratings;
     if (is_complete || end.has_passed()) {
-      return Error(Code::data_loss, "ratings have changed by " + std::to_string(seen->sum) +
-                                        " in all, after " + std::to_string(seen->result_count) +
-                                        " results of " + std::to_string(2 * game_count));
+      return Error(Code::data_loss, "the sum of all ratings changed by " +
+                                        std::to_string(seen->sum) + " after " +
+                                        std::to_string(seen->result_count) + " results of " +
+                                        std::to_string(2 * game_count));
     }
     if (auto slept = coroutine::sleep_for(settle_interval); !slept) return slept.error();
   }

@@ -40,7 +40,7 @@ void History::on_call(const framework::CallRecord& record, const google::protobu
 
 Result<void> History::flush() {
   if (std::fflush(file_.get()) == 0 && is_whole_) return {};
-  return Error(Code::data_loss, "the history is not whole");
+  return Error(Code::data_loss, "the history is incomplete");
 }
 
 }  // namespace corolane::tools::bots

@@ -1,11 +1,11 @@
-// What bots have asked and been told, and when: for whoever checks afterwards that all of it makes
-// sense together (tools/chaos).
+// The history of the bots: each call with its request, its reply and its times. tools/chaos checks
+// it for consistency.
 //
 // A line of JSON for each call:
-//   {"method":"package.Game/Move","object":"ID","caller":"WHO","sequence":3,
+//   {"method":"package.Game/Move","object":"ID","caller":"NAME","sequence":3,
 //    "begin":NS,"end":NS,"errors":["unavailable"],"code":"ok","request":{..},"reply":{..}}
-// Times are of CLOCK_BOOTTIME, which all processes of a machine share. `errors` are those after
-// which the call was tried again, `code` is the last one, or ok.
+// Times are from CLOCK_BOOTTIME, which all processes of a machine share. `errors` lists the errors
+// after which the call was retried; `code` is the final one, or ok.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -27,7 +27,7 @@ class History final : public framework::CallObserver {
 
   void on_call(const framework::CallRecord& record, const google::protobuf::Message& request,
                const google::protobuf::Message& reply) override;
-  // Until then lines may be in memory. Fails when the file does not hold all of them.
+  // Writes buffered lines to the file. Fails when the file is incomplete.
   Result<void> flush();
 
  private:

@@ -1,5 +1,5 @@
-// Plays real games against a chess node: two players and a spectator per game, each a coroutine
-// with a connection of its own. See --help.
+// Plays real games against chess nodes: two players and a spectator per game, each a coroutine with
+// its own connection. See --help.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -36,33 +36,34 @@ using namespace std::chrono_literals;
 constexpr const char* help_text =
     "usage: bots [options]\n"
     "Plays the games of a PGN file against chess nodes, over real connections. Games and players\n"
-    "get names that no other run has; at the end the ratings of all players have to add up.\n"
+    "get names that are unique to the run; at the end the ratings of all players have to add up.\n"
     "\n"
     "  --server HOST:PORT,...\n"
-    "                       the nodes; each bot takes the next one (default 127.0.0.1:8460)\n"
-    "  --admin HOST:PORT    the admin endpoint of one of them, for its own figures (default: not\n"
-    "                       asked)\n"
+    "                       the nodes, used in turn (default 127.0.0.1:8460)\n"
+    "  --admin HOST:PORT    the admin endpoint of one node, to print its statistics (default:\n"
+    "                       none)\n"
     "  --games FILE         the games, PGN (default test/data/chess/games.pgn)\n"
-    "  --expected FILE      how they end, CSV; without it games are played and not compared\n"
+    "  --expected FILE      the expected results, CSV; without it results are not compared\n"
     "                       (default: expected.csv beside the default games)\n"
     "  --at-once N          games played at the same time (default 400)\n"
-    "  --players N          who play them, in turn (default 40)\n"
+    "  --players N          the number of players, used in turn (default 40)\n"
     "  --history FILE       play all the time, whatever happens to the nodes: each call goes to "
     "the\n"
-    "                       object itself, is tried again on other nodes, and is written to\n"
-    "                       FILE; the nodes have node.public_methods_only: false\n"
-    "  --seconds N          so long games begin then, in turn and again (default 60)\n"
-    "  --think N            and players think so many milliseconds about a move, half of\n"
-    "                       them twenty times as long (default 0)\n"
-    "  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM\n"
-    "  --certificate FILE   what to show a node that asks who calls, PEM\n"
-    "  --key FILE           its key, PEM\n"
-    "  --help               this text\n"
+    "                       object itself, is retried on other nodes, and is recorded in\n"
+    "                       FILE; the nodes need node.public_methods_only: false\n"
+    "  --seconds N          with --history: start games for N seconds, repeating the file\n"
+    "                       (default 60)\n"
+    "  --think N            with --history: think N milliseconds before each move, twenty\n"
+    "                       times as long in half of the games (default 0)\n"
+    "  --tls FILE           use TLS; FILE has the CA certificate of the node, PEM\n"
+    "  --certificate FILE   the client certificate for a node that demands one, PEM\n"
+    "  --key FILE           the private key of the client certificate, PEM\n"
+    "  --help               print this text\n"
     "\n"
     "Exit status: 0 when every game was played and ended as expected and the ratings add up, 1\n"
-    "when not, 2 for a wrong command line.\n";
+    "otherwise, 2 for a wrong command line.\n";
 
-// Each takes four coroutines and three connections.
+// Each game takes four coroutines and three connections.
 constexpr std::size_t at_once_max = 5'000;
 
 constexpr std::size_t player_count_max = 100'000;
@@ -92,13 +93,13 @@ struct Options {
   std::vector<net::HostPort> servers{{.host = "127.0.0.1", .port = 8460}};
   std::optional<net::HostPort> admin;
   std::string games = default_games;
-  std::string expected;  // Empty: nothing to compare with.
+  std::string expected;  // Empty: results are not compared.
   std::size_t at_once = 400;
   std::size_t player_count = 40;
-  std::string history;  // Empty: none, and each game is played once.
+  std::string history;  // Empty: no history, and each game is played once.
   std::size_t seconds = 60;
   std::size_t think_ms = 0;
-  Arguments arguments;  // For what they say of TLS.
+  Arguments arguments;  // For the TLS options.
   bool help = false;
 };
 
@@ -117,11 +118,11 @@ Result<std::vector<net::HostPort>> read_servers(const std::string& list) {
     if (!server) return std::move(server.error()).with_context("--server");
     servers.push_back(*std::move(server));
   }
-  if (servers.empty()) return Error(Code::invalid_argument, "--server: nobody is named");
+  if (servers.empty()) return Error(Code::invalid_argument, "--server: no node is named");
   return servers;
 }
 
-// One that no other run has.
+// A random name, unique to this run.
 std::string name_of_run() {
   std::random_device entropy;
   std::array<char, 16> text;
@@ -136,7 +137,7 @@ std::vector<std::string> name_players(const std::string& run, std::size_t count)
   return players;
 }
 
-// A number from `min` to `max`, after `option`.
+// Reads the value of `option`, a number from `min` to `max`.
 Result<std::size_t> read_count(const char* option, const std::string& text, std::size_t min,
                                std::size_t max) {
   std::size_t count = 0;
@@ -193,8 +194,8 @@ Result<Options> parse_options(std::span<const char* const> words) {
   return options;
 }
 
-// Plays all games, `worker_count` of them at a time. Returns a line for each that failed, in the
-// order of the games.
+// Plays all games, `worker_count` at a time. Returns a line for each failed game, in the order of
+// the games.
 std::map<std::size_t, std::string> play_all(Hall& hall, const Plan& plan,
                                             std::size_t worker_count) {
   std::map<std::size_t, std::string> failures;
@@ -217,18 +218,18 @@ std::map<std::size_t, std::string> play_all(Hall& hall, const Plan& plan,
     check(spawned.has_value(), "there are stacks for at_once_max tables");
   }
   const auto joined = workers.join();
-  check(joined.has_value(), "tables return no error and nobody cancels the bots");
+  check(joined.has_value(), "tables return no error and are never cancelled");
   return failures;
 }
 
-// Empty when there is nobody to ask, or no answer.
+// Returns "" when there is no admin endpoint, or no answer.
 std::string fetch_stats(net::Network& network, const std::optional<net::HostPort>& admin) {
   if (!admin) return "";
   auto response =
       net::fetch_http(network, *admin, {.method = "GET", .target = "/stats"}, Deadline::after(5s));
   if (!response || response->status != 200) {
     std::fprintf(
-        stderr, "bots: no figures from the node: http://%s:%u/stats: %s\n", admin->host.c_str(),
+        stderr, "bots: no statistics from the node: http://%s:%u/stats: %s\n", admin->host.c_str(),
         unsigned{admin->port},
         response ? std::to_string(response->status).c_str() : response.error().message().c_str());
     return "";

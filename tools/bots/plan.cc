@@ -67,8 +67,7 @@ Result<std::map<std::string, Expected>> read_expected(const std::string& path) {
     game.outcome = columns[2];
     game.final_fen = columns[3];
     if (!expected.emplace(columns[0], std::move(game)).second) {
-      return Error(Code::invalid_argument,
-                   place + "game \"" + columns[0] + "\" for the second time");
+      return Error(Code::invalid_argument, place + "game \"" + columns[0] + "\" appears twice");
     }
   }
   if (number == 0) {
@@ -103,7 +102,7 @@ Result<Plan> read_plan(const std::string& games_path, const std::string& expecte
     if (game->name.empty() || !names.insert(game->name).second) {
       plan.damaged.push_back(describe_failure(games_path, game->line, game->name, game->ordinal, 0,
                                               game->name.empty()
-                                                  ? "it has no Site tag to name it"
+                                                  ? "it has no Site tag, which names it"
                                                   : "another game has the same Site tag"));
       continue;
     }

@@ -1,4 +1,4 @@
-// What the bots are to play: games in PGN, and how each should end.
+// The plan of the bots: games in PGN, and how each should end.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Expected {
 
 struct PlannedGame {
   services::chess::rules::PgnGame moves;
-  std::optional<Expected> expected;  // Nothing when no file of expectations was given.
+  std::optional<Expected> expected;  // Empty without a file of expectations.
 };
 
 struct Plan {
@@ -28,12 +28,12 @@ struct Plan {
   std::vector<std::string> damaged;
 };
 
-// Reads the games and, unless `expected_path` is empty, what is expected of them: a CSV file with
-// the columns game, plies, outcome, final_fen, uci_moves. Damaged games are left out and named;
-// fails when a file cannot be read at all, or the CSV is malformed or has no line for a game.
+// Reads the games and, unless `expected_path` is empty, their expected results: a CSV file with the
+// columns game, plies, outcome, final_fen, uci_moves. Damaged games are skipped and listed. Fails
+// when a file cannot be read, or when the CSV is malformed or lacks a game.
 Result<Plan> read_plan(const std::string& games_path, const std::string& expected_path);
 
-// "games.pgn:12: game "game-001", ply 3: reason": how every failure of a game is reported.
+// Formats a failure of a game: "games.pgn:12: game "game-001", ply 3: reason".
 std::string describe_failure(const std::string& file, int line, const std::string& game,
                              int ordinal, std::size_t ply, const std::string& reason);
 

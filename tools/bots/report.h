@@ -1,4 +1,4 @@
-// The table that a run of the bots ends with.
+// The table printed at the end of a run of the bots.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace corolane::tools::bots {
 
 struct Summary {
-  std::size_t game_count = 0;  // In the file, damaged ones too.
+  std::size_t game_count = 0;  // Games in the file, including damaged ones.
   Duration elapsed{};
 };
 

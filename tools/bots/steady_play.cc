@@ -17,11 +17,11 @@ namespace chess = services::chess;
 
 constexpr std::size_t looks_at_once = 32;
 
-// Half of the tables think so much longer: the quick ones are often in the middle of a write, the
-// slow ones have not all begun a game on a node that stands still when the next thing happens.
+// Half of the tables think this much longer. Quick tables are often in the middle of a write; slow
+// tables are not all stuck on a suspended node when the next fault happens.
 constexpr int slow_factor = 20;
 
-// One game, played by white and black and seen by a spectator. The first failure ends it.
+// One game, played by white and black and watched by a spectator. The first failure ends it.
 class Table {
  public:
   Table(Hall& hall, const PlannedGame& game, std::string name, Duration think_time,
@@ -32,14 +32,14 @@ class Table {
         think_time_(think_time),
         history_(history) {}
 
-  // Returns why it did not end as expected; nothing when it did.
+  // Returns why the game did not end as expected, or "".
   std::string play() {
     coroutine::TaskGroup bots;
     for (const chess::Seat seat : {chess::WHITE, chess::BLACK, chess::SEAT_UNSPECIFIED}) {
       auto spawned = bots.spawn(name_of(seat), [this, seat] { take_part(seat); });
       check(spawned.has_value(), "there are stacks for all bots");
     }
-    check(bots.join().has_value(), "bots return no error and nobody cancels them");
+    check(bots.join().has_value(), "bots return no error and are never cancelled");
     return failure_;
   }
 
@@ -107,7 +107,7 @@ class Table {
       return Error(Code::data_loss, differences);
     }
     if (seen->outcome() != "unfinished") return {};
-    // Most games ended by a word of their players, which the list does not hold.
+    // Most games ended by resignation or agreement, not on the board.
     chess::ResignRequest request;
     request.set_game(name_);
     request.set_token(token);
@@ -116,7 +116,7 @@ class Table {
   }
 
   Result<void> watch(chess::GameClient& game, std::size_t& ply) {
-    // Somebody has to open it first.
+    // A player has to open the game first.
     while (!look(game)) {
       if (!failure_.empty()) return {};
       if (auto slept = coroutine::sleep_for(std::chrono::milliseconds(20)); !slept) return slept;
@@ -144,7 +144,7 @@ class Table {
   std::string failure_;
 };
 
-// Everybody has to answer once, whoever has it now.
+// Calls each game and player once: it must answer, whichever node owns it.
 void call_the_roll(Hall& hall, const std::vector<std::string>& games, History& history) {
   std::size_t next = 0;
   coroutine::TaskGroup looks;
@@ -155,7 +155,7 @@ void call_the_roll(Hall& hall, const std::vector<std::string>& games, History& h
           {.caller = hall.run + " roll call " + std::to_string(i), .first = i});
       while (next < games.size() + hall.players.size()) {
         const std::size_t index = next++;
-        // What they answer, or that they do not, is in the history.
+        // The history records the answer or the failure.
         if (index < games.size()) {
           static_cast<void>(chess::GameClient(router, games[index]).look({}));
         } else {
@@ -166,7 +166,7 @@ void call_the_roll(Hall& hall, const std::vector<std::string>& games, History& h
     });
     check(spawned.has_value(), "there are stacks for all bots");
   }
-  check(looks.join().has_value(), "looks return no error and nobody cancels them");
+  check(looks.join().has_value(), "looks return no error and are never cancelled");
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ SteadyResult play_steadily(Hall& hall, const Plan& plan, const SteadyPlay& play,
     });
     check(spawned.has_value(), "there are stacks for all tables");
   }
-  check(tables.join().has_value(), "tables return no error and nobody cancels them");
+  check(tables.join().has_value(), "tables return no error and are never cancelled");
   call_the_roll(hall, names, history);
   return result;
 }

@@ -1,5 +1,5 @@
-// Bots that play all the time, whatever happens to the nodes: game after game, by calls of the
-// objects themselves, each of which is in the history.
+// Bots that play continuously, whatever happens to the nodes: game after game, with direct calls of
+// the objects, each recorded in the history.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ namespace corolane::tools::bots {
 
 struct SteadyPlay {
   std::size_t table_count = 40;  // Games at the same time.
-  Deadline last_begin;           // Later no game begins.
-  Duration think_time{};         // Before each move; at every other table twenty times as long.
+  Deadline last_begin;           // No game begins later.
+  Duration think_time{};         // Before each move; 20 times as long at every other table.
 };
 
 struct SteadyResult {
-  std::size_t game_count = 0;         // That ended, as expected or not.
+  std::size_t game_count = 0;         // Games that ended, as expected or not.
   std::vector<std::string> failures;  // A line for each that did not end as expected.
 };
 

@@ -1,6 +1,6 @@
-"""The invariants of ownership, checked over what a run has left behind (records.py).
+"""Checks the invariants of ownership on the records of a run (records.py).
 
-Each check returns a list of violations, as lines for people. HOW says how each is checked.
+Each check returns a list of violations, as readable lines. HOW says how each is checked.
 """
 
 import bisect
@@ -10,27 +10,28 @@ from chaos_lib import records
 from chaos_lib.records import OK
 
 HOW = """\
-I1  of each object one node serves at a time: nodes log each reply with the epoch of their ownership
-    and a time, of one clock for all, at which they held it; sorted by that time epochs never fall,
-    and each belongs to one process
-I2  writes of an object: in redis' append-only file its epoch never falls, its version grows by one
-I3  no acknowledged write is lost: the request of each durable call that was answered is among those
-    that the stored object knows, and the moves that players were told are those that are stored
-I4  a request takes effect once: in the chain of stored versions each request id becomes known once
-    and is not forgotten too early, and each move of a game is one request's
-I5  sums are conserved: in what is stored all ratings together have not changed, every win is
-    somebody's loss, and no game is left to be scored
-I6  when faults end all objects answer: calls that wait then, or begin later, end well within 10 s,
-    and each object that was ever stored is called at least once
-I7  replies do not go back: who calls after somebody was answered under an epoch is not answered
-    under an earlier one
-I8  games are linearizable: calls sorted by the version they saw (plies) agree with real time, and
-    all who saw a version saw the same position"""
+I1  one node serves an object at a time: nodes log each reply with their ownership epoch and a time
+    at which they held it, from a clock that all nodes share; sorted by that time, epochs never
+    decrease, and each epoch belongs to one process
+I2  writes are ordered: in redis' append-only file, the epoch of an object never decreases and its
+    version grows by one with each write
+I3  no acknowledged write is lost: the stored object knows the request of each durable call that was
+    answered, and the stored moves are those that the players were sent
+I4  a request takes effect once: in the chain of stored versions, each request id appears once and
+    is not forgotten too early, and each move of a game belongs to one request
+I5  sums are conserved: in the stored states, the sum of all ratings is unchanged, wins equal
+    losses, and no game is left to be scored
+I6  all objects answer after the last fault: calls that wait then, or begin later, end within 10 s,
+    and each object that was ever stored answers at least once
+I7  epochs of replies never decrease: a call that begins after a reply under one epoch is not
+    answered under an earlier one
+I8  games are linearizable: calls sorted by the version that they saw (plies) agree with real time,
+    and all calls that saw a version saw the same position"""
 
 ANSWER_TIME_MAX_NS = 10_000_000_000
 SERVING_TIME_MAX_NS = 4_600_000_000
 
-# For how long an object knows the last request of a caller: RequestId in rpc/object_target.h.
+# How long an object remembers the last request of a caller: RequestId in rpc/object_target.h.
 MEMORY_TIME_MS = 600_000
 
 DURABLE = {"Game/Join", "Game/Move", "Game/Resign"}
@@ -64,7 +65,7 @@ def check_owners(replies):
 
 
 def check_fences(replies, keeps):
-    """I1: whoever is not heard of by etcd falls silent before anybody else may own what it had."""
+    """I1: a node without contact to etcd stops serving before another node may own its objects."""
     kept_at = defaultdict(list)
     for kept in sorted(keeps, key=lambda kept: kept.at):
         kept_at[kept.node].append(kept.at)
@@ -100,7 +101,7 @@ def check_writes(writes):
 
 
 class Chain:
-    """The requests of an object's callers, and in which version each became known."""
+    """The requests of an object's callers, each with the version that first knew it."""
 
     def __init__(self, name, writes):
         self.known = {}  # (caller, sequence): version.
@@ -163,7 +164,7 @@ def check_acknowledged(calls, chains):
         if not 0 < ply <= len(moves):
             violations.append(f"I3 {call.object}: move {ply} of {len(moves)} was answered")
         elif told is not None and moves[ply - 1] != told:
-            violations.append(f"I3 {call.object}: move {ply} is {moves[ply - 1]}, told was {told}")
+            violations.append(f"I3 {call.object}: move {ply} is {moves[ply - 1]}, sent was {told}")
     return violations
 
 
@@ -194,12 +195,12 @@ def check_sums(chains, game_count):
     unscored = sum(player.unscored for player in players)
     violations = []
     if change != 0:
-        violations.append(f"I5 all ratings together have changed by {change}")
+        violations.append(f"I5 the sum of all ratings has changed by {change}")
     if wins != losses:
         violations.append(f"I5 there are {wins} wins and {losses} losses")
     if results != 2 * game_count or unscored != 0:
         violations.append(
-            f"I5 {game_count} games have {results} results, and {unscored} are to come"
+            f"I5 {game_count} games have {results} results, and {unscored} are not scored"
         )
     return violations
 
@@ -220,13 +221,13 @@ def check_answers(calls, objects, faults_end):
         if call.code == OK and call.begin >= faults_end:
             answered.add(call.object)
     for name in objects - answered:
-        violations.append(f"I6 {name} was not heard of after the last fault")
+        violations.append(f"I6 {name} did not answer after the last fault")
     return violations
 
 
 def epochs_of(calls, replies):
-    """The epoch under which each call was answered, where it is known. Of a call that was answered
-    more than once it is the highest: which answer reached the caller nobody knows.
+    """The epoch under which each call was answered, where it is known. For a call that was answered
+    more than once, it is the highest, since it is unknown which answer reached the caller.
     """
     epochs = {}
     for reply in replies:
@@ -253,7 +254,7 @@ def check_epochs_seen(calls, epochs):
 
 
 def versions_of(call):
-    """(lowest version that the game had at its end, exact version that it saw or None)"""
+    """(the minimum version of the game when the call ended, the exact version it saw or None)"""
     if call.method == "Game/Move":
         ply = call.reply.get("ply", 0)
         return ply, ply
@@ -301,7 +302,7 @@ def check_linearizable(calls):
 
 
 def check_all(calls, replies, keeps, writes, faults_end):
-    """Returns the violations, and for each invariant what was looked at."""
+    """Returns the violations, and for each invariant what was checked."""
     chains = chains_of(writes)
     epochs = epochs_of(calls, replies)
     games = {call.object for call in calls if call.method == "Game/Move"}

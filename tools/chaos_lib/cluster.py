@@ -1,5 +1,5 @@
-"""An etcd, a redis and chess nodes of this machine, as processes that can be killed, stopped and
-started again.
+"""An etcd, a redis and chess nodes on this machine, as processes that can be killed, suspended and
+restarted.
 """
 
 import base64
@@ -21,16 +21,16 @@ START_TIME_MAX = 30.0
 
 
 def boot_ns():
-    """The clock of the bots' history and of the nodes' logs."""
+    """The current time on the clock of the bots' history and of the nodes' logs."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 class Broken(Exception):
-    """The cluster is not as it has to be."""
+    """The cluster cannot be brought into the required state."""
 
 
 def free_ports(count):
-    """Below those that the kernel gives to whoever does not ask for one."""
+    """Free ports, below the range that the kernel assigns."""
     ports = []
     candidate = 20000 + secrets.randbelow(10000)
     while len(ports) < count:
@@ -45,7 +45,7 @@ def free_ports(count):
 
 
 class Process:
-    """A program that may be started several times; each time it has a log of its own."""
+    """A program that may be started several times, with a log for each start."""
 
     def __init__(self, name, command, folder):
         self.name = name
@@ -73,7 +73,7 @@ class Process:
         self.process.send_signal(number)
 
     def kill(self):
-        """Returns when it is reaped."""
+        """Kills the process, and returns when it is reaped."""
         self.process.kill()
         self.process.wait()
 
@@ -90,7 +90,7 @@ class Process:
 
 class Node(Process):
     def __init__(self, name, command, folder, port, admin_port, relay):
-        """It reaches etcd by the relay."""
+        """The node reaches etcd through the relay."""
         command = [
             *command,
             *("--set", f"node.cluster.servers=[127.0.0.1:{relay.port}]"),
@@ -105,19 +105,19 @@ class Node(Process):
 
     @property
     def incarnation(self):
-        """This process of it, as its log and the records call it."""
+        """The name of the current process of the node in logs and records."""
         return f"{self.name}.{self.start_count}"
 
     def has_announced(self):
         return b" serves on " in self.announcement.read_bytes()
 
     def memberships(self):
-        """What this process was called in the directory: NAME.INCARNATION, one after the other."""
+        """The names of this process in the directory, NAME.INCARNATION, in order."""
         return re.findall(r"joined the cluster .* as=(\S+)", self.log.read_text(errors="replace"))
 
     def shares(self):
-        """How many partitions each member of the cluster has, as this one sees it. Empty while it
-        says nothing.
+        """How many partitions each member of the cluster has, as this node sees it. Empty while the
+        node does not answer.
         """
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=1)
@@ -147,7 +147,7 @@ class Cluster:
             ],
             folder,
         )
-        # Its append-only file is the record of all writes: so it is never written anew.
+        # Its append-only file is the record of all writes, so it is never rewritten.
         self.redis = Process(
             "redis",
             [
@@ -167,7 +167,7 @@ class Cluster:
             *("--set", f"node.cluster.name={CLUSTER_NAME}"),
             *("--set", "node.cluster.listen=127.0.0.1:0"),
             *("--set", f"node.cluster.shared_key_file={key}"),
-            # The bots call games and players themselves, so that each call has a request id.
+            # The bots call games and players directly, so that each call has a request id.
             *("--set", "node.public_methods_only=false"),
         ]
         self.nodes = [
@@ -197,7 +197,7 @@ class Cluster:
         self.wait_until_whole()
 
     def wait_until_whole(self):
-        """All nodes serve, each has heard of all others, and each has a fair share."""
+        """Waits until all nodes serve, know all others, and have a fair share."""
         for node in self.nodes:
             node.wait_for(node.has_announced)
         self.nodes[0].wait_for(self.is_whole)
@@ -225,7 +225,7 @@ class Cluster:
             return False
 
     def revoke_leases(self, members):
-        """Of members of the cluster that are dead. False when etcd does not answer."""
+        """Revokes the leases of dead members. Returns False when etcd does not answer."""
         try:
             for member in members:
                 key = base64.b64encode(f"/{CLUSTER_NAME}/nodes/{member}".encode()).decode()

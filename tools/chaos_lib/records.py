@@ -1,5 +1,5 @@
-"""What a run leaves behind, read: the history of the bots, the logs of the nodes, and the file in
-which redis keeps all that was ever written.
+"""Reads the records of a run: the history of the bots, the logs of the nodes, and the file in which
+redis keeps all writes.
 """
 
 import json
@@ -11,16 +11,16 @@ OK = "ok"
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a bot, from the first attempt to its end."""
+    """A call of a bot, from its first attempt to its end."""
 
     method: str  # "Game/Move".
     object: str  # "Game ID".
     caller: str
     sequence: int
-    begin: int  # Nanoseconds of CLOCK_BOOTTIME, as all times.
+    begin: int  # Nanoseconds of CLOCK_BOOTTIME, like all times here.
     end: int
     code: str = OK
-    errors: tuple = ()  # After which it was tried again.
+    errors: tuple = ()  # The errors after which it was retried.
     request: dict = field(default_factory=dict)
     reply: dict = field(default_factory=dict)
 
@@ -31,9 +31,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """A node was about to reply, and was the owner of the object at that time."""
+    """A node was about to reply, and owned the object at that time."""
 
-    node: str  # Of one process: "node-1.3".
+    node: str  # One process of the node: "node-1.3".
     object: str
     epoch: int
     version: int
@@ -48,7 +48,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Kept:
-    """A node has sent a keepalive of its lease that was answered."""
+    """A node sent a keepalive of its lease, and etcd answered it."""
 
     node: str
     at: int
@@ -56,11 +56,11 @@ class Kept:
 
 @dataclass(frozen=True)
 class Write:
-    """The store has accepted this."""
+    """A write that the store accepted."""
 
     object: str
     epoch: int
-    version: int  # 0: the object was sealed, and nothing written.
+    version: int  # 0: the object was sealed, and no state was written.
     state: bytes = b""
 
 
@@ -101,7 +101,7 @@ def unquoted(text):
 
 
 def read_log(node, lines):
-    """What a process has replied and kept. Its last line may have been cut short by its end."""
+    """The replies and keepalives of a process. Its end may have cut off its last line."""
     for line in lines:
         line = line.rstrip("\n")
         if kept := KEPT_LINE.search(line):
@@ -122,8 +122,8 @@ def read_log(node, lines):
 
 
 def read_commands(file):
-    """The commands of an append-only file of redis, as lists of bytes. The last one may be cut
-    short by the end of its server.
+    """The commands of an append-only file of redis, as lists of bytes. The end of its server may
+    have cut off the last one.
     """
     while head := file.readline():
         if not head.endswith(b"\n"):
@@ -143,7 +143,7 @@ def read_commands(file):
 
 
 def read_writes(file):
-    """What was accepted, in that order: redis keeps what its scripts have changed."""
+    """The accepted writes in order: redis logs the changes of its scripts."""
     epochs = {}
     for words in read_commands(file):
         if words[0].upper() != b"HSET" or b":object:" not in words[1]:
@@ -158,8 +158,8 @@ def read_writes(file):
             yield Write(key, epochs.get(key, 0), int(fields[b"version"]), fields[b"state"])
 
 
-# The encoding of protobuf, as far as it is needed: field numbers are those of
-# framework/wire/objects.proto and services/chess/game.proto.
+# A minimal decoder of protobuf. The field numbers are those of framework/wire/objects.proto and
+# services/chess/game.proto.
 
 
 def varint(data, at):
@@ -174,7 +174,7 @@ def varint(data, at):
 
 
 def fields_of(data):
-    """(number, value) of a message: an int, or bytes."""
+    """(number, value) of each field of a message; a value is an int or bytes."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -191,7 +191,7 @@ def fields_of(data):
 
 
 def signed(value):
-    """A sint32."""
+    """The value of a sint32 field."""
     return (value >> 1) ^ -(value & 1)
 
 
@@ -200,7 +200,7 @@ def state_of(record):
 
 
 def applied_by(record):
-    """Of each caller the last request that took effect, and when, in milliseconds since 1970."""
+    """For each caller: its last request that took effect, and when, in ms since 1970."""
     callers = {}
     for number, value in fields_of(record):
         if number == 2:
@@ -210,7 +210,7 @@ def applied_by(record):
 
 
 def moves_of(record):
-    """Of a game, as chess engines write them."""
+    """The moves of a game, in the notation of chess engines."""
     return [value.decode() for number, value in fields_of(state_of(record)) if number == 2]
 
 

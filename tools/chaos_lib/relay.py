@@ -1,5 +1,5 @@
-"""Passes connections on to a server, until it is cut: then nothing comes through any more, and
-nobody is told, as when a network breaks between two machines.
+"""Relays connections to a server until it is cut. Then no data passes, and neither end sees an
+error, as when the network between two machines breaks.
 """
 
 import socket
@@ -22,7 +22,7 @@ class Relay:
         self.is_whole.clear()
 
     def mend(self):
-        """What was sent meanwhile arrives now."""
+        """Lets data pass again, with what was sent in between."""
         self.is_whole.set()
 
     def close(self):
@@ -53,7 +53,7 @@ class Relay:
         self.pass_on(client, server)
 
     def pass_on(self, source, target):
-        """Until either end is over; then both are."""
+        """Copies data until either end closes, then closes both."""
         try:
             while data := source.recv(65536):
                 self.is_whole.wait()

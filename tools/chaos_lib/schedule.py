@@ -1,4 +1,4 @@
-"""What is done to a cluster, and when: drawn from a seed, before anything begins."""
+"""The schedule of faults in a cluster, drawn from a seed before the run starts."""
 
 import random
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 KILL_INTERVAL = 5.0
 STOP_TIME_MIN = 0.5
 STOP_TIME_MAX = 10.0
-# Without faults before the first and after the last one.
+# Time without faults at the beginning and at the end.
 QUIET_AT_FIRST = 2.0
 QUIET_AT_LAST = 1.0
 
-# kill      kill -9; the lease of the dead is revoked, as a supervisor of the node does
-# vanish    kill -9, and nobody tells the cluster: its lease has to run out
+# kill      kill -9; the lease of the dead node is revoked, as its supervisor would
+# vanish    kill -9; the lease is not revoked and has to expire
 # stop      SIGSTOP, and SIGCONT after `duration`
-# redis     kill -9 of it; started again after `duration`
-# etcd      the same
-# cut       nothing comes through between the node and etcd
+# redis     kill -9 of redis; restarted after `duration`
+# etcd      the same for etcd
+# cut       the node loses its connection to etcd for `duration`
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Fault:
 
 
 def draw(seed, seconds, node_count):
-    """Faults by time: a node is killed every five seconds, and one at a time stands still."""
+    """Faults by time: a node is killed every five seconds; one at a time is suspended."""
     random_of = random.Random(seed)
     last = seconds - QUIET_AT_LAST
     faults = []
@@ -55,14 +55,14 @@ def draw(seed, seconds, node_count):
 
 
 def cut_off(seconds, nodes):
-    """Those nodes at the same time, for long enough that others have all that they had."""
+    """Cuts off these nodes at the same time, until other nodes own all their objects."""
     at, duration = 5.0, 15.0
     assert at + duration + QUIET_AT_LAST <= seconds
     return [Fault(at, "cut", node, duration) for node in nodes]
 
 
 def is_alone(fault, faults):
-    """Whether nothing else was broken while the others took over."""
+    """Whether no other fault happened during the takeover."""
     before, after = 1.0, 1.0
     return all(
         other is fault or other.end < fault.at - before or other.at > fault.at + after
@@ -71,8 +71,8 @@ def is_alone(fault, faults):
 
 
 def has_etcd_beside(fault, faults):
-    """Whether etcd was restarted while a lease had to run out: then leases live longer, since they
-    begin anew with each leader.
+    """Whether etcd was restarted while a lease had to expire. Leases then live longer, since each
+    new leader starts them again.
     """
     lease_time_max = 8.0
     return any(

@@ -1,20 +1,21 @@
-"""How long objects were away: after their node has died, and when it has handed them over."""
+"""How long objects were unavailable: after the death of their node, and during a handover."""
 
 from collections import defaultdict
 from dataclasses import dataclass
 
 from chaos_lib.records import OK
 
-# Who waits for somebody else's move waits for that, whatever the nodes do.
+# Methods whose calls wait for the move of another player, whatever the nodes do.
 WAITING = {"Game/WaitMove", "Game/WaitOpponent"}
 
-# Who has not replied for longer when its node died was not in use, or had been away before.
+# An object without a reply for longer than this before its node died was idle, or already
+# unavailable.
 IN_USE_NS = 300_000_000
 
 
 @dataclass(frozen=True)
 class Death:
-    """A process that has lost what it owned, at some time."""
+    """A process lost the objects that it owned."""
 
     node: str  # "node-1.3".
     at: int
@@ -26,7 +27,7 @@ def quantile(values, part):
 
 
 def answered_by_object(calls, epochs):
-    """For each object its answered calls whose epoch is known, by their end."""
+    """For each object, its answered calls with a known epoch, sorted by their end."""
     answered = defaultdict(list)
     for call in sorted(calls, key=lambda call: call.end):
         if call.code == OK and call.id in epochs:
@@ -35,8 +36,8 @@ def answered_by_object(calls, epochs):
 
 
 def failovers(deaths, calls, replies, epochs):
-    """For each death and each object that the dead process was serving, and that somebody had
-    asked for: how long, in nanoseconds, until the first answer of another owner.
+    """For each death, the failover time of each object that the dead process was serving and that
+    had a waiting call: the nanoseconds until the first answer of another owner.
     """
     served = defaultdict(list)
     for reply in sorted(replies, key=lambda reply: reply.at):
@@ -59,14 +60,14 @@ def failovers(deaths, calls, replies, epochs):
 
 @dataclass(frozen=True)
 class Silence:
-    """Of a process that etcd did not hear of any more; nanoseconds after its last keepalive."""
+    """How a cut-off process stopped serving, in nanoseconds after its last keepalive."""
 
     last_reply: int
-    first_claim: int | None  # Somebody else's first reply for what it had served.
+    first_claim: int | None  # Another node's first reply for an object it had served.
 
 
 def silence_of(node, cut_at, replies, keeps):
-    """Of a process that was cut off at that time. None when it was not serving then."""
+    """The silence of a process that was cut off at that time; None when it was not serving."""
     before = [kept.at for kept in keeps if kept.node == node and kept.at <= cut_at]
     after = sorted(kept.at for kept in keeps if kept.node == node and kept.at > cut_at)
     if not before:
@@ -89,8 +90,8 @@ def silence_of(node, cut_at, replies, keeps):
 
 
 def pauses(calls, epochs):
-    """For each object and each change of its owner: the longest that a call took which was there
-    when the new owner gave its first answer.
+    """For each object and each change of its owner: the duration of the longest call that was in
+    flight when the new owner gave its first answer.
     """
     times = []
     for group in answered_by_object(

@@ -22,8 +22,8 @@ std::expected<std::string, Failure> read_token(const std::string& path) {
   std::ifstream file(path);
   std::string token;
   if (!std::getline(file, token) || token.empty()) {
-    return misused("corolane: --token: no token can be read from " + path +
-                   ": it is the file that node.admin_token_file of the node names");
+    return misused("corolane: --token: cannot read a token from " + path +
+                   ": give the file that node.admin_token_file of the node names");
   }
   return token;
 }
@@ -35,16 +35,16 @@ std::string in_one_line(std::string_view text) {
 }  // namespace
 
 constexpr std::string_view admin_help = R"(
-HOST:PORT is node.admin of the node, or unix:/PATH; where it is left out, that
-of COROLANE_ADMIN in the environment.
+HOST:PORT is node.admin of the node, or unix:/PATH; without it, the command uses
+the address in COROLANE_ADMIN in the environment.
 
-  --token FILE         what the pages ask for: node.admin_token_file
-  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM
-  --certificate FILE   what to show a node that asks who calls, PEM
-  --key FILE           its key, PEM
-  --help               print this, and exit
+  --token FILE         the token of the pages: node.admin_token_file of the node
+  --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
+  --certificate FILE   the client certificate for a node that demands one, PEM
+  --key FILE           the private key of the client certificate, PEM
+  --help               print this text
 
-Exit status: 0 done, 1 no answer or a refusal, 2 wrong usage.
+Exit status: 0 success, 1 no answer or a refusal, 2 wrong usage.
 )";
 
 std::expected<AdminDoor, Failure> find_admin_door(std::string_view command,
@@ -103,18 +103,18 @@ Failure page_failure(const AdminDoor& door, const PageRequest& request,
   const std::string said = in_one_line(response.body);
   if (response.status == 401) {
     return {Failure::Kind::failed,
-            "corolane: " + to_string(door) + " asks for " +
+            "corolane: " + to_string(door) + " requires " +
                 (door.token.empty() ? "a token" : "another token") +
                 ": give --token FILE, the node.admin_token_file of the node"};
   }
   if ((response.status == 404 && said.starts_with("no page ")) || response.status == 405) {
     return {Failure::Kind::failed, "corolane: the node at " + to_string(door) + " does not know " +
                                        std::string(request.method) + " " + path +
-                                       ": its version is an older one; corolane page " +
-                                       to_string(door) + " / lists what it knows"};
+                                       ": it may be an older version; corolane page " +
+                                       to_string(door) + " / lists its pages"};
   }
-  std::string message = "corolane: " + path + " of " + to_string(door) +
-                        " is answered with status " + std::to_string(response.status) + ": ";
+  std::string message = "corolane: " + path + " of " + to_string(door) + " returned status " +
+                        std::to_string(response.status) + ": ";
   const bool is_ours = !said.empty() && !said.starts_with('<');
   return {Failure::Kind::failed,
           message + (is_ours ? said : "are these the admin pages of a node?")};

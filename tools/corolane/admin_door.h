@@ -1,7 +1,7 @@
-// The admin pages of a running node, as the commands that show them get there.
+// Access to the admin pages of a running node, shared by the commands that show them.
 //
-// All of them take HOST:PORT first, which is node.admin of the node, and the same options; without
-// HOST:PORT they go to the node that COROLANE_ADMIN in the environment names.
+// All of them take HOST:PORT first, which is node.admin of the node, and the same options. Without
+// HOST:PORT they use the address in COROLANE_ADMIN in the environment.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ inline constexpr std::array admin_option_rules = {OptionRule{.name = "--token", 
                                                   tls_option_rules[0], tls_option_rules[1],
                                                   tls_option_rules[2]};
 
-// What the help of each such command ends with.
+// The end of the help of each such command.
 extern const std::string_view admin_help;
 
 inline constexpr std::chrono::seconds admin_patience{5};
 
 struct AdminDoor {
   net::HostPort peer;
-  std::string token;  // Empty: it asks for none.
+  std::string token;  // Empty: no token is sent.
 };
 
-// Where the words and options of `command` lead, with the words that are left. Misused when they
-// name no node, or when the token cannot be read.
+// The node that the arguments of `command` name; `words` receives the remaining words. Misused when
+// they name no node, or when the token cannot be read.
 std::expected<AdminDoor, Failure> find_admin_door(std::string_view command,
                                                   const Arguments& arguments,
                                                   std::vector<std::string>& words);
@@ -48,15 +48,15 @@ struct PageRequest {
   std::string target;  // "/tasks?state=ready".
 };
 
-// What `door` is to be asked, with its token.
+// The request as HTTP, with the token of `door`.
 net::HttpRequest to_http(const AdminDoor& door, const PageRequest& request);
 
-// The body of what the node answers. Suspends. Fails when it does not, and with another status than
-// one of success, which is told with what the node says of it and what to do.
+// Returns the body of the node's answer. Suspends. Fails when no answer comes, or when its status
+// is not a success; the failure has the node's message and a remedy.
 Outcome ask_page(net::Network& network, const AdminDoor& door, const PageRequest& request,
                  Deadline deadline);
 
-// Why a page was not answered as it should have been.
+// The failure of a page that was answered without success.
 Failure page_failure(const AdminDoor& door, const PageRequest& request,
                      const net::HttpResponse& response);
 

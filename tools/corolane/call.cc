@@ -18,32 +18,32 @@ constexpr std::string_view help =
     R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--object ID]
                      [--timeout DURATION] [--describe | --names] [--tls FILE]
 
-Calls a method of a running node and prints its reply as JSON, a stream as one
-line of JSON for each message. Without JSON it prints what the method expects,
-without a method what there is to call.
+Calls a method of a running node and prints its reply as JSON; each message of
+a stream is one line of JSON. Without JSON it describes the method; without a
+method it lists all methods.
 
-  SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo: what is enough to tell
-                       it from others
+  SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo: any part of the name
+                       that is unique
   JSON                 the request; - reads it from standard input
-  --object ID          which object to call, where a service has objects
-  --timeout DURATION   how long to wait for the reply, such as 5s; otherwise as
-                       long as the method allows
-  --describe           print what the method expects, and call nothing
-  --names              print the short and the full names of all methods
-  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM
-  --certificate FILE   what to show a node that asks who calls, PEM
-  --key FILE           its key, PEM
-  --help               print this, and exit
+  --object ID          the object to call, for a service of objects
+  --timeout DURATION   how long to wait for the reply, such as 5s; by default
+                       as long as the method allows
+  --describe           describe the method, and call nothing
+  --names              print the short and full names of all methods
+  --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
+  --certificate FILE   the client certificate for a node that demands one, PEM
+  --key FILE           the private key of the client certificate, PEM
+  --help               print this text
 
   corolane call 127.0.0.1:8460
   corolane call 127.0.0.1:8460 Chess/Look
   corolane call 127.0.0.1:8460 Chess/Look '{"game": "one"}'
   corolane call 127.0.0.1:8460 Counter/Add '{"amount": 1}' --object visits
 
-The node tells what it serves and of what type: it needs no .proto files here.
+The node describes its methods and types, so no .proto files are needed here.
 
-Exit status: 0 answered, 1 no connection or the call failed, 2 wrong usage, an
-unknown method or a request or an --object that does not fit it.
+Exit status: 0 success, 1 no connection or the call failed, 2 wrong usage, an
+unknown method, or a request or --object that does not fit the method.
 )";
 
 constexpr auto options = std::to_array<OptionRule>({{.name = "--object", .has_value = true},
@@ -58,7 +58,7 @@ std::string read_standard_input() {
   return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
 }
 
-// A stream may be read by another program, which does not wait for its end.
+// Flushes each line: another program may read the stream and must not wait for its end.
 void print_at_once(const std::string& line) { std::cout << line << std::flush; }
 
 Outcome call(const Arguments& arguments, const net::HostPort& peer) {

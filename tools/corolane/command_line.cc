@@ -15,27 +15,27 @@ std::string overview() {
   std::string text =
       "Usage: corolane COMMAND ...\n"
       "\n"
-      "Begins a project, looks at a node that runs, and has it do things.\n"
+      "Creates a project, and inspects and controls a running node.\n"
       "\n";
   for (const Command* command : commands()) {
     text.append("  ").append(command->name).append(13 - command->name.size(), ' ');
     text.append(command->summary).append("\n");
   }
   text +=
-      "  help         says more about a command: corolane help call\n"
+      "  help         describes a command: corolane help call\n"
       "\n"
-      "  --help       print this, and exit\n"
-      "  --version    print the version, and exit\n";
+      "  --help       print this text\n"
+      "  --version    print the version\n";
   return text;
 }
 
-// Names the one that was probably meant, and all that there are.
+// Names the command that was probably meant, and lists all.
 Failure unknown_command(std::string_view name) {
   std::vector<std::string> names;
   for (const Command* command : commands()) names.emplace_back(command->name);
-  std::string message = "corolane: " + quote(name) + " is no command";
+  std::string message = "corolane: " + quote(name) + " is not a command";
   if (const auto near = nearest(name, names)) message += "; did you mean " + names[*near] + "?";
-  message += "\nThere are ";
+  message += "\nCommands: ";
   for (const std::string& known : names) message += known + ", ";
   return {Failure::Kind::misused, message + "help"};
 }

@@ -1,4 +1,4 @@
-// The command line of `corolane` as a whole: which command is meant, and help.
+// The whole command line of `corolane`: chooses the command, and prints help.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace corolane::tools::cli {
 
-// Runs what the words after the program's name ask for.
+// Runs the command that the words after the program's name ask for.
 Outcome run_command_line(std::span<const char* const> words);
 
 }  // namespace corolane::tools::cli

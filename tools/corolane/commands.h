@@ -1,4 +1,4 @@
-// All commands of `corolane`: what its help, its completion and its manual are made of.
+// All commands of `corolane`; its help, its completion and its manual come from them.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace corolane::tools::cli {
 
-// In the order of the overview.
+// The commands in the order of the overview.
 const std::vector<const Command*>& commands();
 
-// The whole text, with that of the options that all commands of its kind have.
+// The whole help text, including the options that all commands of its kind share.
 std::string help_of(const Command& command);
 
-// All that it takes, --help included.
+// All options of the command, including --help.
 std::vector<OptionRule> options_of(const Command& command);
 
 }  // namespace corolane::tools::cli

@@ -10,17 +10,18 @@ namespace {
 constexpr std::string_view help =
     R"text(Usage: corolane completion bash
 
-Prints a script for bash that completes the commands of corolane, their options
-and, asking the node, its methods and types of objects. In ~/.bashrc:
+Prints a bash script that completes the commands of corolane, their options
+and, by asking the node, its methods and object types. Put this in ~/.bashrc:
 
   eval "$(corolane completion bash)"
 
-Exit status: 0 printed, 2 wrong usage.
+Exit status: 0 success, 2 wrong usage.
 )text";
 
-// bash cuts words at colons, so addresses come in pieces: the line is cut again, at blanks alone.
+// bash splits words at colons, so addresses come in pieces. The script splits the line again, at
+// blanks only.
 constexpr std::string_view beginning =
-    R"bash(# Completes the words of corolane; methods and types of objects are those of the node.
+    R"bash(# Completes the words of corolane; methods and object types come from the node.
 _corolane() {
   local line="${COMP_LINE:0:COMP_POINT}"
   local words
@@ -29,7 +30,7 @@ _corolane() {
   local count=$((${#words[@]} - 1))
   local word="${words[count]}"
   local command="${words[1]}"
-  # Where the environment names the node there may be no HOST:PORT.
+  # HOST:PORT may be missing where the environment names the node.
   local place=$count
   local address="${words[2]}"
   if [[ -n "$COROLANE_ADMIN" && "$count" == 2 ]]; then
@@ -39,7 +40,7 @@ _corolane() {
   local choices=""
 )bash";
 
-// Methods are offered by their shortest names, and by their full ones to who has begun such.
+// Methods are offered by their shortest names, or by their full names when only those fit the word.
 constexpr std::string_view end =
     R"bash(  COMPREPLY=($(compgen -W "$choices" -- "$word"))
 }
@@ -57,7 +58,7 @@ constexpr std::string_view objects =
           sed -n 's/^ *"type": "\(.*\)".*/\1/p')"
 )bash";
 
-// What has a file for its value.
+// The options whose value is a file.
 constexpr std::string_view file_options =
     "--tls | --certificate | --key | --token | --output | --program";
 
@@ -69,7 +70,7 @@ std::string names_of_commands() {
   return names;
 }
 
-// What may stand behind an option, by lines of a case.
+// The choices for the values of options, as lines of a `case`.
 std::string values_of_options() {
   std::string lines;
   for (const Command* command : commands()) {
@@ -144,7 +145,7 @@ Outcome run(const Arguments& arguments) {
   if (words.empty()) return wrong_usage("completion", "needs the name of a shell: bash");
   if (words.size() > 1) return wrong_usage("completion", "stray argument \"" + words[1] + "\"");
   if (words[0] != "bash") {
-    return wrong_usage("completion", "\"" + words[0] + "\" is no shell that it knows; only bash");
+    return wrong_usage("completion", "\"" + words[0] + "\" is not a supported shell; only bash is");
   }
   return bash_script();
 }
@@ -153,7 +154,7 @@ Outcome run(const Arguments& arguments) {
 
 constexpr Command completion_command = {
     .name = "completion",
-    .summary = "prints what lets bash complete its words",
+    .summary = "prints the completion script for bash",
     .help = help,
     .options = {},
     .run = run,

@@ -24,12 +24,12 @@ using std::chrono_literals::operator""ms;
 constexpr std::string_view help =
     R"(Usage: corolane drain [HOST:PORT] [--wait] [--timeout DURATION] [--json]
 
-Has a node begin its graceful stop, as SIGTERM does: it takes no more calls,
-hands over its objects, lets the running calls finish and ends.
+Starts the graceful shutdown of a node, as SIGTERM does: it takes no more calls,
+hands over its objects, lets running calls finish and exits.
 
-  --wait               wait for its end, and say what it still does meanwhile
-  --timeout DURATION   wait for so long at most; otherwise 2min
-  --json               print its answer as the node has it, in JSON
+  --wait               wait until the node has ended, and report its progress
+  --timeout DURATION   wait at most this long; by default 2min
+  --json               print the answer of the node as JSON
 
   corolane drain 127.0.0.1:8461 --wait
 )";
@@ -39,7 +39,7 @@ constexpr auto options = std::to_array<OptionRule>(
 
 constexpr std::chrono::milliseconds interval = 200ms;
 
-// What a node that stops still does.
+// The work that a stopping node still has.
 struct Rest {
   std::int64_t pid;
   std::string text;
@@ -50,7 +50,7 @@ std::optional<Rest> rest_of(const std::string& stats) {
   try {
     const auto& rpc = json.at("rpc");
     return Rest{.pid = json.at("node").at("pid").get<std::int64_t>(),
-                .text = std::to_string(rpc.at("running").get<std::int64_t>()) + " calls run, " +
+                .text = std::to_string(rpc.at("running").get<std::int64_t>()) + " calls running, " +
                         std::to_string(json.at("objects").at("active").get<std::int64_t>()) +
                         " objects active, " +
                         std::to_string(rpc.at("connections").get<std::int64_t>()) + " connections"};
@@ -59,7 +59,7 @@ std::optional<Rest> rest_of(const std::string& stats) {
   }
 }
 
-// Until nobody listens there any more, or somebody else does.
+// Waits until nothing listens there any more, or another process does.
 Outcome wait_for_end(net::Network& network, const AdminDoor& door, std::optional<Rest> before,
                      Deadline deadline) {
   const PageRequest stats{.method = "GET", .target = "/stats"};
@@ -78,7 +78,7 @@ Outcome wait_for_end(net::Network& network, const AdminDoor& door, std::optional
   }
   return failed("corolane: the node at " + to_string(door) + " has not ended" +
                 (told.empty() ? "" : ": " + told) +
-                "; corolane tasks says what it waits for, SIGKILL ends it");
+                "; corolane tasks shows what it waits for, SIGKILL ends it");
 }
 
 Outcome run(const Arguments& arguments) {
@@ -114,7 +114,7 @@ Outcome run(const Arguments& arguments) {
 
 constexpr Command drain_command = {
     .name = "drain",
-    .summary = "has a node begin its graceful stop",
+    .summary = "shuts a node down gracefully",
     .help = help,
     .options = options,
     .run = run,

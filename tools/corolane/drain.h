@@ -1,4 +1,4 @@
-// corolane drain: has a node begin its graceful stop, and waits for its end.
+// corolane drain: starts the graceful shutdown of a node, and waits for its end.
 #pragma once
 
 #include "tools/corolane/command.h"

@@ -1,4 +1,4 @@
-// Calls of methods that this program was not built with, and what there is to call.
+// Calls methods that this program was not built with, and lists the methods of a server.
 #pragma once
 
 #include <functional>
@@ -14,30 +14,30 @@ namespace corolane::tools::cli {
 
 struct DynamicCall {
   net::HostPort peer;
-  std::string method;                 // What find_method() takes for one.
+  std::string method;                 // A name for find_method().
   std::string request = "{}";         // JSON.
-  std::optional<std::string> object;  // Its id, of a method of objects.
-  std::optional<Duration> timeout;    // Otherwise that of the method.
-  // Given each message of a stream as it comes, as JSON on one line.
+  std::optional<std::string> object;  // The id, for a method of objects.
+  std::optional<Duration> timeout;    // By default that of the method.
+  // Called with each message of a stream as it arrives, as JSON on one line.
   std::function<void(const std::string& line)> print;
 };
 
-// Connects, asks the Reflection of the peer for its methods and their types, calls, and gives the
-// reply as JSON; nothing for a one-way method, nor for a stream, which is printed. Suspends.
+// Connects, asks the Reflection of the peer for its methods and their types, calls, and returns the
+// reply as JSON; "" for a one-way method, and for a stream, which is printed. Suspends.
 //
 // A failure of the method is its Error as text, "code: message". It is misuse when no method or
-// more than one fits, when the request does not fit the method, or when an object is named where
-// there are none, or none where there are.
+// more than one matches, when the request does not fit the method, when a method of objects is
+// called without an object, or another method with one.
 Outcome run_dynamic_call(net::Network& network, const DynamicCall& call);
 
-// What a method expects, promises and replies. Suspends, and fails as above.
+// Describes the request, the guarantees and the reply of a method. Suspends, and fails as above.
 Outcome describe_remote_method(net::Network& network, const net::HostPort& peer,
                                const std::string& method);
 
-// All services of a peer with their methods. Suspends.
+// Lists all services of a peer with their methods. Suspends.
 Outcome list_remote_methods(net::Network& network, const net::HostPort& peer);
 
-// For completion: on each line the shortest name of a method, a tab and its full name. Suspends.
+// For completion: each line has the shortest name of a method, a tab and its full name. Suspends.
 Outcome list_method_names(net::Network& network, const net::HostPort& peer);
 
 }  // namespace corolane::tools::cli

@@ -1,6 +1,6 @@
 # cmake -DFOLDER=folder -DFILES=name,... -DOUTPUT=file -P embed.cmake
 #
-# Writes the source file that holds the files as text: project_template().
+# Writes the source file that contains the files as text: project_template().
 string(REPLACE "," ";" names "${FILES}")
 set(entries)
 foreach(name IN LISTS names)

@@ -14,10 +14,10 @@ struct Unit {
   std::string_view name;
 };
 
-// Three digits, of the largest unit that leaves something before the point.
+// Three digits in the largest unit that leaves a digit before the decimal point.
 std::string three_digits(double value, std::span<const Unit> units, std::string_view blank) {
   Unit unit = units.front();
-  // What would be rounded to a thousand of a unit is one of the next.
+  // A value that would be rounded to a thousand uses the next unit.
   for (const Unit& next : units) {
     if (value >= next.size * 0.9995) unit = next;
   }

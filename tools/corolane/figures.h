@@ -1,4 +1,4 @@
-// Figures as people read them at a glance: three digits and a unit, "1.23M", "24.0 MiB", "8.90 ms".
+// Short figures for people: three digits and a unit, "1.23M", "24.0 MiB", "8.90 ms".
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@ namespace corolane::tools::cli {
 
 std::string count_text(double count);
 std::string bytes_text(double bytes);
-// Of nanoseconds.
+// A time in nanoseconds.
 std::string time_text(double ns);
-// How long something has been there, with its two largest units: "3d 2h", "1m 05s".
+// A duration in its two largest units: "3d 02h", "1m 05s"; below a minute in seconds: "1.2s".
 std::string age_text(double seconds);
-// Of a share, 0 to 1.
+// A share from 0 to 1, as a percentage.
 std::string percent_text(double share);
 
 }  // namespace corolane::tools::cli

@@ -1,4 +1,4 @@
-// corolane: begins a project, and talks to a node that runs. `corolane help` says how.
+// corolane: creates a project, and talks to a running node. See `corolane help`.
 #include <iostream>
 #include <span>
 

@@ -1,16 +1,16 @@
 # cmake -DCOROLANE=program -DMANUAL=file -DCOMPLETION=file -P manual.cmake
 #
-# Writes the manual page corolane.1, of the help texts as they are, and the completion for bash.
+# Writes the manual page corolane.1 from the help texts, and the completion script for bash.
 function(ask output)
   execute_process(COMMAND ${COROLANE} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   set(${output} "${text}" PARENT_SCOPE)
 endfunction()
 
-# A text that looks on the page as it does here.
+# Makes a text appear on the page exactly as it is.
 function(literal output text)
   string(REPLACE "\\" "\\e" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
-  # What begins a line is no request of troff.
+  # Escapes characters that would make a line a troff request.
   string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\&\\2" text "${text}")
   set(${output} ".nf\n${text}.fi\n" PARENT_SCOPE)
 endfunction()
@@ -21,14 +21,14 @@ ask(overview help)
 literal(page "${overview}")
 set(page ".TH COROLANE 1 \"\" \"${version}\" \"corolane\"
 .SH NAME
-corolane \\- begins a game server, and looks at one that runs
+corolane \\- creates a game server project, and inspects a running node
 .SH SYNOPSIS
 .B corolane
 COMMAND ...
 .SH DESCRIPTION
 ${page}")
 
-# Its commands are the lines of the overview that are set in by two.
+# The commands are the lines of the overview that are indented by two blanks.
 string(REGEX MATCHALL "\n  [a-z]+ " names "${overview}")
 foreach(name IN LISTS names)
   string(STRIP "${name}" name)

@@ -13,10 +13,10 @@ namespace {
 namespace pb = google::protobuf;
 using Json = nlohmann::ordered_json;
 
-// Messages in messages are written out so far in an example.
+// The maximum depth of nested messages in an example.
 constexpr std::size_t example_depth_max = 5;
 
-// Those of protobuf itself are known, and have a JSON form of their own.
+// Types of protobuf itself, which are well known and have their own JSON form.
 bool is_well_known(const pb::Descriptor& type) {
   return type.file()->package() == "google.protobuf";
 }
@@ -36,7 +36,7 @@ std::string element_text(const pb::FieldDescriptor& field) {
                                               : field.message_type()->name();
 }
 
-// What holds the value: of a map, its own field for values.
+// The field that describes the value: for a map, the value field of its entries.
 const pb::FieldDescriptor& element_of(const pb::FieldDescriptor& field) {
   return field.is_map() ? *field.message_type()->map_value() : field;
 }
@@ -61,12 +61,12 @@ std::string comment_lines(std::string_view text, const std::string& margin) {
   return lines;
 }
 
-// Of a message or a part of it inside of those around it.
+// `around` holds the messages that enclose this one.
 Json example_of(const pb::Descriptor& type, std::vector<const pb::Descriptor*>& around);
 Json example_of_element(const pb::FieldDescriptor& field,
                         std::vector<const pb::Descriptor*>& around);
 
-// Those that are no object in JSON.
+// Well-known types that are not objects in JSON.
 Json well_known_example(const pb::Descriptor& type, std::vector<const pb::Descriptor*>& around) {
   const std::string& name = type.name();
   if (name == "Timestamp") return "2026-01-31T12:00:00Z";
@@ -75,7 +75,7 @@ Json well_known_example(const pb::Descriptor& type, std::vector<const pb::Descri
   if (name == "Value") return nullptr;
   if (name == "ListValue") return Json::array();
   if (name == "Struct" || name == "Any") return Json::object();
-  // A wrapper is written as what it wraps.
+  // A wrapper is written as its value.
   const bool is_wrapper = type.file()->name() == "google/protobuf/wrappers.proto";
   return is_wrapper ? example_of_element(*type.field(0), around) : example_of(type, around);
 }
@@ -88,7 +88,7 @@ Json example_of_element(const pb::FieldDescriptor& field,
     case pb::FieldDescriptor::CPPTYPE_BOOL:
       return false;
     case pb::FieldDescriptor::CPPTYPE_ENUM: {
-      // The first mostly says that nothing was chosen.
+      // The first value usually means "unspecified".
       const pb::EnumDescriptor& type = *field.enum_type();
       return type.value(type.value_count() > 1 ? 1 : 0)->name();
     }

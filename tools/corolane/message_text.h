@@ -1,4 +1,4 @@
-// Message types for people who are about to write one as JSON.
+// Message types as text, for people who write a message as JSON.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -11,10 +11,10 @@
 
 namespace corolane::tools::cli {
 
-// Writes the fields of types, each type once: with their comments above them and the fields of the
-// messages that they hold below them.
+// Writes the fields of types, each type once, with their comments above and the fields of nested
+// messages below.
 //
-//   // Who shall hear it.
+//   // A person who hears it.
 //   listeners: repeated Listener
 //     name: string
 class FieldsText {
@@ -22,7 +22,7 @@ class FieldsText {
   // `types` outlives it.
   explicit FieldsText(const RemoteTypes& types) : types_(&types) {}
 
-  // Lines that begin with two blanks.
+  // Returns lines indented by two blanks.
   std::string of(const google::protobuf::Descriptor& type);
 
  private:
@@ -34,8 +34,8 @@ class FieldsText {
   std::set<const google::protobuf::Descriptor*> seen_;
 };
 
-// A message of that type as indented JSON, with something in every field that can be left in: ready
-// to be changed, and to be sent as it is. Of a oneof it has the first field.
+// An example message as indented JSON, with a value for every field that can have one. It can be
+// edited, or sent as it is. Only the first field of a oneof is set.
 std::string example_json(const google::protobuf::Descriptor& type);
 
 }  // namespace corolane::tools::cli

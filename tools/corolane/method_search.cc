@@ -8,14 +8,14 @@
 namespace corolane::tools::cli {
 namespace {
 
-// True when `name` ends with `wanted`, which begins where a part of the name does.
+// True when `name` ends with `wanted`, and `wanted` begins at the start of a part.
 bool ends_with_parts(std::string_view name, std::string_view wanted) {
   if (wanted.empty() || !name.ends_with(wanted)) return false;
   const std::size_t before = name.size() - wanted.size();
   return before == 0 || name[before - 1] == '.' || name[before - 1] == '/';
 }
 
-// True when an end of `name`, from where a part of it begins, begins with `wanted`.
+// True when a part of `name` begins with `wanted`.
 bool has_part_from(std::string_view name, std::string_view wanted) {
   for (std::size_t begin = 0; begin <= name.size();) {
     if (name.substr(begin).starts_with(wanted)) return true;
@@ -26,7 +26,7 @@ bool has_part_from(std::string_view name, std::string_view wanted) {
   return false;
 }
 
-// "Ch/Mo" begins the last parts of both sides of the slash; without one, "Mo" begins either.
+// "Ch/Mo" is a prefix of both sides of the slash; without a slash, "Mo" is a prefix of either.
 bool begins_parts(std::string_view full_name, std::string_view wanted) {
   if (wanted.empty()) return false;
   const std::size_t slash = full_name.find('/');
@@ -81,7 +81,7 @@ Result<std::size_t> find_method(std::span<const std::string> full_names, std::st
     names.reserve(fitting.size());
     for (const std::size_t index : fitting) names.push_back(full_names[index]);
     return Error(Code::invalid_argument,
-                 quote(wanted) + " may be any of these; write more of the name:" + lines_of(names));
+                 quote(wanted) + " is ambiguous; write more of the name:" + lines_of(names));
   }
   std::string message = "the node has no method " + quote(wanted);
   std::vector<std::string> ends;
@@ -90,12 +90,12 @@ Result<std::size_t> find_method(std::span<const std::string> full_names, std::st
     message.append("; did you mean ").append(full_names[*near]).append("?");
   }
   return Error(Code::not_found, message + "\nIt has:" + lines_of(full_names) +
-                                    "\nand shows clients no method that is not public: is "
-                                    "yours?");
+                                    "\nMethods that are not public are hidden from clients: is "
+                                    "yours public?");
 }
 
 std::string short_name(std::span<const std::string> full_names, const std::string& name) {
-  // From "Service/Method" on, one part of the package after the other.
+  // Tries "Service/Method" first, then adds one part of the package at a time.
   for (std::size_t end = name.find('/'); end != name.npos && end > 0;) {
     end = name.rfind('.', end - 1);
     if (end == name.npos) break;

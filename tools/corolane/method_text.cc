@@ -11,7 +11,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-// "Reply" when both are of one package.
+// Omits the package of the type when it is the package of the service.
 std::string near_name(const std::string& type, const std::string& service) {
   const std::string package = service.substr(0, service.rfind('.') + 1);
   return !package.empty() && type.starts_with(package) ? type.substr(package.size()) : type;
@@ -36,29 +36,31 @@ std::string indented(std::string_view text) {
   return result;
 }
 
-// A sentence on each line.
+// The guarantees of a method, one sentence per line.
 std::string promises(const rpc::MethodEntry& method, const rpc::ServiceEntry& service) {
   const std::string timeout =
       config::format_duration(std::chrono::milliseconds(method.timeout_ms()));
   std::string text;
   if (!service.object_state().empty()) {
-    text +=
-        "  Called of an object, which --object names; it keeps a " + service.object_state() + ".\n";
+    text += "  A method of objects: --object names one. Its state is a " + service.object_state() +
+            ".\n";
   }
-  if (method.server_streaming()) text += "  Replies a stream, one line of JSON for each message.\n";
+  if (method.server_streaming()) text += "  Returns a stream: one line of JSON for each message.\n";
   text += method.one_way() ? "  One-way: sent, and never answered.\n"
-                           : "  Takes " + timeout + " at most unless --timeout says otherwise.\n";
-  if (method.durable()) text += "  Durable: replies when what it has changed is stored.\n";
-  if (method.read_only()) text += "  Read-only: changes nothing of the object.\n";
-  if (method.idempotent()) text += "  Idempotent: calling it twice does no more than once.\n";
-  if (method.priority() == "control") text += "  The last that a loaded server refuses.\n";
-  if (method.priority() == "login") text += "  Refused before calls in a session under load.\n";
-  if (method.priority() == "background") text += "  The first that a loaded server refuses.\n";
+                           : "  Times out after " + timeout + " unless --timeout says otherwise.\n";
+  if (method.durable()) text += "  Durable: replies after its changes are stored.\n";
+  if (method.read_only()) text += "  Read-only: does not change the object.\n";
+  if (method.idempotent())
+    text += "  Idempotent: calling it twice has the effect of calling it once.\n";
+  if (method.priority() == "control") text += "  An overloaded server refuses it last.\n";
+  if (method.priority() == "login")
+    text += "  An overloaded server refuses it before calls in a session.\n";
+  if (method.priority() == "background") text += "  An overloaded server refuses it first.\n";
   if (method.public_()) text += "  Public: clients may call it.\n";
   return text;
 }
 
-// What every node has, whatever it is for.
+// True for services that every node has.
 bool is_of_every_node(const rpc::ServiceEntry& service) {
   return service.name().starts_with("corolane.framework.") ||
          service.name().starts_with("corolane.rpc.");

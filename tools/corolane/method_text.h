@@ -1,4 +1,4 @@
-// The methods of a server for people who want to call one.
+// The methods of a server as text, for people who want to call one.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace corolane::tools::cli {
 
-// Every service, with what its objects keep if it has some, and below it a line for each method
-// with its types. Those that every node has come last.
+// Lists every service, with the state of its objects if it has some, and a line for each method
+// with its types. The services of every node come last.
 std::string method_list(const rpc::ListServicesReply& services);
 
-// What the .proto says of a method of that service, what it promises, the fields of its request and
-// reply, and a command that calls it; `command` is that without the request, "corolane call
+// Describes a method: its comment in the .proto, its guarantees, the fields of its request and
+// reply, and a command that calls it. `command` is that command without the request: "corolane call
 // HOST:PORT METHOD". Fails with not_found when a type is not among `types`.
 Result<std::string> method_description(const rpc::MethodEntry& method,
                                        const rpc::ServiceEntry& service, const RemoteTypes& types,

@@ -18,21 +18,21 @@ namespace fs = std::filesystem;
 constexpr std::string_view help =
     R"(Usage: corolane new NAME
 
-Begins a project: writes the folder NAME with a game server that builds, passes
+Creates a project: writes the folder NAME with a game server that builds, passes
 its test and serves. It has guilds that keep gold: a .proto, an object, a typed
 configuration, a main, a test in which a node crashes, a bot and a Dockerfile.
 
   NAME     at most 40 lower-case letters, digits and single '_', a letter first:
-           it is a namespace, too
-  --help   print this, and exit
+           it is also a namespace
+  --help   print this text
 
   corolane new demo
   cd demo && cmake --workflow --preset debug
 
-What is there already is left alone.
+An existing file or folder is never changed.
 
-Exit status: 0 written, 1 it could not be written, 2 wrong usage, or a NAME that
-cannot be one or is there already.
+Exit status: 0 success, 1 a write error, 2 wrong usage, or NAME is invalid
+or exists already.
 )";
 
 std::string with_name(std::string_view text, std::string_view name) {
@@ -97,7 +97,7 @@ Outcome run(const Arguments& arguments) {
 
 constexpr Command new_command = {
     .name = "new",
-    .summary = "begins a project: a game server with its test",
+    .summary = "creates a project: a game server with its test",
     .help = help,
     .options = {},
     .run = run,
@@ -109,10 +109,10 @@ Result<void> write_project(const fs::path& parent, std::string_view name) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(folder, error))) {
     return Error(Code::already_exists, '"' + std::string(name) +
-                                           "\" is there already; choose another name, or begin "
+                                           "\" exists already; choose another name, or create "
                                            "it in another folder");
   }
-  // Under another name until all of it is there.
+  // Written under another name until it is complete.
   const fs::path unfinished = parent / ("." + std::string(name) + "." + std::to_string(getpid()));
   auto written = write_files(unfinished, name);
   if (written) {

@@ -1,4 +1,4 @@
-// corolane new: begins a project, a game server that builds and passes its test.
+// corolane new: creates a project, a game server that builds and passes its test.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@ namespace corolane::tools::cli {
 
 extern const Command new_command;
 
-// Writes the folder `name` into `parent`: all of it, or nothing. Fails with invalid_argument for a
-// name that cannot be one, with already_exists when something is there, and otherwise with what the
-// system says, as unavailable.
+// Writes the folder `name` into `parent`: all of it, or nothing. Fails with invalid_argument for an
+// invalid name, with already_exists when the path exists, and with unavailable and the message of
+// the system for any other error.
 Result<void> write_project(const std::filesystem::path& parent, std::string_view name);
 
 }  // namespace corolane::tools::cli

@@ -34,7 +34,7 @@ Failure no_connection(const Error& error, std::string_view key) {
   if (error.code() == Code::unavailable) {
     message += ": is the node running? start it, such as demo_node --config demo.yaml";
   } else if (error.code() != Code::not_found) {
-    // Somebody is there but does not answer as expected.
+    // A server is there but does not answer as expected.
     message.append(": is that the ").append(key).append(" of a node?");
   }
   return {Failure::Kind::failed, std::move(message)};

@@ -1,4 +1,4 @@
-// Runs linear code that talks to a node.
+// Runs sequential code that talks to a node.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace corolane::tools::cli {
 
-// Runs `body` as a task with the real network, until it has ended.
+// Runs `body` as a task on the real network until it ends.
 Outcome run_on_network(std::move_only_function<Outcome(net::Network& network)> body);
-// The same inside of TLS, when the arguments ask for it.
+// The same, but with TLS if the arguments ask for it.
 Outcome run_on_network(const Arguments& arguments,
                        std::move_only_function<Outcome(net::Network& network)> body);
 
-// Says why nothing came of connecting to a node, and what to do. `key` is what the address should
-// have been in the node's configuration, "node.listen".
+// Says why a node could not be reached, and what to do. `key` is the configuration key of the
+// address that was needed, "node.listen".
 Failure no_connection(const Error& error, std::string_view key);
 
 }  // namespace corolane::tools::cli

@@ -12,9 +12,9 @@ namespace {
 constexpr std::string_view help =
     R"(Usage: corolane page [HOST:PORT] PATH
 
-Prints an admin page of a running node, by its PATH. The page "/" lists all.
-Where there is no curl, or as a probe of a container: it fails when the answer
-is no success.
+Prints the admin page PATH of a running node. The page "/" lists all pages. Use
+it where there is no curl, or as a container probe: it fails when the status of
+the answer is not a success.
 
   corolane page 127.0.0.1:8461 /health
   corolane page 127.0.0.1:8461 "/objects?format=json"
@@ -27,7 +27,7 @@ Outcome run(const Arguments& arguments) {
   if (words.empty()) return wrong_usage("page", "needs PATH");
   if (words.size() > 1) return wrong_usage("page", "stray argument \"" + words[1] + "\"");
   if (!words[0].starts_with('/')) {
-    return wrong_usage("page", "\"" + words[0] + "\" is no path: it begins with a slash");
+    return wrong_usage("page", "\"" + words[0] + "\" is not a path: a path begins with a slash");
   }
   return run_on_network(arguments, [&](net::Network& network) {
     return ask_page(network, *door, {.method = "GET", .target = words[0]},

@@ -1,4 +1,4 @@
-// corolane page: an admin page of a running node, for people and for probes.
+// corolane page: prints an admin page of a running node, for people and for probes.
 #pragma once
 
 #include "tools/corolane/command.h"

@@ -36,12 +36,12 @@ constexpr auto trace_options = std::to_array<OptionRule>({seconds, output, json}
 
 constexpr auto rows = std::to_array<PageRow>({
     {.command = {.name = "stats",
-                 .summary = "prints what a node has done so far",
+                 .summary = "prints the statistics of a node",
                  .help = R"(Usage: corolane stats [HOST:PORT] [--json]
 
-Prints what a running node has done so far: coroutines, stacks, calls, objects.
+Prints the statistics of a running node: coroutines, stacks, calls, objects.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane stats 127.0.0.1:8461
 )",
@@ -56,17 +56,17 @@ Prints what a running node has done so far: coroutines, stacks, calls, objects.
                       [--waiting-for TEXT] [--site TEXT] [--shard N]
                       [--age DURATION] [--json]
 
-Lists the coroutines of a node, the oldest first: what each waits for, since
-when, its CPU time, where it was spawned. With ID, of the first column, that
-one with its stack.
+Lists the coroutines of a node, oldest first: what each waits for, since when,
+its CPU time, and where it was spawned. With an ID from the first column it
+shows that coroutine and its stack.
 
-  --state STATE        only those: ready, running, suspended or ended
-  --name TEXT          only those with TEXT in their name
-  --waiting-for TEXT   only those that wait for such: lock, reply
-  --site TEXT          only those that were spawned there: room.cc
-  --shard N            only those of that shard, from 0 on
-  --age DURATION       only those that are at least so old, such as 5s
-  --json               print it as the node has it, in JSON
+  --state STATE        only those in STATE: ready, running, suspended or ended
+  --name TEXT          only coroutines with TEXT in their name
+  --waiting-for TEXT   only coroutines that wait for TEXT, such as lock or reply
+  --site TEXT          only coroutines spawned at TEXT, such as room.cc
+  --shard N            only coroutines of shard N, counted from 0
+  --age DURATION       only coroutines at least this old, such as 5s
+  --json               print the answer of the node as JSON
 
   corolane tasks 127.0.0.1:8461 --waiting-for lock --age 5s
   corolane tasks 127.0.0.1:8461 17
@@ -78,21 +78,21 @@ one with its stack.
      .word = "ID",
      .with_word = {.beginning = "/tasks/"}},
     {.command = {.name = "stacks",
-                 .summary = "shows where its coroutines wait, grouped",
+                 .summary = "shows where its coroutines wait, grouped by stack",
                  .help = R"(Usage: corolane stacks [HOST:PORT] [--state STATE] [--name TEXT]
                        [--waiting-for TEXT] [--site TEXT] [--shard N]
                        [--age DURATION] [--json]
 
-Shows the stacks of the coroutines of a node with functions and lines, equal
-ones together, the most frequent first.
+Shows the stacks of the coroutines of a node with functions and lines. Equal
+stacks are shown once; the most frequent come first.
 
-  --state STATE        only those: ready, running, suspended or ended
-  --name TEXT          only those with TEXT in their name
-  --waiting-for TEXT   only those that wait for such: lock, reply
-  --site TEXT          only those that were spawned there: room.cc
-  --shard N            only those of that shard, from 0 on
-  --age DURATION       only those that are at least so old, such as 5s
-  --json               print it as the node has it, in JSON
+  --state STATE        only those in STATE: ready, running, suspended or ended
+  --name TEXT          only coroutines with TEXT in their name
+  --waiting-for TEXT   only coroutines that wait for TEXT, such as lock or reply
+  --site TEXT          only coroutines spawned at TEXT, such as room.cc
+  --shard N            only coroutines of shard N, counted from 0
+  --age DURATION       only coroutines at least this old, such as 5s
+  --json               print the answer of the node as JSON
 
   corolane stacks 127.0.0.1:8461
   corolane stacks 127.0.0.1:8461 --name Move
@@ -102,13 +102,13 @@ ones together, the most frequent first.
                  .asks_pages = true},
      .plain = {.beginning = "/tasks?group=stack"}},
     {.command = {.name = "methods",
-                 .summary = "lists what its methods do and cost",
+                 .summary = "lists its methods with their calls and costs",
                  .help = R"(Usage: corolane methods [HOST:PORT] [--json]
 
 Lists the methods of a node: calls, CPU time, waiting, queues, allocations, and
-the deepest stack that each has needed.
+the deepest stack that each has used.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane methods 127.0.0.1:8461
 )",
@@ -117,13 +117,13 @@ the deepest stack that each has needed.
                  .asks_pages = true},
      .plain = {.beginning = "/methods"}},
     {.command = {.name = "objects",
-                 .summary = "lists its types of objects, or objects of one",
+                 .summary = "lists its object types, or the objects of a type",
                  .help = R"(Usage: corolane objects [HOST:PORT] [TYPE] [--json]
 
-Lists the types of objects that a node hosts, and the cluster that it is in.
-With TYPE the objects of that one that are active here.
+Lists the object types that a node hosts, and the members of its cluster. With
+TYPE it lists the objects of that type that are active on the node.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane objects 127.0.0.1:8461
   corolane objects 127.0.0.1:8461 chess.Game
@@ -136,14 +136,13 @@ With TYPE the objects of that one that are active here.
      .word = "TYPE",
      .with_word = {.beginning = "/objects?type="}},
     {.command = {.name = "explain",
-                 .summary = "says why an object does not get on",
+                 .summary = "says why an object makes no progress",
                  .help = R"(Usage: corolane explain [HOST:PORT] TYPE/ID [--json]
 
-Says why an object, such as a player, is stuck: who owns it, what waits in its
-mailbox, which call runs in it and what that waits for, its last calls and
-errors.
+Says why an object, such as a player, is stuck: its owner, the calls in its
+mailbox, the running call and what that waits for, its last calls and errors.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane explain 127.0.0.1:8461 chess.Game/one
 )",
@@ -156,13 +155,13 @@ errors.
      .needs_word = true,
      .with_word = {.beginning = "/objects/"}},
     {.command = {.name = "waits",
-                 .summary = "shows who waits for whom, over nodes",
+                 .summary = "shows what waits for what, across nodes",
                  .help = R"(Usage: corolane waits [HOST:PORT] [--json]
 
-Shows which tasks, calls and objects wait for which others, over nodes, and
+Shows which tasks, calls and objects wait for which others, across nodes, and
 marks cycles.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane waits 127.0.0.1:8461
 )",
@@ -171,14 +170,14 @@ marks cycles.
                  .asks_pages = true},
      .plain = {.beginning = "/waits"}},
     {.command = {.name = "connections",
-                 .summary = "lists who is connected, and to whom",
+                 .summary = "lists its connections",
                  .help = R"(Usage: corolane connections [HOST:PORT] [--peer TEXT] [--json]
 
-Lists the connections of a node: to whom, since when, bytes, calls, queues. The
-longest queues come first.
+Lists the connections of a node: peer, age, bytes, calls, queues. The longest
+queues come first.
 
-  --peer TEXT          only those to such an address: 10.1.0.7
-  --json               print it as the node has it, in JSON
+  --peer TEXT          only connections to peers with TEXT, such as 10.1.0.7
+  --json               print the answer of the node as JSON
 
   corolane connections 127.0.0.1:8461 --peer 10.1.0.7
 )",
@@ -187,13 +186,13 @@ longest queues come first.
                  .asks_pages = true},
      .plain = {.beginning = "/connections"}},
     {.command = {.name = "slow",
-                 .summary = "lists the slowest calls of late, and errors",
+                 .summary = "lists the slowest recent calls, and errors",
                  .help = R"(Usage: corolane slow [HOST:PORT] [--json]
 
-Lists the slowest calls of the last minutes and the last ones that failed, with
-object, caller, time in the queue and time of the handler.
+Lists the slowest calls of the last minutes and the last failed calls, with
+object, caller, time in the queue and time in the handler.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane slow 127.0.0.1:8461
 )",
@@ -202,13 +201,13 @@ object, caller, time in the queue and time of the handler.
                  .asks_pages = true},
      .plain = {.beginning = "/slow"}},
     {.command = {.name = "stalls",
-                 .summary = "lists when a loop did not turn, and why",
+                 .summary = "lists when an event loop was blocked, and why",
                  .help = R"(Usage: corolane stalls [HOST:PORT] [--json]
 
-Lists the last times that a loop of the node did not turn: for how long, and
-which task of which object kept it, with its stack.
+Lists the last times that an event loop of the node was blocked: for how long,
+and which task of which object blocked it, with its stack.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane stalls 127.0.0.1:8461
 )",
@@ -217,16 +216,16 @@ which task of which object kept it, with its stack.
                  .asks_pages = true},
      .plain = {.beginning = "/stalls"}},
     {.command = {.name = "log",
-                 .summary = "prints its last lines, or changes its level",
+                 .summary = "prints its last log lines, or changes its log level",
                  .help = R"(Usage: corolane log [HOST:PORT] [LEVEL [--for DURATION] [--module NAME]]
                     [--json]
 
-Prints the level of the log and its last lines. With LEVEL, which is debug,
-info, warning or error, that level holds for a while.
+Prints the log level and the last lines of the log. With LEVEL, which is debug,
+info, warning or error, it changes the log level for a while.
 
-  --for DURATION       how long LEVEL holds, such as 10min
-  --module NAME        of that part of the program alone
-  --json               print it as the node has it, in JSON
+  --for DURATION       how long LEVEL lasts, such as 10min
+  --module NAME        change the level only for this module of the program
+  --json               print the answer of the node as JSON
 
   corolane log 127.0.0.1:8461
   corolane log 127.0.0.1:8461 debug --for 10min
@@ -241,15 +240,15 @@ info, warning or error, that level holds for a while.
      .with_word = {.method = "POST", .beginning = "/log?level="},
      .word_options = "--for --module"},
     {.command = {.name = "config",
-                 .summary = "prints its configuration, or has it read again",
+                 .summary = "prints its configuration, or reloads it",
                  .help = R"(Usage: corolane config [HOST:PORT] [--reload] [--json]
 
-Prints every key of the configuration with its value, where that is from, and
-what waits for the next start.
+Prints every configuration key with its value and its source, and the changes
+that take effect at the next start.
 
-  --reload             have the node read file and environment again, and print
-                       what changes: all that is live, or nothing
-  --json               print it as the node has it, in JSON
+  --reload             make the node reload its file and environment, and print
+                       the changes; one mistake, and nothing is changed
+  --json               print the answer of the node as JSON
 
   corolane config 127.0.0.1:8461
   corolane config 127.0.0.1:8461 --reload
@@ -261,13 +260,13 @@ what waits for the next start.
      .flag = "--reload",
      .with_flag = {.method = "POST", .beginning = "/config/reload"}},
     {.command = {.name = "heap",
-                 .summary = "prints what the memory of a node is used for",
+                 .summary = "prints what a node uses its memory for",
                  .help = R"(Usage: corolane heap [HOST:PORT] [--json]
 
-Prints what the allocator of a node holds. Started with jemalloc and its
-sampling, the node has a profile as well: see what it prints.
+Prints the memory that the allocator of a node holds. A node that was started
+with jemalloc and its sampling also has a profile: the output says how.
 
-  --json               print it as the node has it, in JSON
+  --json               print the answer of the node as JSON
 
   corolane heap 127.0.0.1:8461
 )",
@@ -280,13 +279,13 @@ sampling, the node has a profile as well: see what it prints.
                  .help = R"(Usage: corolane profile [HOST:PORT] [--seconds N] [--format svg|folded]
                         [--output FILE] [--json]
 
-Samples where a node spends its CPU time, by coroutine: a flame graph for a
-browser, or folded stacks for other tools.
+Samples where a node spends its CPU time, by coroutine, and prints a flame graph
+for a browser, or folded stacks for other tools.
 
-  --seconds N          for how long: 5 unless told otherwise, at most 30
-  --format FORMAT      svg or folded; otherwise as the node has it
-  --output FILE        write it there instead of printing it
-  --json               print it as the node has it, in JSON
+  --seconds N          how long to sample, at most 30; by default 5
+  --format FORMAT      svg or folded; by default folded
+  --output FILE        write the output to FILE instead of printing it
+  --json               print the answer of the node as JSON
 
   corolane profile 127.0.0.1:8461 --format svg --output flames.svg
 )",
@@ -298,12 +297,13 @@ browser, or folded stacks for other tools.
                  .summary = "records what its schedulers do, for Perfetto",
                  .help = R"(Usage: corolane trace [HOST:PORT] [--seconds N] [--output FILE] [--json]
 
-Records what the schedulers of a node do, switch by switch: who ran how often
-and for how long. With --json each switch, a file for https://ui.perfetto.dev.
+Records each switch of the schedulers of a node, and prints how often and how
+long each task ran. With --json it prints each switch, in the format of
+https://ui.perfetto.dev.
 
-  --seconds N          for how long: 0.2 unless told otherwise, at most 10
-  --output FILE        write it there instead of printing it
-  --json               print it as the node has it, in JSON
+  --seconds N          how long to record, at most 10; by default 0.2
+  --output FILE        write the output to FILE instead of printing it
+  --json               print the answer of the node as JSON
 
   corolane trace 127.0.0.1:8461 --json --output node.json
 )",

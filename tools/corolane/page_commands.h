@@ -1,7 +1,7 @@
-// The commands that ask a node for one of its admin pages and print it: tasks, objects, log, ...
+// The commands that fetch an admin page of a node and print it: tasks, objects, log, ...
 //
-// They are rows of a table: what each asks for by its words and options. What an option is called
-// without its dashes is what it is called in the query, "--waiting-for" is "waiting_for".
+// They are rows of a table, which maps their words and options to a request. The query parameter of
+// an option is its name without the leading dashes: "--waiting-for" becomes "waiting_for".
 #pragma once
 
 #include <span>

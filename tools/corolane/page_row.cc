@@ -23,7 +23,7 @@ bool is_plain(char character) {
          (character >= '0' && character <= '9') || std::string_view("-._~/:").contains(character);
 }
 
-// As a part of a URL, RFC 3986.
+// Percent-encodes a part of a URL, RFC 3986.
 std::string with_percents(std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string encoded;
@@ -38,7 +38,7 @@ std::string with_percents(std::string_view text) {
   return encoded;
 }
 
-// Of "--waiting-for", waiting_for.
+// Turns "--waiting-for" into "waiting_for".
 std::string key_of(std::string_view option) {
   std::string key(option.substr(2));
   std::ranges::replace(key, '-', '_');
@@ -60,12 +60,12 @@ std::string join(std::string_view choices) {
   return text;
 }
 
-// Whether it is one of those that there are.
+// Whether `value` is one of `choices`.
 bool is_among(std::string_view choices, std::string_view value) {
   return (" " + std::string(choices) + " ").contains(" " + std::string(value) + " ");
 }
 
-// 0 when it is none that is above it, or more than 99.
+// The number of seconds; 0 when `text` is not a number above 0 and up to 99.
 double seconds_of(std::string_view text) {
   double seconds = 0;
   const auto read = std::from_chars(text.begin(), text.end(), seconds, std::chars_format::fixed);
@@ -92,7 +92,7 @@ std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& 
   return {};
 }
 
-// What a word is in the target of a request.
+// Encodes a word for the target of a request.
 Outcome encoded_word(const PageRow& row, std::string_view word) {
   const std::string_view choices = row.command.word_choices;
   const std::string name(row.word);
@@ -102,16 +102,16 @@ Outcome encoded_word(const PageRow& row, std::string_view word) {
   if (row.command.word != WordKind::object || !row.needs_word) return with_percents(word);
   const std::size_t slash = word.find('/');
   if (slash == 0 || slash == word.npos || slash + 1 == word.size()) {
-    return wrong_usage(row.command.name,
-                       "\"" + std::string(word) + "\" is no " + name + ", such as chess.Game/one");
+    return wrong_usage(row.command.name, "\"" + std::string(word) + "\" is not of the form " +
+                                             name + ", such as chess.Game/one");
   }
-  // An id may have slashes as well.
+  // An id may contain slashes, too.
   std::string id = with_percents(word.substr(slash + 1));
   for (std::size_t at = 0; (at = id.find('/', at)) != id.npos;) id.replace(at, 1, "%2F");
   return with_percents(word.substr(0, slash + 1)) + id;
 }
 
-// How long the page may take to be made.
+// How long to wait for the page.
 std::chrono::seconds patience_for(const Arguments& arguments) {
   const auto seconds = arguments.options.find(seconds_option);
   if (seconds == arguments.options.end()) return admin_patience + 10s;
@@ -155,7 +155,7 @@ std::expected<PageRequest, Failure> page_request(const PageRow& row, const Argum
       continue;
     }
     if (words.empty() && is_among(row.word_options, rule.name)) {
-      return wrong_usage(name, std::string(rule.name) + " goes with " + std::string(row.word));
+      return wrong_usage(name, std::string(rule.name) + " needs " + std::string(row.word));
     }
     if (auto fits = check_option(row, rule, option->second); !fits) {
       return std::unexpected(fits.error());

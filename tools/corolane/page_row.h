@@ -1,4 +1,4 @@
-// What one of the commands of page_commands.h asks for.
+// A command of page_commands.h, and the request that it makes.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 namespace corolane::tools::cli {
 
 struct PageRow {
-  // What is asked for: the first part of a request's target, "/tasks/" or "/log?level=".
+  // The beginning of the target of a request, "/tasks/" or "/log?level=".
   struct Target {
     std::string_view method = "GET";
     std::string_view beginning = {};
@@ -21,25 +21,25 @@ struct PageRow {
 
   Command command;
   Target plain;
-  // What the help calls the word behind HOST:PORT; empty where there is none.
+  // The name of the word after HOST:PORT in the help; empty where there is none.
   std::string_view word = {};
   bool needs_word = false;
-  // With a word, which is put behind it, encoded but for its slashes.
+  // The target with a word, which is appended, percent-encoded except for its slashes.
   Target with_word = {};
-  // With that option, which is no part of the query then.
+  // The target with the option `flag`, which is then left out of the query.
   std::string_view flag = {};
   Target with_flag = {};
-  // Options that go with a word alone, apart by blanks.
+  // Options that are allowed only with a word, separated by blanks.
   std::string_view word_options = {};
-  // Makes text of what comes, where the page is not text by itself.
+  // Turns the body into text, for pages that are not text.
   Result<std::string> (*render)(std::string_view body) = nullptr;
 };
 
-// What is to be asked for; `words` are those behind HOST:PORT. Misused when they do not fit.
+// The request; `words` are the words after HOST:PORT. Misused when they do not fit.
 std::expected<PageRequest, Failure> page_request(const PageRow& row, const Arguments& arguments,
                                                  const std::vector<std::string>& words);
 
-// Asks, and prints it or writes it to the file of --output.
+// Fetches the page, and prints it or writes it to the file of --output.
 Outcome run_page_row(const PageRow& row, const Arguments& arguments);
 
 }  // namespace corolane::tools::cli

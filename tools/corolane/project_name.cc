@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t length_max = 40;
 
-// Of C++, with what its headers call something else everywhere. Sorted, as the next one.
+// Keywords of C++, and names that its headers define. Sorted, like the next table.
 constexpr auto words_of_cxx = std::to_array<std::string_view>(
     {"alignas",   "alignof",   "and",       "and_eq",   "asm",      "assert",    "auto",
      "bitand",    "bitor",     "bool",      "break",    "case",     "catch",     "char",
@@ -28,7 +28,8 @@ constexpr auto words_of_cxx = std::to_array<std::string_view>(
      "union",     "unsigned",  "using",     "virtual",  "void",     "volatile",  "while",
      "xor",       "xor_eq"});
 
-// Modules, namespaces and a section of the configuration that a project shares with corolane.
+// Names of modules, namespaces and a configuration section of corolane, which a project would
+// share.
 constexpr auto words_of_corolane =
     std::to_array<std::string_view>({"base", "config", "corolane", "coroutine", "framework",
                                      "google", "net", "node", "rpc", "sim", "testing"});
@@ -42,17 +43,17 @@ bool is_spelled_well(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
 
-// Empty when nobody else means something by it.
+// The other meaning of a name; empty when it has none.
 std::string_view who_else_has(const std::string& name) {
   if (std::ranges::binary_search(words_of_cxx, name)) return "a word of C++";
-  if (std::ranges::binary_search(words_of_corolane, name)) return "something of corolane itself";
-  if (name.ends_with("_t")) return "kept for types of C";
-  if (name.ends_with("_protos")) return "kept for what comes of .proto files";
+  if (std::ranges::binary_search(words_of_corolane, name)) return "a name of corolane itself";
+  if (name.ends_with("_t")) return "reserved for types of C";
+  if (name.ends_with("_protos")) return "reserved for code from .proto files";
   if (dlsym(RTLD_DEFAULT, name.c_str()) != nullptr) return "a function of C";
   return "";
 }
 
-// The nearest name that would do.
+// The nearest valid name.
 std::string propose(std::string_view name) {
   std::string proposal;
   for (const char c : name) {
@@ -77,8 +78,8 @@ Error refuse(std::string_view name, std::string_view why) {
 Result<void> check_project_name(std::string_view name) {
   if (!is_spelled_well(name)) {
     return refuse(name,
-                  "no name: expected at most 40 lower-case letters, digits and single '_', a "
-                  "letter first, for it is a namespace, too");
+                  "not a valid name: expected at most 40 lower-case letters, digits and single "
+                  "'_', a letter first, since it is also a namespace");
   }
   if (const auto who = who_else_has(std::string(name)); !who.empty()) return refuse(name, who);
   return {};

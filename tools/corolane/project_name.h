@@ -1,5 +1,5 @@
-// What a project may be called: its name is a folder, a namespace, a package of protobuf and the
-// beginning of what cmake builds.
+// The rules for project names: a name is a folder, a namespace, a protobuf package and the prefix
+// of the cmake targets.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace corolane::tools::cli {
 
-// Fails with invalid_argument whose message says why not, and proposes another one.
+// Fails with invalid_argument, and a message that says why and proposes another name.
 Result<void> check_project_name(std::string_view name);
 
 }  // namespace corolane::tools::cli

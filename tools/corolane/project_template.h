@@ -6,7 +6,7 @@
 
 namespace corolane::tools::cli {
 
-// What the project is called there: wherever this stands, the name of a new one is put.
+// The project name in the templates; the new name replaces it everywhere.
 inline constexpr std::string_view template_name = "my_game";
 
 struct TemplateFile {

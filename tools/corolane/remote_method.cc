@@ -13,7 +13,7 @@ Failure no_fit(const Error& error, const RemoteTypes& types,
                const google::protobuf::Descriptor& type) {
   std::string message = "corolane: " + error.message() + "\n" + type.full_name() + " has\n" +
                         FieldsText(types).of(type);
-  message.pop_back();  // The end of the last line.
+  message.pop_back();  // The final line break.
   return {Failure::Kind::misused, std::move(message)};
 }
 
@@ -39,10 +39,10 @@ std::expected<void, Failure> check_object(const rpc::MethodEntry& method,
   if (has_objects == names_object) return {};
   if (has_objects) {
     return misused("corolane: " + method.full_name() +
-                   " is called of an object: say of which one, "
+                   " is a method of objects: name one "
                    "with --object ID");
   }
-  return misused("corolane: " + service.name() + " has no objects: leave --object out");
+  return misused("corolane: " + service.name() + " has no objects: remove --object");
 }
 
 }  // namespace corolane::tools::cli

@@ -1,4 +1,4 @@
-// A method that the server told of, made ready to be called.
+// Prepares the call of a method that the server described.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -15,14 +15,15 @@
 
 namespace corolane::tools::cli {
 
-// As rpc::Client wants it; without a timeout it has its own one. `entry` outlives it.
+// The method in the form that rpc::Client takes. Without `timeout`, the method's own applies.
+// `entry` outlives it.
 rpc::Method calling_side_of(const rpc::MethodEntry& entry, std::optional<Duration> timeout);
 
-// Misused unless an object is named exactly where there are some.
+// Misused when a method of objects is called without an object, or another method with one.
 std::expected<void, Failure> check_object(const rpc::MethodEntry& method,
                                           const rpc::ServiceEntry& service, bool names_object);
 
-// Says why a request is none of that type, and what the type has.
+// Says why a request does not fit the type, and lists the fields of the type.
 Failure no_fit(const Error& error, const RemoteTypes& types,
                const google::protobuf::Descriptor& type);
 

@@ -16,11 +16,11 @@ std::string service_name_of(const rpc::MethodEntry& method) {
   return method.full_name().substr(0, method.full_name().find('/'));
 }
 
-// For connecting and for asking what there is, each.
+// The time limit for connecting, and for each request to Reflection.
 constexpr std::chrono::seconds patience{5};
 
 std::unexpected<Failure> no_reflection(const Error& error) {
-  std::string message = "corolane: asked what it serves, the node said " + error.to_string();
+  std::string message = "corolane: the node did not describe its services: " + error.to_string();
   if (error.code() == Code::unimplemented) message += "; add an rpc::ReflectionService to it";
   return failed(std::move(message));
 }

@@ -1,4 +1,4 @@
-// A server that tells what it serves.
+// A server that describes its services.
 #pragma once
 
 #include <expected>
@@ -16,25 +16,25 @@
 
 namespace corolane::tools::cli {
 
-// "package.Service/Method" of each.
+// The full name of each method: "package.Service/Method".
 std::vector<std::string> full_names(const std::vector<rpc::MethodEntry>& methods);
 
 class RemoteServer {
  public:
-  // Connects and asks for all services. Suspends, for seconds at most.
+  // Connects and asks for all services. Suspends for a few seconds at most.
   static std::expected<RemoteServer, Failure> connect(net::Network& network,
                                                       const net::HostPort& peer);
 
   const rpc::ListServicesReply& services() const { return services_; }
-  // All of all services, in their order.
+  // The methods of all services, in order.
   std::vector<rpc::MethodEntry> methods() const;
 
-  // The one that somebody means who writes `wanted`, by the rules of find_method().
+  // The method that `wanted` stands for, by the rules of find_method().
   std::expected<rpc::MethodEntry, Failure> find_method(const std::string& wanted) const;
-  // That of a method of this server.
+  // The service of a method of this server.
   const rpc::ServiceEntry& service_of(const rpc::MethodEntry& method) const;
 
-  // Asks for the types of a method and what is said of them. Suspends, for seconds at most.
+  // Asks for the types of a method and their comments. Suspends for a few seconds at most.
   std::expected<void, Failure> describe(const rpc::MethodEntry& method, RemoteTypes& types);
 
   rpc::Client& client() { return *client_; }

@@ -11,7 +11,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Keeps the first complaint.
+// Keeps the first error.
 class FirstError : public pb::DescriptorPool::ErrorCollector {
  public:
   void AddError(const std::string& file, const std::string& element, const pb::Message*,
@@ -29,8 +29,8 @@ Result<void> RemoteTypes::add(const rpc::DescribeReply& description) {
     pb::FileDescriptorProto file;
     FirstError error;
     if (!file.ParseFromString(bytes) || pool_.BuildFileCollectingErrors(file, &error) == nullptr) {
-      return Error(Code::data_loss, "the node describes " + file.name() +
-                                        " in a way that makes no sense: " + error.message);
+      return Error(Code::data_loss,
+                   "the node describes " + file.name() + " in an invalid way: " + error.message);
     }
   }
   for (const rpc::Comment& comment : description.comments()) {

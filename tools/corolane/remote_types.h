@@ -1,4 +1,4 @@
-// Message types that came over the wire as descriptors, and their messages as JSON.
+// Message types received as descriptors, and their messages as JSON.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -15,13 +15,13 @@
 
 namespace corolane::tools::cli {
 
-// Outlives the messages that it makes.
+// Must outlive the messages that it makes.
 class RemoteTypes {
  public:
-  // Takes in what a server says of its types. Fails with data_loss when that makes no sense.
+  // Adds a server's description of its types. Fails with data_loss when it is invalid.
   Result<void> add(const rpc::DescribeReply& description);
 
-  // What the .proto says of the part of it with that full name; empty when nothing.
+  // The comment in the .proto on the element with that full name; empty without one.
   std::string comment(const std::string& symbol) const;
 
   // The type "package.Message". Fails with not_found.
@@ -35,12 +35,12 @@ class RemoteTypes {
   google::protobuf::DynamicMessageFactory factory_{&pool_};
 };
 
-// Fills an empty message. Fails with invalid_argument when the JSON is none or does not fit.
+// Fills an empty message. Fails with invalid_argument when the text is not JSON or does not fit.
 Result<void> read_json(std::string_view json, google::protobuf::Message& message);
 
 enum class JsonLayout { indented, one_line };
 
-// With the names of fields as in the .proto file.
+// Uses the field names of the .proto file.
 std::string to_json(const google::protobuf::Message& message, JsonLayout layout);
 
 }  // namespace corolane::tools::cli

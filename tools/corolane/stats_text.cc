@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A value with its name; the only one of a line has none.
+// A value with its name; the only value of a line has no name.
 struct Cell {
   std::string name;
   std::string value;
@@ -23,7 +23,7 @@ struct Line {
   std::vector<Cell> cells;
 };
 
-// An object, or a list of such, needs lines of its own; all else stands on one.
+// An object, or a list of objects, needs lines of its own; any other value stands on one line.
 bool has_own_lines(const Json& value) {
   return value.is_object() || (value.is_array() && std::ranges::any_of(value, has_own_lines));
 }
@@ -34,12 +34,12 @@ std::string value_text(const Json& value) {
     for (const Json& element : value) text += (text.empty() ? "" : ", ") + value_text(element);
     return text;
   }
-  // Printed with escapes, so that no name can move the cursor of a terminal.
+  // Escaped, so that no name can move the cursor of a terminal.
   const std::string text = value.dump();
   return value.is_string() ? text.substr(1, text.size() - 2) : text;
 }
 
-// The members of an object, or the elements of a list under their numbers.
+// Adds lines for the members of an object, or for the elements of a list under their numbers.
 void add_lines(const Json& group, std::size_t indent, std::vector<Line>& lines) {
   for (const auto& [key, value] : group.items()) {
     Line& line = lines.emplace_back(Line{.indent = indent, .key = key, .cells = {}});
@@ -61,7 +61,8 @@ void add_lines(const Json& group, std::size_t indent, std::vector<Line>& lines) 
   }
 }
 
-// What is below each other: keys of one indent, and values of one name in lines of one indent.
+// The widths of the columns: keys of the same indent, and values of the same name in lines of the
+// same indent.
 class Widths {
  public:
   explicit Widths(const std::vector<Line>& lines) {
@@ -87,7 +88,7 @@ class Widths {
   }
 
  private:
-  using Column = std::pair<std::size_t, std::string>;  // Indent and name; no name for keys.
+  using Column = std::pair<std::size_t, std::string>;  // Indent and name; keys have no name.
 
   void widen(const Column& column, const std::string& text) {
     std::size_t& width = widths_[column];
@@ -106,7 +107,7 @@ Result<std::string> stats_text(std::string_view json) {
   const Json stats = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!stats.is_object()) {
     return Error(Code::invalid_argument,
-                 "what came is no JSON object: are these the admin pages of a node?");
+                 "the answer is not a JSON object: are these the admin pages of a node?");
   }
   std::string text;
   for (const auto& [name, section] : stats.items()) {

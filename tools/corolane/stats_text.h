@@ -1,4 +1,4 @@
-// Statistics for people to read.
+// Statistics as text for people.
 #pragma once
 
 #include <string>
@@ -8,15 +8,7 @@
 
 namespace corolane::tools::cli {
 
-// Lays out a JSON object of sections, whatever is in them: a line for each value and each group of
-// values, with what belongs below each other aligned.
-//
-//   coroutine
-//     switch_ns  count 120000  mean  8.3  p50  8
-//     create_ns  count    900  mean 41.0  p50 39
-//     tasks      12
-//
-// Fails with invalid_argument when it is no JSON object.
+// Fails with invalid_argument when `json` is not a JSON object.
 Result<std::string> stats_text(std::string_view json);
 
 }  // namespace corolane::tools::cli

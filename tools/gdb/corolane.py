@@ -1,18 +1,18 @@
-"""Shows the tasks of a corolane process to gdb, live or from its core file.
+"""Shows the tasks of a corolane process in gdb, live or from its core file.
 
   (gdb) source tools/gdb/corolane.py
   (gdb) corolane tasks     lists every task: id, state, what it waits for, name, spawn site
   (gdb) corolane bt ID     prints the stack of a task, suspended or not; options of bt may follow
-  (gdb) corolane core FILE writes a core file that has all stacks: generate-core-file by itself
-                           leaves out what follows the first guard of a stack in a mapping
+  (gdb) corolane core FILE writes a core file with all stacks; generate-core-file by itself omits
+                           everything after the first guard of a stack in a mapping
 
-Reads the memory of the process and runs nothing in it. Needs debug information of the coroutine
-module, optimised or not. x86-64.
+The script reads the memory of the process and runs no code in it. It needs x86-64 and debug
+information of the coroutine module, optimised or not.
 
-Where things are: every scheduler is on the list SchedulerEntry::newest_ and has a list of its
-tasks. A task that waits has its saved registers at TaskControl::frame; one that yielded has them
-in its entry of the ready ring; one that runs a scheduler inside itself, in that one's
-loop_context_; and one that runs, in a thread.
+Every scheduler is on the list SchedulerEntry::newest_ and has a list of its tasks. The saved
+registers of a waiting task are at TaskControl::frame; those of a task that yielded, in its entry of
+the ready ring; those of a task that runs a nested scheduler, in the loop_context_ of that
+scheduler. A running task has them in a thread.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ import gdb.unwinder
 NAMESPACE = "corolane::coroutine::"
 FRAMEWORK = "corolane::framework::detail::"
 
-# What jump_fcontext of Boost.Context leaves at the saved frame, in order, before it takes its
-# return address: the control words of SSE and x87, a canary if there is one, then these.
+# jump_fcontext of Boost.Context saves at the frame, in this order: the control words of SSE and
+# x87, a canary if there is one, then these registers.
 SAVED_REGISTERS = ("r12", "r13", "r14", "r15", "rbx", "rbp", "rip")
 SAVED_REGISTERS_OFFSET = 0x10
 SAVED_FRAME_SIZE = 0x48
@@ -40,8 +40,8 @@ class Task(NamedTuple):
     waits_for: str
     site: str
     stack: range
-    frame: int  # Of the saved registers; 0 when a thread has them, or nobody.
-    object: str  # The call of an object that it serves; empty outside of objects.
+    frame: int  # The address of the saved registers; 0: in a thread, or none.
+    object: str  # The call that it serves; empty outside of objects.
 
 
 def memory(address, size):
@@ -49,21 +49,21 @@ def memory(address, size):
 
 
 def printable(words):
-    """On one line, and nothing that the terminal would obey."""
+    """The text on one line, without characters that control a terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in words)
 
 
 def text(pointer):
-    """A C string, or nothing for null."""
+    """A C string as text; empty for null."""
     return printable(pointer.string(errors="replace")) if int(pointer) != 0 else ""
 
 
 def base_offset(derived, base_name):
-    """How many bytes into `derived` its direct base of that name begins."""
+    """The offset in bytes of the direct base with that name in `derived`."""
     for field in derived.fields():
         if field.is_base_class and field.name.replace(NAMESPACE + "detail::", "") == base_name:
             return field.bitpos // 8
-    raise gdb.GdbError(f"{derived.name} has no base {base_name}: this is another version's script")
+    raise gdb.GdbError(f"{derived.name} has no base {base_name}: the script is of another version")
 
 
 def schedulers():
@@ -80,7 +80,7 @@ def schedulers():
 
 
 def ready_frames(scheduler):
-    """The saved frame of each task in the ready ring, by the address of its control block."""
+    """Maps the control block of each task in the ready ring to its saved frame."""
     ring = scheduler["ready_"]
     head, tail, mask = (int(ring[field]) for field in ("head_", "tail_", "mask_"))
     entry_size = gdb.lookup_type(f"{NAMESPACE}detail::ReadyRing::Entry").sizeof
@@ -108,14 +108,14 @@ def control_blocks(scheduler):
 
 
 def stack_of(top, size_class):
-    """The addresses of a stack of the pool: see StackSlot and StackPool::stack_at()."""
+    """The address range of a stack of the pool: see StackSlot and StackPool::stack_at()."""
     page = 4096
     end = -(-top // page) * page
     return range(end - page - (16384 << size_class), top)
 
 
 def call_chain_key():
-    """By which the objects of tasks are found among their values; 0 in a program without any."""
+    """The key of the call chain among the locals of a task; 0 in a program without objects."""
     try:
         place = gdb.parse_and_eval(f"&'{FRAMEWORK}(anonymous namespace)::call_chain'")
     except gdb.error:
@@ -124,7 +124,7 @@ def call_chain_key():
 
 
 def object_of(control, top):
-    """The call of an object that the task serves; empty outside of objects."""
+    """The call that the task serves; empty outside of objects."""
     key = call_chain_key()
     if key == 0 or not control["has_locals"]:
         return ""
@@ -144,7 +144,7 @@ def object_of(control, top):
 
 
 def read_task(control, ready, loop_frames):
-    """`ready` are the frames in the ready ring, `loop_frames` those of all loops."""
+    """Reads a task. `ready` has the frames in the ready ring, `loop_frames` those of all loops."""
     stack = stack_of(int(control["stack_top"]), int(control["stack_size_class"]))
     top_type = gdb.lookup_type(f"{NAMESPACE}detail::TaskTop")
     top = gdb.Value(stack.stop - top_type.sizeof).cast(top_type.pointer()).dereference()
@@ -177,7 +177,7 @@ def read_task(control, ready, loop_frames):
 
 
 def all_tasks():
-    """A list of tasks for each scheduler."""
+    """Yields a list of tasks for each scheduler."""
     found = schedulers()
     loop_frames = [int(scheduler["loop_context_"]["frame"]) for scheduler in found]
     for scheduler in found:
@@ -187,7 +187,7 @@ def all_tasks():
 
 @contextlib.contextmanager
 def selection_kept():
-    """Whatever is done inside, afterwards the same thread and frame are selected."""
+    """Restores the selected thread and frame afterwards."""
     thread, level = gdb.selected_thread(), gdb.selected_frame().level()
     try:
         yield
@@ -213,7 +213,7 @@ class FrameId:
 
 
 class SuspendedUnwinder(gdb.unwinder.Unwinder):
-    """Makes the selected thread look as if its newest frame had been called by a saved one."""
+    """Makes a saved frame look like the caller of the newest frame of the selected thread."""
 
     def __init__(self):
         super().__init__("corolane suspended task")
@@ -225,7 +225,8 @@ class SuspendedUnwinder(gdb.unwinder.Unwinder):
         if int(pending_frame.read_register("rsp")) != self.newest_sp:
             return None
         word = gdb.lookup_type("unsigned long")
-        # As deep as the saved frame: gdb distrusts callers that lie deeper than what they called.
+        # The stack pointer of the saved frame: gdb distrusts callers that lie deeper than their
+        # callees.
         sp = gdb.Value(self.frame).cast(word)
         info = pending_frame.create_unwind_info(FrameId(sp, pending_frame.read_register("rip")))
         saved = memory(self.frame, SAVED_FRAME_SIZE)[SAVED_REGISTERS_OFFSET:]
@@ -237,7 +238,7 @@ class SuspendedUnwinder(gdb.unwinder.Unwinder):
 
     @contextlib.contextmanager
     def stack_from(self, frame):
-        """Yields how many of the newest frames are the thread's own, for the length of a with."""
+        """Shows the saved frame inside a with; yields the number of the thread's own frames."""
         with selection_kept():
             self.frame = frame
             self.newest_sp = int(gdb.newest_frame().read_register("rsp"))
@@ -258,7 +259,7 @@ gdb.unwinder.register_unwinder(None, unwinder, replace=True)
 
 
 def without_newest(backtrace, count):
-    """What bt printed, less the first `count` frames."""
+    """The output of bt without its first `count` frames."""
     lines = []
     level = -1
     for line in backtrace.splitlines():
@@ -285,7 +286,7 @@ def print_stack(task, options):
 
 
 def loaded_segments(core):
-    """Offset in the file, address and size of each part of the memory in a core file."""
+    """Yields the file offset, address and size of each memory segment in a core file."""
     header = struct.unpack("<16sHHIQQQIHHHHHH", core.read(64))
     headers_offset, entry_size, count = header[5], header[9], header[10]
     for number in range(count):
@@ -296,7 +297,7 @@ def loaded_segments(core):
 
 
 def readable_parts(address, size):
-    """What can be read there, in parts, after the first one that cannot be read as a whole."""
+    """Yields the readable parts of a range, from its first part that is not readable as a whole."""
     at_once, page = 2**20, 4096
     is_complete = True
     for begin in range(address, address + size, at_once):
@@ -313,7 +314,7 @@ def readable_parts(address, size):
 
 
 def complete_core(path):
-    """Adds what gdb left out: it gives a mapping up at the first page that it cannot read."""
+    """Adds what gdb left out: it stops a mapping at the first page that it cannot read."""
     with open(path, "r+b") as core:
         for offset, address, size in list(loaded_segments(core)):
             for begin, part in readable_parts(address, size):
@@ -323,15 +324,15 @@ def complete_core(path):
 
 
 def said_without_traceback(invoke):
-    """For the invoke() of a command: what gdb refuses is one line."""
+    """Wraps the invoke() of a command: an error of gdb is printed on one line."""
 
     def invoke_and_say(self, argument, from_tty):
         try:
             invoke(self, argument, from_tty)
         except gdb.MemoryError as error:
             raise gdb.GdbError(
-                f"{error}\nIn a core file by generate-core-file most stacks of tasks are missing; "
-                "`corolane core FILE` writes one that has them."
+                f"{error}\nA core file from generate-core-file lacks most stacks of tasks; "
+                "`corolane core FILE` writes one with all stacks."
             ) from error
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from error
@@ -344,11 +345,11 @@ def check_is_usable():
         raise gdb.GdbError("no process and no core file: start, attach or load one first")
     architecture = gdb.selected_frame().architecture().name()
     if architecture != "i386:x86-64":
-        raise gdb.GdbError(f"the saved frames of {architecture} are not known here")
+        raise gdb.GdbError(f"saved frames of {architecture} are not supported")
 
 
 class CorolaneCommand(gdb.Command):
-    """Looks at the tasks of a corolane process."""
+    """Inspects the tasks of a corolane process."""
 
     def __init__(self):
         super().__init__("corolane", gdb.COMMAND_STATUS, prefix=True)
@@ -385,7 +386,7 @@ class TasksCommand(gdb.Command):
 class BacktraceCommand(gdb.Command):
     """Prints the stack of a task: corolane bt ID [OPTIONS OF bt]
 
-Ids are those of `corolane tasks`; with several schedulers, every task of that id is shown."""
+`corolane tasks` shows the ids; with several schedulers, every task with that id is shown."""
 
     def __init__(self):
         super().__init__("corolane bt", gdb.COMMAND_STACK)
@@ -408,7 +409,7 @@ Ids are those of `corolane tasks`; with several schedulers, every task of that i
 
 
 class CoreCommand(gdb.Command):
-    """Writes a core file that has the stacks of all tasks: corolane core FILE"""
+    """Writes a core file with the stacks of all tasks: corolane core FILE"""
 
     def __init__(self):
         super().__init__("corolane core", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)

@@ -207,7 +207,7 @@ class ToolsBenchTest(unittest.TestCase):
     def test_invalid_arguments_are_refused_with_a_hint(self):
         for arguments, words in (
             ((), "say what to measure: tools/bench coroutine, net, rpc, objects or node"),
-            (("corutine",), "nothing to measure is called 'corutine'; type tools/bench "),
+            (("corutine",), "unknown subject 'corutine'; type tools/bench "),
             (("coroutine", "--fast"), "unknown argument '--fast'"),
             (("coroutine", "--rows"), "--rows needs a value"),
         ):

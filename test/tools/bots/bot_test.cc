@@ -1,4 +1,4 @@
-// The bots against a chess service, over the simulated network.
+// The bots against a chess service, over a simulated network.
 #include "tools/bots/bot.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using services::chess::ChessNodes;
 using test::fails_with;
 using testing::HasSubstr;
 
-// A game whose moves stand on lines 10, 11, 12 and so on.
+// A game whose moves are on lines 10, 11, 12 and so on.
 PlannedGame game_of(const std::vector<std::string>& moves) {
   PlannedGame game;
   game.moves.name = "mine";
@@ -30,8 +30,8 @@ PlannedGame game_of(const std::vector<std::string>& moves) {
   return game;
 }
 
-// One connection answers later than the others: in the order of a game's bots, white, black and
-// spectator, 0 to 2.
+// A network in which one connection is slower than the others. In the order of a game's bots, 0 is
+// white, 1 is black and 2 is the spectator.
 class UnevenNetwork final : public net::Network {
  public:
   UnevenNetwork(sim::SimulatedNetwork& network, int slow) : network_(network), slow_(slow) {}
@@ -51,7 +51,7 @@ class UnevenNetwork final : public net::Network {
     return network_.resolve(host, deadline);
   }
 
-  // Who was connected to, in that order.
+  // The endpoints that were connected to, in order.
   const std::vector<net::Endpoint>& called() const { return called_; }
 
  private:
@@ -65,7 +65,7 @@ net::HostPort listener(const ChessNode& node) {
   return {endpoint.address, endpoint.port};
 }
 
-// `first_count`: bots that have to come before the first game begins.
+// `first_count` is the number of bots that must arrive before the first game begins.
 Hall make_hall(net::Network& network, std::vector<net::HostPort> servers,
                std::size_t first_count = 0) {
   return {.network = network,
@@ -77,7 +77,7 @@ Hall make_hall(net::Network& network, std::vector<net::HostPort> servers,
           .tally = {}};
 }
 
-// Plays one game on a node of its own. Returns why it failed.
+// Plays one game on a node of its own. Returns its failure, or "".
 std::string play(const PlannedGame& game, int slow_bot, bool begins_later = false) {
   ChessNodes nodes;
   const ChessNode node = nodes.start();
@@ -86,19 +86,19 @@ std::string play(const PlannedGame& game, int slow_bot, bool begins_later = fals
   return play_game(hall, game);
 }
 
-TEST(BotTest, AGameThatEndsAsWrittenIsNoFailure) {
+TEST(BotTest, AGameThatEndsAsWrittenDoesNotFail) {
   EXPECT_EQ(play(game_of({"f3", "e5", "g4", "Qh4#"}), 0), "");
 }
 
-// The hall holds the first games back; each later one has to wait for its own players.
+// The hall holds back only the first games; each later game has to wait for its own players.
 TEST(BotTest, AGameThatBeginsLaterWaitsForItsOwnPlayers) {
   for (const int slow_bot : {0, 1, 2}) {
     EXPECT_EQ(play(game_of({"f3", "e5", "g4", "Qh4#"}), slow_bot, true), "");
   }
 }
 
-// The others hear of the resignation that follows it, perhaps before the player does.
-TEST(BotTest, AMoveThatFailsIsTheFailureWhoeverHearsFirst) {
+// The other bots notice the resignation that follows it, perhaps before the player's call returns.
+TEST(BotTest, AFailedMoveIsReportedWhicheverBotNoticesFirst) {
   for (const int slow_bot : {0, 1, 2}) {
     EXPECT_EQ(play(game_of({"f3", "e5", "g4", "Qh4#", "e4"}), slow_bot),
               "games.pgn:14: game \"mine\", ply 5: the game is over: checkmate");
@@ -129,7 +129,7 @@ TEST(BotTest, BotsAreSpreadOverAllNodes) {
   EXPECT_EQ(ratings->highest, 1'510);
 }
 
-TEST(BotTest, EverybodyMeetsEverybody) {
+TEST(BotTest, EveryPlayerMeetsEveryOther) {
   ChessNodes nodes;
   const ChessNode node = nodes.start();
   Hall hall = make_hall(nodes.network(), {listener(node)});
@@ -148,7 +148,7 @@ TEST(BotTest, EverybodyMeetsEverybody) {
   }
 }
 
-TEST(BotTest, GamesOfAnEarlierRunAreInNobodysWay) {
+TEST(BotTest, GamesOfAnEarlierRunDoNotInterfere) {
   ChessNodes nodes;
   const ChessNode node = nodes.start();
   for (const char* run : {"first", "second"}) {
@@ -158,7 +158,7 @@ TEST(BotTest, GamesOfAnEarlierRunAreInNobodysWay) {
   }
 }
 
-TEST(BotTest, ResultsThatDoNotComeAreMissed) {
+TEST(BotTest, MissingResultsAreReported) {
   ChessNodes nodes;
   const ChessNode node = nodes.start();
   Hall hall = make_hall(nodes.network(), {listener(node)});
@@ -166,11 +166,11 @@ TEST(BotTest, ResultsThatDoNotComeAreMissed) {
   const TimePoint start = now();
   const auto ratings = look_at_ratings(hall, 2);
   ASSERT_THAT(ratings, fails_with(Code::data_loss));
-  EXPECT_THAT(ratings.error().message(), HasSubstr("0 in all, after 2 results of 4"));
+  EXPECT_THAT(ratings.error().message(), HasSubstr("changed by 0 after 2 results of 4"));
   EXPECT_GE(now() - start, 30s);
 }
 
-TEST(BotTest, WhatNobodyHasLostIsNoticed) {
+TEST(BotTest, AForgedWinWithoutALoserIsReported) {
   ChessNodes nodes;
   const ChessNode node = nodes.start();
   Hall hall = make_hall(nodes.network(), {listener(node)});
@@ -186,7 +186,7 @@ TEST(BotTest, WhatNobodyHasLostIsNoticed) {
   }
   const auto ratings = look_at_ratings(hall, 1);
   ASSERT_THAT(ratings, fails_with(Code::data_loss));
-  EXPECT_THAT(ratings.error().message(), HasSubstr("ratings have changed by 20 in all"));
+  EXPECT_THAT(ratings.error().message(), HasSubstr("the sum of all ratings changed by 20 after"));
 }
 
 }  // namespace

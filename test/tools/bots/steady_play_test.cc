@@ -1,4 +1,4 @@
-// Bots that play on whatever happens to the nodes, over the simulated network.
+// Bots that keep playing whatever happens to the nodes, over a simulated network.
 #include "tools/bots/steady_play.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ net::HostPort listener(const ChessNode& node) {
 
 class SteadyPlayTest : public testing::Test {
  protected:
-  // The bots call objects themselves.
+  // The bots call objects directly.
   SteadyPlayTest() { nodes_.public_methods_only = false; }
 
   History make_history() {
@@ -53,7 +53,7 @@ class SteadyPlayTest : public testing::Test {
   ChessNodes nodes_;
 };
 
-TEST_F(SteadyPlayTest, ACallIsTriedAgainOnTheNextNode) {
+TEST_F(SteadyPlayTest, AFailedCallIsRetriedOnTheNextNode) {
   const ChessNode node = nodes_.start();
   const std::vector<net::HostPort> servers{{.host = "127.0.0.1", .port = 1}, listener(node)};
   History history = make_history();
@@ -76,7 +76,7 @@ TEST_F(SteadyPlayTest, ACallIsTriedAgainOnTheNextNode) {
   EXPECT_LE(call["begin"], call["end"]);
 }
 
-TEST_F(SteadyPlayTest, WhatAnObjectRefusesIsFinal) {
+TEST_F(SteadyPlayTest, ARefusalByAnObjectIsFinal) {
   const ChessNode node = nodes_.start();
   const std::vector<net::HostPort> servers{listener(node)};
   History history = make_history();
@@ -88,7 +88,7 @@ TEST_F(SteadyPlayTest, WhatAnObjectRefusesIsFinal) {
   EXPECT_FALSE(calls()[0].contains("reply"));
 }
 
-TEST_F(SteadyPlayTest, WhoFindsNobodyGivesUpInTheEnd) {
+TEST_F(SteadyPlayTest, ACallThatReachesNoNodeFailsInTheEnd) {
   const std::vector<net::HostPort> servers{{.host = "127.0.0.1", .port = 1}};
   History history = make_history();
   framework::RemoteRouter router(nodes_.network(), servers, history,

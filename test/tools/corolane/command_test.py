@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The corolane command as a user meets it: words in, text and exit status out, against servers in
+"""The corolane command as a user sees it: words in, text and exit status out, against servers in
 other processes.
 
 Called with the paths of the command and of echo_server.
@@ -34,7 +34,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(process.returncode, 0)
 
     def assert_fails(self, status, expected, *words, **options):
-        """Prints exactly that on standard error, and nothing else."""
+        """Expects exactly that text on standard error, and nothing on standard output."""
         process = corolane(*words, **options)
         self.assertEqual((process.stdout, process.stderr), ("", expected + "\n"))
         self.assertEqual(process.returncode, status)
@@ -47,7 +47,7 @@ class HelpTest(CommandTest):
             self.assertTrue(text.startswith("Usage: corolane COMMAND ...\n"), text)
             self.assertIn("\n  call         calls a method with JSON\n", text)
 
-    def test_help_of_a_command_is_the_same_by_both_ways(self):
+    def test_help_of_a_command_is_the_same_both_ways(self):
         first_words = {
             "new": "NAME",
             "call": "HOST:PORT",
@@ -82,7 +82,8 @@ class HelpTest(CommandTest):
             process = corolane(*words)
             self.assertTrue(
                 process.stderr.startswith(
-                    'corolane: "cal" is no command; did you mean call?\nThere are new, run, call, '
+                    'corolane: "cal" is not a command; did you mean call?\n'
+                    "Commands: new, run, call, "
                 ),
                 process.stderr,
             )
@@ -90,7 +91,7 @@ class HelpTest(CommandTest):
 
 
 class UsageTest(CommandTest):
-    def test_what_is_missing_is_named(self):
+    def test_a_missing_word_or_value_is_named(self):
         see = "; see corolane help call"
         self.assert_fails(2, "corolane call: needs HOST:PORT" + see, "call")
         self.assert_fails(
@@ -109,28 +110,29 @@ class UsageTest(CommandTest):
         )
         self.assert_fails(
             2,
-            'corolane explain: "one" is no TYPE/ID, such as chess.Game/one; '
+            'corolane explain: "one" is not of the form TYPE/ID, such as chess.Game/one; '
             "see corolane help explain",
             *("explain", "a:1", "one"),
         )
         self.assert_fails(
-            2, "corolane log: --for goes with LEVEL; see corolane help log",
+            2, "corolane log: --for needs LEVEL; see corolane help log",
             *("log", "a:1", "--for", "5s"),
         )
         self.assert_fails(
             2,
-            'corolane page: "stats" is no path: it begins with a slash; see corolane help page',
+            'corolane page: "stats" is not a path: a path begins with a slash; '
+            "see corolane help page",
             *("page", "127.0.0.1:1", "stats"),
         )
 
-    def test_what_is_too_much_is_named(self):
+    def test_a_stray_argument_is_named(self):
         self.assert_fails(
             2,
             'corolane call: stray argument "more"; see corolane help call',
             *("call", "127.0.0.1:1", "Echo/Say", "{}", "more"),
         )
 
-    def test_what_is_not_among_the_choices_is_told_them(self):
+    def test_a_wrong_value_lists_the_choices(self):
         self.assert_fails(
             2,
             "corolane tasks: --state is one of ready, running, suspended, ended; "
@@ -149,15 +151,15 @@ class UsageTest(CommandTest):
             *("profile", "127.0.0.1:1", "--seconds", "5s"),
         )
 
-    def test_a_token_that_is_not_there_is_misuse(self):
+    def test_a_missing_token_file_is_misuse(self):
         self.assert_fails(
             2,
-            "corolane: --token: no token can be read from nowhere: "
-            "it is the file that node.admin_token_file of the node names",
+            "corolane: --token: cannot read a token from nowhere: "
+            "give the file that node.admin_token_file of the node names",
             *("tasks", "127.0.0.1:1", "--token", "nowhere"),
         )
 
-    def test_what_cannot_be_a_project_is_misuse(self):
+    def test_a_wrong_project_name_is_misuse(self):
         see = "; see corolane help new"
         self.assert_fails(2, "corolane new: needs the NAME of a project" + see, "new")
         self.assert_fails(
@@ -225,7 +227,7 @@ class CallTest(CommandTest):
             self.assertEqual(json.loads(process.stdout), {"text": "hello", "wall": "north"})
         self.assert_fails(
             2,
-            "corolane: corolane.cli_test.Echo has no objects: leave --object out",
+            "corolane: corolane.cli_test.Echo has no objects: remove --object",
             *("call", self.server.address, "Echo/Find", "{}", "--object", "north"),
         )
 
@@ -245,7 +247,7 @@ class CallTest(CommandTest):
         self.assertTrue(process.stderr.startswith("deadline_exceeded: "), process.stderr)
         self.assertEqual(process.returncode, 1)
 
-    def test_a_method_that_there_is_not_is_misuse(self):
+    def test_an_unknown_method_is_misuse(self):
         process = corolane("call", self.server.address, "Echo/Sya")
         self.assertIn("did you mean corolane.cli_test.Echo/Say?", process.stderr)
         self.assertEqual(process.returncode, 2)
@@ -282,7 +284,7 @@ class BenchTest(CommandTest):
         if cls.server.stop() != 0:
             raise AssertionError("the server did not end well")
 
-    def test_what_was_measured_is_printed(self):
+    def test_the_measurement_is_printed(self):
         process = corolane(
             *("bench", self.server.address, "cli_test.Echo/Say", '{"text": "hello {i}"}'),
             *("--rate", "200/s", "--duration", "500ms", "--connections", "2"),
@@ -301,7 +303,7 @@ class BenchTest(CommandTest):
         )
         self.assertEqual(json.loads(process.stdout)["errors"], {"not_found": 10})
 
-    def test_control_c_ends_it_with_what_was_measured(self):
+    def test_control_c_ends_it_with_the_measurement_so_far(self):
         process = subprocess.Popen(
             [COROLANE, "bench", self.server.address, "cli_test.Echo/Say", "{}", "--duration", "1h"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -312,7 +314,7 @@ class BenchTest(CommandTest):
         self.assertEqual(process.returncode, 0)
         self.assertRegex(text, r"\ncalls      \d+ in ")
 
-    def test_what_cannot_be_is_misuse(self):
+    def test_wrong_options_are_misuse(self):
         bench = ("bench", self.server.address, "Echo/Find")
         see = "; see corolane help bench"
         self.assert_fails(
@@ -320,13 +322,13 @@ class BenchTest(CommandTest):
         )
         self.assert_fails(
             2,
-            'corolane bench: --rate: "fast" is no rate such as 1000/s, from 0.01/s to 1000000/s'
+            'corolane bench: --rate: "fast" is not a rate such as 1000/s, from 0.01/s to 1000000/s'
             + see,
             *bench, "{}", "--rate", "fast",
         )
         self.assert_fails(
             2,
-            'corolane bench: "{i" is neither {i} nor {i%N} with N from 1 on' + see,
+            'corolane bench: "{i" is neither {i} nor {i%N} with N of at least 1' + see,
             *bench, "{i",
         )
         self.assert_fails(
@@ -337,7 +339,7 @@ class BenchTest(CommandTest):
 
 
 class CompletionTest(CommandTest):
-    """What bash offers for the last word of a line."""
+    """The completions that bash offers for the last word of a line."""
 
     @classmethod
     def setUpClass(cls):
@@ -376,7 +378,7 @@ class CompletionTest(CommandTest):
         self.assert_offers("corolane config ADDRESS --r", "--reload")
         self.assert_offers("corolane page ADDRESS --to", "--token")
 
-    def test_what_has_few_values_offers_them(self):
+    def test_the_choices_of_a_value_are_offered(self):
         self.assert_offers("corolane tasks ADDRESS --state r", "ready", "running")
         self.assert_offers("corolane log ADDRESS ", "debug", "info", "warning", "error")
 
@@ -388,7 +390,7 @@ class CompletionTest(CommandTest):
                 told = sorted({*told, "--help"})
                 self.assert_offers(f"corolane {name} --", *told, in_order=False)
 
-    def test_methods_are_those_of_the_node(self):
+    def test_the_methods_of_the_node_are_offered(self):
         self.assert_offers("corolane call ADDRESS Echo/W", "Echo/Wait", "Echo/Whisper")
         self.assert_offers("corolane call ADDRESS S", "SecondEcho/Say")
         self.assert_offers("corolane bench ADDRESS S", "SecondEcho/Say")
@@ -403,14 +405,14 @@ class CompletionTest(CommandTest):
     def test_other_shells_are_refused(self):
         self.assert_fails(
             2,
-            'corolane completion: "fish" is no shell that it knows; only bash; '
+            'corolane completion: "fish" is not a supported shell; only bash is; '
             "see corolane help completion",
             *("completion", "fish"),
         )
 
 
 class NoServerTest(CommandTest):
-    def test_where_nobody_listens_is_said_with_a_remedy(self):
+    def test_a_refused_connection_is_reported_with_a_remedy(self):
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
             address = "127.0.0.1:" + str(unused.getsockname()[1])
@@ -422,7 +424,7 @@ class NoServerTest(CommandTest):
             self.assert_fails(1, expected, "stats", address)
             self.assert_fails(1, expected, "page", address, "/")
 
-    def test_a_server_without_reflection_is_told_so(self):
+    def test_a_server_without_reflection_is_reported(self):
         server = EchoServer("--without-reflection")
         process = corolane("call", server.address, "Echo/Say")
         server.stop()
@@ -433,7 +435,7 @@ class NoServerTest(CommandTest):
 
 
 class PagesTest(CommandTest):
-    """Against pages made up here."""
+    """Commands against made-up pages."""
 
     PAGES = {
         "GET /stats": b'{"node":{"name":"one","tasks":12}}',
@@ -482,10 +484,10 @@ class PagesTest(CommandTest):
     def test_a_page_is_printed_as_it_came(self):
         self.assert_prints("ok\n", "page", self.address, "/health")
 
-    def test_a_page_that_is_not_well_fails_with_what_it_says(self):
+    def test_a_page_that_fails_is_reported_with_its_status(self):
         self.assert_fails(
             1,
-            f"corolane: /nothing of {self.address} is answered with status 404: "
+            f"corolane: /nothing of {self.address} returned status 404: "
             "are these the admin pages of a node?",
             *("page", self.address, "/nothing"),
         )
@@ -537,14 +539,15 @@ class PagesTest(CommandTest):
         )
         self.assertEqual(command.stderr.readline(), "it stops within 5s\n")
         self.assertEqual(
-            command.stderr.readline(), "stopping: 2 calls run, 3 objects active, 1 connections\n"
+            command.stderr.readline(),
+            "stopping: 2 calls running, 3 objects active, 1 connections\n",
         )
         self.server.shutdown()
         self.server.server_close()
         self.assertEqual(command.communicate(timeout=60), ("It has ended.\n", ""))
         self.assertEqual(command.returncode, 0)
 
-    def test_drain_tells_of_a_node_that_was_started_again(self):
+    def test_drain_reports_a_node_that_was_restarted(self):
         def stats(pid):
             return (
                 b'{"node": {"pid": %d}, "rpc": {"running": 0, "connections": 0},'
@@ -575,7 +578,7 @@ class PagesTest(CommandTest):
             self.assertEqual(PagesTest.asked.pop(), asked)
         self.assert_prints("as it came\n", "waits", self.address, env={"COROLANE_ADMIN": "a:1"})
 
-    def test_a_token_is_shown(self):
+    def test_a_token_is_sent(self):
         PagesTest.token = "secret"
         PagesTest.otherwise = b"let in\n"
         with tempfile.NamedTemporaryFile("w") as file:
@@ -584,12 +587,12 @@ class PagesTest(CommandTest):
             self.assert_prints("let in\n", "tasks", self.address, "--token", file.name)
         self.assert_fails(
             1,
-            f"corolane: {self.address} asks for a token: "
+            f"corolane: {self.address} requires a token: "
             "give --token FILE, the node.admin_token_file of the node",
             *("tasks", self.address),
         )
 
-    def test_what_is_large_goes_to_a_file(self):
+    def test_output_can_go_to_a_file(self):
         PagesTest.otherwise = b"<svg>"
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/flames.svg"
@@ -612,27 +615,27 @@ class PagesTest(CommandTest):
         )
         self.assertEqual((process.stdout, process.stderr), ("chess.Game\n", ""))
 
-    def test_pages_of_something_else_are_told_so(self):
+    def test_pages_of_another_server_are_reported(self):
         self.addCleanup(self.PAGES.update, dict(self.PAGES))
         self.PAGES["GET /stats"] = b"<html>"
         self.assert_fails(
             1,
-            "corolane: what came is no JSON object: are these the admin pages of a node?",
+            "corolane: the answer is not a JSON object: are these the admin pages of a node?",
             *("stats", self.address),
         )
         del self.PAGES["GET /stats"]
         self.assert_fails(
             1,
-            f"corolane: /stats of {self.address} is answered with status 404: "
+            f"corolane: /stats of {self.address} returned status 404: "
             "are these the admin pages of a node?",
             *("stats", self.address),
         )
 
 
 class WrongPortTest(CommandTest):
-    """A node has two ports, and one is easily taken for the other."""
+    """A node has two ports that are easily confused."""
 
-    def test_pages_asked_of_the_port_for_calls(self):
+    def test_a_page_requested_from_the_port_for_calls(self):
         server = EchoServer()
         process = corolane("stats", server.address)
         server.stop()
@@ -642,7 +645,7 @@ class WrongPortTest(CommandTest):
         )
         self.assertEqual(process.returncode, 1)
 
-    def test_a_call_of_the_port_of_the_pages(self):
+    def test_a_call_to_the_port_of_the_pages(self):
         def answer_once():
             connection, _ = listener.accept()
             connection.recv(1)

@@ -1,4 +1,4 @@
-// Calls of a server whose types come over the wire.
+// Calls to a server whose types come over the wire.
 #include "tools/corolane/dynamic_call.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ class DynamicCallTest : public testing::Test {
                              .print = [this](const std::string& line) { printed_ += line; }});
   }
 
-  // What a misuse is told.
+  // The message of a misuse.
   std::string complaint(const std::string& method, const std::string& request = "{}",
                         std::optional<std::string> object = {}) {
     const Outcome outcome = call(method, request, {}, std::move(object));
@@ -109,7 +109,7 @@ TEST_F(DynamicCallTest, WithoutATimeoutACallTakesAsLongAsItsMethodAllows) {
   EXPECT_LT(now() - start, 250ms);
 }
 
-TEST_F(DynamicCallTest, ATimeoutHoldsInsteadOfThatOfTheMethod) {
+TEST_F(DynamicCallTest, ATimeoutReplacesThatOfTheMethod) {
   const auto start = now();
 
   const Outcome outcome = call("Echo/Wait", "{}", 20s);
@@ -161,15 +161,15 @@ TEST_F(DynamicCallTest, AnObjectIsCalledByItsId) {
   EXPECT_EQ(wall_.painted, "a cat on the south face");
 }
 
-TEST_F(DynamicCallTest, AnObjectIsNamedWhereThereAreSomeAndNowhereElse) {
+TEST_F(DynamicCallTest, OnlyMethodsOfObjectsTakeAnObject) {
   EXPECT_EQ(complaint("Shout"),
-            "corolane: corolane.cli_test.Wall/Shout is called of an object: "
-            "say of which one, with --object ID");
+            "corolane: corolane.cli_test.Wall/Shout is a method of objects: "
+            "name one with --object ID");
   EXPECT_EQ(complaint("Whisper", "{}", "the north face"),
-            "corolane: corolane.cli_test.Echo has no objects: leave --object out");
+            "corolane: corolane.cli_test.Echo has no objects: remove --object");
 }
 
-TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
+TEST_F(DynamicCallTest, AnUnknownMethodListsAllMethods) {
   EXPECT_EQ(complaint("Echo/Sya"),
             "corolane: the node has no method \"Echo/Sya\"; "
             "did you mean corolane.cli_test.Echo/Say?\n"
@@ -186,16 +186,16 @@ TEST_F(DynamicCallTest, AnUnknownMethodListsWhatThereIs) {
             "  corolane.cli_test.Wall/Paint\n"
             "  corolane.rpc.Reflection/ListServices\n"
             "  corolane.rpc.Reflection/Describe\n"
-            "and shows clients no method that is not public: is yours?");
+            "Methods that are not public are hidden from clients: is yours public?");
 }
 
-TEST_F(DynamicCallTest, AFieldThatThereIsNotListsThoseThatThereAre) {
+TEST_F(DynamicCallTest, AnUnknownFieldListsTheFieldsOfTheType) {
   EXPECT_EQ(complaint("cli_test.Echo/Say", R"({"txt": "hello"})"),
             "corolane: the request does not fit: txt: Cannot find field.\n"
             "corolane.cli_test.SayRequest has\n"
             "  // In any language.\n"
             "  text: string\n"
-            "  // Who shall hear it.\n"
+            "  // A person who hears it.\n"
             "  listeners: repeated Listener\n"
             "    name: string\n"
             "  // LOUD: Heard next door.\n"
@@ -204,7 +204,7 @@ TEST_F(DynamicCallTest, AFieldThatThereIsNotListsThoseThatThereAre) {
             "  at: fixed64");
 }
 
-TEST_F(DynamicCallTest, TextThatIsNoJsonIsRefused) {
+TEST_F(DynamicCallTest, TextThatIsNotJsonIsRefused) {
   EXPECT_EQ(complaint("Echo/Find", "hello"),
             "corolane: the request does not fit: Unexpected token.\n"
             "hello\n"
@@ -222,12 +222,12 @@ TEST_F(DynamicCallTest, AMethodIsDescribedWithACommandThatCallsIt) {
 
   It does not remember it.
 
-  Takes 10s at most unless --timeout says otherwise.
+  Times out after 10s unless --timeout says otherwise.
 
 Request, corolane.cli_test.SayRequest:
   // In any language.
   text: string
-  // Who shall hear it.
+  // A person who hears it.
   listeners: repeated Listener
     name: string
   // LOUD: Heard next door.
@@ -254,42 +254,44 @@ corolane call 10.0.0.1:8460 Echo/Say '{
 )");
 }
 
-TEST_F(DynamicCallTest, WhatAMethodPromisesIsDescribed) {
+TEST_F(DynamicCallTest, TheGuaranteesOfAMethodAreDescribed) {
   const Outcome stream = describe_remote_method(network_, {"10.0.0.1", 8460}, "Repeat");
   const Outcome one_way = describe_remote_method(network_, {"10.0.0.1", 8460}, "Whisper");
   const Outcome idempotent = describe_remote_method(network_, {"10.0.0.1", 8460}, "GiveBack");
 
   ASSERT_TRUE(stream && one_way && idempotent);
-  EXPECT_THAT(*stream, testing::HasSubstr("  Says it as often as there are listeners.\n"
-                                          "\n"
-                                          "  Replies a stream, one line of JSON for each message.\n"
-                                          "  Takes 1min at most unless --timeout says otherwise.\n"
-                                          "  Public: clients may call it.\n"
-                                          "\n"));
+  EXPECT_THAT(*stream,
+              testing::HasSubstr("  Says it as often as there are listeners.\n"
+                                 "\n"
+                                 "  Returns a stream: one line of JSON for each message.\n"
+                                 "  Times out after 1min unless --timeout says otherwise.\n"
+                                 "  Public: clients may call it.\n"
+                                 "\n"));
   EXPECT_THAT(*stream, testing::HasSubstr("\nReply, stream of corolane.cli_test.SayReply:\n"));
   EXPECT_THAT(*one_way, testing::StartsWith("corolane.cli_test.Echo/Whisper\n"
                                             "  One-way: sent, and never answered.\n"
-                                            "  The first that a loaded server refuses.\n"
+                                            "  An overloaded server refuses it first.\n"
                                             "\n"));
   EXPECT_THAT(*one_way, testing::Not(testing::HasSubstr("Reply")));
-  EXPECT_THAT(*idempotent,
-              testing::HasSubstr("  Idempotent: calling it twice does no more than once.\n"));
+  EXPECT_THAT(
+      *idempotent,
+      testing::HasSubstr("  Idempotent: calling it twice has the effect of calling it once.\n"));
 }
 
-TEST_F(DynamicCallTest, WhatAMethodDoesToAnObjectIsDescribed) {
+TEST_F(DynamicCallTest, TheEffectOfAMethodOnAnObjectIsDescribed) {
   const Outcome durable = describe_remote_method(network_, {"10.0.0.1", 8460}, "Shout");
   const Outcome read_only = describe_remote_method(network_, {"10.0.0.1", 8460}, "Listen");
 
   ASSERT_TRUE(durable && read_only);
   EXPECT_THAT(*durable, testing::StartsWith(
                             "corolane.cli_test.Wall/Shout\n"
-                            "  Called of an object, which --object names; it keeps a WallState.\n"
-                            "  Takes 10s at most unless --timeout says otherwise.\n"
-                            "  Durable: replies when what it has changed is stored.\n"
+                            "  A method of objects: --object names one. Its state is a WallState.\n"
+                            "  Times out after 10s unless --timeout says otherwise.\n"
+                            "  Durable: replies after its changes are stored.\n"
                             "\n"));
   EXPECT_THAT(*durable,
               testing::HasSubstr("\ncorolane call 10.0.0.1:8460 Wall/Shout --object ID '{\n"));
-  EXPECT_THAT(*read_only, testing::HasSubstr("  Read-only: changes nothing of the object.\n\n"));
+  EXPECT_THAT(*read_only, testing::HasSubstr("  Read-only: does not change the object.\n\n"));
 }
 
 TEST_F(DynamicCallTest, AllMethodsAreListedByService) {
@@ -333,7 +335,7 @@ TEST_F(DynamicCallTest, ReflectionItselfCanBeCalled) {
   EXPECT_THAT(*outcome, testing::HasSubstr(R"("full_name": "corolane.cli_test.Echo/Say")"));
 }
 
-TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
+TEST_F(DynamicCallTest, ARefusedConnectionIsReportedWithARemedy) {
   const Outcome outcome = run_dynamic_call(
       network_,
       {.peer = {"10.0.0.1", 9}, .method = "Echo/Say", .object = {}, .timeout = {}, .print = {}});
@@ -345,7 +347,7 @@ TEST_F(DynamicCallTest, WhereNobodyListensIsSaidWithARemedy) {
       testing::EndsWith(": is the node running? start it, such as demo_node --config demo.yaml"));
 }
 
-TEST_F(DynamicCallTest, AServerWithoutReflectionIsToldFromOneWithoutTheMethod) {
+TEST_F(DynamicCallTest, AServerWithoutReflectionIsNotReportedAsAnUnknownMethod) {
   rpc::Server bare_server(network_);
   ASSERT_TRUE(bare_server.listen({"10.0.0.1", 8470}));
 

@@ -1,5 +1,5 @@
-// Serves echo.proto on a free port of the loopback, prints the port, and ends with its input: for
-// tests that need a real process.
+// Serves echo.proto on a free loopback port, prints the port, and ends with its input: for tests
+// that need a real process.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -41,7 +41,7 @@ int run(bool with_reflection) {
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   coroutine::Event input_ended("end of the input");
-  // Ends with the test whatever becomes of it: then its end of the pipe is closed.
+  // Ends with the test even if the test crashes, since that closes the pipe.
   std::jthread reader([&] {
     while (std::getchar() != EOF) {
     }

@@ -48,7 +48,7 @@ class EchoService : public EchoBase {
   std::string whispered;
 };
 
-// One for all ids.
+// One object for all ids.
 class TestWall : public WallObject {
  public:
   Result<ShoutReply> shout(const SayRequest& request, rpc::Context& context) override {

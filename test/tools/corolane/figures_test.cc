@@ -1,4 +1,4 @@
-// How figures are shortened.
+// Short figures.
 #include "tools/corolane/figures.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(FiguresTest, CountsHaveThreeDigits) {
   EXPECT_EQ(count_text(0.5), "0.50");
 }
 
-TEST(FiguresTest, WhatWouldBeRoundedToAThousandIsOneOfTheNextUnit) {
+TEST(FiguresTest, AValueThatWouldBeRoundedToAThousandUsesTheNextUnit) {
   EXPECT_EQ(count_text(999'499), "999k");
   EXPECT_EQ(count_text(999'700), "1.00M");
   EXPECT_EQ(time_text(999'700), "1.00 ms");

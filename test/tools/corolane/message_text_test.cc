@@ -1,4 +1,4 @@
-// How types are shown, and that what is shown as an example can be sent.
+// The text of types, and examples that can be sent.
 #include "tools/corolane/message_text.h"
 
 #include <google/protobuf/dynamic_message.h>
@@ -55,7 +55,7 @@ TEST(MessageTextTest, CommentsStandAboveTheirFields) {
   rpc::DescribeReply description;
   rpc::Comment& comment = *description.add_comments();
   comment.set_symbol("corolane.cli_test.SayReply.said");
-  comment.set_text("What was said.\n\nNot\x1b[2J more.");
+  comment.set_text("The text that was said.\n\nNot\x1b[2J more.");
   RemoteTypes types;
   ASSERT_TRUE(types.add(description));
   FieldsText fields(types);
@@ -63,7 +63,7 @@ TEST(MessageTextTest, CommentsStandAboveTheirFields) {
   const std::string text = fields.of(*cli_test::SayReply::descriptor());
 
   EXPECT_EQ(text.substr(0, text.find("    text")),
-            "  // What was said.\n"
+            "  // The text that was said.\n"
             "  //\n"
             "  // Not\\x1b[2J more.\n"
             "  said: SayRequest\n");
@@ -81,7 +81,7 @@ TEST(MessageTextTest, AnExampleFits) {
   }
 }
 
-TEST(MessageTextTest, AnExampleHasAllThatCanBeLeftIn) {
+TEST(MessageTextTest, AnExampleHasEveryFieldThatCanHaveAValue) {
   EXPECT_EQ(example_json(*cli_test::SayReply::descriptor()), R"({
   "said": {
     "text": "",

@@ -1,4 +1,4 @@
-// Which method is meant, and what is proposed when none is.
+// The method that a name stands for, and the proposals when there is none.
 #include "tools/corolane/method_search.h"
 
 #include <gtest/gtest.h>
@@ -41,9 +41,9 @@ TEST(MethodSearchTest, AnEndBeginsWithAWholePart) {
   EXPECT_EQ(found("ist"), "");
 }
 
-TEST(MethodSearchTest, AMethodThatOneServiceHasNeedsNoService) {
+TEST(MethodSearchTest, AMethodOfOnlyOneServiceNeedsNoService) {
   EXPECT_EQ(found("List"), "game.Lobby/List");
-  EXPECT_EQ(first_line(complaint("Move")), "\"Move\" may be any of these; write more of the name:");
+  EXPECT_EQ(first_line(complaint("Move")), "\"Move\" is ambiguous; write more of the name:");
 }
 
 TEST(MethodSearchTest, TheBeginningsOfServiceAndMethodAreEnough) {
@@ -53,19 +53,19 @@ TEST(MethodSearchTest, TheBeginningsOfServiceAndMethodAreEnough) {
   EXPECT_EQ(found("Wat"), "Chess/Watch");
   EXPECT_EQ(found("Lob"), "game.Lobby/List");
   EXPECT_EQ(complaint("game.C"),
-            "\"game.C\" may be any of these; write more of the name:\n"
+            "\"game.C\" is ambiguous; write more of the name:\n"
             "  game.Chess/Join\n"
             "  game.Chess/Move");
 }
 
-TEST(MethodSearchTest, AWholeNameIsMeantRatherThanTheBeginningOfAnother) {
+TEST(MethodSearchTest, AWholeNameTakesPrecedenceOverAPrefixOfAnother) {
   const std::vector<std::string> similar = {"a.Chess/MoveBack", "a.Chess/Move", "b.Chess2/Move"};
 
   EXPECT_EQ(find_method(similar, "Chess/Move"), std::size_t{1});
   EXPECT_EQ(find_method(similar, "MoveB"), std::size_t{0});
 }
 
-TEST(MethodSearchTest, AShortNameIsTheShortestThatIsFoundWithItsService) {
+TEST(MethodSearchTest, AShortNameIsTheShortestUniqueNameWithItsService) {
   EXPECT_EQ(short_name(methods, "game.Lobby/List"), "Lobby/List");
   EXPECT_EQ(short_name(methods, "game.fast.Chess/Move"), "fast.Chess/Move");
   EXPECT_EQ(short_name(methods, "game.Chess/Move"), "game.Chess/Move");
@@ -75,7 +75,7 @@ TEST(MethodSearchTest, AShortNameIsTheShortestThatIsFoundWithItsService) {
 
 TEST(MethodSearchTest, AnEndThatFitsSeveralIsAmbiguous) {
   EXPECT_EQ(complaint("Chess/Move"),
-            "\"Chess/Move\" may be any of these; write more of the name:\n"
+            "\"Chess/Move\" is ambiguous; write more of the name:\n"
             "  game.Chess/Move\n"
             "  game.fast.Chess/Move");
 }
@@ -89,7 +89,7 @@ TEST(MethodSearchTest, AnUnknownNameListsAllAndProposesTheNearest) {
             "  game.fast.Chess/Move\n"
             "  game.Lobby/List\n"
             "  Chess/Watch\n"
-            "and shows clients no method that is not public: is yours?");
+            "Methods that are not public are hidden from clients: is yours public?");
 }
 
 TEST(MethodSearchTest, APackageMayBeMistyped) {
@@ -104,7 +104,7 @@ TEST(MethodSearchTest, CaseMayBeForgottenAndNeighboursSwapped) {
             "the node has no method \"Lsit\"; did you mean game.Lobby/List?");
 }
 
-TEST(MethodSearchTest, NothingIsProposedForWhatIsLikeNothing) {
+TEST(MethodSearchTest, NoProposalIsMadeForANameUnlikeAnyOther) {
   EXPECT_EQ(first_line(complaint("Weather/Forecast")),
             "the node has no method \"Weather/Forecast\"");
   EXPECT_EQ(first_line(complaint("")), "the node has no method \"\"");

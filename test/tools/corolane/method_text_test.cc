@@ -1,4 +1,4 @@
-// The list of what there is to call.
+// The list of methods.
 #include "tools/corolane/method_text.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-TEST(MethodTextTest, WhatEveryNodeHasIsListedLast) {
+TEST(MethodTextTest, ServicesOfEveryNodeAreListedLast) {
   rpc::ListServicesReply reply;
   for (const char* name : {"corolane.framework.Push", "corolane.rpc.Reflection", "game.Guild"}) {
     reply.add_services()->set_name(name);

@@ -51,7 +51,7 @@ TEST_F(NewProjectTest, EachFileOfTheTemplateIsThere) {
   EXPECT_THAT(read(parent_ / "demo/demo.yaml"), HasSubstr("\ndemo:\n"));
 }
 
-TEST_F(NewProjectTest, NothingIsCalledAsTheTemplateIs) {
+TEST_F(NewProjectTest, TheNameOfTheTemplateIsReplacedEverywhere) {
   ASSERT_TRUE(write_project(parent_, "demo"));
 
   for (const std::string& name : names_in(parent_ / "demo")) {
@@ -67,7 +67,7 @@ TEST_F(NewProjectTest, AHandlerFileIsShort) {
   EXPECT_LE(std::ranges::count(text, '\n'), 25);
 }
 
-TEST_F(NewProjectTest, WhatIsThereIsLeftAlone) {
+TEST_F(NewProjectTest, AnExistingFileIsLeftAlone) {
   std::ofstream(parent_ / "demo") << "mine";
   fs::create_symlink("nowhere", parent_ / "pointer");
 
@@ -82,7 +82,7 @@ TEST_F(NewProjectTest, AWrongNameWritesNothing) {
   EXPECT_THAT(names_in(parent_), IsEmpty());
 }
 
-TEST_F(NewProjectTest, WhatCannotBeWrittenIsSaid) {
+TEST_F(NewProjectTest, AWriteErrorIsReported) {
   const auto written = write_project(parent_ / "nowhere", "demo");
 
   ASSERT_THAT(written, fails_with(Code::unavailable));

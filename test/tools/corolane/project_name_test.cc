@@ -13,7 +13,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-// What it says of a name that cannot be one.
+// The message that refuses a name.
 std::string refusal(std::string_view name) {
   const auto checked = check_project_name(name);
   EXPECT_THAT(checked, test::fails_with(Code::invalid_argument)) << name;
@@ -27,13 +27,14 @@ TEST(ProjectNameTest, LowerCaseWordsAreNames) {
   EXPECT_TRUE(check_project_name(std::string(40, 'a')));
 }
 
-TEST(ProjectNameTest, ARefusalSaysWhatIsExpectedAndProposesAnother) {
+TEST(ProjectNameTest, ARefusalSaysWhatIsExpectedAndProposesAName) {
   EXPECT_EQ(refusal("My-Game"),
-            "\"My-Game\" is no name: expected at most 40 lower-case letters, digits and single "
-            "'_', a letter first, for it is a namespace, too; try: corolane new my_game");
+            "\"My-Game\" is not a valid name: expected at most 40 lower-case letters, digits and "
+            "single '_', a letter first, since it is also a namespace; "
+            "try: corolane new my_game");
 }
 
-TEST(ProjectNameTest, WhatIsProposedIsAName) {
+TEST(ProjectNameTest, AProposalIsAValidName) {
   for (const char* name : {"Demo", "7-up", "a__b", "_x_", "../up", "", "42", "ünder", "a b", "Time",
                            "CLASS", "size_t", "some_protos"}) {
     const std::string said = refusal(name);
@@ -44,11 +45,11 @@ TEST(ProjectNameTest, WhatIsProposedIsAName) {
   EXPECT_TRUE(check_project_name(said.substr(said.rfind(' ') + 1))) << said;
 }
 
-TEST(ProjectNameTest, WhatMeansSomethingElseIsRefused) {
+TEST(ProjectNameTest, AReservedNameIsRefused) {
   EXPECT_THAT(refusal("class"), HasSubstr("a word of C++"));
   EXPECT_THAT(refusal("xor_eq"), HasSubstr("a word of C++"));
   EXPECT_THAT(refusal("alignas"), HasSubstr("a word of C++"));
-  EXPECT_THAT(refusal("framework"), HasSubstr("something of corolane itself"));
+  EXPECT_THAT(refusal("framework"), HasSubstr("a name of corolane itself"));
   EXPECT_THAT(refusal("time"), HasSubstr("a function of C"));
   EXPECT_THAT(refusal("index"), EndsWith("; try: corolane new index_game"));
 }

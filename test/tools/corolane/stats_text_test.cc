@@ -1,4 +1,4 @@
-// How statistics are laid out.
+// The layout of statistics.
 #include "tools/corolane/stats_text.h"
 
 #include <gtest/gtest.h>
@@ -51,14 +51,14 @@ TEST(StatsTextTest, AGroupInAGroupIsIndented) {
             "      latency_us  count 250  p99  80\n");
 }
 
-TEST(StatsTextTest, SectionsAreApartFromEachOther) {
+TEST(StatsTextTest, ABlankLineSeparatesSections) {
   const auto text = stats_text(R"({"a": {"x": 1}, "b": {"y": 2}})");
 
   ASSERT_TRUE(text) << text;
   EXPECT_EQ(*text, "a\n  x  1\n\nb\n  y  2\n");
 }
 
-TEST(StatsTextTest, ListsArePrintedInLineOrByNumber) {
+TEST(StatsTextTest, ListsArePrintedInlineOrByNumber) {
   const auto text = stats_text(R"({"s": {"ports": [1, 2], "shards": [{"id": 4}, {"id": 5}]}})");
 
   ASSERT_TRUE(text) << text;
@@ -77,7 +77,7 @@ TEST(StatsTextTest, ControlCharactersAreEscaped) {
   EXPECT_EQ(*text, "node\n  name  a\\u001b[2J\\nb\n");
 }
 
-TEST(StatsTextTest, WhatIsNoJsonObjectIsRefused) {
+TEST(StatsTextTest, TextThatIsNotAJsonObjectIsRefused) {
   EXPECT_THAT(stats_text("<html>"), test::fails_with(Code::invalid_argument));
   EXPECT_THAT(stats_text("[1]"), test::fails_with(Code::invalid_argument));
   EXPECT_THAT(stats_text(""), test::fails_with(Code::invalid_argument));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""corolane run: a supervisor, over programs that end as a test wants, and over a node.
+"""corolane run: the supervisor of scripted programs, and of a node.
 
 Called with the paths of the command and of a node's program.
 """
@@ -18,7 +18,8 @@ COROLANE = "corolane"
 NODE = "node"
 PATIENCE = 60
 
-# A program that counts its starts in a file and has what it does at each on a line of another.
+# A program that counts its starts in one file, and for each start executes the next line of another
+# file.
 PROGRAM = """#!/bin/bash
 cd "$(dirname "$0")"
 echo start >> starts
@@ -28,7 +29,7 @@ echo "start $(wc -l < starts): $line" >&2
 eval "$line"
 """
 
-# What a program does that waits for signals.
+# The line of a program that waits for signals.
 WAIT = "tail -f /dev/null --pid=$$ & echo ready >&2; while :; do wait; done"
 
 
@@ -71,9 +72,9 @@ class SupervisorTest(unittest.TestCase):
         for line in process.stderr:
             if re.search(pattern, line):
                 return
-        self.fail(f"ended before it said {pattern}")
+        self.fail(f"ended before it printed {pattern}")
 
-    def test_what_fails_is_started_again_until_it_ends_well(self):
+    def test_a_failing_program_is_restarted_until_it_succeeds(self):
         process = self.supervise(["exit 1", "exit 70", "kill -SEGV $$", "exit 0"])
         _, said = process.communicate(timeout=PATIENCE)
         self.assertEqual((process.returncode, self.starts()), (0, 4))
@@ -85,10 +86,10 @@ class SupervisorTest(unittest.TestCase):
         self.assertIn("ended with exit status 70 after", said)
         self.assertIn("ended with signal 11 (Segmentation fault) after", said)
         self.assertIn("ended with exit status 0\n", said)
-        # What it says itself comes through.
+        # The program's own output is passed on.
         self.assertIn("start 3: kill -SEGV $$\n", said)
 
-    def test_what_fails_again_and_again_is_given_up_loudly(self):
+    def test_it_gives_up_on_repeated_failures_and_says_why(self):
         process = self.supervise(["exit 1", "exit 1", "echo the disk is full >&2; exit 1"],
                                  "--retries", "3")
         _, said = process.communicate(timeout=PATIENCE)
@@ -98,15 +99,15 @@ class SupervisorTest(unittest.TestCase):
             r"\ncorolane run: gave up: \S+/program has failed 3 times within 2min, the last time "
             r"pid \d+ ended with exit status 1 after \S+; its last lines:\n",
         )
-        self.assertIn("\n  the disk is full\nNext: look there for the cause", said)
+        self.assertIn("\n  the disk is full\nNext: find and fix the cause", said)
 
     def test_a_wrong_configuration_is_not_tried_again(self):
         process = self.supervise(["echo game.yaml:3: no such key >&2; exit 2"])
         _, said = process.communicate(timeout=PATIENCE)
         self.assertEqual((process.returncode, self.starts()), (2, 1))
-        self.assertIn("\n  game.yaml:3: no such key\nNext: correct it, and ask ", said)
+        self.assertIn("\n  game.yaml:3: no such key\nNext: correct it, and check it with ", said)
 
-    def test_sigterm_is_passed_on_and_the_end_waited_for(self):
+    def test_sigterm_is_passed_on_and_the_end_is_awaited(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             if os.path.exists(f"{self.folder}/starts"):
                 os.remove(f"{self.folder}/starts")
@@ -119,7 +120,7 @@ class SupervisorTest(unittest.TestCase):
             self.assertEqual((process.returncode, self.starts()), (0, 1))
             self.assertRegex(said, r"stops\n(.*\n)*corolane run: stopped\n")
 
-    def test_what_does_not_stop_is_killed(self):
+    def test_a_program_that_does_not_stop_is_killed(self):
         process = self.supervise(
             ["trap '' TERM; " + WAIT],
             *("--stop-time", "100ms"),
@@ -128,7 +129,7 @@ class SupervisorTest(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=PATIENCE)
         self.assertEqual((process.returncode, self.starts()), (1, 1))
-        self.assertIn("corolane run: has not stopped within 100ms: kills it\n", said)
+        self.assertIn("corolane run: did not stop within 100ms: killing it\n", said)
         self.assertIn("corolane run: stopped, with signal 9 (Killed)\n", said)
 
     def test_sigterm_before_the_next_start_ends_it(self):
@@ -149,7 +150,7 @@ class SupervisorTest(unittest.TestCase):
         process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
-    def test_a_program_that_is_not_there_is_misuse(self):
+    def test_a_missing_program_is_misuse(self):
         process = subprocess.run(
             [COROLANE, "run", "game.yaml", "--program", f"{self.folder}/nothing"],
             capture_output=True, text=True, check=False, timeout=PATIENCE,
@@ -160,7 +161,7 @@ class SupervisorTest(unittest.TestCase):
         )
         self.assertEqual(process.returncode, 2)
 
-    def test_what_is_missing_is_named(self):
+    def test_a_missing_argument_is_named(self):
         for words, missing in (
             ([], "needs CONFIG, such as demo.yaml"),
             (["a.yaml"], "needs --program PATH, such as build/release/demo_node"),
@@ -202,7 +203,7 @@ class NodeTest(unittest.TestCase):
         self.assertIn("corolane run: stopped\n", said)
         self.assertFalse(os.path.exists(f"/proc/{pids[1]}"))
 
-    def test_a_node_does_not_take_the_variables_of_the_command_for_keys(self):
+    def test_a_node_ignores_the_variables_of_the_command(self):
         environment = {**os.environ, "COROLANE_ADMIN": "127.0.0.1:1"}
         process = subprocess.run(
             [NODE, "--check-config"], capture_output=True, text=True, check=False,
@@ -218,7 +219,7 @@ def free_port():
 
 
 class LeaseTest(unittest.TestCase):
-    """With an etcd, where a lease outlives its process."""
+    """Tests with an etcd, where a lease outlives its process."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -239,7 +240,7 @@ class LeaseTest(unittest.TestCase):
         )
         self.addCleanup(self.etcd.wait)
         self.addCleanup(self.etcd.kill)
-        # A cluster keeps its objects in a store that all nodes see.
+        # A cluster keeps its objects in a store that all nodes share.
         self.redis = subprocess.Popen(
             [
                 *("redis-server", "--port", "0", "--save", "", "--dir", self.folder),
@@ -273,7 +274,7 @@ class LeaseTest(unittest.TestCase):
                 raise AssertionError(process.stderr)
 
     def leases(self):
-        """Their numbers, which etcdctl writes in hexadecimal."""
+        """The numbers of all leases, which etcdctl prints in hexadecimal."""
         return {int(line, 16) for line in self.etcdctl("lease", "list").splitlines()[1:]}
 
     def test_the_lease_of_a_dead_node_is_revoked(self):
@@ -286,14 +287,14 @@ class LeaseTest(unittest.TestCase):
         [lease] = self.leases()
         os.kill(int(re.search(r"pid (\d+)", started)[1]), signal.SIGKILL)
         line = next(line for line in process.stderr if " lease " in line)
-        # It would have lived for seconds; whether it was revoked or has ended is said here.
+        # The lease would have lived for seconds; the log says whether it was revoked or expired.
         self.assertEqual(line, f"corolane run: lease {lease} is revoked: others take over\n")
         self.assertEqual(self.leases(), set())
         process.terminate()
         process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
-    def test_a_lease_that_cannot_be_revoked_ends_by_itself(self):
+    def test_a_lease_that_cannot_be_revoked_expires_by_itself(self):
         process = subprocess.Popen(
             [COROLANE, "run", self.config, "--program", NODE, "--retry-delay", "30s"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -304,7 +305,7 @@ class LeaseTest(unittest.TestCase):
         self.etcd.wait()
         os.kill(int(re.search(r"pid (\d+)", started)[1]), signal.SIGKILL)
         line = next(line for line in process.stderr if " lease " in line)
-        self.assertRegex(line, r"^corolane run: lease \d+ is not revoked, it ends by itself:$")
+        self.assertRegex(line, r"^corolane run: lease \d+ is not revoked, it expires by itself:$")
         process.terminate()
         process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""corolane top in a terminal, with keys, against a node that plays chess: what stands on the
-screen, and that the terminal is afterwards as it was.
+"""corolane top in a terminal, with keys, against a node that plays chess: the contents of the
+screen, and whether the terminal is restored afterwards.
 
 Called with the paths of the command, of chess_node and of bots, from the root of the tree. It waits
 for what it expects to see, for at most PATIENCE seconds.
@@ -28,7 +28,7 @@ PATIENCE = 60
 
 
 class Load:
-    """A node, and bots that play on it until they are told to stop."""
+    """A node, and bots that play on it until stop()."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -36,7 +36,7 @@ class Load:
             [
                 CHESS_NODE,
                 *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
-                # Bots that play for a time call the games themselves.
+                # Bots with --history call the games directly.
                 *("--set", "node.public_methods_only=false"),
             ],
             stdout=subprocess.PIPE,
@@ -65,7 +65,7 @@ class Load:
 
 
 class Terminal:
-    """A terminal with `corolane top` in it; knows the few sequences that it writes."""
+    """A terminal with `corolane top` in it; understands the few sequences that it writes."""
 
     def __init__(self, *words, width=120, height=30, **environment):
         self.control, self.side = pty.openpty()
@@ -88,21 +88,21 @@ class Terminal:
         os.write(self.control, keys.encode())
 
     def read(self, seconds):
-        """Takes in what is written within that time; whether something was."""
+        """Reads output for at most that time; returns whether there was any."""
         if not select.select([self.control], [], [], seconds)[0]:
             return False
         self.bytes += os.read(self.control, 65536)
         return True
 
     def screen(self):
-        """The last frame that is complete, without colors."""
+        """The last complete frame, without colors."""
         frames = self.bytes.split(b"\x1b[H")[1:]
         complete = [frame for frame in frames if b"\x1b[J" in frame]
         text = complete[-1].split(b"\x1b[J")[0].decode() if complete else ""
         return [re.sub(r"\x1b\[[0-9]*[mK]", "", line).rstrip() for line in text.split("\n")]
 
     def wait_for(self, is_there):
-        """Until the screen is as expected, which is a pattern or a function of its lines."""
+        """Waits until the screen matches a pattern, or satisfies a function of its lines."""
         pattern = is_there
         if isinstance(pattern, str):
             def is_there(lines):
@@ -116,7 +116,7 @@ class Terminal:
         raise AssertionError(f"{pattern} is not on the screen:\n" + "\n".join(self.screen()))
 
     def end(self):
-        """Its exit status, when all that it wrote was read."""
+        """Reads all output until the process ends; returns its exit status."""
         limit = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < limit:
             self.read(0.05)
@@ -198,7 +198,7 @@ class TopTest(unittest.TestCase):
         terminal.wait_for(r"^\d+ tasks  suspended, wait for ")
         terminal.wait_for(r"^at corolane::")
 
-    def test_help_is_a_key_away(self):
+    def test_a_key_shows_the_help(self):
         terminal = self.open()
         terminal.wait_for("q quit$")
         terminal.press("h")
@@ -206,7 +206,7 @@ class TopTest(unittest.TestCase):
         terminal.press("h")
         terminal.wait_for("q quit$")
 
-    def test_another_size_of_the_terminal_is_obeyed(self):
+    def test_it_adapts_to_a_new_size_of_the_terminal(self):
         terminal = self.open(width=120, height=30)
         terminal.wait_for(lambda lines: len(lines) == 30)
         terminal.resize(60, 12)
@@ -264,7 +264,7 @@ class TopTest(unittest.TestCase):
         self.assertEqual(len({frame["pid"] for frame in frames}), 1)
         self.assertLess(frames[0]["uptime_seconds"], frames[2]["uptime_seconds"])
 
-    def test_an_interval_that_asks_too_often_is_refused(self):
+    def test_a_too_short_interval_is_refused(self):
         process = subprocess.run(
             [COROLANE, "top", self.load.admin, "--interval", "1ms"],
             capture_output=True, text=True, check=False, timeout=PATIENCE,
@@ -276,14 +276,14 @@ class TopTest(unittest.TestCase):
 
 
 class NodeGoneTest(unittest.TestCase):
-    def test_a_node_that_ends_is_told_and_keys_are_still_heard(self):
+    def test_the_end_of_the_node_is_reported_and_keys_still_work(self):
         load = Load()
         terminal = Terminal(load.admin, "--interval", "100ms")
         self.addCleanup(terminal.close)
         terminal.wait_for(r"corolane\.services\.chess\.Game/Move$")
         load.stop()
         terminal.wait_for(r"^corolane: .*: connection refused: is the node running")
-        # What was known stays.
+        # The last frame is still shown.
         terminal.wait_for(r"corolane\.services\.chess\.Game/Move$")
         terminal.press("q")
         self.assertEqual(terminal.end(), 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tools/gdb/corolane.py, as its user meets it: on a live process, and on a core file of it.
+"""tools/gdb/corolane.py as its user sees it: on a live process, and on a core file of it.
 
-Called with the path of task_zoo, a process that stops with a task in every state.
+Called with the path of task_zoo, a program that stops with a task in every state.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[3] / "tools/gdb/corolane.py"
 ZOO = "task_zoo"
 
-# What is asked in both sessions, and the mark that its answer stands under.
+# The commands of both sessions, and the mark before each answer.
 QUESTIONS = (
     "corolane tasks",
     *(f"corolane bt {number}" for number in range(1, 8)),
@@ -41,7 +41,7 @@ def run_gdb(*arguments):
 
 
 def asking():
-    """The arguments that put all questions, each in a way that lets the next one be put, too."""
+    """Yields arguments that ask all questions, so that a failing one does not stop the rest."""
     yield from ("-ex", f"source {SCRIPT}")
     for question in QUESTIONS:
         yield from ("-ex", f"echo {MARK}{question}\\n", "-ex", question)
@@ -54,12 +54,12 @@ def answers(output):
 
 
 def calls(line, function):
-    """Whether that line of a backtrace is a call of the function, whatever its namespace."""
+    """Whether that line of a backtrace is a call of the function, in any namespace."""
     return re.search(rf"\b{function}(?:\(.*\))? \(", line) is not None
 
 
 def run_sessions():
-    """The answers of both sessions by name, and all that was printed."""
+    """The answers of both sessions by name, and everything that was printed."""
     with tempfile.TemporaryDirectory() as folder:
         core = Path(folder) / "core"
         live = run_gdb(
@@ -73,10 +73,10 @@ def run_sessions():
 
 
 class Claims:
-    """What holds in either session."""
+    """The claims that hold in either session."""
 
     session = None
-    sessions = None  # Both are run once, for all tests.
+    sessions = None  # Both run once, for all tests.
     printed = ""
 
     @classmethod
@@ -89,7 +89,7 @@ class Claims:
         return self.sessions[self.session][question]
 
     def assert_calls(self, backtrace, *expected):
-        """These functions are in it, in this order, others maybe between them."""
+        """These functions are in the backtrace, in this order, perhaps with others in between."""
         lines = iter(backtrace.splitlines())
         for function in expected:
             self.assertTrue(any(calls(line, function) for line in lines), backtrace + self.printed)
@@ -141,15 +141,15 @@ class Claims:
             self.assertNotIn("Backtrace stopped", backtrace)
             self.assertRegex(backtrace.splitlines()[-1], r"ContextSwitch::enter<")
 
-    def test_options_of_bt_are_handed_on(self):
+    def test_options_of_bt_are_passed_on(self):
         question = "corolane bt 3 -frame-info short-location"
         self.assertNotRegex(self.answer(question), r" at \S+:\d+")
         self.assert_calls(self.answer(question), "sleep_for_an_hour")
 
-    def test_afterwards_the_thread_is_itself_again(self):
+    def test_the_selected_thread_is_restored(self):
         self.assert_calls(self.answer("bt").splitlines()[0], "all_in_place")
 
-    def test_what_is_wrong_is_said(self):
+    def test_errors_say_what_is_wrong(self):
         self.answer("corolane bt 99")
         self.assertIn("there is no task 99; corolane tasks shows all", self.printed)
         self.assertIn("usage: corolane bt ID", self.printed)

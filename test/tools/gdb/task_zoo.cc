@@ -1,4 +1,4 @@
-// A process with a task in every state, for gdb to look at: stops in all_in_place().
+// A process with a task in every state, for gdb to inspect; it stops in all_in_place().
 #include <chrono>
 #include <cstdio>
 #include <mutex>
@@ -25,7 +25,7 @@ volatile int steps = 0;
   } else {
     static_cast<void>(bell.wait(Deadline::never()));
   }
-  steps = steps + 1;  // So that the call above is none that ends this function.
+  steps = steps + 1;  // Keeps the call above from being a tail call.
 }
 
 [[gnu::noinline]] void sleep_for_an_hour() {
@@ -45,7 +45,7 @@ volatile int steps = 0;
 
 }  // namespace
 
-// What the test breaks at.
+// The breakpoint of the test.
 [[gnu::noinline]] void all_in_place() {
   steps = steps + 1;
   std::puts("all in place");

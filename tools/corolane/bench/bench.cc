@@ -24,31 +24,31 @@ constexpr std::string_view help =
                       [--duration DURATION] [--connections N] [--object ID]
                       [--timeout DURATION] [--json] [--tls FILE]
 
-Calls a method of a running node by a schedule, whether or not earlier calls
-were replied to, and prints latencies and errors. A latency counts from the
-moment at which the call was to be sent. Ctrl-C ends it with what was measured.
+Calls a method of a running node at a fixed rate, whether or not earlier calls
+have been answered, and prints latencies and errors. A latency counts from the
+scheduled time of its call. Ctrl-C stops it and prints the results so far.
 
-  SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo; no stream
+  SERVICE/METHOD       such as Chess/Look, Look or Ch/Lo; not a stream
   JSON                 the request; - reads it from standard input
-  --rate N/s           so many calls come each second; otherwise 1000/s
-  --duration DURATION  for so long; otherwise 10s
-  --connections N      spread over so many connections, 1 to 1000; otherwise 1
-  --object ID          which object to call, where a service has objects
-  --timeout DURATION   how long to wait for each reply; otherwise as long as the
-                       method allows
+  --rate N/s           the number of calls per second; by default 1000/s
+  --duration DURATION  how long to send calls; by default 10s
+  --connections N      the number of connections, 1 to 1000; by default 1
+  --object ID          the object to call, for a service of objects
+  --timeout DURATION   how long to wait for each reply; by default as long as
+                       the method allows
   --json               print the result as JSON, in microseconds
-  --tls FILE           talk inside of TLS; FILE has the CA of the node, PEM
-  --certificate FILE   what to show a node that asks who calls, PEM
-  --key FILE           its key, PEM
-  --help               print this, and exit
+  --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
+  --certificate FILE   the client certificate for a node that demands one, PEM
+  --key FILE           the private key of the client certificate, PEM
+  --help               print this text
 
-In JSON and ID {i} is the number of the call, from 0 on, and {i%100} the rest of
-that by 100.
+In JSON and ID, {i} is the number of the call, counted from 0, and {i%100} is
+that number modulo 100.
 
   corolane bench 127.0.0.1:8460 Chess/Look '{"game": "one"}' --rate 2000/s
   corolane bench 127.0.0.1:8460 Counter/Add '{"amount": 1}' --object 'c{i%100}'
 
-Exit status: 0 measured, 1 no connection, 2 wrong usage.
+Exit status: 0 success, 1 no connection, 2 wrong usage.
 )";
 
 constexpr auto options = std::to_array<OptionRule>({{.name = "--rate", .has_value = true},
@@ -75,7 +75,7 @@ Error of_option(std::string_view name, const Error& error) {
   return {error.code(), std::string(name) + ": " + error.message()};
 }
 
-// What the options say.
+// Reads the options into `load`.
 Result<void> read_options(const Arguments& arguments, bench::Load& load) {
   if (const auto text = value_of(arguments, "--rate")) {
     const auto rate = bench::parse_rate(*text);
@@ -108,13 +108,13 @@ Result<void> read_options(const Arguments& arguments, bench::Load& load) {
   return {};
 }
 
-// Each second what was so far, on standard error: the result may be read by a program.
+// Prints the progress each second, on standard error, since a program may read the result.
 void tell(const bench::Progress& progress) {
   const Histogram& latency = progress.tally.latency_us();
   const auto time = [](std::uint64_t us) { return time_text(static_cast<double>(us) * 1e3); };
   std::cerr << age_text(progress.seconds) << "  " << progress.tally.calls() << " calls  p50 "
             << time(latency.quantile(0.5)) << "  p99 " << time(latency.quantile(0.99)) << "  max "
-            << time(latency.max()) << "  under way " << progress.under_way << "  errors "
+            << time(latency.max()) << "  in flight " << progress.under_way << "  errors "
             << progress.tally.errors() << std::endl;
 }
 
@@ -150,7 +150,7 @@ Outcome run(const Arguments& arguments) {
 
 constexpr Command bench_command = {
     .name = "bench",
-    .summary = "puts a load on a method, and measures it",
+    .summary = "measures a method under load",
     .help = help,
     .options = options,
     .run = run,

@@ -22,7 +22,7 @@ using std::chrono_literals::operator""s;
 
 using google::protobuf::Message;
 
-// How soon somebody who has had enough is heard.
+// How often the stop flag is checked.
 constexpr Duration look_interval = 50ms;
 constexpr Duration connect_time_max = 5s;
 constexpr Duration last_replies_time = 1s;
@@ -33,7 +33,7 @@ class Run {
       const std::function<void(const Progress&)>& tell)
       : load_(load), stops_(stops), tally_(tally), tell_(tell) {}
 
-  // Looks for the method, and checks that the first request fits it.
+  // Finds the method, and checks that the first request fits it.
   std::expected<void, Failure> prepare(net::Network& network) {
     auto server = RemoteServer::connect(network, load_.peer);
     if (!server) return std::unexpected(server.error());
@@ -45,7 +45,8 @@ class Run {
       return fits;
     }
     if (entry_.server_streaming()) {
-      return misused("corolane: " + entry_.full_name() + " is a stream: bench is for calls");
+      return misused("corolane: " + entry_.full_name() +
+                     " is a stream, which bench does not support");
     }
     if (auto described = server->describe(entry_, types_); !described) return described;
     const auto type = types_.find(entry_.request_type());
@@ -108,7 +109,7 @@ class Run {
         continue;
       }
       send(calls, number++, due);
-      // Those that are behind the schedule do not keep replies from being read.
+      // Calls that are behind schedule must not keep replies from being read.
       if (number % 64 == 0) static_cast<void>(coroutine::yield());
     }
   }
@@ -165,7 +166,7 @@ class Run {
   RemoteTypes types_;
   rpc::MethodEntry entry_;
   rpc::Method method_{};
-  std::unique_ptr<Message> common_;  // The request, if all calls have the same.
+  std::unique_ptr<Message> common_;  // The request, if it is the same for all calls.
   std::vector<std::unique_ptr<rpc::Client>> clients_;
   TimePoint begin_{};
   std::uint64_t told_ = 0;

@@ -1,8 +1,8 @@
-// Calls that come by a schedule, whether or not earlier ones were replied to.
+// Sends calls by a schedule, whether or not earlier ones have been answered.
 //
-// A load that waits for replies before it sends more slows down together with the server, and
-// measures it kindest where it is slowest ("coordinated omission"). Here every call has its moment,
-// and its latency counts from there, also when it could only be sent later.
+// A load that waits for replies before it sends more slows down together with the server, so it
+// flatters a slow server ("coordinated omission"). Here every call has a scheduled time, and its
+// latency counts from there, even if it is sent later.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@
 
 namespace corolane::tools::cli::bench {
 
-// More calls under way are not sent: each has a stack.
+// Calls beyond this number in flight are not sent: each needs a stack.
 inline constexpr std::size_t under_way_max = 50'000;
 
 struct Load {
   net::HostPort peer;
-  std::string method;  // What find_method() takes for one.
+  std::string method;  // A name for find_method().
   Pattern request;     // JSON.
   std::optional<Pattern> object = {};
   double rate = 1'000;  // Per second.
   Duration duration = std::chrono::seconds(10);
   std::size_t connections = 1;
-  std::optional<Duration> timeout = {};  // Of a call; otherwise that of the method.
+  std::optional<Duration> timeout = {};  // The timeout; by default that of the method.
 };
 
 struct Progress {
@@ -41,8 +41,8 @@ struct Progress {
   const Tally& tally;
 };
 
-// Suspends until all calls have ended, or `stops` is true and those that are under way had a second
-// more. Calls `tell` each second. Fails as run_dynamic_call() does; a call that fails is counted.
+// Suspends until all calls have ended or, once `stops` is true, for another second at most. Calls
+// `tell` each second. Fails like run_dynamic_call(); failed calls are only counted.
 std::expected<Ran, Failure> run_load(net::Network& network, const Load& load,
                                      const std::atomic<bool>& stops, Tally& tally,
                                      const std::function<void(const Progress&)>& tell);

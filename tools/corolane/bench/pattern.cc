@@ -9,7 +9,7 @@
 namespace corolane::tools::cli::bench {
 namespace {
 
-// All of the text, as a number.
+// Reads the whole text as a number.
 template <typename T>
 bool read_number(std::string_view text, T& number) {
   const char* const end = text.data() + text.size();
@@ -32,7 +32,7 @@ Result<Pattern> Pattern::parse(const std::string& text) {
     const bool is_rest = inside.starts_with('%') && read_number(inside.substr(1), modulus);
     if (close == text.npos || (!inside.empty() && (!is_rest || modulus == 0))) {
       return Error(Code::invalid_argument,
-                   quote(text.substr(at, 12)) + " is neither {i} nor {i%N} with N from 1 on");
+                   quote(text.substr(at, 12)) + " is neither {i} nor {i%N} with N of at least 1");
     }
     pattern.places_.push_back({.before = text.substr(begin, at - begin), .modulus = modulus});
     at = begin = close + 1;
@@ -55,7 +55,7 @@ Result<double> parse_rate(const std::string& text) {
   double rate = 0;
   if (!read_number(digits, rate) || !(rate >= 0.01 && rate <= 1e6)) {
     return Error(Code::invalid_argument,
-                 quote(text) + " is no rate such as 1000/s, from 0.01/s to 1000000/s");
+                 quote(text) + " is not a rate such as 1000/s, from 0.01/s to 1000000/s");
   }
   return rate;
 }

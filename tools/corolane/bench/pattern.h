@@ -1,5 +1,5 @@
-// A text that differs from call to call: {i} in it is the number of the call, from 0 on, {i%100}
-// the rest of that by 100.
+// A text that differs from call to call: {i} is replaced by the number of the call, counted from 0,
+// and {i%100} by that number modulo 100.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Pattern {
 
  private:
   struct Place {
-    std::string before;     // What stands there since the last place.
+    std::string before;     // The text between the previous place and this one.
     std::uint64_t modulus;  // 0: the whole number.
   };
 
@@ -28,8 +28,8 @@ class Pattern {
   std::string end_;
 };
 
-// Reads "1000/s", "0.5/s" or "1000". Fails with invalid_argument for what is no rate from 0.01 to a
-// million per second.
+// Reads "1000/s", "0.5/s" or "1000". Fails with invalid_argument unless the rate is between 0.01
+// and a million per second.
 Result<double> parse_rate(const std::string& text);
 
 }  // namespace corolane::tools::cli::bench

@@ -84,10 +84,10 @@ std::string report_text(const Ran& ran, const Tally& tally) {
   text += "calls      " + std::to_string(tally.calls()) + " in " + age_text(ran.seconds) + ", " +
           count_text(per_second) + "/s\n";
   if (ran.unanswered > 0) {
-    text += "unanswered " + std::to_string(ran.unanswered) + ", given up at the end\n";
+    text += "unanswered " + std::to_string(ran.unanswered) + ", still without a reply at the end\n";
   }
   if (tally.unsent() > 0) {
-    text += "not sent   " + std::to_string(tally.unsent()) + ": too many were under way\n";
+    text += "not sent   " + std::to_string(tally.unsent()) + ": too many were in flight\n";
   }
   text += "errors     " + std::to_string(tally.errors());
   for (std::size_t code = 0; code < code_count; ++code) {

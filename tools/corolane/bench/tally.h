@@ -1,4 +1,4 @@
-// What became of the calls of a load.
+// The outcomes of the calls of a load.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@ namespace corolane::tools::cli::bench {
 
 class Tally {
  public:
-  // A call that was to begin at `due` was begun at `sent` and has ended now, at `end`.
+  // Counts a call that was scheduled for `due`, sent at `sent`, and has ended at `end`.
   void count(TimePoint due, TimePoint sent, TimePoint end, const Result<void>& outcome);
-  // One that was not made, since too many were under way.
+  // Counts a call that was not sent because too many were in flight.
   void count_unsent() { ++unsent_; }
 
   std::uint64_t calls() const { return latency_us_.count(); }
   std::uint64_t errors() const;
   std::uint64_t unsent() const { return unsent_; }
-  // From when a call was to begin to its end, errors included.
+  // From the scheduled time of a call to its end, including failed calls.
   const Histogram& latency_us() const { return latency_us_; }
-  // How far sending was behind the schedule.
+  // How late calls were sent.
   const Histogram& late_us() const { return late_us_; }
   std::uint64_t errors_of(Code code) const { return errors_[static_cast<std::size_t>(code)]; }
 
@@ -35,12 +35,12 @@ class Tally {
   std::uint64_t unsent_ = 0;
 };
 
-// What a report says besides the tally.
+// The facts of a run that a report shows besides the tally.
 struct Ran {
   std::string method;
   double rate = 0;
-  double seconds = 0;            // It took, replies included.
-  std::uint64_t unanswered = 0;  // Calls that were given up at the end.
+  double seconds = 0;            // The duration, including the replies.
+  std::uint64_t unanswered = 0;  // Calls still without a reply at the end.
 };
 
 std::string report_text(const Ran& ran, const Tally& tally);

@@ -1,4 +1,4 @@
-// When a process that has failed is started again, and when nobody tries any more.
+// Decides when a failed process is restarted, and when to give up.
 #pragma once
 
 #include <chrono>
@@ -15,21 +15,21 @@ namespace corolane::tools::cli::run {
 class BackOff {
  public:
   struct Options {
-    // Doubled from failure to failure, and drawn from the upper half: nodes that failed together do
-    // not come back together.
+    // The delay doubles with each failure, and is drawn from its upper half, so that nodes that
+    // failed together do not restart together.
     Duration delay_min = std::chrono::milliseconds(200);
     Duration delay_max = std::chrono::seconds(30);
-    // So many within the window, and it is given up.
+    // The supervisor gives up at this many failures within the window.
     std::size_t failure_count_max = 5;
     Duration window = std::chrono::minutes(2);
   };
 
   BackOff(const Options& options, std::uint64_t seed) : options_(options), random_(seed) {}
 
-  // It has failed at that moment: how long to wait, or nothing: it is given up. What ran for a
-  // whole window before is as good as new.
+  // Records a failure. Returns the delay before the restart, or nothing to give up. A process that
+  // ran for a whole window before counts as new.
   std::optional<Duration> failed(TimePoint at);
-  // Within the window, the last one included.
+  // Failures within the window, including the last.
   std::size_t failure_count() const { return failures_.size(); }
 
  private:

@@ -17,13 +17,13 @@
 namespace corolane::tools::cli::run {
 namespace {
 
-// What is given to the child beside its words.
+// The spawn settings of the child, besides its words.
 class SpawnSetup {
  public:
   explicit SpawnSetup(int error_pipe) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawnattr_init(&attributes_);
-    // Of another process group it may not read from the terminal.
+    // In its own process group, it must not read from the terminal.
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions_, error_pipe, STDERR_FILENO);
     posix_spawnattr_setpgroup(&attributes_, 0);

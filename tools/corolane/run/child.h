@@ -1,7 +1,7 @@
-// A process that this one has started, and watches.
+// A child process that this process starts and watches.
 //
-// It has a process group of its own: what is typed at a terminal ends the supervisor, which then
-// tells it. Its standard error comes by a pipe.
+// It has a process group of its own, so that Ctrl-C at a terminal reaches only the supervisor,
+// which passes it on. Its standard error comes through a pipe.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace corolane::tools::cli::run {
 
 // How a process ended.
 struct Ending {
-  int status = 0;  // Of exit(), when no signal ended it.
+  int status = 0;  // The exit status, when no signal ended it.
   int signal = 0;
 
   bool is_failure() const { return signal != 0 || status != 0; }
@@ -26,20 +26,21 @@ std::string to_string(const Ending& ending);
 
 class Child {
  public:
-  // `words` are the program and its arguments, `environment` is "NAME=value" besides our own. Fails
-  // with not_found or permission_denied for a program that cannot be started, which is named.
+  // `words` are the program and its arguments; `environment` has entries "NAME=value" to add to
+  // ours. Fails with not_found or permission_denied, and names the program, when it cannot be
+  // started.
   static Result<Child> start(std::span<const std::string> words,
                              std::span<const std::string> environment);
-  // Kills it if it is still there.
+  // Kills the process if it still runs.
   ~Child();
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Never blocks on reading.
+  // Reading from it never blocks.
   int error_pipe() const { return error_pipe_; }
   void send_signal(int number) const;
-  // True when it has ended, which is asked for once more than needed at no cost. Never blocks.
+  // Returns true when the process has ended. An extra call does no harm. Never blocks.
   bool has_ended(Ending& ending);
 
  private:

@@ -1,4 +1,4 @@
-// The end of a text of any length: its last lines.
+// Keeps the last lines of a text of any length.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ class LastLines {
  public:
   explicit LastLines(std::size_t count_max) : count_max_(count_max) {}
 
-  // More of the text; cut anywhere.
+  // Adds more of the text, which may be split anywhere.
   void add(std::string_view bytes);
-  // On lines that begin with two blanks and move no cursor.
+  // The lines, indented by two blanks; control characters are escaped.
   std::string text() const;
 
  private:
@@ -22,7 +22,7 @@ class LastLines {
 
   const std::size_t count_max_;
   std::deque<std::string> lines_;
-  bool is_inside_ = false;  // The last one has not ended yet.
+  bool is_inside_ = false;  // The last line has no end yet.
 };
 
 }  // namespace corolane::tools::cli::run

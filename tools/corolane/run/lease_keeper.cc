@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds patience{10};
 constexpr int look_interval_ms = 20;
 
-// Until it has ended and all that it said is read; false when it takes too long.
+// Waits until the child has ended and its output is read. Returns false when that takes too long.
 bool wait_for(Child& child, LastLines& said, Ending& ending) {
   const Deadline deadline = Deadline::after(patience);
   while (!deadline.has_passed()) {
@@ -45,8 +45,8 @@ LeaseKeeper::LeaseKeeper(std::vector<std::string> words,
   const auto place = std::filesystem::temp_directory_path(error);
   folder_ = (error ? "/tmp" : place.string()) + "/corolane-run-XXXXXX";
   if (mkdtemp(folder_.data()) == nullptr) {
-    tell_("no folder for the lease of the node in " + place.string() +
-          ": others will wait until it ends");
+    tell_("cannot create a folder for the lease of the node in " + place.string() +
+          ": other nodes will wait until a lease expires");
   }
 }
 
@@ -70,7 +70,7 @@ void LeaseKeeper::revoke() const {
   if (!child) return tell_("lease " + lease + " is not revoked: " + child.error().message());
   if (!wait_for(*child, said, ending)) return tell_("lease " + lease + " is not revoked in time");
   tell_("lease " + lease +
-        (ending.is_failure() ? " is not revoked, it ends by itself:\n" + said.text()
+        (ending.is_failure() ? " is not revoked, it expires by itself:\n" + said.text()
                              : " is revoked: others take over"));
 }
 

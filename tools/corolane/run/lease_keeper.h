@@ -1,8 +1,8 @@
-// Takes back what a dead node has in the directory of its cluster.
+// Revokes the lease of a dead node in the directory of its cluster.
 //
-// Others may only own what a node had when its lease is gone, which takes some seconds where nobody
-// knows whether it lives. A supervisor knows. A node that has a lease writes its number to a file;
-// the program of the node, which knows how to reach the directory, revokes it.
+// Other nodes may take over its objects only when its lease is gone, and an unrevoked lease takes
+// some seconds to expire. A supervisor knows at once that the node is dead. The node writes the
+// number of its lease to a file; the node's program can reach the directory, and revokes it.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@ namespace corolane::tools::cli::run {
 
 class LeaseKeeper {
  public:
-  // `words` run the node; with --revoke-lease N behind them they revoke.
+  // `words` run the node; with --revoke-lease N appended, they revoke a lease.
   LeaseKeeper(std::vector<std::string> words, std::function<void(const std::string& line)> tell);
   // Removes the file.
   ~LeaseKeeper();
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  // For the environment of the node.
+  // The variable for the environment of the node.
   std::string variable() const { return "COROLANE_LEASE_FILE=" + file(); }
-  // Only when the process of the node is dead. Blocks for ten seconds at most, and says what came
-  // of it; a node without a lease needs nothing.
+  // Call this only when the process of the node is dead. Blocks for ten seconds at most, and
+  // reports the result. Does nothing for a node without a lease.
   void revoke() const;
 
  private:
@@ -33,7 +33,7 @@ class LeaseKeeper {
 
   const std::vector<std::string> words_;
   const std::function<void(const std::string& line)> tell_;
-  std::string folder_;  // Of the file, readable by us alone.
+  std::string folder_;  // The folder of the file, accessible only to us.
 };
 
 }  // namespace corolane::tools::cli::run

@@ -17,26 +17,26 @@ constexpr std::string_view help =
     R"(Usage: corolane run CONFIG --program PATH [--retries N] [--window DURATION]
                     [--retry-delay DURATION] [--stop-time DURATION]
 
-Runs PATH --config CONFIG, a node, and starts it again when it fails: each time
-later, up to 30s. Not after exit status 0, nor after 2, a wrong configuration.
-SIGTERM and SIGINT stop it gracefully, SIGHUP has it read its configuration
-again. Once its process is dead its lease in the directory is revoked, so that
-other nodes take over at once.
+Runs a node, PATH --config CONFIG, and restarts it when it fails, with a growing
+delay of up to 30s. It does not restart after exit status 0, or after 2, a wrong
+configuration. SIGTERM and SIGINT stop the node gracefully, SIGHUP makes it
+reload its configuration. When its process dies, its lease in the directory is
+revoked, so that other nodes take over at once.
 
   --program PATH          the program of the node
-  --retries N             give up at so many failures, 1 to 1000; otherwise 5
-  --window DURATION       within so long; otherwise 2min
-  --retry-delay DURATION  before the second start, about; otherwise 200ms
-  --stop-time DURATION    kill it when it has not stopped so long after SIGTERM;
-                          otherwise 1min, more than node.stop_time_max
-  --help                  print this, and exit
+  --retries N             give up after N failures, 1 to 1000; by default 5
+  --window DURATION       count only failures this recent; by default 2min
+  --retry-delay DURATION  the approximate first delay; by default 200ms
+  --stop-time DURATION    kill the node if it still runs this long after
+                          SIGTERM; by default 1min, more than node.stop_time_max
+  --help                  print this text
 
   corolane run demo.yaml --program build/release/demo_node
 
-Environment variables such as COROLANE_NODE__LISTEN are for the node.
+The node gets environment variables such as COROLANE_NODE__LISTEN.
 
-Exit status: 0 ended or stopped, 1 given up, or not stopped gracefully, 2 wrong
-usage or configuration.
+Exit status: 0 ended or stopped, 1 gave up, or no graceful stop, 2 wrong usage
+or configuration.
 )";
 
 constexpr auto options = std::to_array<OptionRule>({{.name = "--program", .has_value = true},
@@ -102,7 +102,7 @@ Outcome run_supervisor(const Arguments& arguments) {
 
 constexpr Command run_command = {
     .name = "run",
-    .summary = "runs a node, and starts it again when it fails",
+    .summary = "runs a node, and restarts it when it fails",
     .help = help,
     .options = options,
     .run = run_supervisor,

@@ -1,4 +1,4 @@
-// corolane run: a node under a supervisor.
+// corolane run: runs a node under a supervisor.
 #pragma once
 
 #include "tools/corolane/command.h"

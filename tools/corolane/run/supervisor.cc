@@ -21,12 +21,11 @@ namespace {
 
 constexpr std::size_t last_line_count = 20;
 
-// What a node says of itself by its exit status (framework/README.md): another start would end the
-// same way, or nobody wants one.
+// Exit statuses of a node after which a restart is useless or unwanted (framework/README.md).
 constexpr int exit_wrong_configuration = 2;
 constexpr int exit_second_signal = 130;
 
-// The signals that this process takes, as something to poll().
+// The signals that this process handles, for poll().
 class Signals {
  public:
   Signals() {
@@ -44,7 +43,7 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // The next one that has come, if any.
+  // Returns the next pending signal, if any.
   std::optional<int> take() const {
     signalfd_siginfo info{};
     if (read(descriptor_, &info, sizeof(info)) != sizeof(info)) return {};
@@ -58,7 +57,7 @@ class Signals {
 
 int milliseconds_until(Deadline deadline) {
   if (deadline.is_never()) return -1;
-  // Rounded up: who wakes too early only looks again.
+  // Rounded up, since waking too early would only cause another wait.
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.time() - now()).count();
   return left <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>(left, 3'600'000));
 }
@@ -76,7 +75,7 @@ class Supervisor {
       plan_.tell("started " + plan_.words.front() + ", pid " + std::to_string(child->pid()));
       const pid_t pid = child->pid();
       const Ending ending = watch(*child);
-      // Whatever becomes of it next, it is dead now.
+      // The process is dead, whatever happens next.
       if (ending.is_failure()) plan_.on_death();
       if (stops_) return stopped(ending);
       const std::string ended = "pid " + std::to_string(pid) + " ended with " + to_string(ending);
@@ -100,7 +99,7 @@ class Supervisor {
     return std::chrono::duration<double>(duration).count();
   }
 
-  // Until it has ended.
+  // Waits until the child has ended.
   Ending watch(Child& child) {
     Deadline kill_at = Deadline::never();
     Ending ending;
@@ -114,14 +113,14 @@ class Supervisor {
       while (const auto number = signals_.take()) {
         if (*number == SIGHUP) child.send_signal(SIGHUP);
         if (*number != SIGTERM && *number != SIGINT) continue;
-        // The first is a graceful stop, a second one ends a node at once.
+        // The first signal stops the node gracefully, the second one at once.
         child.send_signal(SIGTERM);
         if (!stops_) kill_at = Deadline::after(plan_.stop_time_max);
         stops_ = true;
       }
       if (kill_at.has_passed()) {
-        plan_.tell("has not stopped within " + config::format_duration(plan_.stop_time_max) +
-                   ": kills it");
+        plan_.tell("did not stop within " + config::format_duration(plan_.stop_time_max) +
+                   ": killing it");
         child.send_signal(SIGKILL);
         kill_at = Deadline::never();
       }
@@ -132,7 +131,7 @@ class Supervisor {
     }
   }
 
-  // False when there will not be any more.
+  // Returns false when there will be no more output.
   bool pass_on_output(const Child& child) {
     std::array<char, 4'096> bytes;
     for (;;) {
@@ -141,12 +140,12 @@ class Supervisor {
       if (count < 0) return true;
       const std::string_view text(bytes.data(), static_cast<std::size_t>(count));
       last_lines_.add(text);
-      // Whoever reads ours may be gone.
+      // The reader of our standard error may be gone.
       static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
     }
   }
 
-  // False when it was told to stop meanwhile.
+  // Returns false when a signal asks to stop before the deadline.
   bool wait_out(Deadline deadline) {
     while (!deadline.has_passed()) {
       pollfd source{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0};
@@ -168,17 +167,17 @@ class Supervisor {
   }
   Outcome wrong_configuration(const std::string& ended) const {
     return misused("corolane run: " + ended +
-                   ": its command line or configuration is wrong, another start would not help; "
+                   ": its command line or configuration is wrong, so a restart would not help; "
                    "its last lines:\n" +
-                   last_lines_.text() + "Next: correct it, and ask " + plan_.words.front() +
-                   " with --check-config");
+                   last_lines_.text() + "Next: correct it, and check it with " +
+                   plan_.words.front() + " --check-config");
   }
   Outcome given_up(const std::string& ended) const {
     return failed("corolane run: gave up: " + plan_.words.front() + " has failed " +
                   std::to_string(back_off_.failure_count()) + " times within " +
                   config::format_duration(plan_.back_off.window) + ", the last time " + ended +
                   "; its last lines:\n" + last_lines_.text() +
-                  "Next: look there for the cause, and start it again with corolane run");
+                  "Next: find and fix the cause, and start it again with corolane run");
   }
 
   const Supervision& plan_;

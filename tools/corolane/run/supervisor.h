@@ -1,4 +1,4 @@
-// Keeps a process running: starts it again when it fails, and gives up when that does not help.
+// Keeps a process running: restarts it when it fails, and gives up when that does not help.
 #pragma once
 
 #include <sys/types.h>
@@ -17,20 +17,19 @@ namespace corolane::tools::cli::run {
 
 struct Supervision {
   std::vector<std::string> words;             // The program and its arguments.
-  std::vector<std::string> environment = {};  // Besides our own: "NAME=value".
+  std::vector<std::string> environment = {};  // Added to ours: "NAME=value".
   BackOff::Options back_off = {};
-  // So long after SIGTERM it is killed: longer than a node ever takes.
+  // The time from SIGTERM to SIGKILL; longer than a node ever needs.
   Duration stop_time_max = std::chrono::minutes(1);
-  // Called when waitpid() has said that a process is dead, if it has failed, and before the next
-  // one is started.
+  // Called when waitpid() has reported the death of a failed process, before the next start.
   std::function<void()> on_death = [] {};
-  // What has happened, without a line's end.
+  // Reports an event, without a line break.
   std::function<void(const std::string& line)> tell;
 };
 
-// Until it has ended well, was stopped by SIGTERM or SIGINT of ours, or failed for good, which says
-// how, with its last lines. SIGHUP is passed on. Blocks these signals in this thread; the only
-// thread there is.
+// Runs the process until it exits with success, is stopped by a SIGTERM or SIGINT to us, or fails
+// for good; the failure then says how, with its last lines. Passes SIGHUP on. Blocks these signals
+// in this thread, which must be the only one.
 Outcome supervise(const Supervision& supervision);
 
 }  // namespace corolane::tools::cli::run

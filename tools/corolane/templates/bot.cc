@@ -1,8 +1,8 @@
-// Bots that donate to guilds over real connections, and how long they waited for it:
+// Bots that donate to guilds over real connections, and report how long their calls took:
 //
 //   my_game_bot [HOST:PORT[,HOST:PORT]... [BOTS]]
 //
-// They are spread over these nodes, and go to another one when theirs is gone.
+// They are spread over these nodes, and switch to another node when theirs is gone.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -58,7 +58,7 @@ Result<void> donate(framework::Router& router, const std::string& guild_name) {
 }
 
 Result<void> run_bots(net::Network& network, const std::vector<net::HostPort>& servers, int count) {
-  // A call that is tried again takes effect once, by the name of its caller: no other run has it.
+  // The name of its caller lets a retried call take effect only once, so it is unique to this run.
   const std::string run = std::to_string(std::random_device()());
   Tally tally;
   const TimePoint start = corolane::now();

@@ -1,4 +1,4 @@
-// What `my_game_node --print-config` prints comes from here.
+// The keys that `my_game_node --print-config` prints.
 #include "guild_config.h"
 
 #include "config/section.h"
@@ -6,7 +6,7 @@
 namespace my_game {
 
 void describe(corolane::config::Section& section, GuildConfig& value) {
-  section.field("donation_max", value.donation_max, "How much gold one may give at once.",
+  section.field("donation_max", value.donation_max, "The most gold that one donation may give.",
                 corolane::config::at_least(1));
 }
 

@@ -1,4 +1,4 @@
-// What an operator may set of the guilds: the section `my_game` of the configuration.
+// The settings of the guilds: the section `my_game` of the configuration.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a guild promises, on a cluster of three nodes in one thread and virtual time: a minute of it
-// takes no time, and the same seed is the same run.
+// The guarantees of a guild, on a cluster of three nodes in one thread and virtual time: a virtual
+// minute takes no time, and a seed always gives the same run.
 #include "guild.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ DonateRequest donation(std::uint64_t gold) {
 }
 
 TEST(GuildTest, NoDonationIsLostOrMadeTwiceByACrash) {
-  std::uint64_t told = 0;  // Gold whose donation was answered.
+  std::uint64_t told = 0;  // Gold whose donation was acknowledged.
   SimulatedCluster cluster({.seed = 7, .nodes = 3}, host_guilds);
   cluster.spawn("anna", [&] {
     GuildClient guild(cluster.router("anna"), "lions");

@@ -20,23 +20,23 @@ constexpr std::size_t width_of_text = 160;
 
 constexpr std::array<std::string_view, 14> help = {
     "m           methods: calls per second, latency, errors",
-    "t           tasks: the coroutines, what they wait for, since when",
-    "s           stacks: where the tasks wait, equal ones together",
+    "t           tasks: the coroutines, what they wait for, and since when",
+    "s           stacks: where the tasks wait, grouped by stack",
     "",
-    "j k         one row down or up; so do arrows, Page Up, Page Down, Home and End",
-    "Enter       opens a task or a stack; q or Escape closes it",
+    "j k         move down or up; arrows, Page Up, Page Down, Home and End move, too",
+    "Enter       open a task or a stack; q or Escape closes it",
     "",
-    "c l a e ... sorts by a column: the letter before its title",
-    "r           reverses the order",
+    "c l a e ... sort by the column with this letter before its title",
+    "r           reverse the order",
     "",
-    "q           ends it",
-    "h           this; any key closes it",
+    "q           quit",
+    "h           this help; any key closes it",
     "",
-    "Rates are those since the last frame, latencies those of the calls that ended since."};
+    "Rates and latencies cover the time since the last frame."};
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
-// In characters: those of two columns are rare in names.
+// The width in characters; characters that take two columns are rare in names.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
@@ -69,7 +69,7 @@ class Screen {
     }
     lines_.push_back(std::move(text));
   }
-  // A label in a color, and a text.
+  // Adds a label in a color, and a text.
   void add_labeled(std::string_view label, std::string_view text) {
     std::string line(label);
     line += padding(line, label_width);
@@ -90,7 +90,7 @@ class Screen {
   std::vector<std::string> lines_;
 };
 
-// "c:CALLS/S": with the key that sorts by it.
+// A title with the key that sorts by it: "c:CALLS/S".
 std::string title_of(const Column& column, bool is_sorted_by) {
   return std::string(1, column.key) + (is_sorted_by ? "*" : ":") + std::string(column.title);
 }
@@ -122,7 +122,7 @@ void draw_table(Screen& screen, const Frame& frame, const View& view, std::size_
     for (std::size_t row = first; row < end; ++row) {
       widths.back() = std::max(widths.back(), width_of(rows[row]->cells[i].text));
     }
-    // One long text does not push all else off the screen.
+    // A long text must not push everything else off the screen.
     if (i + 1 < table.columns.size()) widths.back() = std::min(widths.back(), std::size_t{28});
   }
   screen.add("  " + line_of(titles, table, widths), bold);
@@ -139,12 +139,12 @@ void draw_table(Screen& screen, const Frame& frame, const View& view, std::size_
   }
 }
 
-// What is open: a task as it is now, or a stack.
+// The lines of the open item: a task in its current state, or a stack.
 std::vector<std::string> details_of(const Frame& frame, const View& view) {
   if (view.table() == TableKind::tasks) {
     const auto& task = frame.open_task;
     if (!task || task->id != view.selected_id()) {
-      return {"task " + view.selected_id() + " has ended, or is being asked for"};
+      return {"task " + view.selected_id() + " has ended, or is being loaded"};
     }
     std::vector<std::string> lines = {
         "task " + task->id + "  " + task->name,
@@ -168,7 +168,7 @@ std::vector<std::string> details_of(const Frame& frame, const View& view) {
 
 void draw_details(Screen& screen, const Frame& frame, const View& view, std::size_t row_count) {
   const auto lines = details_of(frame, view);
-  // The last line stays on the screen.
+  // The last line always stays on the screen.
   const std::size_t first = std::min(view.scroll(), lines.size() - 1);
   const std::size_t end = std::min(lines.size(), first + row_count);
   for (std::size_t i = first; i < end; ++i) screen.add(lines[i]);
@@ -200,7 +200,7 @@ std::vector<std::string> draw(const Frame& frame, const View& view, Size size, S
   }
   for (const SummaryLine& line : frame.summary) screen.add_labeled(line.label, line.text);
   screen.add("");
-  // A line for the titles, and one for the footer.
+  // One line is for the titles, and one for the footer.
   const std::size_t row_count = screen.rows_left() > 2 ? screen.rows_left() - 2 : 0;
   const std::size_t rows_below = screen.rows_left();
   if (view.is_open()) {

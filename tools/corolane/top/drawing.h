@@ -1,4 +1,4 @@
-// A frame as lines of text: what stands on the screen of `corolane top`.
+// Draws a frame as lines of text for the screen of `corolane top`.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@ struct Size {
 
 enum class Style : bool { plain, colored };
 
-// `size.height` lines at most, each at most `size.width` wide without its escape sequences, of
-// which there are none in plain style. `trouble` is why the frame is an old one; empty: it is not.
+// Returns at most `size.height` lines, each at most `size.width` wide without its escape sequences;
+// plain style has no escape sequences. `trouble` says why the frame is out of date; empty when it
+// is not.
 std::vector<std::string> draw(const Frame& frame, const View& view, Size size, Style style,
                               std::string_view trouble = {});
 
-// The summary and the beginning of the table, for who has no terminal.
+// The summary and the beginning of the table, for use without a terminal.
 std::string frame_text(const Frame& frame, const View& view);
 
 }  // namespace corolane::tools::cli::top

@@ -21,7 +21,7 @@ struct MethodFigures {
   std::uint64_t calls = 0;
 };
 
-// What both the screen and programs are told.
+// The figures for both the screen and programs.
 struct Figures {
   double seconds = 0;
   std::vector<double> shard_use;  // 0 to 1, by shard.
@@ -42,7 +42,8 @@ std::uint64_t rise(std::uint64_t before, std::uint64_t now) {
   return now > before ? now - before : 0;
 }
 
-// Rates and differences between two samples of one process, or of nothing and the first one.
+// Rates and differences between two samples of a process; before the first sample, all counts are
+// 0.
 class Comparison {
  public:
   Comparison(const StatsSample* before, const StatsSample& now) : now_(now) {
@@ -110,7 +111,7 @@ class Comparison {
   }
 
   const StatsSample& now_;
-  StatsSample before_;  // Empty when there is none.
+  StatsSample before_;  // Empty without an earlier sample.
   double seconds_ = 0;
 };
 

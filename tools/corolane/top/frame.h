@@ -1,4 +1,4 @@
-// What `corolane top` shows of a node: two samples, and what happened between them.
+// The contents of `corolane top`: a snapshot of a node, and the changes since the one before.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace corolane::tools::cli::top {
 
 struct Column {
   std::string_view title;
-  char key = 0;          // Sorts by it.
-  bool is_text = false;  // Set to the left and sorted from a on; numbers are the other way round.
+  char key = 0;          // The key that sorts by it.
+  bool is_text = false;  // Left-aligned, sorted ascending; numbers are the opposite.
 };
 
 struct Cell {
@@ -22,22 +22,22 @@ struct Cell {
   Cell(std::string shown, double value) : text(std::move(shown)), number(value) {}
 
   std::string text;
-  double number = 0;  // What it is sorted by, where the column is none of text.
+  double number = 0;  // The sort value, in a column of numbers.
 };
 
 struct Row {
-  std::string id;  // What Enter opens; the same from frame to frame.
+  std::string id;  // Identifies the row, also in the next frame.
   std::vector<Cell> cells;
-  std::vector<std::string> details;  // Shown when it is open.
+  std::vector<std::string> details;  // Shown when the row is open.
 };
 
 struct Table {
   std::vector<Column> columns;
   std::vector<Row> rows;
-  std::uint64_t count = 0;  // Of all; a node does not list very many.
+  std::uint64_t count = 0;  // The count of all rows; a node lists only some.
 };
 
-// A line above the tables: what it is of, and its figures.
+// A line above the tables: a label and its figures.
 struct SummaryLine {
   std::string_view label;
   std::string text;
@@ -47,7 +47,7 @@ enum class TableKind : std::uint8_t { methods, tasks, stacks };
 
 struct Snapshot {
   StatsSample stats;
-  // Only what was asked for.
+  // Present only if requested.
   std::optional<TasksSample> tasks = {};
   std::optional<std::vector<StackSample>> stacks = {};
   std::optional<TaskSample> open_task = {};
@@ -64,11 +64,11 @@ struct Frame {
   const Table& table(TableKind kind) const;
 };
 
-// `before` is an earlier one of the same node; when it is of another process, or null, all rates
-// are zero and the latencies those since the start.
+// `before` is an earlier snapshot of the same node. When it is null or from another process, all
+// rates are zero, and the latencies are those since the start.
 Frame make_frame(const Snapshot* before, const Snapshot& now);
 
-// The same figures on one line, for programs.
+// The same figures as one line of JSON, for programs.
 std::string frame_json(const Snapshot* before, const Snapshot& now);
 
 }  // namespace corolane::tools::cli::top

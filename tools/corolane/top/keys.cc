@@ -7,7 +7,7 @@ namespace corolane::tools::cli::top {
 namespace {
 
 struct Sequence {
-  std::string_view bytes;  // Behind the escape.
+  std::string_view bytes;  // After the escape byte.
   Key::Kind kind;
 };
 
@@ -24,7 +24,8 @@ constexpr auto sequences = std::to_array<Sequence>({{"[A", Key::Kind::up},
                                                     {"OF", Key::Kind::end},
                                                     {"[4~", Key::Kind::end}});
 
-// How long a sequence is that begins there, ECMA-48: parameters, then a byte from @ to ~.
+// The length of the escape sequence at the beginning of `rest`, ECMA-48: parameters, then a byte
+// from @ to ~.
 std::size_t sequence_length(std::string_view rest) {
   if (rest.empty() || (rest[0] != '[' && rest[0] != 'O')) return 0;
   const auto last = std::find_if(rest.begin() + 1, rest.end(),

@@ -1,4 +1,4 @@
-// What a terminal sends when somebody presses keys.
+// Reads key presses from the bytes that a terminal sends.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Key {
   friend bool operator==(Key, Key) = default;
 };
 
-// The keys of bytes that came together. An escape that nothing follows is the key of that name;
-// sequences that it does not know are left out.
+// The keys in bytes that arrived together. A lone escape byte is the escape key; unknown sequences
+// are skipped.
 std::vector<Key> read_keys(std::string_view bytes);
 
 }  // namespace corolane::tools::cli::top

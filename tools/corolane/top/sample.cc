@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// `read` may throw what Json throws.
+// `read` may throw exceptions of Json.
 template <typename T, typename Read>
 Result<T> parsed(std::string_view text, Read read) {
   try {
     return read(Json::parse(text));
   } catch (const Json::exception& exception) {
     return Error(Code::invalid_argument,
-                 std::string("the page is another one than expected: ") + exception.what());
+                 std::string("the page is not as expected: ") + exception.what());
   }
 }
 
@@ -29,7 +29,7 @@ std::uint64_t number_of(const Json& json, const char* key) {
 
 double real_of(const Json& json, const char* key) { return json.at(key).get<double>(); }
 
-// On one line, whatever is in it.
+// The escaped text, which stays on one line.
 std::string text_of(const Json& json, const char* key) {
   return escaped(json.at(key).get<std::string>());
 }

@@ -1,4 +1,4 @@
-// What a node said of itself at one moment: its pages /stats and /tasks, read.
+// A sample of a node: its pages /stats and /tasks, parsed.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace corolane::tools::cli::top {
 
-// What a histogram has counted so far, as upper bounds and counts.
+// The counts of a histogram, as upper bounds and counts.
 struct Buckets {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> counts;  // By bound.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> counts;  // Sorted by bound.
 
   std::uint64_t count() const;
-  // Zero when it has counted nothing.
+  // Zero when the histogram is empty.
   std::uint64_t quantile(double q) const;
-  // What was counted since `before`, which is of the same histogram.
+  // The counts since `before`, an earlier state of the same histogram.
   Buckets since(const Buckets& before) const;
   void add(const Buckets& more);
 };
@@ -38,7 +38,7 @@ struct ShardSample {
   double cpu_seconds = 0;
 };
 
-// /stats?format=json&buckets=yes. Counts are those since the node's start.
+// The page /stats?format=json&buckets=yes. Counts are totals since the start of the node.
 struct StatsSample {
   std::string name;
   std::string version;
@@ -68,7 +68,7 @@ struct StatsSample {
   std::vector<ShardSample> shards;
 };
 
-// Fails with invalid_argument when that is no such page.
+// Fails with invalid_argument when `json` is not that page.
 Result<StatsSample> read_stats(std::string_view json);
 
 struct TaskSample {
@@ -80,21 +80,21 @@ struct TaskSample {
   double age_seconds = 0;
   double cpu_seconds = 0;
   std::string spawned_at = {};
-  std::vector<std::string> stack = {};  // Of one that was asked for alone: a line for each frame.
+  std::vector<std::string> stack = {};  // A line per frame; only from read_task().
 };
 
-// /tasks?format=json.
+// The page /tasks?format=json.
 struct TasksSample {
-  std::uint64_t count = 0;  // Of all; not all are listed.
+  std::uint64_t count = 0;  // The count of all tasks; not all are listed.
   std::vector<TaskSample> tasks;
 };
 
 Result<TasksSample> read_tasks(std::string_view json);
-// /tasks/{id}?format=json.
+// The page /tasks/{id}?format=json.
 Result<TaskSample> read_task(std::string_view json);
 
 struct StackSample {
-  std::uint64_t count = 0;  // Of tasks with this stack.
+  std::uint64_t count = 0;  // The number of tasks with this stack.
   std::string state;
   std::string waiting_for;
   double longest_seconds = 0;
@@ -102,7 +102,7 @@ struct StackSample {
   std::vector<std::string> stack;
 };
 
-// /tasks?group=stack&format=json.
+// The page /tasks?group=stack&format=json.
 Result<std::vector<StackSample>> read_stacks(std::string_view json);
 
 }  // namespace corolane::tools::cli::top

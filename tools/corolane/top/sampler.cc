@@ -45,7 +45,7 @@ Sample Asker::ask(const Wanted& wanted) {
     snapshot.stacks = *std::move(stacks);
   }
   if (!wanted.task.empty()) {
-    // One that has ended is no failure of the node.
+    // A task that has ended is not a failure of the node.
     auto task = page("/tasks/" + wanted.task + "?format=json", read_task);
     if (task) snapshot.open_task = *std::move(task);
   }
@@ -54,7 +54,7 @@ Sample Asker::ask(const Wanted& wanted) {
 
 // --- Sampler
 
-// What both threads touch.
+// The state that both threads share.
 class Sampler::Shared {
  public:
   Shared(AdminDoor door, Arguments arguments, Duration interval, std::function<void()> wake)
@@ -77,7 +77,7 @@ class Sampler::Shared {
       end();
       return "";
     });
-    // Such as a certificate that cannot be read.
+    // For example, when a certificate cannot be read.
     if (!ran) put(std::unexpected(ran.error()));
   }
 
@@ -120,8 +120,8 @@ class Sampler::Shared {
     }
     wake_();
   }
-  // With the lock held: the scheduler is still there then. Work that it does not come to any more
-  // goes with it.
+  // Called with the lock held, which keeps the scheduler alive. The scheduler destroys posted work
+  // that it no longer runs.
   void prompt() {
     if (scheduler_ != nullptr) scheduler_->post([changed = changed_] { changed->set(); });
   }

@@ -1,5 +1,5 @@
-// Asks a node again and again, on a thread of its own, so that keys are heard while it does not
-// answer.
+// Samples a node periodically on a thread of its own, so that keys are handled while the node does
+// not answer.
 #pragma once
 
 #include <expected>
@@ -17,18 +17,18 @@
 
 namespace corolane::tools::cli::top {
 
-// What is asked for besides /stats.
+// The pages to request besides /stats.
 struct Wanted {
   bool tasks = false;
   bool stacks = false;
-  std::string task = {};  // The id of one; empty: none.
+  std::string task = {};  // The id of a task; empty: none.
 
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
 
 using Sample = std::expected<Snapshot, Failure>;
 
-// Suspends. Within a network that has TLS where it is wanted.
+// Requests samples. Suspends. The network must add TLS where it is wanted.
 class Asker {
  public:
   // `network` outlives it.
@@ -49,14 +49,14 @@ class Sampler {
   // Calls `wake` on its thread whenever there is a new sample.
   Sampler(const AdminDoor& door, const Arguments& arguments, Duration interval,
           std::function<void()> wake);
-  // Waits for what is being asked, a few seconds at most.
+  // Waits for the current request, a few seconds at most.
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // From now on; when that is something else, it is asked for at once.
+  // Sets the pages to request from now on. A change causes a request at once.
   void want(const Wanted& wanted);
-  // The last one, once.
+  // Returns the last sample, and only once.
   std::optional<Sample> take();
 
  private:

@@ -17,7 +17,7 @@
 namespace corolane::tools::cli::top {
 namespace {
 
-// The other screen, without a cursor; and back.
+// Switches to the alternate screen and hides the cursor, and back.
 constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view leave_screen = "\x1b[0m\x1b[?25h\x1b[?1049l";
 
@@ -28,7 +28,7 @@ constexpr char end_byte = 'e';
 constexpr std::array fatal_signals = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 constexpr std::array ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
-// For signal handlers, which know nothing else; set while there is a Terminal.
+// For signal handlers, which have no other state; set while a Terminal is open.
 termios saved_state;
 std::atomic<int> pipe_end{-1};
 
@@ -40,7 +40,7 @@ void write_all(int descriptor, std::string_view bytes) {
   }
 }
 
-// Calls nothing but what a signal handler may.
+// Calls only functions that are safe in a signal handler.
 void restore() {
   write_all(STDOUT_FILENO, leave_screen);
   tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved_state);
@@ -48,7 +48,7 @@ void restore() {
 
 void tell(char byte) {
   const int error = errno;
-  // A pipe that is full has been told enough.
+  // If the pipe is full, the reader has enough to wake up.
   static_cast<void>(!write(pipe_end.load(), &byte, 1));
   errno = error;
 }
@@ -62,7 +62,8 @@ void set_handler(int number, void (*handler)(int), int flags) {
 
 void on_fatal_signal(int number) {
   restore();
-  // Whoever has set a handler since, and calls this one, is not asked again.
+  // Restores the default action, so that a later handler that chained to this one is not called
+  // again.
   set_handler(number, SIG_DFL, 0);
   static_cast<void>(std::raise(number));
 }
@@ -88,11 +89,11 @@ bool is_terminal() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) =
 Result<std::unique_ptr<Terminal>> Terminal::open() {
   check(pipe_end.load() < 0, "there is one terminal");
   if (!is_terminal() || tcgetattr(STDIN_FILENO, &saved_state) != 0) {
-    return Error(Code::failed_precondition, "standard input and output are no terminal");
+    return Error(Code::failed_precondition, "standard input and output are not a terminal");
   }
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Error(Code::resource_exhausted, "no pipe is to be had");
+    return Error(Code::resource_exhausted, "cannot create a pipe");
   }
   std::unique_ptr<Terminal> terminal(new Terminal());
   terminal->read_end_ = ends[0];
@@ -105,7 +106,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
   raw.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
   raw.c_cc[VMIN] = 1;
   raw.c_cc[VTIME] = 0;
-  // What was typed ahead counts.
+  // Drains output, and keeps input that was typed ahead.
   tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
   write_all(STDOUT_FILENO, enter_screen);
   return terminal;
@@ -155,7 +156,7 @@ void Terminal::show(std::span<const std::string> lines) {
   std::string text = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     text += lines[i] + "\x1b[K";
-    // A line end behind the last one would scroll.
+    // A line break after the last line would scroll.
     if (i + 1 < lines.size()) text += "\r\n";
   }
   write_all(STDOUT_FILENO, text + "\x1b[J");

@@ -1,7 +1,7 @@
-// The terminal of this process, taken over: keys come one by one, and the whole screen is ours.
+// Takes over the terminal of this process: keys arrive one by one, and the whole screen is ours.
 //
-// What was there is back when it ends, however the process ends: by the destructor, and when a
-// signal kills it. SIGINT, SIGTERM, SIGHUP and a change of size are told as Input.
+// The terminal is restored however the process ends: by the destructor, or when a signal kills the
+// process. SIGINT, SIGTERM, SIGHUP and a change of size are reported as Input.
 #pragma once
 
 #include <atomic>
@@ -18,23 +18,24 @@ namespace corolane::tools::cli::top {
 class Terminal {
  public:
   struct Input {
-    std::string bytes;      // What was typed.
-    bool is_over = false;   // A signal, or the terminal is gone.
+    std::string bytes;      // The bytes that were typed.
+    bool is_over = false;   // By a signal, or because the terminal is gone.
     bool is_woken = false;  // By wake().
   };
 
-  // One at a time. Fails with failed_precondition when standard input or output is no terminal.
+  // At most one may be open. Fails with failed_precondition when standard input or output is not a
+  // terminal.
   static Result<std::unique_ptr<Terminal>> open();
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Blocks until there is something, or the terminal has another size.
+  // Blocks until there is input, or the size of the terminal changes.
   Input wait();
-  // Ends wait(). From any thread, and from a signal handler.
+  // Ends wait(). May be called from any thread and from a signal handler.
   void wake();
   Size size() const;
-  // Replaces what is on the screen.
+  // Replaces the contents of the screen.
   void show(std::span<const std::string> lines);
 
  private:
@@ -44,7 +45,7 @@ class Terminal {
   int write_end_ = -1;
 };
 
-// Whether `standard output` and input are one.
+// Whether standard input and output are a terminal.
 bool is_terminal();
 
 }  // namespace corolane::tools::cli::top

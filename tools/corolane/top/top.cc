@@ -28,19 +28,20 @@ using std::chrono_literals::operator""s;
 constexpr std::string_view help =
     R"(Usage: corolane top [HOST:PORT] [--interval DURATION] [--once | --json]
 
-Shows a node live in the terminal: its loops, coroutines, calls and latencies
-of the last second, and below them its methods (key m), its tasks (t) or their
-stacks (s). Enter opens a task or a stack, the letter before a title sorts by
-it, r reverses, h says more, q ends it. Without a terminal it prints one frame.
+Shows a node live in the terminal: its event loops, coroutines, calls and
+latencies of the last second, and below them its methods (key m), its tasks (t)
+or their stacks (s). Enter opens a task or a stack, the letter before a title
+sorts by that column, r reverses the order, h shows help, q quits. Without a
+terminal it prints one frame.
 
-  --interval DURATION  between two looks at the node; otherwise 1s
-  --once               print one frame as text, and end
-  --json               print a line of JSON each interval until it is ended;
-                       with --once, one
+  --interval DURATION  the time between two samples; by default 1s
+  --once               print one frame as text, and exit
+  --json               print a line of JSON each interval until interrupted;
+                       with --once, print one line
 
   corolane top 127.0.0.1:8461
 
-With NO_COLOR in the environment it does without colors.
+With NO_COLOR in the environment it uses no colors.
 )";
 
 constexpr auto options = std::to_array<OptionRule>(
@@ -65,12 +66,12 @@ bool has_colors() {
   return refused == nullptr || *refused == '\0';
 }
 
-// The screen and what it shows.
+// The screen and its contents.
 class Live {
  public:
   Live(top::Terminal& terminal, top::Sampler& sampler) : terminal_(terminal), sampler_(sampler) {}
 
-  // Until the person has seen enough, or the terminal is gone.
+  // Runs until the user quits, or the terminal is gone.
   void run() {
     draw();
     while (!view_.quits()) {
@@ -90,7 +91,8 @@ class Live {
       return;
     }
     trouble_.clear();
-    // What a key has asked for comes between two intervals: rates are those of whole ones.
+    // A sample that a key requested comes between two intervals: it does not start a new interval,
+    // so rates cover whole ones.
     if (now_ && sample->stats.pid == now_->stats.pid &&
         sample->stats.uptime_seconds - now_->stats.uptime_seconds < 0.09 && before_) {
       now_ = *std::move(sample);
@@ -102,7 +104,7 @@ class Live {
   }
 
   void draw() {
-    if (!now_ && trouble_.empty()) frame_.title = "corolane top: asks the node";
+    if (!now_ && trouble_.empty()) frame_.title = "corolane top: asking the node";
     const auto style = has_colors_ ? top::Style::colored : top::Style::plain;
     terminal_.show(top::draw(frame_, view_, terminal_.size(), style, trouble_));
   }
@@ -111,7 +113,7 @@ class Live {
   top::Sampler& sampler_;
   const bool has_colors_ = has_colors();
   top::View view_;
-  // From the beginning there is a table with its columns.
+  // An empty frame shows the table with its columns from the beginning.
   top::Frame frame_ = top::make_frame(nullptr, top::Snapshot());
   std::optional<top::Snapshot> before_;
   std::optional<top::Snapshot> now_;
@@ -126,7 +128,7 @@ Outcome run_live(const Plan& plan, const Arguments& arguments) {
   return "";
 }
 
-// Two looks make a frame.
+// A frame needs two samples.
 Outcome run_once(const Plan& plan, const Arguments& arguments, bool as_json) {
   return run_on_network(arguments, [&](net::Network& network) -> Outcome {
     top::Asker asker(network, plan.door);

@@ -1,4 +1,4 @@
-// corolane top: a node, live in the terminal.
+// corolane top: shows a node live in the terminal.
 #pragma once
 
 #include "tools/corolane/command.h"

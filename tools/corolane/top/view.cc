@@ -33,7 +33,7 @@ void View::press(Key key, const Frame& frame) {
     case Key::Kind::end:
       return move(all_rows, frame);
     case Key::Kind::enter:
-      // There is no more to see of a method.
+      // Methods have no details to open.
       is_open_ = table_ != TableKind::methods && !selected_id_.empty();
       scroll_ = 0;
       return;
@@ -47,7 +47,7 @@ void View::press_character(char key, const Frame& frame) {
   switch (key) {
     case 'q':
     case control_c:
-      // Out of what is open first, as pagers do.
+      // Closes an open item first, as pagers do.
       quits_ = key == control_c || !is_open_;
       is_open_ = false;
       return;
@@ -90,7 +90,7 @@ void View::sort_by(char key, const Frame& frame) {
 }
 
 void View::move(std::ptrdiff_t rows, const Frame& frame) {
-  // What is open is as long as it is: who draws knows where it ends.
+  // The length of an open item is known only when it is drawn, which limits the scroll position.
   const auto last = is_open_ ? std::ptrdiff_t{1'000}
                              : static_cast<std::ptrdiff_t>(frame.table(table_).rows.size()) - 1;
   std::size_t& place = is_open_ ? scroll_ : selected_;
@@ -107,7 +107,7 @@ void View::select(std::size_t row, const Frame& frame) {
 }
 
 void View::follow(const Frame& frame) {
-  // Who has not moved sees whatever comes first.
+  // While the first row is selected, the view stays on the first row.
   if (selected_ == 0 && !is_open_) return select(0, frame);
   const auto all = rows(frame);
   const auto found = std::ranges::find(all, selected_id_, &Row::id);

@@ -1,4 +1,4 @@
-// What somebody has chosen to see of a node: a table, its order, a row, and what is open.
+// The user's view of a node: a table, its order, a selected row, and an open item.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@ namespace corolane::tools::cli::top {
 
 class View {
  public:
-  // What a key does; `frame` is what the person saw.
+  // Applies a key; `frame` is the frame that the user saw.
   void press(Key key, const Frame& frame);
-  // Another frame is there: keeps the row that was chosen, wherever it is now; the first row of the
-  // table stays the first one.
+  // Adapts to a new frame: the selected row stays selected wherever it is now, but a selected first
+  // row stays the first.
   void follow(const Frame& frame);
 
   TableKind table() const { return table_; }
-  // Those of the table, in the order that was chosen.
+  // The rows of the table, in the chosen order.
   std::vector<const Row*> rows(const Frame& frame) const;
   std::size_t sort_column() const { return order().column; }
   std::size_t selected() const { return selected_; }
   std::size_t scroll() const { return scroll_; }
   bool is_open() const { return is_open_; }
-  // The row that is chosen or open; empty before there was any.
+  // The id of the selected or open row; empty before there was a row.
   const std::string& selected_id() const { return selected_id_; }
   bool shows_help() const { return shows_help_; }
   bool quits() const { return quits_; }
@@ -46,11 +46,11 @@ class View {
   void select(std::size_t row, const Frame& frame);
 
   TableKind table_ = TableKind::methods;
-  // Calls per second, age, count.
+  // The default orders: calls per second, age, count.
   std::array<Order, 3> orders_ = {{{.column = 0}, {.column = 1}, {.column = 0}}};
   std::size_t selected_ = 0;
   std::string selected_id_;
-  std::size_t scroll_ = 0;  // Of what is open.
+  std::size_t scroll_ = 0;  // The scroll position of the open item.
   bool is_open_ = false;
   bool shows_help_ = false;
   bool quits_ = false;

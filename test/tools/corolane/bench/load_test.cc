@@ -1,4 +1,4 @@
-// Calls that come by a schedule, in virtual time.
+// Calls that are sent by a schedule, in virtual time.
 #include "tools/corolane/bench/load.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Notes whom it was asked for, and takes its time where it is told to.
+// Records the texts and objects of its calls, and may pause in each.
 class NotingWall : public cli_test::TestWall {
  public:
   Result<cli_test::ShoutReply> shout(const cli_test::SayRequest& request,
@@ -71,7 +71,7 @@ class LoadTest : public testing::Test {
   Tally tally_;
 };
 
-TEST_F(LoadTest, SoManyCallsComeAsTheRateSays) {
+TEST_F(LoadTest, TheRateSetsTheNumberOfCalls) {
   const auto ran = run(load_of("Echo/Say", R"({"text": "hello"})"));
 
   ASSERT_TRUE(ran) << ran.error().message;
@@ -80,7 +80,7 @@ TEST_F(LoadTest, SoManyCallsComeAsTheRateSays) {
   EXPECT_EQ(tally_.errors(), 0u);
 }
 
-TEST_F(LoadTest, ASlowServerIsSentAsManyCallsAsAFastOne) {
+TEST_F(LoadTest, ASlowServerReceivesAsManyCallsAsAFastOne) {
   wall_.pause = 500ms;
   Load load = load_of("Wall/Shout");
   load.object = *Pattern::parse("north");
@@ -89,7 +89,7 @@ TEST_F(LoadTest, ASlowServerIsSentAsManyCallsAsAFastOne) {
 
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(tally_.calls(), 100u);
-  EXPECT_LT(ran->seconds, 1.6);  // The last one came at 0.99 s.
+  EXPECT_LT(ran->seconds, 1.6);  // The last call was sent at 0.99 s.
   EXPECT_GE(tally_.latency_us().quantile(0.5), 500'000u);
   EXPECT_LT(tally_.latency_us().max(), 520'000u);
 }
@@ -124,7 +124,7 @@ TEST_F(LoadTest, EachCallHasItsNumber) {
   EXPECT_EQ(wall_.walls, (std::set<std::string>{"wall 0", "wall 1", "wall 2"}));
 }
 
-TEST_F(LoadTest, ProgressIsToldEachSecond) {
+TEST_F(LoadTest, ProgressIsReportedEachSecond) {
   Load load = load_of("Echo/Say");
   load.duration = 3500ms;
 
@@ -133,7 +133,7 @@ TEST_F(LoadTest, ProgressIsToldEachSecond) {
   EXPECT_EQ(seconds_told_.size(), 3u);
 }
 
-TEST_F(LoadTest, WhoHasSeenEnoughGetsWhatWasMeasured) {
+TEST_F(LoadTest, AStoppedLoadReportsWhatItMeasured) {
   Load load = load_of("Echo/Wait");
   load.timeout = 60s;
   load.duration = 60s;
@@ -147,7 +147,7 @@ TEST_F(LoadTest, WhoHasSeenEnoughGetsWhatWasMeasured) {
   EXPECT_LT(ran->seconds, 3.2);
 }
 
-TEST_F(LoadTest, WhatDoesNotFitIsMisuse) {
+TEST_F(LoadTest, ARequestThatDoesNotFitIsMisuse) {
   const auto wrong_field = run(load_of("Echo/Say", R"({"txt": 1})"));
   ASSERT_FALSE(wrong_field);
   EXPECT_EQ(wrong_field.error().kind, Failure::Kind::misused);
@@ -162,7 +162,7 @@ TEST_F(LoadTest, WhatDoesNotFitIsMisuse) {
   EXPECT_THAT(stream.error().message, HasSubstr("is a stream"));
 }
 
-TEST(TallyTest, ALatencyCountsFromTheMomentAtWhichTheCallWasToBeSent) {
+TEST(TallyTest, ALatencyCountsFromTheScheduledTimeOfTheCall) {
   Tally tally;
   const TimePoint due{};
 
@@ -185,7 +185,7 @@ TEST(TallyTest, TheReportHasABarForEachPowerOfTwo) {
                               "  below    16.0 us  ## 1\n"));
 }
 
-TEST(TallyTest, ProgramsAreToldTheSame) {
+TEST(TallyTest, TheJsonReportHasTheSameFigures) {
   Tally tally;
   tally.count({}, {}, TimePoint{} + 3us, Error(Code::not_found, "x"));
   tally.count_unsent();

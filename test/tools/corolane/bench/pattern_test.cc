@@ -13,18 +13,18 @@ std::string of(const std::string& text, std::uint64_t number) {
   return pattern ? pattern->of(number) : pattern.error().message();
 }
 
-TEST(PatternTest, NumbersStandWhereTheBracesWere) {
+TEST(PatternTest, NumbersReplaceTheBraces) {
   EXPECT_EQ(of(R"({"id": "p{i}", "room": {i%10}})", 123), R"({"id": "p123", "room": 3})");
   EXPECT_EQ(of("{i}{i}", 7), "77");
 }
 
-TEST(PatternTest, OtherBracesStay) {
+TEST(PatternTest, OtherBracesAreKept) {
   EXPECT_EQ(of(R"({"a": {}})", 1), R"({"a": {}})");
   EXPECT_TRUE(Pattern::parse("{}")->is_same_for_all());
   EXPECT_FALSE(Pattern::parse("{i}")->is_same_for_all());
 }
 
-TEST(PatternTest, WhatIsNoNumberIsRefused) {
+TEST(PatternTest, APlaceWithoutANumberIsRefused) {
   for (const char* text : {"{i", "{i%}", "{i%0}", "{ix}", "{i%3x}"}) {
     EXPECT_THAT(Pattern::parse(text), test::fails_with(Code::invalid_argument)) << text;
   }

@@ -1,4 +1,4 @@
-// When a failed process is started again.
+// The times at which a failed process is restarted.
 #include "tools/corolane/run/back_off.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(BackOffTest, DelaysDifferFromOneAnother) {
   EXPECT_NE(BackOff(options, 1).failed(TimePoint{}), BackOff(options, 2).failed(TimePoint{}));
 }
 
-TEST(BackOffTest, TooManyFailuresWithinTheWindowAreGivenUp) {
+TEST(BackOffTest, TooManyFailuresWithinTheWindowEndTheRestarts) {
   BackOff back_off(options, 1);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(back_off.failed(TimePoint{} + i * 10s));
 

@@ -1,4 +1,4 @@
-// What stands on the screen.
+// The lines on the screen.
 #include "tools/corolane/top/drawing.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST_F(DrawingTest, TheTableIsBelowTheFigures) {
   EXPECT_THAT(lines[23], StartsWith("m methods  t tasks"));
 }
 
-TEST_F(DrawingTest, TheChosenRowIsAlwaysOnTheScreen) {
+TEST_F(DrawingTest, TheSelectedRowIsAlwaysOnTheScreen) {
   press("tjj");
   const auto lines = draw(frame_, view_, {80, 13}, Style::plain);
 
@@ -74,10 +74,10 @@ TEST_F(DrawingTest, AnOpenTaskHasItsStack) {
 
   frame_.open_task.reset();
   EXPECT_THAT(draw(frame_, view_, {80, 24}, Style::plain),
-              Contains("task 7 has ended, or is being asked for"));
+              Contains("task 7 has ended, or is being loaded"));
 }
 
-TEST_F(DrawingTest, TroubleIsShownAndWhatWasKnownStays) {
+TEST_F(DrawingTest, TroubleIsShownAndTheLastFrameIsKept) {
   const auto lines = draw(frame_, view_, {80, 24}, Style::plain, "connection refused");
 
   EXPECT_EQ(lines[1], "connection refused");
@@ -92,13 +92,13 @@ TEST_F(DrawingTest, WithoutColorsThereIsNoEscapeSequence) {
   }
 }
 
-TEST_F(DrawingTest, CharactersOfSeveralBytesAreNotCutInside) {
+TEST_F(DrawingTest, MultibyteCharactersAreNotCut) {
   frame_.title = "\u00e9\u00e9\u00e9\u00e9";
 
   EXPECT_EQ(draw(frame_, view_, {2, 24}, Style::plain)[0], "\u00e9\u00e9");
 }
 
-TEST_F(DrawingTest, TextHasTheFiguresAndTheTableWithoutBlanksAtTheEnd) {
+TEST_F(DrawingTest, TheTextHasFiguresAndTableWithoutTrailingBlanks) {
   const std::string text = frame_text(frame_, view_);
 
   EXPECT_THAT(text, StartsWith("chess-1  0.1.0  pid 17  up 12.0s\nloops     0 [|||||     ]"));

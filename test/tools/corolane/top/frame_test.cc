@@ -1,4 +1,4 @@
-// What is made of two samples.
+// The frame made from two samples.
 #include "tools/corolane/top/frame.h"
 
 #include <gmock/gmock.h>
@@ -41,18 +41,18 @@ TEST(FrameTest, LatenciesAreThoseOfTheCallsBetweenTheSamples) {
   EXPECT_EQ(move.id, "Chess/Move");
   EXPECT_EQ(move.cells[1].text, "400 us");
   EXPECT_EQ(move.cells[2].text, "9.00 ms");
-  // Nobody has called the other one meanwhile.
+  // The other method was not called in between.
   EXPECT_EQ(frame.methods.rows.at(0).cells[1].text, "-");
 }
 
-TEST(FrameTest, OfTheFirstSampleThereAreNoRates) {
+TEST(FrameTest, TheFirstSampleHasNoRates) {
   const Frame frame = make_frame(nullptr, early_snapshot());
 
   EXPECT_THAT(line_of(frame, "switches"), HasSubstr("0/s"));
   EXPECT_THAT(line_of(frame, "calls"), HasSubstr("0/s  p50 200 us"));
 }
 
-TEST(FrameTest, AProcessThatWasStartedAgainIsNotComparedWithItsPast) {
+TEST(FrameTest, ARestartedProcessIsNotComparedWithItsPredecessor) {
   const Snapshot before = early_snapshot();
   Snapshot now = later_snapshot();
   now.stats.pid = 18;
@@ -63,14 +63,14 @@ TEST(FrameTest, AProcessThatWasStartedAgainIsNotComparedWithItsPast) {
   EXPECT_THAT(line_of(frame, "switches"), HasSubstr("0/s"));
 }
 
-TEST(FrameTest, ANodeThatStopsSaysSo) {
+TEST(FrameTest, AStoppingNodeIsMarked) {
   Snapshot now = early_snapshot();
   now.stats.is_stopping = true;
 
   EXPECT_EQ(make_frame(nullptr, now).title, "chess-1  0.1.0  pid 17  up 10.0s  STOPPING");
 }
 
-TEST(FrameTest, TheSameIsToldToPrograms) {
+TEST(FrameTest, TheJsonHasTheSameFigures) {
   const Snapshot before = early_snapshot();
 
   const std::string line = frame_json(&before, later_snapshot());

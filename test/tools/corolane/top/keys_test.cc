@@ -1,4 +1,4 @@
-// What a terminal sends, as keys.
+// Bytes from a terminal, read as keys.
 #include "tools/corolane/top/keys.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ TEST(KeysTest, LettersAreThemselves) {
   EXPECT_THAT(read_keys("tj"), ElementsAre(Key{.character = 't'}, Key{.character = 'j'}));
 }
 
-TEST(KeysTest, ArrowsComeInTwoSpellings) {
+TEST(KeysTest, ArrowsHaveTwoEncodings) {
   EXPECT_THAT(read_keys("\x1b[A\x1bOB"),
               ElementsAre(Key{.kind = Key::Kind::up}, Key{.kind = Key::Kind::down}));
 }
@@ -25,7 +25,7 @@ TEST(KeysTest, AnEscapeAloneIsAKey) {
               ElementsAre(Key{.kind = Key::Kind::escape}, Key{.character = 'q'}));
 }
 
-TEST(KeysTest, UnknownSequencesAreNoKeys) {
+TEST(KeysTest, UnknownSequencesAreSkipped) {
   EXPECT_THAT(read_keys("\x1b[1;5C\x1b[200~"), IsEmpty());
   EXPECT_THAT(read_keys("\x1b[1;5Ct"), ElementsAre(Key{.character = 't'}));
   EXPECT_THAT(read_keys("\x1b[12"), IsEmpty());

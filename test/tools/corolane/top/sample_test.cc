@@ -1,4 +1,4 @@
-// How the pages of a node are read.
+// Parsing of the pages of a node.
 #include "tools/corolane/top/sample.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace corolane::tools::cli::top {
 namespace {
 
-TEST(BucketsTest, AQuantileIsTheBoundThatSoManyAreBelow) {
+TEST(BucketsTest, AQuantileIsTheBoundOfItsBucket) {
   const Buckets buckets{{{10, 50}, {20, 49}, {1'000, 1}}};
 
   EXPECT_EQ(buckets.count(), 100u);
@@ -19,7 +19,7 @@ TEST(BucketsTest, AQuantileIsTheBoundThatSoManyAreBelow) {
   EXPECT_EQ(Buckets().quantile(0.5), 0u);
 }
 
-TEST(BucketsTest, SinceLeavesWhatWasCountedBetween) {
+TEST(BucketsTest, SinceKeepsTheCountsInBetween) {
   const Buckets before{{{10, 50}, {20, 1}}};
   const Buckets now{{{10, 50}, {20, 3}, {40, 7}}};
 
@@ -38,7 +38,7 @@ TEST(BucketsTest, AddSumsUpEqualBounds) {
   EXPECT_EQ(sum.counts, (decltype(sum.counts){{10, 3}, {20, 1}, {30, 1}}));
 }
 
-TEST(ReadTasksTest, TasksAreReadWithTheirAddresses) {
+TEST(ReadTasksTest, TasksAreReadWithTheirIds) {
   const auto tasks = read_tasks(R"({"count": 1200, "tasks": [
       {"id": 17, "name": "Move\u001b[2J", "state": "suspended", "cancelled": true,
        "waiting_for": "lock", "in_state_seconds": 0.5, "age_seconds": 2.5, "cpu_seconds": 0.001,
@@ -50,7 +50,7 @@ TEST(ReadTasksTest, TasksAreReadWithTheirAddresses) {
   ASSERT_TRUE(tasks) << tasks;
   EXPECT_EQ(tasks->count, 1200u);
   EXPECT_EQ(tasks->tasks[0].id, "17");
-  EXPECT_EQ(tasks->tasks[0].name, "Move\\x1b[2J");  // Moves no cursor.
+  EXPECT_EQ(tasks->tasks[0].name, "Move\\x1b[2J");  // Escaped: it moves no cursor.
   EXPECT_EQ(tasks->tasks[0].state, "suspended, cancelled");
   EXPECT_EQ(tasks->tasks[1].id, "1.4");
 }
@@ -77,7 +77,7 @@ TEST(ReadStacksTest, GroupsAreReadWithTheirNames) {
   EXPECT_EQ(stacks->front().names, "a, b, ...");
 }
 
-TEST(ReadStatsTest, WhatIsNoSuchPageIsRefused) {
+TEST(ReadStatsTest, AWrongPageIsRefused) {
   EXPECT_THAT(read_stats("<html>"), test::fails_with(Code::invalid_argument));
   EXPECT_THAT(read_stats("{}"), test::fails_with(Code::invalid_argument));
   EXPECT_THAT(read_tasks(R"({"count": -1, "tasks": 3})"), test::fails_with(Code::invalid_argument));

@@ -1,4 +1,4 @@
-// Samples of a node for tests of what is made of them.
+// Samples of a node for tests.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace corolane::tools::cli::top {
 
-// Ten seconds after its start: 100 switches, 20 tasks created, two methods with 10 and 30 calls.
+// Ten seconds after the start of the node: 100 switches, 20 tasks created, two methods with 10 and
+// 30 calls.
 inline Snapshot early_snapshot() {
   StatsSample stats;
   stats.name = "chess-1";
@@ -36,7 +37,7 @@ inline Snapshot early_snapshot() {
   return {.stats = stats};
 }
 
-// The same two seconds later.
+// The same node two seconds later.
 inline Snapshot later_snapshot() {
   Snapshot snapshot = early_snapshot();
   StatsSample& stats = snapshot.stats;

@@ -1,4 +1,4 @@
-// What keys do.
+// The effects of keys.
 #include "tools/corolane/top/view.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class ViewTest : public testing::Test {
   View view_;
 };
 
-TEST_F(ViewTest, MethodsComeFirstTheMostCalledAbove) {
+TEST_F(ViewTest, MethodsComeFirstWithTheMostCalledOnTop) {
   EXPECT_EQ(view_.table(), TableKind::methods);
   EXPECT_THAT(ids(), ElementsAre("Chess/Move", "Chess/Join"));
 }
@@ -50,7 +50,7 @@ TEST_F(ViewTest, EachTableKeepsItsOrder) {
   EXPECT_THAT(ids(), ElementsAre("9", "7", "1"));
 }
 
-TEST_F(ViewTest, TheChosenRowStaysWithinTheTable) {
+TEST_F(ViewTest, TheSelectedRowStaysWithinTheTable) {
   press("tjjjjj");
   EXPECT_EQ(view_.selected_id(), "9");
   press("\x1b[A");
@@ -61,7 +61,7 @@ TEST_F(ViewTest, TheChosenRowStaysWithinTheTable) {
   EXPECT_EQ(view_.selected_id(), "9");
 }
 
-TEST_F(ViewTest, TheChosenRowIsFollowedWhereverItGoes) {
+TEST_F(ViewTest, TheSelectedRowIsFollowedWhereverItMoves) {
   press("tcj");
   ASSERT_EQ(view_.selected_id(), "1");
   Snapshot next = later_snapshot();
@@ -73,7 +73,7 @@ TEST_F(ViewTest, TheChosenRowIsFollowedWhereverItGoes) {
   EXPECT_EQ(view_.selected(), 2u);
 }
 
-TEST_F(ViewTest, WhoHasNotMovedSeesWhateverComesFirst) {
+TEST_F(ViewTest, ASelectedFirstRowStaysFirst) {
   press("tc");
   view_.follow(frame_);
   ASSERT_EQ(view_.selected_id(), "7");
@@ -85,7 +85,7 @@ TEST_F(ViewTest, WhoHasNotMovedSeesWhateverComesFirst) {
   EXPECT_EQ(view_.selected_id(), "1");
 }
 
-TEST_F(ViewTest, WhereTheChosenRowWasAnotherOneIsChosen) {
+TEST_F(ViewTest, ARowThatIsGoneIsReplacedByItsNeighbour) {
   press("tjj");
   Snapshot next = later_snapshot();
   next.tasks->tasks.pop_back();
@@ -95,7 +95,7 @@ TEST_F(ViewTest, WhereTheChosenRowWasAnotherOneIsChosen) {
   EXPECT_EQ(view_.selected_id(), "7");
 }
 
-TEST_F(ViewTest, WhatIsOpenStaysOpenWhenItEnds) {
+TEST_F(ViewTest, AnOpenTaskStaysOpenWhenItEnds) {
   press("tjj\r");
   Snapshot next = later_snapshot();
   next.tasks->tasks.pop_back();
@@ -106,7 +106,7 @@ TEST_F(ViewTest, WhatIsOpenStaysOpenWhenItEnds) {
   EXPECT_EQ(view_.selected_id(), "9");
 }
 
-TEST_F(ViewTest, QLeavesWhatIsOpenFirst) {
+TEST_F(ViewTest, QClosesAnOpenItemFirst) {
   press("tj\r");
   ASSERT_TRUE(view_.is_open());
   press("q");
@@ -121,7 +121,7 @@ TEST_F(ViewTest, ControlCAlwaysQuits) {
   EXPECT_TRUE(view_.quits());
 }
 
-TEST_F(ViewTest, AnyKeyClosesTheHelpAndDoesNothingElse) {
+TEST_F(ViewTest, AnyKeyOnlyClosesTheHelp) {
   press("h");
   ASSERT_TRUE(view_.shows_help());
   press("q");
