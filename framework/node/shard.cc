@@ -61,7 +61,7 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log());
   host_ = std::make_unique<detail::ObjectHost>(
       detail::ObjectCell::Surroundings{.store = *store_,
-                                       .router = router_,
+                                       .owners = router_,
                                        .clock = surroundings_.wall_clock,
                                        .witness = surroundings_.witness,
                                        .bugs = surroundings_.bugs},

@@ -112,15 +112,15 @@ void collect_objects(const detail::HostedType& type, MetricWriter& out) {
               "Attempts to store a changed object that failed.", labels,
               statistics.failed_save_count);
   out.counter("corolane_objects_ticks_total", "Runs of the timers of objects.", labels,
-              statistics.tick_count);
+              statistics.alarms.tick_count);
   out.counter("corolane_objects_ticks_missed_total",
               "Runs of timers whose time passed while the object was busy.", labels,
-              statistics.missed_tick_count);
+              statistics.alarms.missed_tick_count);
   out.counter("corolane_objects_reminders_total", "Runs of the reminders of objects.", labels,
-              statistics.reminder_count);
+              statistics.alarms.reminder_count);
   out.counter("corolane_objects_reminder_errors_total",
               "Runs of reminders that failed and will be retried.", labels,
-              statistics.failed_reminder_count);
+              statistics.alarms.failed_reminder_count);
   out.counter("corolane_objects_publications_total", "Messages that objects have published.",
               labels, statistics.publication_count);
 }

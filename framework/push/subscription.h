@@ -41,7 +41,7 @@
 #include "coroutine/base/result.h"
 #include "framework/push/detail/broadcast.h"
 #include "framework/push/publication.h"
-#include "framework/routing/router.h"
+#include "framework/push/subscription_source.h"
 
 namespace corolane::framework {
 
@@ -52,9 +52,9 @@ class ObjectBase;
 template <typename T>
 class Subscription {
  public:
-  // `type` is "package.Room". Never suspends. `router` outlives it.
-  Subscription(Router& router, std::string_view type, const std::string& id)
-      : reader_(router.subscribe(type, id, T::default_instance())) {}
+  // `type` is "package.Room". Never suspends. `source` is a router, which outlives it.
+  Subscription(SubscriptionSource& source, std::string_view type, const std::string& id)
+      : reader_(source.subscribe(type, id, T::default_instance())) {}
 
   // Suspends until there is a publication. The first is a gap, as soon as the object is found; like
   // a call, a subscription activates it. Fails with deadline_exceeded or cancelled, after which it

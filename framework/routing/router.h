@@ -10,22 +10,18 @@
 // Belongs to one shard: every shard has one.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "coroutine/base/result.h"
 #include "framework/push/detail/broadcast.h"
+#include "framework/push/subscription_source.h"
 #include "rpc/call_options.h"
 #include "rpc/service.h"
 
 namespace corolane::framework {
 
-// The longest id of an object, for every caller: ids are kept in every table, in the store and in
-// its index, and none of those has room for ids of any length.
-inline constexpr std::size_t object_id_bytes_max = 256;
-
-class Router {
+class Router : public SubscriptionSource {
  public:
   // Suspends. Fails as rpc::Client::call(); with failed_precondition when the object waits for this
   // very call (the message has the whole cycle), or when a chain of 256 objects that call one
@@ -43,11 +39,9 @@ class Router {
                               const google::protobuf::Message& request,
                               const rpc::CallOptions& options) = 0;
 
-  // Reads the publications of an object, for Subscription (subscription.h). Messages have the type
-  // of `prototype`, which is never destroyed. Never suspends. When the router does not support
-  // subscriptions, reading fails with unimplemented.
-  virtual detail::Broadcast::Reader subscribe(std::string_view type, const std::string& id,
-                                              const google::protobuf::Message& prototype);
+  // A router that does not support subscriptions returns a reader that fails with unimplemented.
+  detail::Broadcast::Reader subscribe(std::string_view type, const std::string& id,
+                                      const google::protobuf::Message& prototype) override;
 
  protected:
   ~Router() = default;

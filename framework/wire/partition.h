@@ -1,4 +1,4 @@
-// The partition that an object belongs to, which determines its node.
+// The id of an object, and the partition that the object belongs to, which determines its node.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,10 @@
 namespace corolane::framework {
 
 using Partition = std::uint16_t;
+
+// The longest id of an object, for every caller: ids are kept in every table, in the store and in
+// its index, and none of those has room for ids of any length.
+inline constexpr std::size_t object_id_bytes_max = 256;
 
 // Fixed for the life of a cluster.
 inline constexpr std::size_t partition_count = 1'024;

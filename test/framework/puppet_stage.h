@@ -27,7 +27,7 @@ class PuppetStage {
               const framework::detail::ObjectHost::Options& options = {},
               const framework::WallClock& clock = {})
       : router(network_, 0),
-        surroundings_{.store = store, .router = router, .clock = clock},
+        surroundings_{.store = store, .owners = router, .clock = clock},
         host(surroundings_, log_, options) {
     own_all(epoch);
     fence.set(TimePoint::max());

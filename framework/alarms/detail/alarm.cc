@@ -5,9 +5,8 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
+#include "framework/alarms/detail/alarm_owner.h"
 #include "framework/alarms/detail/alarm_runner.h"
-#include "framework/objects/detail/hosted_type.h"
-#include "framework/objects/detail/object_cell.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -17,12 +16,12 @@ constexpr Duration alarm_retry_interval = std::chrono::milliseconds(100);
 
 }  // namespace
 
-Alarm::Alarm(AlarmRunner& runner, ObjectCell& cell, std::string_view name,
+Alarm::Alarm(AlarmRunner& runner, AlarmOwner& owner, std::string_view name,
              std::size_t stack_size_bytes)
     : coroutine::Timer([](coroutine::Timer& timer) { static_cast<Alarm&>(timer).ring(); }),
       runner_(runner),
-      cell_(cell),
-      label_(std::string(cell.type().name()).append("/").append(name)),
+      owner_(owner),
+      label_(std::string(owner.type_name()).append("/").append(name)),
       stack_size_bytes_(stack_size_bytes) {}
 
 void Alarm::arm() { arm_at(TimePoint::min()); }

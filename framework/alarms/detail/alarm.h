@@ -17,19 +17,20 @@
 
 namespace corolane::framework::detail {
 
+class AlarmOwner;
 class AlarmRunner;
-class ObjectCell;
 
 class Alarm : public std::enable_shared_from_this<Alarm>, private coroutine::Timer {
  public:
-  // `runner` outlives it; `cell` lives until the alarm has ended and its tasks are gone. Create it
+  // `runner` outlives it; `owner` lives until the alarm has ended and its tasks are gone. Create it
   // with std::make_shared.
-  Alarm(AlarmRunner& runner, ObjectCell& cell, std::string_view name, std::size_t stack_size_bytes);
+  Alarm(AlarmRunner& runner, AlarmOwner& owner, std::string_view name,
+        std::size_t stack_size_bytes);
   virtual ~Alarm() = default;
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  ObjectCell& cell() const { return cell_; }
+  AlarmOwner& owner() const { return owner_; }
   // "package.Room/simulate".
   const std::string& label() const { return label_; }
   std::size_t stack_size_bytes() const { return stack_size_bytes_; }
@@ -65,7 +66,7 @@ class Alarm : public std::enable_shared_from_this<Alarm>, private coroutine::Tim
   void ring();
 
   AlarmRunner& runner_;
-  ObjectCell& cell_;
+  AlarmOwner& owner_;
   const std::string label_;
   const std::size_t stack_size_bytes_;
   bool has_task_ = false;

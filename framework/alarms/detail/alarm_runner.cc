@@ -5,7 +5,7 @@
 
 #include "coroutine/task.h"
 #include "framework/alarms/detail/alarm.h"
-#include "framework/objects/detail/hosted_type.h"
+#include "framework/alarms/detail/alarm_owner.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -42,11 +42,11 @@ void AlarmRunner::stop(Deadline deadline) {
   tasks_.cancel_and_join();
 }
 
-void AlarmRunner::count_tick(HostedType& type, const Tick& tick) {
+void AlarmRunner::count_tick(AlarmCounts& counts, const Tick& tick) {
   lateness_us_.record(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(tick.lateness).count()));
-  ++type.counts.tick_count;
-  type.counts.missed_tick_count += tick.missed;
+  ++counts.tick_count;
+  counts.missed_tick_count += tick.missed;
 }
 
 }  // namespace corolane::framework::detail

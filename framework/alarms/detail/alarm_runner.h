@@ -17,7 +17,7 @@
 namespace corolane::framework::detail {
 
 class Alarm;
-class HostedType;
+struct AlarmCounts;
 
 class AlarmRunner {
  public:
@@ -26,7 +26,7 @@ class AlarmRunner {
     std::size_t timer_count_max = 64;
   };
 
-  // Returns the work of the alarm's task; the object's cell stays until that work is destroyed.
+  // Returns the work of the alarm's task; the object stays until that work is destroyed.
   using Run = std::move_only_function<void()>;
   using BeginRun = std::function<Run(std::shared_ptr<Alarm> alarm)>;
 
@@ -46,7 +46,7 @@ class AlarmRunner {
   // No task starts after this. Suspends until all have ended; at the deadline they are cancelled.
   void stop(Deadline deadline);
 
-  void count_tick(HostedType& type, const Tick& tick);
+  void count_tick(AlarmCounts& counts, const Tick& tick);
   // The lateness of timer runs.
   const Histogram& lateness_us() const { return lateness_us_; }
   std::size_t running_count() const { return tasks_.size(); }

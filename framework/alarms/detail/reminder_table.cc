@@ -6,10 +6,8 @@
 #include "coroutine/base/text.h"
 #include "coroutine/stack/stack_pool.h"
 #include "framework/alarms/detail/alarm.h"
+#include "framework/alarms/detail/alarm_owner.h"
 #include "framework/alarms/detail/alarm_runner.h"
-#include "framework/objects/detail/hosted_type.h"
-#include "framework/objects/detail/object_cell.h"
-#include "framework/objects/detail/object_host.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -32,16 +30,14 @@ Duration retry_delay(std::uint32_t failed_count) {
 
 class ReminderTable::ReminderAlarm final : public Alarm {
  public:
-  ReminderAlarm(ReminderTable& table, AlarmRunner& runner, ObjectCell& cell)
-      : Alarm(runner, cell, "reminder", coroutine::StackPool::stack_size_bytes_default),
+  ReminderAlarm(ReminderTable& table, AlarmRunner& runner, AlarmOwner& owner)
+      : Alarm(runner, owner, "reminder", coroutine::StackPool::stack_size_bytes_default),
         table_(table) {}
 
  private:
   void act() override { table_.run_due(); }
-  void settle() override {
-    // A failed write is repeated within a second; if the change is lost, the tick runs again.
-    static_cast<void>(cell().type().host().save_now(cell()));
-  }
+  // If the change is lost, the tick runs again.
+  void settle() override { owner().save_now(); }
   std::optional<TimePoint> next_time() const override { return table_.next_time(); }
   bool is_due() const override { return table_.due_entry() != nullptr; }
 
@@ -78,7 +74,7 @@ Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace
   if (entry == nullptr) {
     if (entries_.size() >= reminder_count_max) {
       return Error(Code::resource_exhausted,
-                   std::string(cell_.type().name()) + " " + quote(cell_.id()) + " has " +
+                   std::string(owner_.type_name()) + " " + quote(owner_.id()) + " has " +
                        std::to_string(reminder_count_max) + " reminders already");
     }
     entries_.push_back({.name = std::string(name), .pace = *pace});
@@ -88,7 +84,7 @@ Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace
   entry->generation = ++last_generation_;
   entry->failed_count = 0;
   entry->not_before = {};
-  cell_.mark_changed();
+  owner_.mark_changed();
   arm();
   return {};
 }
@@ -97,7 +93,7 @@ void ReminderTable::cancel(std::string_view name) {
   Entry* const entry = find_entry(name);
   if (entry == nullptr) return;
   entries_.erase(entries_.begin() + (entry - entries_.data()));
-  cell_.mark_changed();
+  owner_.mark_changed();
   arm();
 }
 
@@ -138,7 +134,7 @@ void ReminderTable::store(ObjectRecord& record) const {
 }
 
 void ReminderTable::arm() {
-  if (alarm_ == nullptr) alarm_ = std::make_shared<ReminderAlarm>(*this, runner_, cell_);
+  if (alarm_ == nullptr) alarm_ = std::make_shared<ReminderAlarm>(*this, runner_, owner_);
   alarm_->arm();
 }
 
@@ -166,7 +162,7 @@ void ReminderTable::run_due() {
   if (due == nullptr) return;
   const WallTime time = runner_.clock().now();
   if (due->pace.skip(time)) {
-    cell_.mark_changed();
+    owner_.mark_changed();
     if (due->pace.next_time() > time) return;
   }
   // The run may cancel the reminder and set it again.
@@ -174,17 +170,15 @@ void ReminderTable::run_due() {
   const std::uint64_t generation = due->generation;
   Reminder reminder = due->pace.begin(time);
   reminder.name = name;
-  ++cell_.type().counts.reminder_count;
-  auto done = cell_.type().host().without_exceptions(
-      cell_, std::string(cell_.type().name()) + "/on_reminder",
-      [&] { return cell_.object().on_reminder(reminder); });
+  ++owner_.counts().reminder_count;
+  auto done = owner_.remind(reminder);
   due = find_entry(name);
   if (due == nullptr || due->generation != generation) return;
   if (!done) {
-    ++cell_.type().counts.failed_reminder_count;
+    ++owner_.counts().failed_reminder_count;
     due->not_before = now() + retry_delay(++due->failed_count);
-    runner_.log().warning("reminder failed", {{"type", cell_.type().name()},
-                                              {"id", cell_.id()},
+    runner_.log().warning("reminder failed", {{"type", owner_.type_name()},
+                                              {"id", owner_.id()},
                                               {"reminder", name},
                                               {"failures", due->failed_count},
                                               {"error", done.error().to_string()}});
@@ -194,7 +188,7 @@ void ReminderTable::run_due() {
   due->not_before = {};
   due->pace.advance(reminder);
   if (due->pace.is_over()) entries_.erase(entries_.begin() + (due - entries_.data()));
-  cell_.mark_changed();
+  owner_.mark_changed();
 }
 
 }  // namespace corolane::framework::detail

@@ -18,13 +18,13 @@
 
 namespace corolane::framework::detail {
 
+class AlarmOwner;
 class AlarmRunner;
-class ObjectCell;
 
 class ReminderTable {
  public:
   // Both outlive it.
-  ReminderTable(AlarmRunner& runner, ObjectCell& cell) : runner_(runner), cell_(cell) {}
+  ReminderTable(AlarmRunner& runner, AlarmOwner& owner) : runner_(runner), owner_(owner) {}
   ~ReminderTable();
   ReminderTable(const ReminderTable&) = delete;
   ReminderTable& operator=(const ReminderTable&) = delete;
@@ -63,7 +63,7 @@ class ReminderTable {
   void run_due();
 
   AlarmRunner& runner_;
-  ObjectCell& cell_;
+  AlarmOwner& owner_;
   std::vector<Entry> entries_;
   std::uint64_t last_generation_ = 0;
   std::shared_ptr<ReminderAlarm> alarm_;  // Null until there is a reminder.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "coroutine/task.h"
-#include "framework/objects/detail/hosted_type.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -19,18 +18,18 @@ constexpr Duration look_time_max = 5s;
 }  // namespace
 
 ReminderWatch::ReminderWatch(const Options& options, Store& store, const WallClock& clock, Log& log,
-                             const Types& types, IsHere is_here, Wake wake)
+                             IsHere is_here, Wake wake)
     : options_(options),
       store_(store),
       clock_(clock),
       log_(log),
-      types_(types),
       is_here_(std::move(is_here)),
       wake_(std::move(wake)),
       slots_(options.waking_count_max, "objects that are woken") {}
 
-Result<void> ReminderWatch::start() {
-  for (const auto& type : types_) {
+Result<void> ReminderWatch::start(std::vector<RemindedType*> types) {
+  types_ = std::move(types);
+  for (const RemindedType* const type : types_) {
     const Ownership* const ownership = &type->ownership();
     if (std::ranges::find(looks_, ownership, &Look::ownership) != looks_.end()) continue;
     looks_.push_back({.ownership = ownership});
@@ -41,7 +40,7 @@ Result<void> ReminderWatch::start() {
   return {};
 }
 
-void ReminderWatch::note(HostedType& type, std::string_view id, WallTime time) {
+void ReminderWatch::note(RemindedType& type, std::string_view id, WallTime time) {
   if (time > clock_.now() + options_.horizon) return;
   const bool is_first = sleepers_.empty() || time < std::get<WallTime>(*sleepers_.begin());
   sleepers_.emplace(time, &type, id);
@@ -110,16 +109,16 @@ Result<void> ReminderWatch::look_at(Partition partition) {
 std::size_t ReminderWatch::add(const std::vector<DueObject>& found) {
   std::size_t count = 0;
   for (const DueObject& object : found) {
-    HostedType* const type = type_of(object.type);
+    RemindedType* const type = type_of(object.type);
     if (type == nullptr || type->ownership().epoch(type->partition_of(object.id)) == 0) continue;
     if (sleepers_.emplace(object.wake_at, type, object.id).second) ++count;
   }
   return count;
 }
 
-HostedType* ReminderWatch::type_of(std::string_view name) const {
-  const auto found = std::ranges::find(types_, name, &HostedType::name);
-  return found == types_.end() ? nullptr : found->get();
+RemindedType* ReminderWatch::type_of(std::string_view name) const {
+  const auto found = std::ranges::find(types_, name, &RemindedType::name);
+  return found == types_.end() ? nullptr : *found;
 }
 
 // Returns false when cancelled.

@@ -30,7 +30,16 @@
 
 namespace corolane::framework::detail {
 
-class HostedType;
+// A type of objects whose reminders are watched.
+class RemindedType {
+ public:
+  virtual std::string_view name() const = 0;
+  virtual const Ownership& ownership() const = 0;
+  virtual Partition partition_of(std::string_view id) const = 0;
+
+ protected:
+  ~RemindedType() = default;
+};
 
 class ReminderWatch {
  public:
@@ -42,28 +51,27 @@ class ReminderWatch {
   };
 
   // Activates an object, unless it is active. Suspends.
-  using Wake = std::function<Result<void>(HostedType& type, std::string_view id)>;
+  using Wake = std::function<Result<void>(RemindedType& type, std::string_view id)>;
   using IsHere = std::function<bool(Partition)>;
-  using Types = std::vector<std::unique_ptr<HostedType>>;
 
-  // `store`, `log` and `types` outlive it; it watches the partitions for which `is_here` is true.
+  // `store` and `log` outlive it; it watches the partitions for which `is_here` is true.
   ReminderWatch(const Options& options, Store& store, const WallClock& clock, Log& log,
-                const Types& types, IsHere is_here, Wake wake);
+                IsHere is_here, Wake wake);
   ReminderWatch(const ReminderWatch&) = delete;
   ReminderWatch& operator=(const ReminderWatch&) = delete;
 
-  // Call it when all types have been added.
-  Result<void> start();
+  // The types outlive it.
+  Result<void> start(std::vector<RemindedType*> types);
   // Suspends until no object is being woken.
   void stop() { tasks_.cancel_and_join(); }
 
   // We may own further partitions now.
   void ownership_changed() { news_.set(); }
   // The object is being deactivated and has a reminder at `time`.
-  void note(HostedType& type, std::string_view id, WallTime time);
+  void note(RemindedType& type, std::string_view id, WallTime time);
 
  private:
-  using Sleeper = std::tuple<WallTime, HostedType*, std::string>;
+  using Sleeper = std::tuple<WallTime, RemindedType*, std::string>;
   // An ownership, and the epoch of each partition at its last query.
   struct Look {
     const Ownership* ownership;
@@ -76,7 +84,7 @@ class ReminderWatch {
   bool is_new(Partition partition);
   bool is_owned(Partition partition) const;
   std::size_t add(const std::vector<DueObject>& found);
-  HostedType* type_of(std::string_view name) const;
+  RemindedType* type_of(std::string_view name) const;
   bool wake_due();
   void begin_waking(Sleeper sleeper);
 
@@ -84,7 +92,7 @@ class ReminderWatch {
   Store& store_;
   const WallClock clock_;
   Log& log_;
-  const Types& types_;
+  std::vector<RemindedType*> types_;
   const IsHere is_here_;
   const Wake wake_;
   std::vector<Look> looks_;

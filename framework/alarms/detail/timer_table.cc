@@ -7,9 +7,9 @@
 
 #include "coroutine/stack/stack_pool.h"
 #include "framework/alarms/detail/alarm.h"
+#include "framework/alarms/detail/alarm_owner.h"
 #include "framework/alarms/detail/alarm_runner.h"
 #include "framework/alarms/detail/timer_pace.h"
-#include "framework/objects/detail/object_cell.h"
 #include "framework/time/cron.h"
 #include "framework/time/time_zone.h"
 
@@ -25,9 +25,9 @@ TimePoint time_after(Duration delay) { return Deadline::after(delay).time(); }
 
 class ObjectTimer : public Alarm {
  public:
-  ObjectTimer(TimerId id, TimerTable& table, AlarmRunner& runner, ObjectCell& cell,
+  ObjectTimer(TimerId id, TimerTable& table, AlarmRunner& runner, AlarmOwner& owner,
               ObjectTimers::RunTick run, const TimerOptions& options)
-      : Alarm(runner, cell, options.name, options.stack_size_bytes),
+      : Alarm(runner, owner, options.name, options.stack_size_bytes),
         id_(id),
         table_(table),
         run_(std::move(run)) {}
@@ -36,7 +36,7 @@ class ObjectTimer : public Alarm {
 
  protected:
   void run_tick(const Tick& tick) {
-    runner().count_tick(cell().type(), tick);
+    runner().count_tick(owner().counts(), tick);
     run_(tick);
   }
 
@@ -89,7 +89,7 @@ Result<TimerId> TimerTable::add(const Pace& pace, ObjectTimers::RunTick run,
                                 const TimerOptions& options) {
   const std::size_t count_max = runner_.options().timer_count_max;
   if (timers_.size() >= count_max) {
-    return Error(Code::resource_exhausted, std::string(cell_.key().type) + " \"" + cell_.id() +
+    return Error(Code::resource_exhausted, std::string(owner_.type_name()) + " \"" + owner_.id() +
                                                "\" has " + std::to_string(count_max) +
                                                " timers already");
   }
@@ -97,8 +97,8 @@ Result<TimerId> TimerTable::add(const Pace& pace, ObjectTimers::RunTick run,
     return Error(Code::invalid_argument, "the stack of a timer is too large");
   }
   const TimerId id = runner_.next_timer_id();
-  timers_.push_back(
-      std::make_shared<PacedTimer<Pace>>(pace, id, *this, runner_, cell_, std::move(run), options));
+  timers_.push_back(std::make_shared<PacedTimer<Pace>>(pace, id, *this, runner_, owner_,
+                                                       std::move(run), options));
   timers_.back()->arm();
   return id;
 }

@@ -11,14 +11,14 @@
 
 namespace corolane::framework::detail {
 
+class AlarmOwner;
 class AlarmRunner;
-class ObjectCell;
 class ObjectTimer;
 
 class TimerTable {
  public:
   // Both outlive it.
-  TimerTable(AlarmRunner& runner, ObjectCell& cell) : runner_(runner), cell_(cell) {}
+  TimerTable(AlarmRunner& runner, AlarmOwner& owner) : runner_(runner), owner_(owner) {}
   ~TimerTable();
   TimerTable(const TimerTable&) = delete;
   TimerTable& operator=(const TimerTable&) = delete;
@@ -36,7 +36,7 @@ class TimerTable {
   Result<TimerId> add(const Pace& pace, ObjectTimers::RunTick run, const TimerOptions& options);
 
   AlarmRunner& runner_;
-  ObjectCell& cell_;
+  AlarmOwner& owner_;
   std::vector<std::shared_ptr<ObjectTimer>> timers_;
 };
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/alarms/detail/reminder_watch.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_statistics.h"
 #include "framework/objects/object.h"
@@ -24,7 +25,7 @@ namespace corolane::framework::detail {
 class ObjectHost;
 
 // The service has the methods of the objects; each call names its object.
-class HostedType final : public rpc::Service {
+class HostedType final : public rpc::Service, public RemindedType {
  public:
   using Factory = std::function<std::unique_ptr<ObjectBase>()>;
 
@@ -33,10 +34,10 @@ class HostedType final : public rpc::Service {
              std::size_t object_bytes);
 
   ObjectHost& host() const { return host_; }
-  std::string_view name() const { return type_.name; }
+  std::string_view name() const override { return type_.name; }
   // The ownership of its placement's partitions.
-  const Ownership& ownership() const { return ownership_; }
-  Partition partition_of(std::string_view id) const { return partition_of_(id); }
+  const Ownership& ownership() const override { return ownership_; }
+  Partition partition_of(std::string_view id) const override { return partition_of_(id); }
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
   std::size_t object_bytes() const { return object_bytes_; }
   // The part of object_bytes() that is the empty state.

@@ -12,7 +12,6 @@
 #include "coroutine/task.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_host.h"
-#include "framework/routing/detail/object_router.h"
 #include "framework/wire/detail/object_error.h"
 #include "framework/wire/objects.pb.h"
 
@@ -90,10 +89,10 @@ std::optional<WallTime> ObjectCell::wake_at() const {
   return alarms_ == nullptr ? std::nullopt : alarms_->reminders.wake_at();
 }
 
-Router& ObjectCell::router() const { return surroundings_.router; }
+Router& ObjectCell::router() const { return surroundings_.owners.router(); }
 
 Error ObjectCell::moved() const {
-  return moved_error(type_.name(), id_, surroundings_.router.owner_of(type_, partition_));
+  return moved_error(type_.name(), id_, surroundings_.owners.owner_of(type_, partition_));
 }
 
 void ObjectCell::mark_changed() {

@@ -22,13 +22,14 @@
 #include "coroutine/sub_task.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/shared_mutex.h"
-#include "framework/alarms/detail/object_alarms.h"
 #include "framework/cluster/ownership.h"
 #include "framework/cluster/seeded_bugs.h"
 #include "framework/cluster/witness.h"
 #include "framework/objects/detail/follower.h"
+#include "framework/objects/detail/object_alarms.h"
 #include "framework/objects/detail/object_history.h"
 #include "framework/objects/detail/object_visitor.h"
+#include "framework/objects/detail/owners.h"
 #include "framework/objects/detail/request_ledger.h"
 #include "framework/objects/object.h"
 #include "framework/push/detail/topic.h"
@@ -39,7 +40,6 @@
 namespace corolane::framework::detail {
 
 class HostedType;
-class ObjectRouter;
 
 // The part of the mailbox that a call occupies: see ObjectHost::Options::mailbox_max.
 enum class MailboxPart : std::uint8_t { writers, readers, waiting_writers };
@@ -51,7 +51,7 @@ class ObjectCell {
   // Dependencies that the host provides.
   struct Surroundings {
     Store& store;
-    ObjectRouter& router;
+    Owners& owners;
     WallClock clock = {};
     Witness* witness = nullptr;  // Null outside of a simulation; outlives it.
     SeededBugs bugs = {};

@@ -12,7 +12,6 @@
 #include "coroutine/task.h"
 #include "framework/alarms/detail/alarm.h"
 #include "framework/objects/detail/object_turn.h"
-#include "framework/routing/detail/object_router.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/object_error.h"
 #include "rpc/call_scope.h"
@@ -47,9 +46,11 @@ ObjectHost::ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log,
       alarms_(options.alarms, surroundings.clock, log,
               [this](std::shared_ptr<Alarm> alarm) { return begin_run(std::move(alarm)); }),
       reminders_(
-          options.reminders, surroundings.store, surroundings.clock, log, types_,
-          [this](Partition partition) { return surroundings_.router.is_here(partition); },
-          [this](HostedType& type, std::string_view id) { return wake(type, id); }) {}
+          options.reminders, surroundings.store, surroundings.clock, log,
+          [this](Partition partition) { return surroundings_.owners.is_here(partition); },
+          [this](RemindedType& type, std::string_view id) {
+            return wake(static_cast<HostedType&>(type), id);
+          }) {}
 
 ObjectHost::~ObjectHost() {
   reminders_.stop();
@@ -77,7 +78,9 @@ Result<void> ObjectHost::start() {
   auto spawned = housekeeping_.spawn("idle objects", [this] { let_idle_go(); },
                                      {.purpose = coroutine::StackPool::Purpose::control});
   if (!spawned) return spawned.error();
-  if (auto watching = reminders_.start(); !watching) return watching;
+  std::vector<RemindedType*> reminded;
+  for (const auto& type : types_) reminded.push_back(type.get());
+  if (auto watching = reminders_.start(std::move(reminded)); !watching) return watching;
   return saver_.start();
 }
 
@@ -90,7 +93,7 @@ Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id, M
   const Partition partition = type.partition_of(id);
   if (type.ownership().epoch(partition) == 0) {
     ++type.counts.moved_count;
-    return moved_error(type.name(), id, surroundings_.router.owner_of(type, partition));
+    return moved_error(type.name(), id, surroundings_.owners.owner_of(type, partition));
   }
   ObjectCell& added = type.add(id, surroundings_);
   added.place = cells_.insert(cells_.end(), &added);
@@ -221,7 +224,7 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   if (auto valid = check_request_id(target.request_id); !valid) return valid;
   const Partition partition = type.partition_of(target.id);
   const bool is_for_this_node = target.node_epoch != 0;
-  const bool is_here = surroundings_.router.is_here(partition);
+  const bool is_here = surroundings_.owners.is_here(partition);
   if (!target.chain.empty()) {
     auto chain = link_of(target.chain);
     if (!chain) return chain.error();
@@ -241,16 +244,16 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   }
   if (is_for_this_node) {
     ++type.counts.moved_count;
-    return moved_error(type.name(), target.id, surroundings_.router.owner_of(type, partition))
+    return moved_error(type.name(), target.id, surroundings_.owners.owner_of(type, partition))
         .with_not_executed();
   }
   const rpc::CallOptions options{.deadline = context.deadline(),
                                  .authorization = context.authorization(),
                                  .request_id = target.request_id};
   const std::string id(target.id);
-  if (method.one_way) return surroundings_.router.deliver(method, id, request, options);
+  if (method.one_way) return surroundings_.owners.deliver(method, id, request, options);
   const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
-  auto called = surroundings_.router.call(method, id, request, *reply, options);
+  auto called = surroundings_.owners.call(method, id, request, *reply, options);
   if (called) return sink.reply(*reply);
   if (!failure) return called;
   return std::move(called.error()).with_attempt(*failure);
@@ -264,11 +267,11 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
   // An epoch that was ours and has been handed over since needs no waiting.
   const auto known_epoch = [&] {
     return std::max(type.ownership().epoch(partition),
-                    surroundings_.router.owner_of(type, partition).partition_epoch);
+                    surroundings_.owners.owner_of(type, partition).partition_epoch);
   };
   while (known_epoch() < context.object()->partition_epoch) {
     // The watch may have missed the change.
-    surroundings_.router.doubt();
+    surroundings_.owners.doubt();
     // After the deadline the caller may be wrong.
     if (ownership_changed_.wait(deadline)) continue;
     if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled");
@@ -469,7 +472,7 @@ ObjectSaver::Writing ObjectHost::begin_writing(ObjectCell& cell) {
 }
 
 AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
-  ObjectCell& cell = alarm->cell();
+  ObjectCell& cell = static_cast<ObjectAlarms&>(alarm->owner()).cell();
   return
       [this, &cell, alarm = std::move(alarm), visit = std::make_unique<QuietVisit>(*this, cell)] {
         Turn turn(*this, cell, {.what = alarm->label()});

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "framework/alarms/detail/alarm_owner.h"
+
 namespace corolane::framework::detail {
 
 struct ObjectStatistics {
@@ -15,12 +17,9 @@ struct ObjectStatistics {
   std::uint64_t deactivation_count = 0;
   std::uint64_t save_count = 0;
   std::uint64_t failed_save_count = 0;
-  std::uint64_t refused_count = 0;      // Calls refused by a full mailbox.
-  std::uint64_t moved_count = 0;        // Calls of objects of other nodes.
-  std::uint64_t tick_count = 0;         // Runs of timers.
-  std::uint64_t missed_tick_count = 0;  // Ticks merged into a later run.
-  std::uint64_t reminder_count = 0;     // Runs of reminders.
-  std::uint64_t failed_reminder_count = 0;
+  std::uint64_t refused_count = 0;  // Calls refused by a full mailbox.
+  std::uint64_t moved_count = 0;    // Calls of objects of other nodes.
+  AlarmCounts alarms = {};
   std::uint64_t publication_count = 0;
   std::uint64_t stray_exception_count = 0;  // Calls that threw an exception.
 
@@ -35,10 +34,10 @@ struct ObjectStatistics {
     failed_save_count += more.failed_save_count;
     refused_count += more.refused_count;
     moved_count += more.moved_count;
-    tick_count += more.tick_count;
-    missed_tick_count += more.missed_tick_count;
-    reminder_count += more.reminder_count;
-    failed_reminder_count += more.failed_reminder_count;
+    alarms.tick_count += more.alarms.tick_count;
+    alarms.missed_tick_count += more.alarms.missed_tick_count;
+    alarms.reminder_count += more.alarms.reminder_count;
+    alarms.failed_reminder_count += more.alarms.failed_reminder_count;
     publication_count += more.publication_count;
     stray_exception_count += more.stray_exception_count;
   }

@@ -4,7 +4,6 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
-#include "framework/routing/detail/object_router.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/object_error.h"
 #include "framework/wire/push.pb.h"
@@ -75,7 +74,7 @@ void Feed::run() {
   rpc::CallScope::enter({});
   CallChain::enter(CallChain());
   for (;;) {
-    auto followed = feeds_.router_.follow(*this);
+    auto followed = feeds_.source_.follow(*this);
     // By then a new feed of the same object may exist.
     if (coroutine::is_cancelled()) return;
     if (followed) continue;

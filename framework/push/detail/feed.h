@@ -19,8 +19,19 @@ class PublicationBatch;
 
 namespace corolane::framework::detail {
 
+class Feed;
 class Feeds;
-class ObjectRouter;
+
+// The way to the objects that publish: the router of the shard.
+class FeedSource {
+ public:
+  // Locates the object of the feed and passes its publications to the feed. Suspends until the
+  // object leaves its place. Fails as Router::call().
+  virtual Result<void> follow(Feed& feed) = 0;
+
+ protected:
+  ~FeedSource() = default;
+};
 
 class Feed : public std::enable_shared_from_this<Feed> {
  public:
@@ -63,8 +74,8 @@ class Feeds {
     std::uint64_t behind_count = 0;  // Gaps reported to slow subscribers.
   };
 
-  // `router` outlives it.
-  explicit Feeds(ObjectRouter& router) : router_(router) {}
+  // `source` outlives it.
+  explicit Feeds(FeedSource& source) : source_(source) {}
   ~Feeds() { stop(); }
   Feeds(const Feeds&) = delete;
   Feeds& operator=(const Feeds&) = delete;
@@ -84,7 +95,7 @@ class Feeds {
 
   void remove(Feed& feed);
 
-  ObjectRouter& router_;
+  FeedSource& source_;
   std::map<Key, std::shared_ptr<Feed>> feeds_;
   std::uint64_t past_behind_count_ = 0;  // From removed feeds.
   bool is_stopped_ = false;

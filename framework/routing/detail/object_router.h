@@ -22,6 +22,7 @@
 #include "framework/cluster/cluster_view.h"
 #include "framework/cluster/seeded_bugs.h"
 #include "framework/objects/detail/object_host.h"
+#include "framework/objects/detail/owners.h"
 #include "framework/objects/detail/publisher.h"
 #include "framework/push/detail/feed.h"
 #include "framework/routing/detail/node_clients.h"
@@ -32,7 +33,7 @@
 
 namespace corolane::framework::detail {
 
-class ObjectRouter final : public Router {
+class ObjectRouter final : public Router, public Owners, public FeedSource {
  public:
   // A shard of this node, as seen by the others that call its objects.
   struct Peer {
@@ -65,7 +66,7 @@ class ObjectRouter final : public Router {
   void set_view(std::shared_ptr<const ClusterView> view);
   void set_on_doubt(std::function<void()> on_doubt) { on_doubt_ = std::move(on_doubt); }
   // Calls `on_doubt`.
-  void doubt();
+  void doubt() override;
   // Ends all subscriptions, and later ones at once, with unavailable. Suspends until all feeds have
   // ended.
   void end_subscriptions() { feeds_.stop(); }
@@ -79,23 +80,21 @@ class ObjectRouter final : public Router {
                       const google::protobuf::Message& request,
                       const rpc::CallOptions& options) override;
   // Like notify(), but in the calling task: for one-way calls from a connection, which the server
-  // counts until this returns. Suspends until the handler has ended.
+  // counts until this returns.
   Result<void> deliver(const rpc::Method& method, const std::string& id,
-                       const google::protobuf::Message& request, const rpc::CallOptions& options);
+                       const google::protobuf::Message& request,
+                       const rpc::CallOptions& options) override;
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
                               const google::protobuf::Message& prototype) override {
     return feeds_.subscribe(type, id, prototype);
   }
 
-  // Locates the object of the feed and passes its publications to the feed. Suspends until the
-  // object leaves its place. Fails as call().
-  Result<void> follow(Feed& feed);
+  Result<void> follow(Feed& feed) override;
   const Feeds& feeds() const { return feeds_; }
 
-  // Whether objects of that partition live on this shard when the node owns it.
-  bool is_here(Partition partition) const { return partition % peers_.size() == index_; }
-  // The owner of a partition that is not ours, as far as known.
-  Moved owner_of(const HostedType& type, Partition partition) const;
+  bool is_here(Partition partition) const override { return partition % peers_.size() == index_; }
+  Moved owner_of(const HostedType& type, Partition partition) const override;
+  Router& router() override { return *this; }
 
  private:
   // Cached facts about a method.

@@ -8,7 +8,6 @@
 
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
-#include "framework/routing/router.h"
 #include "framework/wire/partition.h"
 #include "rpc/object_target.h"
 #include "rpc/service.h"

@@ -1,0 +1,46 @@
+// Where objects live, and the way to those that do not live here: what the objects of a shard need
+// of its router.
+#pragma once
+
+#include <string>
+
+#include "coroutine/base/result.h"
+#include "framework/wire/detail/object_error.h"
+#include "framework/wire/partition.h"
+#include "rpc/call_options.h"
+#include "rpc/service.h"
+
+namespace corolane::framework {
+class Router;
+}
+
+namespace corolane::framework::detail {
+
+class HostedType;
+
+class Owners {
+ public:
+  // Whether objects of that partition live on this shard when the node owns it.
+  virtual bool is_here(Partition partition) const = 0;
+  // The owner of a partition that is not ours, as far as known.
+  virtual Moved owner_of(const HostedType& type, Partition partition) const = 0;
+  // Reports that the view of the cluster seems stale.
+  virtual void doubt() = 0;
+
+  // Forward a call to the owner of the object. Suspend, and fail as Router::call(); deliver() is
+  // for one-way methods and returns when the handler has ended.
+  virtual Result<void> call(const rpc::Method& method, const std::string& id,
+                            const google::protobuf::Message& request,
+                            google::protobuf::Message& reply, const rpc::CallOptions& options) = 0;
+  virtual Result<void> deliver(const rpc::Method& method, const std::string& id,
+                               const google::protobuf::Message& request,
+                               const rpc::CallOptions& options) = 0;
+
+  // For handlers that call other objects.
+  virtual Router& router() = 0;
+
+ protected:
+  ~Owners() = default;
+};
+
+}  // namespace corolane::framework::detail
