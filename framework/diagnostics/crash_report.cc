@@ -17,7 +17,7 @@
 
 #include "coroutine/crash/crash_names.h"
 #include "framework/diagnostics/detail/crash_handler.h"
-#include "framework/recording/recording_file.h"
+#include "framework/telemetry/build_id.h"
 #include "framework/telemetry/version.h"
 #include "framework/wire/detail/call_chain.h"
 
@@ -30,7 +30,7 @@ constexpr std::string_view suffix = ".crash";
 std::string build_id() {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
-  for (const char c : recording::own_build_id()) {
+  for (const char c : own_build_id()) {
     const auto byte = static_cast<unsigned char>(c);
     text.push_back(digits[byte >> 4]);
     text.push_back(digits[byte & 15]);
@@ -82,27 +82,28 @@ void remove_oldest(const std::filesystem::path& folder, const std::string& name_
 
 }  // namespace
 
-Result<void> report_crashes(const NodeConfig& config, const std::string& program_name) {
-  if (config.crash.folder.empty()) return {};
+Result<void> report_crashes(const CrashConfig& config, const std::string& node_name,
+                            const std::string& program_name) {
+  if (config.folder.empty()) return {};
   detail::CrashHandlerOptions options{.program_name = program_name,
                                       .facts = "program   " + program_name + ", corolane " +
                                                std::string(version()) + "\n" + build_line() +
-                                               "node      \"" + config.name + "\"\n",
+                                               "node      \"" + node_name + "\"\n",
                                       .path_begin = {},
                                       .add_work = &add_object};
   std::error_code failure;
-  const auto folder = std::filesystem::absolute(config.crash.folder, failure);
-  const std::string name_begin = program_name + "-" + config.name + "-";
+  const auto folder = std::filesystem::absolute(config.folder, failure);
+  const std::string name_begin = program_name + "-" + node_name + "-";
   if (!failure && ::access(folder.c_str(), W_OK | X_OK) != 0) {
     failure.assign(errno, std::generic_category());
   }
   if (!failure) {
-    remove_oldest(folder, name_begin, config.crash.reports_max);
+    remove_oldest(folder, name_begin, config.reports_max);
     options.path_begin = (folder / name_begin).lexically_normal().string();
   }
   detail::install_crash_handler(std::move(options));
   if (!failure) return {};
-  return Error(Code::unavailable, config.crash.folder + ": " + failure.message());
+  return Error(Code::unavailable, config.folder + ": " + failure.message());
 }
 
 Result<std::string> explain_crash(const std::string& path) {

@@ -18,7 +18,6 @@
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
 #include "framework/node/node_metrics.h"
-#include "framework/pages/admin_pages.h"
 #include "framework/routing/detail/node_clients.h"
 #include "framework/telemetry/detail/log_loan.h"
 #include "framework/telemetry/version.h"
@@ -89,7 +88,6 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       http_face_(shard_->rpc_server(), {.door = rpc::Door::clients}),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics(), *this);
-  add_node_pages(*admin_, *this);
 }
 
 Shard::Surroundings Node::surroundings() {

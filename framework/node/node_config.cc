@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/section.h"
 #include "framework/admin/admin.h"
 
 namespace corolane::framework {

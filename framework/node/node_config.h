@@ -10,14 +10,19 @@
 #include <vector>
 
 #include "config/choice.h"
-#include "config/section.h"
+#include "config/units.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
 #include "coroutine/stack/stack_pool.h"
-#include "framework/telemetry/log.h"
-#include "framework/telemetry/telemetry.h"
+#include "framework/diagnostics/crash_report.h"
+#include "framework/telemetry/log_level.h"
+#include "framework/telemetry/telemetry_config.h"
 #include "net/address_shares.h"
 #include "net/endpoint.h"
+
+namespace corolane::config {
+class Section;
+}
 
 namespace corolane::framework {
 
@@ -91,12 +96,6 @@ struct ClusterConfig {
 struct RecordConfig {
   std::string file = {};  // Empty: nothing is recorded.
   config::Bytes size_max = 64 * config::mebibyte;
-};
-
-// A process that dies of a signal writes a report first.
-struct CrashConfig {
-  std::string folder = ".";        // For the reports; empty: none are written.
-  std::uint32_t reports_max = 16;  // The newest ones of this node are kept.
 };
 
 struct NodeConfig {

@@ -19,14 +19,15 @@
 #include "framework/recording/inbox_store.h"
 #include "framework/recording/live_feed.h"
 #include "framework/recording/outside.h"
+#include "framework/telemetry/build_id.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
 
 namespace corolane::framework::recording {
 namespace {
 
-constexpr int exit_ok = 0;
-constexpr int exit_failed = 1;
+using framework::detail::exit_failed;
+using framework::detail::exit_ok;
 
 // Runs the node on the calling thread.
 int live(const NodeConfig& config, Inbox& inbox, Fence::Clock clock, Log& log, const Life& life,

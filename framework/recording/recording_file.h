@@ -21,9 +21,6 @@
 
 namespace corolane::framework::recording {
 
-// The build id of this program, "4f2e65bb...", as bytes. Empty when the linker has left none.
-std::string own_build_id();
-
 class RecordingWriter {
  public:
   // An existing recording is renamed to NAME.previous, so the recording of a crash survives a

@@ -32,32 +32,17 @@
 #include "framework/node/node.h"
 #include "framework/node/node_config.h"
 #include "framework/node/reload.h"
+#include "framework/run/detail/program.h"
+#include "framework/run/recorder.h"
 
 namespace corolane::framework {
 namespace detail {
-
-// The program as run() sees it, without its types.
-class Program : public ConfigSource {
- public:
-  // The name of the program, and of its section in the configuration.
-  virtual const char* name() const = 0;
-  // Reads `path`, or only the overrides when it is empty.
-  virtual Result<void> load(const std::string& path, const config::Overrides& overrides) = 0;
-  // Reads only that text, which comes from a recording.
-  virtual Result<void> load_recorded(const std::string& text) = 0;
-  // The loaded configuration of the node.
-  virtual const NodeConfig& node_config() const = 0;
-  virtual std::string print_config(config::Secrets secrets) const = 0;
-  virtual std::string config_reference() const = 0;
-  // Makes the services.
-  virtual Result<void> set_up(Node& node) = 0;
-};
 
 // The same failure, reported at the place where `key` is set.
 Error at_origin(const config::Origins& origins, const std::string& key, const Error& error);
 
 // Returns the exit status.
-int run(int argc, const char* const* argv, Program& program);
+int run(int argc, const char* const* argv, Program& program, const Recorder* recorder);
 
 // The argument of a program's function besides the node.
 template <typename Argument>
@@ -196,11 +181,12 @@ TypedProgram(std::function<R(Node&, Argument)>) -> TypedProgram<R, Argument>;
 
 // `set_up` is a function of (Node&, const Config&) or (Node&, const Live<Config>&) that returns
 // nothing or Result<void>; it runs in a task, before the node starts. Returns the exit status: 0
-// after a stop by signal, 1 when the node could not serve, 2 for wrong usage or configuration.
+// after a stop by signal, 1 when the node could not serve, 2 for wrong usage or configuration. With
+// a recorder (recording/file_recorder.h) the program can record its node and replay a recording.
 template <typename SetUp>
-int run_main(int argc, char** argv, SetUp set_up) {
+int run_main(int argc, char** argv, SetUp set_up, const Recorder* recorder = nullptr) {
   detail::TypedProgram program{std::function(std::move(set_up))};
-  return detail::run(argc, argv, program);
+  return detail::run(argc, argv, program, recorder);
 }
 
 }  // namespace corolane::framework

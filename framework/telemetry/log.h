@@ -10,7 +10,6 @@
 // Safe to use from any thread. Writing may block for as long as stderr does.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <concepts>
@@ -24,22 +23,11 @@
 #include <variant>
 #include <vector>
 
-#include "config/choice.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/stray_exception.h"
+#include "framework/telemetry/log_level.h"
 
 namespace corolane::framework {
-
-enum class LogLevel : std::uint8_t { debug, info, warning, error };
-
-constexpr auto choices(LogLevel) {
-  return std::to_array<config::Choice<LogLevel>>({{"debug", LogLevel::debug},
-                                                  {"info", LogLevel::info},
-                                                  {"warning", LogLevel::warning},
-                                                  {"error", LogLevel::error}});
-}
-
-std::string_view to_string(LogLevel level);
 
 // One key=value of a line. Refers to texts: it lives no longer than the call that it is an argument
 // of.

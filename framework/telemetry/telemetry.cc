@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "config/section.h"
 #include "framework/telemetry/version.h"
 #include "net/crypto.h"
 #include "net/endpoint.h"

@@ -9,37 +9,19 @@
 #include <memory>
 #include <string>
 
-#include "config/section.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "framework/telemetry/log.h"
 #include "framework/telemetry/metrics.h"
 #include "framework/telemetry/otlp_exporter.h"
 #include "framework/telemetry/slow_calls.h"
+#include "framework/telemetry/telemetry_config.h"
 #include "net/network.h"
 #include "rpc/observe/call_log.h"
 #include "rpc/observe/tracing.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework {
-
-struct TracingConfig {
-  std::string collector;  // "host:port"; empty for no tracing.
-  double sample_ratio = 0.01;
-};
-
-struct CallLogConfig {
-  bool errors = true;
-  Duration slow_after = std::chrono::seconds(1);
-  std::uint64_t one_in = 0;
-  std::uint32_t lines_per_second_max = 20;
-};
-
-void describe(config::Section& section, TracingConfig& value);
-void describe(config::Section& section, CallLogConfig& value);
-
-// Makes the checks of a load.
-Result<void> check_collector(const std::string& text);
 
 class Telemetry {
  public:

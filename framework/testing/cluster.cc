@@ -6,6 +6,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "framework/pages/admin_pages.h"
 #include "framework/testing/host.h"
 #include "framework/wire/objects.pb.h"
 
@@ -135,6 +136,7 @@ void SimulatedCluster::live(std::size_t index) {
                         .cluster = cluster,
                         .witness = &process,
                         .bugs = options_.bugs});
+  framework::add_node_pages(node.admin(), node);
   set_up_(node);
   coroutine::Event leave("the shutdown of a node");
   process.leave = &leave;

@@ -1,6 +1,7 @@
 // A node that serves chess: chess_node --config config/samples/chess.yaml
 #include <memory>
 
+#include "framework/recording/file_recorder.h"
 #include "framework/run/run_main.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
@@ -10,11 +11,13 @@
 int main(int argc, char** argv) {
   namespace framework = corolane::framework;
   using namespace corolane::services::chess;
-  return framework::run_main(argc, argv, [](framework::Node& node, const ChessConfig& config) {
+  const framework::recording::FileRecorder recorder;
+  const auto set_up = [](framework::Node& node, const ChessConfig& config) {
     node.serve(
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     node.host<Game>([&config](framework::Shard&) { return std::make_unique<Game>(config); });
     node.host<Player>();
     node.host<Lobby>();
-  });
+  };
+  return framework::run_main(argc, argv, set_up, &recorder);
 }

@@ -188,8 +188,8 @@ TEST_F(ObjectRemindersTest, AFailedRunComesAgain) {
   sleep_until_second(3'620);
   EXPECT_EQ(runs_.size(), 7U);
   EXPECT_EQ(runs_.back(), (Came{"a", 3'610, 2}));
-  EXPECT_EQ(stage_->statistics().reminder_count, 7U);
-  EXPECT_EQ(stage_->statistics().failed_reminder_count, 5U);
+  EXPECT_EQ(stage_->statistics().alarms.reminder_count, 7U);
+  EXPECT_EQ(stage_->statistics().alarms.failed_reminder_count, 5U);
   EXPECT_EQ(value(), 2);
 }
 

@@ -110,8 +110,8 @@ TEST_F(ObjectTimersTest, AFixedRateMergesLateRuns) {
   EXPECT_THAT(numbers(&Tick::missed), ElementsAre(0, 0, 1, 0, 0));
   EXPECT_EQ(ticks[2].lateness, 150ms);
   const auto statistics = stage.statistics();
-  EXPECT_EQ(statistics.tick_count, 5U);
-  EXPECT_EQ(statistics.missed_tick_count, 1U);
+  EXPECT_EQ(statistics.alarms.tick_count, 5U);
+  EXPECT_EQ(statistics.alarms.missed_tick_count, 1U);
   EXPECT_NEAR(static_cast<double>(stage.host.alarms().lateness_us().max()), 150'000, 10'000);
 }
 

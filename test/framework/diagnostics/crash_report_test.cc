@@ -255,7 +255,7 @@ TEST_F(CrashReportTest, WithoutAFolderTheReportIsOnStderr) {
                                   {"--set", "node.crash.folder=/nowhere/at/all"});
   EXPECT_EQ(crash.signal, SIGSEGV);
   EXPECT_TRUE(crash.names.empty());
-  EXPECT_THAT(crash.errors, HasSubstr(" warning a crash would be reported on stderr; "));
+  EXPECT_THAT(crash.errors, HasSubstr(" warning crash reports will go to stderr; "));
   EXPECT_THAT(crash.errors, HasSubstr("corolane crash report\n"));
   EXPECT_THAT(crash.errors, HasSubstr("\nend of the report\n"));
 }

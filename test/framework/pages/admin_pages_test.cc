@@ -53,7 +53,7 @@ class AdminPagesTest : public testing::Test {
   }
 
   sim::SimulatedNetwork network_;
-  Node node_{test::node_config("pages"), network_};
+  test::PagedNode node_{test::node_config("pages"), network_};
 };
 
 TEST_F(AdminPagesTest, TheRootListsThemAll) {

@@ -51,7 +51,7 @@ class ConnectionsPageTest : public testing::Test {
 };
 
 TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
-  Node node(test::node_config("hub"), network_);
+  test::PagedNode node(test::node_config("hub"), network_);
   node.serve(test::SlowService());
   ASSERT_TRUE(node.start());
   const auto client = test::connect(network_, node);
@@ -85,7 +85,7 @@ TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
 }
 
 TEST_F(ConnectionsPageTest, ThePeerIsAFilter) {
-  Node node(test::node_config("hub"), network_);
+  test::PagedNode node(test::node_config("hub"), network_);
   node.serve(test::SlowService());
   ASSERT_TRUE(node.start());
   const auto one = test::connect(network_, node);
@@ -103,7 +103,7 @@ TEST_F(ConnectionsPageTest, ThePeerIsAFilter) {
 TEST_F(ConnectionsPageTest, TheThousandWithTheMostUnsentBytesAreShown) {
   NodeConfig config = test::node_config("hub");
   config.rpc.connections_max = 4'000;  // One address may have half of them.
-  Node node(config, network_);
+  test::PagedNode node(config, network_);
   node.serve(test::SlowService());
   ASSERT_TRUE(node.start());
   std::vector<std::unique_ptr<rpc::Client>> clients;
@@ -119,7 +119,7 @@ TEST_F(ConnectionsPageTest, OtherNodesAreDistinguishedFromClients) {
   LocalDirectory table(1'000);
   const auto store = std::make_shared<MemoryStore>();
   const auto make = [&](const std::string& name) {
-    auto node = std::make_unique<Node>(
+    auto node = std::make_unique<test::PagedNode>(
         test::node_config(name), network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store,
                     .directory = std::make_shared<test::FaultyDirectory>(table),

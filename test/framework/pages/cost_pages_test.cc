@@ -61,7 +61,7 @@ class CostPagesTest : public testing::Test {
   }
 
   sim::SimulatedNetwork network_;
-  Node node_{test::node_config("pages"), network_};
+  test::PagedNode node_{test::node_config("pages"), network_};
 };
 
 TEST_F(CostPagesTest, AMethodShowsTheCostOfItsHandlers) {

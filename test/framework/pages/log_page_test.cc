@@ -44,8 +44,9 @@ class LogPageTest : public testing::Test {
 
   sim::SimulatedNetwork network_;
   std::vector<std::string> written_;
-  Node node_{config(), network_,
-             Log(LogLevel::info, [this](std::string_view line) { written_.emplace_back(line); })};
+  test::PagedNode node_{config(), network_, Log(LogLevel::info, [this](std::string_view line) {
+                          written_.emplace_back(line);
+                        })};
 };
 
 TEST_F(LogPageTest, ShowsTheLastLinesAndTheLevel) {

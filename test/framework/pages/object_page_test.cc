@@ -61,7 +61,7 @@ class LonelyObjectPageTest : public ObjectPageTest {
     return json_page(node_, "/objects/corolane.test.Counter/" + id + "?format=json");
   }
 
-  Node node_{test::node_config("alone"), network_};
+  test::PagedNode node_{test::node_config("alone"), network_};
 };
 
 TEST_F(LonelyObjectPageTest, AnObjectThatWasNeverCalledIsNotActive) {
@@ -271,8 +271,8 @@ TEST_F(LonelyObjectPageTest, AtMostAThousandObjectsAreShown) {
 TEST_F(ObjectPageTest, AFailedSaveIsShownWithItsReason) {
   MemoryStore table;
   const auto store = std::make_shared<test::FaultyStore>(table);
-  Node node(test::node_config("a"), network_, Log(LogLevel::error, [](std::string_view) {}),
-            Node::Parts{.store = store});
+  test::PagedNode node(test::node_config("a"), network_,
+                       Log(LogLevel::error, [](std::string_view) {}), Node::Parts{.store = store});
   node.host<Counter>();
   ASSERT_TRUE(node.start());
   ASSERT_TRUE(CounterClient(node.router(), "c").get({}));
@@ -292,7 +292,7 @@ TEST_F(ObjectPageTest, AnObjectOfAnotherNodeNamesItsOwner) {
   LocalDirectory table(1'000);
   const auto store = std::make_shared<MemoryStore>();
   const auto make = [&](const std::string& name) {
-    auto node = std::make_unique<Node>(
+    auto node = std::make_unique<test::PagedNode>(
         test::node_config(name), network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store,
                     .directory = std::make_shared<test::FaultyDirectory>(table),

@@ -44,7 +44,7 @@ class ObjectsPageTest : public testing::Test {
 };
 
 TEST_F(ObjectsPageTest, ANodeWithoutObjectsSaysSo) {
-  Node node(test::node_config("plain"), network_);
+  test::PagedNode node(test::node_config("plain"), network_);
   ASSERT_TRUE(node.start());
   EXPECT_EQ(text_page(node), "no objects\n\nno cluster\n");
   EXPECT_EQ(json_page(node), Json::parse(R"({"types": [], "cluster": null})"));
@@ -52,7 +52,7 @@ TEST_F(ObjectsPageTest, ANodeWithoutObjectsSaysSo) {
 }
 
 TEST_F(ObjectsPageTest, CountsOperationsOnTheObjectsOfEachType) {
-  Node node(test::node_config("alone"), network_);
+  test::PagedNode node(test::node_config("alone"), network_);
   node.host<Counter>();
   ASSERT_TRUE(node.start());
   for (const char* id : {"a", "b", "c"}) {
@@ -81,7 +81,7 @@ TEST_F(ObjectsPageTest, CountsOperationsOnTheObjectsOfEachType) {
 }
 
 TEST_F(ObjectsPageTest, ANodeThatIsAloneOwnsEverythingAndHasNoFence) {
-  Node node(test::node_config("alone"), network_);
+  test::PagedNode node(test::node_config("alone"), network_);
   node.host<Counter>();
   ASSERT_TRUE(node.start());
   const Json cluster = json_page(node)["cluster"];
@@ -105,14 +105,14 @@ class ClusterPageTest : public ObjectsPageTest {
  protected:
   struct Member {
     std::shared_ptr<FaultyDirectory> directory;
-    std::unique_ptr<Node> node;
+    std::unique_ptr<test::PagedNode> node;
   };
 
   Member make(const std::string& name, const Placement& placement = {}) {
     NodeConfig config = test::node_config(name);
     config.cluster.zone = placement.zone;
     Member member{.directory = std::make_shared<FaultyDirectory>(table_), .node = nullptr};
-    member.node = std::make_unique<Node>(
+    member.node = std::make_unique<test::PagedNode>(
         config, network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store_, .directory = member.directory, .clock = now});
     member.node->host<Counter>(placement);

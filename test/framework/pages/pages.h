@@ -5,6 +5,7 @@
 
 #include "net/http/http.h"
 #include "net/network.h"
+#include "test/framework/pages/paged_node.h"
 
 namespace corolane::test {
 

@@ -59,7 +59,7 @@ void with_pages(F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig config = test::node_config("several");
     config.shards = 3;
-    Node node(config, real.network, Log(LogLevel::error));
+    test::PagedNode node(config, real.network, Log(LogLevel::error));
     node.host<Counter>();
     node.serve([](Shard&) { return std::make_unique<SlowService>(); });
     const auto started = node.start();

@@ -52,7 +52,7 @@ class SlowPageTest : public testing::Test {
   }
 
   sim::SimulatedNetwork network_;
-  Node node_{test::node_config("slow"), network_};
+  test::PagedNode node_{test::node_config("slow"), network_};
   std::unique_ptr<rpc::Client> client_;
 };
 

@@ -32,10 +32,10 @@ using Json = nlohmann::json;
 
 class WaitsPageTest : public testing::Test {
  protected:
-  std::unique_ptr<Node> make(const std::string& name,
-                             std::shared_ptr<test::FaultyDirectory> directory = nullptr) {
+  std::unique_ptr<test::PagedNode> make(
+      const std::string& name, std::shared_ptr<test::FaultyDirectory> directory = nullptr) {
     if (directory == nullptr) directory = std::make_shared<test::FaultyDirectory>(table_);
-    auto node = std::make_unique<Node>(
+    auto node = std::make_unique<test::PagedNode>(
         test::node_config(name), network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store_, .directory = std::move(directory), .clock = now});
     node->host<Counter>();
