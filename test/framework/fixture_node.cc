@@ -1,4 +1,5 @@
 // A program that is a node with the slow service: run_main_test runs it.
+#include "framework/recording/file_recorder.h"
 #include "framework/run/run_main.h"
 #include "test/framework/slow_service.h"
 
@@ -27,5 +28,6 @@ Result<void> set_up(framework::Node& node, const SlowConfig& config) {
 }  // namespace corolane::test
 
 int main(int argc, char** argv) {
-  return corolane::framework::run_main(argc, argv, corolane::test::set_up);
+  const corolane::framework::recording::FileRecorder recorder;
+  return corolane::framework::run_main(argc, argv, corolane::test::set_up, &recorder);
 }

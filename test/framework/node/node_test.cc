@@ -34,9 +34,11 @@ class NodeTest : public testing::Test {
   static NodeConfig config() { return test::node_config("test-1"); }
 
   std::unique_ptr<Node> make(NodeConfig config) {
-    return std::make_unique<Node>(
+    auto node = std::make_unique<Node>(
         std::move(config), network_,
         Log(LogLevel::info, [this](std::string_view line) { lines_.emplace_back(line); }));
+    add_node_pages(node->admin(), *node);
+    return node;
   }
 
   // A started node that serves the slow service.

@@ -52,6 +52,14 @@ Finished run(std::vector<std::string> arguments, std::vector<std::string> variab
   return {exit_status, std::move(output), child.error_output()};
 }
 
+// The same for a program that has no recorder.
+Finished run_without_recorder(std::vector<std::string> arguments) {
+  ChildProcess child(COROLANE_FIXTURE_CRASH, std::move(arguments));
+  std::string output = child.rest_of_output();
+  const int exit_status = child.wait().exit_status;
+  return {exit_status, std::move(output), child.error_output()};
+}
+
 // A configuration file, deleted with this object.
 class ConfigFile {
  public:
@@ -451,6 +459,17 @@ TEST(RunMainTest, ASecondSignalEndsItAtOnce) {
     EXPECT_FALSE(call.join());
   });
   EXPECT_EQ(node.child().wait().exit_status, 130);
+}
+
+TEST(RunMainTest, AProgramWithoutARecorderNeitherRecordsNorReplays) {
+  const Finished recording =
+      run_without_recorder({"--set", "node.record.file=never.recording", "--set", "node.shards=1"});
+  EXPECT_EQ(recording.exit_status, 2);
+  EXPECT_THAT(recording.errors, HasSubstr("node.record.file: this program cannot record; link "
+                                          "corolane::framework_recording"));
+  const Finished replay = run_without_recorder({"--replay", "never.recording"});
+  EXPECT_EQ(replay.exit_status, 2);
+  EXPECT_THAT(replay.errors, HasSubstr("--replay: this program cannot record; link"));
 }
 
 }  // namespace
