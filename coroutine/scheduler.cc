@@ -14,8 +14,6 @@
 #include "coroutine/detail/overflow_watch.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/detail/task_tracer.h"
-#include "coroutine/inspect/stack_group.h"
-#include "coroutine/inspect/symbols.h"
 #include "coroutine/stack/detail/context_switch.h"
 
 namespace corolane::coroutine {
@@ -408,9 +406,7 @@ void Scheduler::report_deadlock() const {
   if (stackless_count > 0) {
     std::fprintf(stderr, "every stackless coroutine waits too, %zu\n", stackless_count);
   }
-  Symbols symbols;
-  const auto groups = group_by_stack(tasks({.traces = true}), symbols);
-  std::fprintf(stderr, "where they wait:\n%s", to_text(groups).c_str());
+  if (deadlock_details_ != nullptr) deadlock_details_(*this);
   std::abort();
 }
 

@@ -101,7 +101,7 @@ class Scheduler {
   // available, or with internal when `main` threw.
   //
   // When every task waits for another one and nothing outside can end that, it prints all tasks
-  // with what they wait for and their stacks, and aborts.
+  // with what they wait for, then the deadlock details, and aborts.
   Result<void> run(std::string_view name, std::move_only_function<void()> main,
                    const std::source_location& site = std::source_location::current());
   // A result of `main` would be lost.
@@ -119,6 +119,12 @@ class Scheduler {
   Result<void> finish();
   // Cancels `main`.
   void cancel();
+
+  // Prints more about the tasks of a deadlock: inspect/deadlock_stacks.h shows their stacks. Set
+  // for the whole process, before any scheduler runs.
+  using DeadlockDetails = void (*)(const Scheduler& scheduler);
+  static void set_deadlock_details(DeadlockDetails details) { deadlock_details_ = details; }
+
   // The time at which step() has work, as far as is known now: at once when something is ready.
   Deadline next_step() const;
 
@@ -242,6 +248,7 @@ class Scheduler {
   void begin_create_sample();
   void end_create_sample();
 
+  static inline constinit DeadlockDetails deadlock_details_ = nullptr;
   static inline constinit thread_local Scheduler* current_ = nullptr;
   // Null while the loop itself runs.
   static inline constinit thread_local detail::TaskControl* running_ = nullptr;

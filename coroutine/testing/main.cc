@@ -17,6 +17,7 @@
 #include <span>
 #include <string_view>
 
+#include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/testing/leak_checks.h"
 #include "coroutine/testing/virtual_time.h"
@@ -54,6 +55,7 @@ int run_all_tests(std::uint64_t shuffle_seed) {
   listeners.Append(&watchdog);
   listeners.Append(new LeakListener);
 
+  coroutine::show_stacks_of_deadlocks();
   int status = EXIT_FAILURE;
   const auto ran = scheduler.run("tests", [&] {
     status = RUN_ALL_TESTS();

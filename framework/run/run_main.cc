@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
 #include "framework/diagnostics/crash_report.h"
 #include "framework/node/detail/lease_file.h"
@@ -96,6 +97,7 @@ Error at_origin(const config::Origins& origins, const std::string& key, const Er
 }
 
 int run(int argc, const char* const* argv, Program& program, const Recorder* recorder) {
+  coroutine::show_stacks_of_deadlocks();
   const std::span arguments(argv, static_cast<std::size_t>(argc));
   auto command = parse_command_line(arguments.subspan(std::min<std::size_t>(1, arguments.size())));
   if (!command) {

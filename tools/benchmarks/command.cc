@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "coroutine/inspect/deadlock_stacks.h"
 #include "tools/arguments.h"
 #include "tools/benchmarks/child_process.h"
 #include "tools/benchmarks/plot.h"
@@ -212,6 +213,7 @@ Result<void> add_program(const ProgramPeer& peer, std::vector<Row>& rows,
 }
 
 int run_command(const Command& command, std::span<const char* const> words) {
+  coroutine::show_stacks_of_deadlocks();
   std::vector<OptionRule> rules(common_option_rules.begin(), common_option_rules.end());
   const std::vector<std::string> program_options = program_options_of(command);
   for (const std::string& option : program_options) {

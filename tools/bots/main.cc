@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "net/descriptor_limit.h"
@@ -316,6 +317,7 @@ int main(int argc, char** argv) {
   }
   net::raise_descriptor_limit();
   net::EventLoop loop;
+  coroutine::show_stacks_of_deadlocks();
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   int status = 1;

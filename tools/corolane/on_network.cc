@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
@@ -12,6 +13,7 @@ namespace corolane::tools::cli {
 
 Outcome run_on_network(std::move_only_function<Outcome(net::Network& network)> body) {
   net::EventLoop loop;
+  coroutine::show_stacks_of_deadlocks();
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   Outcome outcome;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coroutine/base/histogram.h"
+#include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "framework/routing/remote_router.h"
@@ -102,6 +103,7 @@ int run(int argc, char** argv) {
   }
   net::raise_descriptor_limit();
   net::EventLoop loop;
+  coroutine::show_stacks_of_deadlocks();
   coroutine::Scheduler scheduler(loop);
   net::UvNetwork network(loop);
   Result<void> played;
