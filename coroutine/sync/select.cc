@@ -5,8 +5,13 @@
 #include "coroutine/detail/task_wait.h"
 
 namespace corolane::coroutine::detail {
+namespace {
 
-Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline, const char* waiting_for) {
+constexpr const char* waiting_for = "one of several operations";
+
+}  // namespace
+
+Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline) {
   TaskControl& task = TaskAccess::running();
   TaskWait wait(task, places);
   const bool is_late = deadline <= Deadline::at(task.scheduler.turn_time());

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <span>
-#include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
@@ -20,17 +19,7 @@ namespace detail {
 
 // Suspends the running task until one of its queued `places` is notified, and returns which. Fails
 // with deadline_exceeded or cancelled. Afterwards no place is queued.
-Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline, const char* waiting_for);
-
-// Suspends the running task until one of the operations is complete, and returns which.
-template <Operation... Os>
-Result<std::size_t> complete_one(Selection<Os...>& selection, Deadline deadline,
-                                 const char* waiting_for) {
-  const std::size_t completed = selection.try_complete();
-  if (completed < selection.count) return completed;
-  selection.queue();
-  return wait_at(selection.places(), deadline, waiting_for);
-}
+Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline);
 
 }  // namespace detail
 
@@ -43,8 +32,11 @@ Result<std::size_t> complete_one(Selection<Os...>& selection, Deadline deadline,
 // completes without waiting is performed even then. Allocates nothing.
 template <Operation... Os>
 Result<typename detail::Selection<Os...>::Value> select(Deadline deadline, Os... operations) {
-  detail::Selection<Os...> selection(std::move(operations)...);
-  const auto completed = detail::complete_one(selection, deadline, "one of several operations");
+  detail::Selection selection(operations...);
+  const std::size_t at_once = selection.try_complete();
+  if (at_once < selection.count) return selection.finish(at_once);
+  selection.queue();
+  const auto completed = detail::wait_at(selection.places(), deadline);
   if (!completed) return completed.error();
   return selection.finish(*completed);
 }

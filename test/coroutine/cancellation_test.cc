@@ -18,8 +18,6 @@
 #include "coroutine/sync/select.h"
 #include "coroutine/sync/semaphore.h"
 #include "coroutine/sync/shared_mutex.h"
-#include "coroutine/sync/wait_all.h"
-#include "coroutine/sync/wait_any.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
@@ -117,12 +115,11 @@ const SuspendingCall suspending_calls[] = {
        return without_value(
            select(Deadline::never(), world.empty.receiving(), world.full.sending(1)));
      }},
-    {"WaitAny",
+    {"SelectOfEnds",
      [](World& world) {
-       return without_value(wait_any(Deadline::never(), world.endless, world.future));
+       return without_value(
+           select(Deadline::never(), world.endless.joining(), world.future.getting()));
      }},
-    {"WaitAll",
-     [](World& world) { return wait_all(Deadline::never(), world.endless, world.future); }},
 };
 
 class CancellationTest : public testing::TestWithParam<SuspendingCall> {};

@@ -6,21 +6,18 @@
 // two of a Result<void>: compilers keep both in the frame.
 #pragma once
 
-#include <array>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
-#include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/operation.h"
+#include "coroutine/sync/detail/selection.h"
 
 namespace corolane::coroutine::detail {
 
@@ -88,60 +85,31 @@ class [[nodiscard]] OperationWait : AsyncWait {
 template <Operation... Os>
 class [[nodiscard]] SelectWait : AsyncWait {
  public:
-  using Value = std::variant<Result<typename Os::Value>...>;
-
-  SelectWait(Deadline deadline, Os&... operations) : operations_(operations...) {
+  SelectWait(Deadline deadline, Os&... operations) : selection_(operations...) {
     Strand::running().plan(deadline);
   }
 
   bool await_ready() {
-    visit([&](auto index, auto& operation) {
-      if (!operation.try_complete()) return false;
-      completed_ = index;
-      return true;
-    });
-    if (!completed_) return false;
+    at_once_ = selection_.try_complete();
+    if (at_once_ == selection_.count) return false;
     Strand::running().note_complete();
     return true;
   }
   bool await_suspend(std::coroutine_handle<> leaf) {
-    return Strand::running().wait_at(places_, "select", leaf, [&] {
-      visit([&](auto index, auto& operation) {
-        places_[index].slot = operation.slot();
-        operation.queue().add(places_[index]);
-        return false;
-      });
-    });
+    return Strand::running().wait_at(selection_.places(), "select", leaf,
+                                     [this] { selection_.queue(); });
   }
-  Result<Value> await_resume() {
+  Result<typename Selection<Os...>::Value> await_resume() {
     const Strand& strand = Strand::running();
     if (strand.wake() != Wake::notified) [[unlikely]] {
       return strand.wait_error();
     }
-    const std::size_t completed = completed_.value_or(strand.notified_place());
-    std::optional<Value> value;
-    visit([&](auto index, auto& operation) {
-      if (index != completed) return false;
-      value.emplace(std::in_place_index<index>, operation.finish());
-      return true;
-    });
-    return std::move(*value);
+    return selection_.finish(at_once_ < selection_.count ? at_once_ : strand.notified_place());
   }
 
  private:
-  // Calls `f` with the index and each operation in order, until it returns true.
-  template <typename F>
-  void visit(F&& f) {
-    [&]<std::size_t... indices>(std::index_sequence<indices...>) {
-      static_cast<void>(
-          (f(std::integral_constant<std::size_t, indices>(), std::get<indices>(operations_)) ||
-           ...));
-    }(std::index_sequence_for<Os...>());
-  }
-
-  std::tuple<Os&...> operations_;
-  std::optional<std::size_t> completed_;  // Set when one completed without waiting.
-  std::array<Place, sizeof...(Os)> places_;
+  Selection<Os...> selection_;
+  std::size_t at_once_ = 0;  // The one that completed without waiting, or their count.
 };
 
 // Waits for time to pass.

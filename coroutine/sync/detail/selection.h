@@ -1,5 +1,5 @@
-// Several operations, one of which will complete: the common part of select() and wait_any(). The
-// waiting itself differs between a task and a stackless coroutine.
+// Several operations, one of which will complete: the common part of select() and of until() for
+// stackless coroutines, whose waits differ.
 //
 // Try them all. If none completes, queue all their places and begin a Wait over places(); once
 // notified, finish the operation that the Wait names.
@@ -18,14 +18,14 @@
 
 namespace corolane::coroutine::detail {
 
-// Must not move between queue() and the end of the wait.
+// Refers to the operations. Must not move between queue() and the end of the wait.
 template <Operation... Os>
 class Selection {
  public:
   using Value = std::variant<Result<typename Os::Value>...>;
   static constexpr std::size_t count = sizeof...(Os);
 
-  explicit Selection(Os... operations) : operations_(std::move(operations)...) {}
+  explicit Selection(Os&... operations) : operations_(operations...) {}
 
   // The index of the first, in their order, that completes without waiting; `count` when none does.
   // Later ones are not tried.
@@ -73,7 +73,7 @@ class Selection {
     return std::move(*value);
   }
 
-  std::tuple<Os...> operations_;
+  std::tuple<Os&...> operations_;
   std::array<Place, count> places_;
 };
 

@@ -13,8 +13,6 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/future.h"
 #include "coroutine/sync/select.h"
-#include "coroutine/sync/wait_all.h"
-#include "coroutine/sync/wait_any.h"
 #include "test/coroutine/sync/model.h"
 
 namespace corolane::coroutine {
@@ -263,20 +261,12 @@ class FutureModel final : public Model {
 
 TEST(MessagesPropertyTest, FutureIsLikeItsModel) { FutureModel().run(); }
 
-// Events, alone and three at a time. A task that waits for all turns to the next event only when it
-// runs, so one command at a time.
+// Events, alone and three at a time.
 class EventsModel final : public Model {
- public:
-  EventsModel() : Model(1) {}
-
- private:
-  enum Kind { wait_one, wait_first, wait_every, set, reset, pulse };
+  enum Kind { wait_one, wait_first, set, reset, pulse };
 
   Command choose(Worker worker) override {
-    const int kind = below(6);
-    return {.kind = kind,
-            .argument = kind == wait_every ? 0 : below(3),
-            .deadline = random_deadline(worker)};
+    return {.kind = below(5), .argument = below(3), .deadline = random_deadline(worker)};
   }
 
   Outcome perform(Worker, const Command& command) override {
@@ -285,12 +275,11 @@ class EventsModel final : public Model {
     switch (command.kind) {
       case wait_one:
         return outcome_of(event.wait(command.deadline));
-      case wait_first:
-        return outcome_of(
-            wait_any(command.deadline, first.waiting(), second.waiting(), third.waiting()));
-      case wait_every:
-        return outcome_of(
-            wait_all(command.deadline, first.waiting(), second.waiting(), third.waiting()));
+      case wait_first: {
+        const auto selected =
+            select(command.deadline, first.waiting(), second.waiting(), third.waiting());
+        return selected ? static_cast<Outcome>(selected->index()) : failed(selected.error().code());
+      }
       case set:
         event.set();
         return 0;
@@ -305,42 +294,29 @@ class EventsModel final : public Model {
 
   void apply(Worker worker, const Command& command) override {
     const int number = command.argument;
-    if (command.kind <= wait_every) {
-      go_on(worker, command);
+    if (command.kind == wait_one || command.kind == wait_first) {
+      begin_wait(worker, command);
       return;
     }
     complete(worker, 0);
     if (command.kind != pulse) is_set_[static_cast<std::size_t>(number)] = command.kind == set;
     if (command.kind == reset) return;
-    // Tasks that move on to the next event queue behind those that already wait for it.
-    auto woken = waiting();
-    std::erase_if(woken, [&](const Waiting& one) { return !wakes(one, number); });
-    std::erase_if(waiting(), [&](const Waiting& one) { return wakes(one, number); });
-    for (Waiting& one : woken) {
-      if (one.command.kind == wait_every) {
-        ++one.command.argument;
-        go_on(one.worker, one.command);
-      } else {
-        complete(one.worker, one.command.kind == wait_first ? number : 0);
-      }
+    const auto wakes = [&](const Waiting& one) {
+      return one.command.kind == wait_first || one.command.argument == number;
+    };
+    while (const auto one = take_first(wakes)) {
+      complete(one->worker, one->command.kind == wait_first ? number : 0);
     }
   }
 
-  static bool wakes(const Waiting& one, int number) {
-    return one.command.kind == wait_first || one.command.argument == number;
-  }
-  void go_on(Worker worker, Command command) {
-    if (command.kind == wait_every) {
-      while (command.argument < 3 && is_set(command.argument)) ++command.argument;
-      if (command.argument == 3) return complete(worker, 0);
-    } else if (command.kind == wait_one) {
-      if (is_set(command.argument)) return complete(worker, 0);
+  void begin_wait(Worker worker, const Command& command) {
+    if (command.kind == wait_one) {
+      if (is_set_[static_cast<std::size_t>(command.argument)]) return complete(worker, 0);
     } else if (const auto first = std::ranges::find(is_set_, true); first != is_set_.end()) {
       return complete(worker, static_cast<Outcome>(first - is_set_.begin()));
     }
     wait({.worker = worker, .command = command});
   }
-  bool is_set(int number) const { return is_set_[static_cast<std::size_t>(number)]; }
 
   std::array<Event, 3> events_;
   std::array<bool, 3> is_set_{};
