@@ -19,7 +19,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/sub_task.h"
+#include "coroutine/cancel_scope.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/shared_mutex.h"
 #include "framework/cluster/ownership.h"

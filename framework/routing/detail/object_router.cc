@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "coroutine/sub_task.h"
+#include "coroutine/cancel_scope.h"
 #include "coroutine/task.h"
 #include "framework/routing/detail/cross_call.h"
 #include "framework/routing/detail/cross_follow.h"

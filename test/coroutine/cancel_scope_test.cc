@@ -1,4 +1,4 @@
-#include "coroutine/sub_task.h"
+#include "coroutine/cancel_scope.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "coroutine/sub_task.h"
+#include "coroutine/cancel_scope.h"
 
 #include "coroutine/base/check.h"
 #include "coroutine/detail/task_access.h"
