@@ -5,8 +5,8 @@
 
 namespace corolane::coroutine {
 
-SubTask::SubTask(Deadline deadline)
-    : Timer([](Timer& timer) { static_cast<SubTask&>(timer).cancel(); }),
+CancelScope::CancelScope(Deadline deadline)
+    : Timer([](Timer& timer) { static_cast<CancelScope&>(timer).cancel(); }),
       task_(detail::TaskAccess::running()),
       had_locals_(task_.has_locals),
       outer_locals_(had_locals_ ? &task_.locals() : nullptr) {
@@ -21,9 +21,9 @@ SubTask::SubTask(Deadline deadline)
   }
 }
 
-SubTask::~SubTask() {
+CancelScope::~CancelScope() {
   check(&task_ == &detail::TaskAccess::running() && &task_.locals() == &locals_,
-        "sub-tasks end in their task, in reverse order");
+        "scopes end in their task, in reverse order");
   Timer::cancel();
   locals_.destroy_all();
   task_.has_locals = had_locals_;
@@ -31,7 +31,7 @@ SubTask::~SubTask() {
   if (is_cancelled_) task_.end_cancelled_part();
 }
 
-void SubTask::cancel() {
+void CancelScope::cancel() {
   if (is_cancelled_) return;
   is_cancelled_ = true;
   task_.cancel_part();

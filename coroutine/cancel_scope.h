@@ -1,7 +1,7 @@
 // A part of the running task that behaves like a task of its own at a lower price: it can be
 // cancelled alone, and has its own task-local values.
 //
-//   SubTask part(deadline);
+//   CancelScope part(deadline);
 //   auto result = handler.run();            // Suspends at will.
 //   if (part.is_cancelled()) ...
 //
@@ -24,13 +24,13 @@ struct TaskControl;
 // Belongs to the task that made it; nested parts end in reverse order. Begins with copies of the
 // values that a spawned task would inherit; values set meanwhile are destroyed at its end, which
 // may suspend.
-class [[nodiscard]] SubTask : private Timer {
+class [[nodiscard]] CancelScope : private Timer {
  public:
   // Is cancelled at the deadline.
-  explicit SubTask(Deadline deadline = Deadline::never());
-  ~SubTask();
-  SubTask(const SubTask&) = delete;
-  SubTask& operator=(const SubTask&) = delete;
+  explicit CancelScope(Deadline deadline = Deadline::never());
+  ~CancelScope();
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
 
   // Like Task::cancel(): callable from other tasks and from the loop; never suspends. The task
   // counts as cancelled until the part ends; its own state is unchanged afterwards.

@@ -104,7 +104,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
 
   // Marks the task cancelled and ends its wait, if that wait observes cancellation.
   void cancel();
-  // One of its parts, SubTask, is cancelled, in the same way; or has ended.
+  // One of its parts, CancelScope, is cancelled, in the same way; or has ended.
   void cancel_part();
   void end_cancelled_part();
   bool is_cancelled() const { return (flags & ~no_suspend_flag) != 0; }

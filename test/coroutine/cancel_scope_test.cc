@@ -23,10 +23,10 @@ using test::fails_with;
 constinit TaskLocal<int> own;
 constinit TaskLocal<std::string, Inheritance::copy> inherited;
 
-TEST(SubTaskTest, IsCancelledAtItsDeadlineAndItsTaskIsNot) {
+TEST(CancelScopeTest, IsCancelledAtItsDeadlineAndItsTaskIsNot) {
   const TimePoint start = now();
   {
-    const SubTask part(Deadline::after(50ms));
+    const CancelScope part(Deadline::after(50ms));
     EXPECT_TRUE(sleep_for(20ms));
     EXPECT_FALSE(part.is_cancelled());
     EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
@@ -41,23 +41,23 @@ TEST(SubTaskTest, IsCancelledAtItsDeadlineAndItsTaskIsNot) {
   EXPECT_TRUE(sleep_for(1s));
 }
 
-TEST(SubTaskTest, APartThatEndsInTimeLeavesNothingBehind) {
+TEST(CancelScopeTest, APartThatEndsInTimeLeavesNothingBehind) {
   {
-    const SubTask part(Deadline::after(50ms));
+    const CancelScope part(Deadline::after(50ms));
     EXPECT_TRUE(sleep_for(49ms));
   }
   EXPECT_TRUE(sleep_for(1h));
 }
 
-TEST(SubTaskTest, ADeadlineThatHasPassedCancelsAtOnce) {
-  const SubTask part(Deadline::passed());
+TEST(CancelScopeTest, ADeadlineThatHasPassedCancelsAtOnce) {
+  const CancelScope part(Deadline::passed());
   EXPECT_TRUE(part.is_cancelled());
   EXPECT_THAT(sleep_for(1ns), fails_with(Code::cancelled));
 }
 
-TEST(SubTaskTest, AnotherTaskCancelsIt) {
+TEST(CancelScopeTest, AnotherTaskCancelsIt) {
   Event never("never");
-  std::optional<SubTask> part(std::in_place);
+  std::optional<CancelScope> part(std::in_place);
   auto other = spawn("other", [&] {
     part->cancel();
     part->cancel();
@@ -68,10 +68,10 @@ TEST(SubTaskTest, AnotherTaskCancelsIt) {
   EXPECT_TRUE(yield());
 }
 
-TEST(SubTaskTest, AnOuterPartCancelsItsInnerPart) {
-  const SubTask outer(Deadline::after(10ms));
+TEST(CancelScopeTest, AnOuterPartCancelsItsInnerPart) {
+  const CancelScope outer(Deadline::after(10ms));
   {
-    const SubTask inner(Deadline::after(20ms));
+    const CancelScope inner(Deadline::after(20ms));
     EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
     EXPECT_TRUE(outer.is_cancelled());
     EXPECT_FALSE(inner.is_cancelled());
@@ -79,20 +79,20 @@ TEST(SubTaskTest, AnOuterPartCancelsItsInnerPart) {
   EXPECT_THAT(yield(), fails_with(Code::cancelled));
 }
 
-TEST(SubTaskTest, AnInnerPartIsCancelledAlone) {
-  const SubTask outer(Deadline::after(20ms));
+TEST(CancelScopeTest, AnInnerPartIsCancelledAlone) {
+  const CancelScope outer(Deadline::after(20ms));
   {
-    const SubTask inner(Deadline::after(10ms));
+    const CancelScope inner(Deadline::after(10ms));
     EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
   }
   EXPECT_TRUE(sleep_for(5ms));
   EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
 }
 
-TEST(SubTaskTest, ACancelledTaskStaysCancelled) {
+TEST(CancelScopeTest, ACancelledTaskStaysCancelled) {
   auto task = spawn("task", [] {
     {
-      SubTask part;
+      CancelScope part;
       EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
       EXPECT_FALSE(part.is_cancelled());
       part.cancel();
@@ -105,9 +105,9 @@ TEST(SubTaskTest, ACancelledTaskStaysCancelled) {
   EXPECT_TRUE(task.join());
 }
 
-TEST(SubTaskTest, ManyNest) {
+TEST(CancelScopeTest, ManyNest) {
   const auto nest = [](const auto& self, int depth) -> void {
-    SubTask part;
+    CancelScope part;
     part.cancel();
     if (depth > 0) self(self, depth - 1);
     EXPECT_TRUE(is_cancelled());
@@ -116,18 +116,18 @@ TEST(SubTaskTest, ManyNest) {
   EXPECT_FALSE(is_cancelled());
 }
 
-TEST(SubTaskTest, HasItsOwnTaskLocalValues) {
+TEST(CancelScopeTest, HasItsOwnTaskLocalValues) {
   own.set(1);
   inherited.set("outer");
   {
-    const SubTask part;
+    const CancelScope part;
     EXPECT_EQ(own.get(), nullptr);
     ASSERT_NE(inherited.get(), nullptr);
     EXPECT_EQ(*inherited.get(), "outer");
     own.set(2);
     inherited.set("inner");
     {
-      const SubTask innermost;
+      const CancelScope innermost;
       EXPECT_EQ(*inherited.get(), "inner");
     }
     auto child = spawn("child", [] { EXPECT_EQ(*inherited.get(), "inner"); });
@@ -138,10 +138,10 @@ TEST(SubTaskTest, HasItsOwnTaskLocalValues) {
   EXPECT_EQ(*inherited.get(), "outer");
 }
 
-TEST(SubTaskTest, ATaskWithoutValuesHasNoneAfterwards) {
+TEST(CancelScopeTest, ATaskWithoutValuesHasNoneAfterwards) {
   auto task = spawn("task", [] {
     {
-      const SubTask part;
+      const CancelScope part;
       own.set(2);
     }
     EXPECT_EQ(own.get(), nullptr);
@@ -151,7 +151,7 @@ TEST(SubTaskTest, ATaskWithoutValuesHasNoneAfterwards) {
   EXPECT_TRUE(task.join());
 }
 
-TEST(SubTaskTest, StackIsLeftWhenLittleIsUsed) {
+TEST(CancelScopeTest, StackIsLeftWhenLittleIsUsed) {
   auto task = spawn("task",
                     [] {
                       EXPECT_TRUE(has_stack_left(StackPool::stack_size_bytes_default));

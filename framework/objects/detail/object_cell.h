@@ -199,7 +199,7 @@ class ObjectCell {
    private:
     friend class ObjectCell;
 
-    coroutine::SubTask part_;
+    coroutine::CancelScope part_;
     const rpc::RequestId request_id_;
     std::shared_ptr<coroutine::Event> ended_;
     Handler* next_;
