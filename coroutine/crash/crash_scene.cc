@@ -1,7 +1,5 @@
 #include "coroutine/crash/crash_scene.h"
 
-#include <ucontext.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,7 +11,6 @@
 #include "coroutine/crash/detail/crash_tasks.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/overflow_watch.h"
-#include "coroutine/stack/detail/crash_unwind.h"
 #include "coroutine/stack/detail/unwind.h"
 #include "coroutine/stack/fault_guard.h"
 
@@ -38,14 +35,6 @@ void add_addresses(std::span<const std::uintptr_t> addresses, bool first_is_exac
   text.add("\n").flush();
 }
 
-std::uintptr_t instruction_of(const ucontext_t& context) {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return context.uc_mcontext.pc;
-#endif
-}
-
 void add_group(const CrashTasks::Group& group, TimePoint now, ReportText& text) {
   text.add(group.count).add(group.count == 1 ? " task " : " tasks ").add(to_string(group.state));
   if (group.waiting_for != nullptr) text.add(", waits for ").add(group.waiting_for);
@@ -65,7 +54,10 @@ void add_group(const CrashTasks::Group& group, TimePoint now, ReportText& text) 
 
 }  // namespace
 
-void CrashScene::prepare() { static_cast<void>(detail::unwind_here()); }
+void CrashScene::prepare() {
+  std::array<std::uintptr_t, 1> address;
+  static_cast<void>(detail::unwind_here(address));
+}
 
 bool CrashScene::has_scheduler() { return Scheduler::current_or_null() != nullptr; }
 
@@ -114,10 +106,9 @@ void CrashScene::add_overflow(const void* address, ReportText& text) {
 }
 
 void CrashScene::add_stack(void* interrupted, ReportText& text) {
-  auto& context = *static_cast<ucontext_t*>(interrupted);
   std::array<std::uintptr_t, 128> addresses;
-  const std::size_t depth = detail::unwind_crashed(context, addresses);
-  const bool is_exact = depth > 0 && addresses[0] == instruction_of(context);
+  const std::size_t depth = detail::unwind_crashed(interrupted, addresses);
+  const bool is_exact = depth > 0 && addresses[0] == detail::instruction_of(interrupted);
   add_addresses(std::span(addresses).first(depth), is_exact, text);
 }
 

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "coroutine/stack/detail/sanitizer.h"
-#include "coroutine/stack/detail/signal_stack.h"
+#include "coroutine/stack/fault_guard.h"
 
 // glibc has the member, but names it only since 2.41.
 #ifndef sigev_notify_thread_id
@@ -43,7 +43,7 @@ CpuMeter::CpuMeter(Duration interval, Charge charge, Interrupted interrupted)
       interrupted_(interrupted) {
   if (!signals_are_prompt || interval_ns_ == 0 || is_running()) return;
   static const bool signal_is_ours = claim_signal();
-  if (signal_is_ours && give_thread_signal_stack() && start_timer()) running_ = this;
+  if (signal_is_ours && FaultGuard::give_thread_signal_stack() && start_timer()) running_ = this;
 }
 
 CpuMeter::~CpuMeter() {

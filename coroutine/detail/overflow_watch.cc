@@ -14,7 +14,6 @@
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/stack/detail/sanitizer.h"
-#include "coroutine/stack/detail/signal_stack.h"
 #include "coroutine/stack/fault_guard.h"
 
 namespace corolane::coroutine::detail {
@@ -98,7 +97,7 @@ OverflowWatch::OverflowWatch(const TaskControl* around) : outer_(innermost_), ar
   innermost_ = this;
   // The task's own stack has no room left then. Without an alternate one an overflow still ends the
   // process, but silently.
-  static_cast<void>(give_thread_signal_stack());
+  static_cast<void>(FaultGuard::give_thread_signal_stack());
 }
 
 OverflowWatch::~OverflowWatch() { innermost_ = outer_; }

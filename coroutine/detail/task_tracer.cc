@@ -1,5 +1,9 @@
 #include "coroutine/detail/task_tracer.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 #include "coroutine/stack/detail/unwind.h"
 
 namespace corolane::coroutine::detail {
@@ -12,11 +16,21 @@ TaskTracer::TaskTracer(const ReadyRing& ready, const TaskControl* running) : run
 }
 
 StackTrace TaskTracer::trace(const TaskControl& task) const {
-  if (&task == running_) return unwind_here();
-  if (!task.has_begun) return {};
-  if (task.state == TaskState::suspended) return unwind_suspended(task.frame);
+  std::array<std::uintptr_t, StackTrace::depth_max> addresses;
+  std::size_t depth = 0;
+  if (&task == running_) {
+    depth = unwind_here(addresses);
+  } else if (const void* const frame = frame_of(task)) {
+    depth = unwind_suspended(frame, addresses);
+  }
+  return {.return_addresses = {addresses.begin(), addresses.begin() + depth}};
+}
+
+const void* TaskTracer::frame_of(const TaskControl& task) const {
+  if (!task.has_begun) return nullptr;
+  if (task.state == TaskState::suspended) return task.frame;
   const auto ready = ready_frames_.find(&task);
-  return ready == ready_frames_.end() ? StackTrace{} : unwind_suspended(ready->second);
+  return ready == ready_frames_.end() ? nullptr : ready->second;
 }
 
 }  // namespace corolane::coroutine::detail

@@ -20,6 +20,9 @@ class TaskTracer {
   StackTrace trace(const TaskControl& task) const;
 
  private:
+  // Null when it has no saved registers.
+  const void* frame_of(const TaskControl& task) const;
+
   // A yielded task has its frame only in the ring.
   std::unordered_map<const void*, const void*> ready_frames_;
   const TaskControl* running_;

@@ -1,11 +1,49 @@
 #include "coroutine/stack/fault_guard.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <initializer_list>
 
 namespace corolane::coroutine {
+namespace {
+
+// The handlers' need beyond the saved registers, whose size the kernel reports.
+constexpr std::size_t room_size_bytes = 64 * 1024;
+
+bool has_signal_stack() {
+  stack_t present = {};
+  return sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) == 0;
+}
+
+// Frees the signal stack when its thread ends.
+struct SignalStack {
+  ~SignalStack() {
+    if (memory == nullptr) return;
+    stack_t present = {};
+    const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    if (sigaltstack(nullptr, &present) == 0 && present.ss_sp == memory) sigaltstack(&none, nullptr);
+    munmap(memory, size_bytes);
+  }
+
+  bool install() {
+    size_bytes = room_size_bytes +
+                 static_cast<std::size_t>(std::max<long>(sysconf(_SC_MINSIGSTKSZ), MINSIGSTKSZ));
+    memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) memory = nullptr;
+    const stack_t stack = {.ss_sp = memory, .ss_flags = 0, .ss_size = size_bytes};
+    return memory != nullptr && sigaltstack(&stack, nullptr) == 0;
+  }
+
+  void* memory = nullptr;
+  std::size_t size_bytes = 0;
+};
+
+}  // namespace
 
 void FaultGuard::leave() {
   sigset_t faults;
@@ -13,6 +51,12 @@ void FaultGuard::leave() {
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaddset(&faults, fault);
   pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
   siglongjmp(*innermost_, 1);
+}
+
+bool FaultGuard::give_thread_signal_stack() {
+  if (has_signal_stack()) return true;
+  static thread_local SignalStack stack;
+  return stack.memory == nullptr && stack.install();
 }
 
 }  // namespace corolane::coroutine

@@ -1,5 +1,5 @@
-// Lets a handler of a fatal signal survive a fault of its own: it runs because something is broken,
-// so what it reads may be broken too.
+// Lets a handler of a signal run on any stack, and survive a fault of its own: that of a fatal
+// signal runs because something is broken, so what it reads may be broken too.
 //
 //   if (!FaultGuard::run([&] { write_stack(text); })) text.add("(broken)\n");
 //
@@ -35,6 +35,11 @@ class FaultGuard {
   static bool is_active() { return innermost_ != nullptr; }
   // Called by the handler of the fault: run() returns. Its signals stay unblocked afterwards.
   [[noreturn]] static void leave();
+
+  // Gives the calling thread an alternate stack for its handlers (sigaltstack(2)) until it ends,
+  // unless it has one: a task's own stack may be full, and is never deep enough for the registers
+  // that the kernel saves on it. Returns false when there is no memory for it. Not for handlers.
+  static bool give_thread_signal_stack();
 
  private:
   static inline constinit thread_local sigjmp_buf* innermost_ = nullptr;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "coroutine/detail/async_strand.h"
-#include "coroutine/stack/detail/crash_unwind.h"
+#include "coroutine/stack/detail/unwind.h"
 #include "coroutine/stack/fault_guard.h"
 
 namespace corolane::coroutine::detail {
@@ -82,7 +82,7 @@ void CrashTasks::add(const TaskControl& task, const void* frame) {
   next_.depth = 0;
   next_.is_broken = frame != nullptr && !FaultGuard::run([&] {
                       next_.depth =
-                          static_cast<std::uint8_t>(unwind_suspended_into(frame, next_.addresses));
+                          static_cast<std::uint8_t>(unwind_suspended(frame, next_.addresses));
                     });
   next_.hash = hash_of(next_);
   ++gathered_count;

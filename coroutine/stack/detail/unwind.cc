@@ -3,10 +3,9 @@
 // which may be about to overflow, changes nothing there, and need not be announced to a sanitizer.
 #include "coroutine/stack/detail/unwind.h"
 
+#include <dlfcn.h>
 #include <ucontext.h>
 #include <unwind.h>
-
-#include <utility>
 
 #include "coroutine/stack/fault_guard.h"
 
@@ -92,74 +91,86 @@ corolane_call_as_if_from:
 namespace corolane::coroutine::detail {
 namespace {
 
+// Begins at the frame that is at the instruction `at`, or else after that of the function `after`.
 struct Walk {
-  // Our function whose caller is the first frame of the trace.
-  _Unwind_Ptr last_of_ours;
-  bool has_left_ours = false;
-  StackTrace trace = {};
+  _Unwind_Ptr at = 0;
+  _Unwind_Ptr after = 0;
+  std::span<std::uintptr_t> addresses;
+  bool has_begun = false;
+  std::size_t depth = 0;
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
   Walk& walk = *static_cast<Walk*>(data);
-  if (!walk.has_left_ours) {
-    walk.has_left_ours = _Unwind_GetRegionStart(context) == walk.last_of_ours;
-    return _URC_NO_REASON;
-  }
-  auto& addresses = walk.trace.return_addresses;
   const _Unwind_Ptr address = _Unwind_GetIP(context);
-  if (address == 0 || addresses.size() == StackTrace::depth_max) return _URC_END_OF_STACK;
-  addresses.push_back(address);
+  if (!walk.has_begun) {
+    walk.has_begun =
+        walk.at != 0 ? address == walk.at : _Unwind_GetRegionStart(context) == walk.after;
+    if (walk.at == 0 || !walk.has_begun) return _URC_NO_REASON;
+  }
+  if (address == 0 || walk.depth == walk.addresses.size()) return _URC_END_OF_STACK;
+  walk.addresses[walk.depth++] = address;
   return _URC_NO_REASON;
 }
 
 void run(void* walk) { _Unwind_Backtrace(&visit, walk); }
 
-_Unwind_Ptr instruction_of(const void* context) {
+bool is_code(std::uintptr_t address) {
+  dl_find_object found = {};
+  return _dl_find_object(reinterpret_cast<void*>(address), &found) == 0;
+}
+
+// Undoes a call whose first instruction faulted.
+void leave_called(mcontext_t& machine) {
+#if defined(__x86_64__)
+  machine.gregs[REG_RIP] = *reinterpret_cast<const greg_t*>(machine.gregs[REG_RSP]);
+  machine.gregs[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
+#else
+  machine.pc = machine.regs[30];
+#endif
+}
+
+}  // namespace
+
+std::uintptr_t instruction_of(const void* context) {
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-  return static_cast<_Unwind_Ptr>(machine.gregs[REG_RIP]);
+  return static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
 #else
   return machine.pc;
 #endif
 }
 
-// Walks from a signal handler outwards; skips the frames of the handler itself.
-struct InterruptedWalk {
-  _Unwind_Ptr interrupted_at;
-  std::span<std::uintptr_t> addresses;
-  std::size_t count = 0;
-};
-
-_Unwind_Reason_Code visit_interrupted(_Unwind_Context* context, void* data) {
-  InterruptedWalk& walk = *static_cast<InterruptedWalk*>(data);
-  const _Unwind_Ptr address = _Unwind_GetIP(context);
-  if (walk.count == 0 && address != walk.interrupted_at) return _URC_NO_REASON;
-  if (address == 0 || walk.count == walk.addresses.size()) return _URC_END_OF_STACK;
-  // The first is the instruction itself; all others are return addresses.
-  walk.addresses[walk.count] = walk.count == 0 ? address + 1 : address;
-  ++walk.count;
-  return _URC_NO_REASON;
+std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addresses) {
+  Walk walk{.after = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from),
+            .addresses = addresses};
+  corolane_call_as_if_from(frame, &run, &walk);
+  return walk.depth;
 }
 
-}  // namespace
-
-StackTrace unwind_suspended(const void* frame) {
-  Walk walk{.last_of_ours = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from)};
-  corolane_call_as_if_from(frame, &run, &walk);
-  return std::move(walk.trace);
+[[gnu::noinline]] std::size_t unwind_here(std::span<std::uintptr_t> addresses) {
+  Walk walk{.after = reinterpret_cast<_Unwind_Ptr>(&unwind_here), .addresses = addresses};
+  run(&walk);
+  return walk.depth;
 }
 
 std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses) {
-  InterruptedWalk walk{.interrupted_at = instruction_of(context), .addresses = addresses};
+  Walk walk{.at = instruction_of(context), .addresses = addresses};
   // In the middle of a switch there is no valid stack to walk: the walk may lead anywhere.
-  FaultGuard::run([&] { _Unwind_Backtrace(&visit_interrupted, &walk); });
-  return walk.count;
+  FaultGuard::run([&] { run(&walk); });
+  // The first is that of the instruction itself; all others are return addresses.
+  if (walk.depth > 0) ++addresses[0];
+  return walk.depth;
 }
 
-[[gnu::noinline]] StackTrace unwind_here() {
-  Walk walk{.last_of_ours = reinterpret_cast<_Unwind_Ptr>(&unwind_here)};
+std::size_t unwind_crashed(void* context, std::span<std::uintptr_t> addresses) {
+  mcontext_t& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+  const mcontext_t before = machine;
+  if (!is_code(instruction_of(context))) leave_called(machine);
+  Walk walk{.at = instruction_of(context), .addresses = addresses};
   run(&walk);
-  return std::move(walk.trace);
+  machine = before;
+  return walk.depth;
 }
 
 }  // namespace corolane::coroutine::detail

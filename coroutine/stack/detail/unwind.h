@@ -2,27 +2,37 @@
 //
 // A walk along frame pointers would be faster, but ends, or goes astray, where a task waits inside
 // a callback of a library that was built without them.
+//
+// Each function writes the innermost frames, as many as fit, and returns their number. All are
+// async-signal-safe, as is the lookup of call frame information since glibc 2.35, except that the
+// first walk of a process may allocate.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "coroutine/stack/stack_trace.h"
-
 namespace corolane::coroutine::detail {
 
-// The trace of a suspended context that has begun: `frame` is its saved registers. Reads its stack
-// and runs on the caller's.
-StackTrace unwind_suspended(const void* frame);
+// A suspended context that has begun: `frame` is its saved registers. Reads its stack and runs on
+// the caller's.
+std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addresses);
 
-// The trace of the caller.
-StackTrace unwind_here();
+// The caller.
+std::size_t unwind_here(std::span<std::uintptr_t> addresses);
 
-// Called in a signal handler, whose third argument is `context`: walks the interrupted code and
-// returns the number of addresses written. Async-signal-safe, as is the lookup of call frame
-// information since glibc 2.35. A fault ends the walk early, once a scheduler has run in this
-// process (overflow_watch.h).
+// The two below are called in a signal handler, whose third argument is `context`.
+
+// The interrupted code. A fault ends the walk early, once a scheduler has run in this process
+// (overflow_watch.h).
 std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> addresses);
+
+// The code that caused a fatal signal, in places that no call can have reached, too. The first
+// address is that of the instruction itself, unless it is not code: for a wild call the caller
+// comes first. Modifies the context meanwhile.
+std::size_t unwind_crashed(void* context, std::span<std::uintptr_t> addresses);
+
+// The address of the interrupted instruction.
+std::uintptr_t instruction_of(const void* context);
 
 }  // namespace corolane::coroutine::detail
