@@ -25,7 +25,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/base/split_mix.h"
 #include "coroutine/cpu_profile.h"
-#include "coroutine/detail/interrupter.h"
+#include "coroutine/interrupter.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"

@@ -1,4 +1,4 @@
-#include "coroutine/detail/interrupter.h"
+#include "coroutine/interrupter.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
