@@ -13,7 +13,7 @@
 #include "coroutine/detail/task_control.h"
 #include "coroutine/stack/detail/unwind.h"
 
-namespace corolane::coroutine::detail {
+namespace corolane::coroutine {
 
 Interrupter::Interrupter() { sem_init(&answered_, /*pshared=*/0, 0); }
 
@@ -67,7 +67,7 @@ Interruption Interrupter::take_answer() const {
       .trace = {{addresses_.begin(), addresses_.begin() + static_cast<std::ptrdiff_t>(depth_)}}};
 }
 
-void Interrupter::answer(const void* context, const TaskControl* running) {
+void Interrupter::answer(const void* context, const detail::TaskControl* running) {
   State expected = State::asked;
   if (!state_.compare_exchange_strong(expected, State::answering, std::memory_order_acquire)) {
     return;
@@ -82,9 +82,9 @@ void Interrupter::answer(const void* context, const TaskControl* running) {
     std::copy_n(name.begin(), name_size_, name_.begin());
     if (note_ != nullptr) noted_size_ = std::min(note_(noted_), noted_.size());
   }
-  depth_ = unwind_interrupted(context, addresses_);
+  depth_ = detail::unwind_interrupted(context, addresses_);
   state_.store(State::answered, std::memory_order_release);
   sem_post(&answered_);
 }
 
-}  // namespace corolane::coroutine::detail
+}  // namespace corolane::coroutine

@@ -1,5 +1,8 @@
-// Asks a thread what it is doing, by the signal of its CpuMeter: the handler, which must not
-// allocate, records the answer, and the asking thread reads it.
+// Asks a thread what it is doing, for watchdogs of loops that stop turning: see
+// Scheduler::interrupt().
+//
+// By the signal of its CpuMeter: the handler, which must not allocate, records the answer, and the
+// asking thread reads it.
 #pragma once
 
 #include <semaphore.h>
@@ -12,14 +15,29 @@
 #include <mutex>
 #include <optional>
 #include <source_location>
+#include <span>
+#include <string>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/interruption.h"
-#include "coroutine/stack/stack_trace.h"
+#include "coroutine/task_info.h"
 
-namespace corolane::coroutine::detail {
-
+namespace corolane::coroutine {
+namespace detail {
 struct TaskControl;
+}
+
+struct Interruption {
+  TaskId task = 0;  // 0: none, the loop itself was at work; then there is no name and no site.
+  std::string task_name = {};
+  std::source_location site = {};  // Where it was spawned.
+  std::string note = {};           // By InterruptionNote.
+  StackTrace trace = {};           // The innermost frame is where it was interrupted.
+};
+
+// Describes the work of the task: writes a text to `room` and returns its size. Runs in a signal
+// handler of the interrupted thread: may read what belongs to the running task, and must neither
+// allocate nor lock.
+using InterruptionNote = std::size_t (*)(std::span<char> room);
 
 class Interrupter {
  public:
@@ -37,7 +55,7 @@ class Interrupter {
   std::optional<Interruption> interrupt(Duration patience, InterruptionNote note);
 
   // Called in the handler. `context` is its third argument; `running` may be null.
-  void answer(const void* context, const TaskControl* running);
+  void answer(const void* context, const detail::TaskControl* running);
 
  private:
   enum class State : std::uint8_t { idle, asked, answering, answered };
@@ -61,4 +79,4 @@ class Interrupter {
   std::size_t depth_ = 0;
 };
 
-}  // namespace corolane::coroutine::detail
+}  // namespace corolane::coroutine

@@ -154,14 +154,14 @@ Scheduler::~Scheduler() {
 
 // Lives during run(); interruptions need a running meter to answer them.
 struct Scheduler::Interruptible {
-  explicit Interruptible(detail::Interrupter& it) : interrupter(it) {
+  explicit Interruptible(Interrupter& it) : interrupter(it) {
     if (detail::CpuMeter::is_running()) interrupter.enter();
   }
   ~Interruptible() { interrupter.leave(); }
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
 
-  detail::Interrupter& interrupter;
+  Interrupter& interrupter;
 };
 
 Result<void> Scheduler::run(std::string_view name, std::move_only_function<void()> main,

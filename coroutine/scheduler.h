@@ -25,21 +25,18 @@
 #include "coroutine/base/result.h"
 #include "coroutine/base/split_mix.h"
 #include "coroutine/cpu_profile.h"
-#include "coroutine/interrupter.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/spawn_sites.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/event_source.h"
-#include "coroutine/interruption.h"
-#include "coroutine/spawn_site.h"
+#include "coroutine/interrupter.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/stray_exception.h"
 #include "coroutine/switch_trace.h"
 #include "coroutine/task_info.h"
 #include "coroutine/task_meter.h"
-#include "coroutine/task_options.h"
 #include "coroutine/timer_wheel.h"
 
 namespace corolane::coroutine {
@@ -289,7 +286,7 @@ class Scheduler {
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
   std::atomic<std::uint32_t> activity_ = 0;
-  detail::Interrupter interrupter_;
+  Interrupter interrupter_;
 };
 
 inline Scheduler& Scheduler::current() {

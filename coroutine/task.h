@@ -19,7 +19,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/operation.h"
-#include "coroutine/task_options.h"
+#include "coroutine/task_info.h"
 
 namespace corolane::coroutine {
 

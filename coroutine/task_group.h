@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "coroutine/detail/group_end.h"
 #include "coroutine/task.h"
 
 namespace corolane::coroutine {
@@ -46,7 +47,7 @@ class TaskGroup {
   // Suspends until no child is left; children may spawn more meanwhile. Then returns the first
   // error that a child returned since the last join, if any. Fails with cancelled or
   // deadline_exceeded when the caller is cancelled or the deadline passes first.
-  Result<void> join(Deadline deadline = Deadline::never());
+  Result<void> join(Deadline deadline = Deadline::never()) { return end_.join(deadline); }
 
   // Asks every child to end; does not wait.
   void cancel();
@@ -55,7 +56,7 @@ class TaskGroup {
   // whether or not the calling task is cancelled.
   void cancel_and_join();
 
-  std::size_t size() const { return child_count_; }
+  std::size_t size() const { return end_.child_count(); }
 
  private:
   friend void detail::group_child_ended(detail::TaskControl& child);
@@ -64,16 +65,13 @@ class TaskGroup {
   void add(detail::TaskControl& child);
 
   detail::List<detail::Membership, detail::MembershipTag> children_;
-  std::size_t child_count_ = 0;
-  bool cancels_new_ = false;  // During cancel_and_join().
-  Result<void> first_error_;
-  WaitQueue all_ended_{"end of a task group"};
+  detail::GroupEnd end_{"end of a task group"};
 };
 
 inline void TaskGroup::add(detail::TaskControl& child) {
   children_.push_back(child.membership);
-  ++child_count_;
-  if (cancels_new_) child.cancel();
+  end_.child_began();
+  if (end_.cancels_new()) child.cancel();
 }
 
 }  // namespace corolane::coroutine

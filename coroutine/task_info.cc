@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "coroutine/base/text.h"
+#include "coroutine/detail/task_access.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -21,6 +22,11 @@ std::optional<Number> parse_number(std::string_view text) {
 }
 
 }  // namespace
+
+TaskId current_task_id() {
+  const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
+  return task == nullptr ? 0 : task->top().id;
+}
 
 std::string to_string(const TaskAddress& address) {
   const std::string id = std::to_string(address.id);

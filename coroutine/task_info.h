@@ -1,4 +1,4 @@
-// The data that introspection returns for a task.
+// What describes a task: the options it is spawned with, its id, and the data of introspection.
 #pragma once
 
 #include <compare>
@@ -11,12 +11,23 @@
 #include <vector>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/stack/stack_trace.h"
+#include "coroutine/stack/stack_pool.h"
 
 namespace corolane::coroutine {
 
+struct TaskOptions {
+  // Rounded up to the next size class of the pool; StackPool::stack_size_bytes_max at the most.
+  std::size_t stack_size_bytes = StackPool::stack_size_bytes_default;
+  // Control work gets a stack even when all others are in use: StackPool::Options::control_count.
+  StackPool::Purpose purpose = StackPool::Purpose::ordinary;
+};
+
 // Unique within its scheduler, rising with each spawn.
 using TaskId = std::uint64_t;
+
+// The running task of this thread, for code that records which task did or awaits something. 0 when
+// no task runs: the loop itself or a stackless coroutine is at work.
+TaskId current_task_id();
 
 // Identifies a task among several schedulers, such as the shards of a node: "17" for people, and
 // "1.17" when its scheduler is not number 0.
@@ -39,6 +50,21 @@ enum class TaskState : std::uint8_t {
 };
 
 std::string_view to_string(TaskState state);
+
+// The place of a flow of control: the return addresses on its stack, innermost first.
+//
+// A task's trace is read from outside while it is suspended (Scheduler::tasks), in a few
+// microseconds; nothing is recorded in advance. Symbols translates the addresses.
+struct StackTrace {
+  // The outermost frames of deeper stacks are left out.
+  static constexpr std::size_t depth_max = 128;
+
+  // Empty when unknown: the task has not begun or has ended.
+  std::vector<std::uintptr_t> return_addresses;
+
+  bool empty() const { return return_addresses.empty(); }
+  bool operator==(const StackTrace&) const = default;
+};
 
 struct TaskInfo {
   TaskId id;
@@ -63,6 +89,24 @@ struct TasksOptions {
   TaskId after = 0;                  // Only tasks spawned after this one.
   std::size_t count_max = SIZE_MAX;  // The oldest of them.
   bool traces = false;               // A few microseconds for each task.
+};
+
+// Sums up all tasks that were spawned at one place: one row for each handler or bot, not one for
+// each call.
+struct SpawnSite {
+  std::source_location place;  // Line 0: all places beyond the limit.
+  std::string task_name;       // The name of the first task spawned there.
+  std::uint64_t spawned_count = 0;
+  std::uint64_t alive_count = 0;  // Not ended yet.
+  // Consumed by all its tasks so far: see Scheduler::Options::cpu_sample_interval.
+  Duration cpu{};
+  // Over the measured tasks: the largest stack, and the deepest use of any, counted from the top
+  // with control block, captures and result. It falls short by less than a page when the lowest
+  // bytes of a stack were never written, and never exceeds the true value by more. Zero until a
+  // measured task has ended.
+  std::size_t stack_size_bytes = 0;
+  std::size_t stack_used_bytes_max = 0;
+  std::uint64_t measured_count = 0;
 };
 
 // One line per task, in the order given; names are escaped. For deadlock reports and the test

@@ -9,13 +9,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 #include "coroutine/async/async.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/group_end.h"
 #include "coroutine/detail/list.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
@@ -33,7 +32,7 @@ class AsyncGroup {
   // Suspends the calling task until no child is left; children may spawn more meanwhile. Then
   // returns the first error that a child returned since the last join, if any. Fails with cancelled
   // or deadline_exceeded when the task is cancelled or the deadline passes first.
-  Result<void> join(Deadline deadline = Deadline::never());
+  Result<void> join(Deadline deadline = Deadline::never()) { return end_.join(deadline); }
 
   // Asks every child to end; does not wait.
   void cancel();
@@ -43,17 +42,14 @@ class AsyncGroup {
   // anywhere.
   void cancel_and_join();
 
-  std::size_t size() const { return child_count_; }
+  std::size_t size() const { return end_.child_count(); }
 
  private:
   friend void detail::async_child_failed(AsyncGroup& group, Error error);
   friend void detail::async_child_ended(AsyncGroup& group);
 
   detail::List<detail::GroupStrand, detail::GroupStrandTag> children_;
-  std::size_t child_count_ = 0;
-  bool cancels_new_ = false;  // During cancel_and_join().
-  std::optional<Error> first_error_;
-  WaitQueue all_ended_{"end of a group of stackless coroutines"};
+  detail::GroupEnd end_{"end of a group of stackless coroutines"};
 };
 
 }  // namespace corolane::coroutine

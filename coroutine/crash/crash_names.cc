@@ -13,7 +13,7 @@
 
 #include "coroutine/crash/crash_scene.h"
 #include "coroutine/inspect/symbols.h"
-#include "coroutine/stack/stack_trace.h"
+#include "coroutine/task_info.h"
 
 namespace corolane::coroutine {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "coroutine/detail/task_control.h"
-#include "coroutine/spawn_site.h"
+#include "coroutine/task_info.h"
 
 namespace corolane::coroutine::detail {
 

@@ -21,7 +21,6 @@
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/stray_exception.h"
 #include "coroutine/task_info.h"
-#include "coroutine/task_options.h"
 
 namespace corolane::coroutine {
 

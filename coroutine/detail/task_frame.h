@@ -14,7 +14,7 @@
 #include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack/detail/sanitizer.h"
-#include "coroutine/task_options.h"
+#include "coroutine/task_info.h"
 
 namespace corolane::coroutine::detail {
 

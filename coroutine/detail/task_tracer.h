@@ -5,7 +5,7 @@
 
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/task_control.h"
-#include "coroutine/stack/stack_trace.h"
+#include "coroutine/task_info.h"
 
 namespace corolane::coroutine::detail {
 

@@ -9,7 +9,6 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/inspect/symbols.h"
-#include "coroutine/stack/stack_trace.h"
 #include "coroutine/task_info.h"
 
 namespace corolane::coroutine {

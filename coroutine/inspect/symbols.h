@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "coroutine/stack/stack_trace.h"
+#include "coroutine/task_info.h"
 
 namespace corolane::coroutine {
 

@@ -10,7 +10,7 @@
 
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/spawn_site.h"
+#include "coroutine/task_info.h"
 #include "framework/node/each_shard.h"
 
 namespace corolane::framework::detail {

@@ -25,7 +25,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/task_options.h"
+#include "coroutine/task_info.h"
 #include "net/address_shares.h"
 #include "net/connection_bound.h"
 #include "net/http/http.h"

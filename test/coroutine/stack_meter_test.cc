@@ -8,7 +8,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
-#include "coroutine/task_options.h"
+#include "coroutine/task_info.h"
 #include "coroutine/virtual_time.h"
 
 namespace corolane::coroutine {

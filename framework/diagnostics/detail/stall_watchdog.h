@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "coroutine/interruption.h"
+#include "coroutine/interrupter.h"
 #include "coroutine/scheduler.h"
 #include "framework/telemetry/log.h"
 

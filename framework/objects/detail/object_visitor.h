@@ -9,8 +9,8 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
-#include "coroutine/current_task.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/task_info.h"
 #include "framework/wire/detail/call_chain.h"
 
 namespace corolane::framework::detail {

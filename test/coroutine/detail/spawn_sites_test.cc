@@ -1,5 +1,4 @@
-// The spawn sites of a program, as their tasks show them.
-#include "coroutine/spawn_site.h"
+#include "coroutine/detail/spawn_sites.h"
 
 #include <gtest/gtest.h>
 

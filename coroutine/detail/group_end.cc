@@ -1,0 +1,19 @@
+#include "coroutine/detail/group_end.h"
+
+namespace corolane::coroutine::detail {
+
+Result<void> GroupEnd::join(Deadline deadline) {
+  // More may be spawned between the end of the last child and our turn.
+  while (child_count_ > 0) {
+    if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;
+  }
+  return std::exchange(first_error_, {});
+}
+
+void GroupEnd::join_cancelled() {
+  cancels_new_ = true;
+  while (child_count_ > 0) all_ended_.wait(Deadline::never(), Cancellation::ignore);
+  cancels_new_ = false;
+}
+
+}  // namespace corolane::coroutine::detail
