@@ -34,9 +34,9 @@
 #include "coroutine/base/result.h"
 #include "coroutine/timer_wheel.h"
 #include "coroutine/wait_queue.h"
+#include "net/detail/byte_buffer.h"
+#include "net/detail/call_count.h"
 #include "net/stream.h"
-#include "net/uv/detail/byte_buffer.h"
-#include "net/uv/detail/call_count.h"
 #include "net/websocket/detail/websocket_codec.h"
 
 namespace corolane::net {

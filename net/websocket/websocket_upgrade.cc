@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "net/crypto.h"
+#include "net/detail/byte_buffer.h"
 #include "net/http/detail/http_request_parser.h"
 #include "net/http/detail/http_wire.h"
-#include "net/uv/detail/byte_buffer.h"
 
 namespace corolane::net {
 namespace {

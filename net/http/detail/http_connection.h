@@ -13,10 +13,10 @@
 #include "coroutine/timer_wheel.h"
 #include "net/address_shares.h"
 #include "net/connection_bound.h"
+#include "net/detail/byte_buffer.h"
 #include "net/http/detail/http_request_parser.h"
 #include "net/http/http_server.h"
 #include "net/stream.h"
-#include "net/uv/detail/byte_buffer.h"
 
 namespace corolane::net::detail {
 

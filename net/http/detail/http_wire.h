@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/detail/byte_buffer.h"
 #include "net/http/http.h"
-#include "net/uv/detail/byte_buffer.h"
 
 namespace corolane::net::detail {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "coroutine/base/result.h"
-#include "net/uv/detail/byte_buffer.h"
+#include "net/detail/byte_buffer.h"
 
 struct ssl_st;
 

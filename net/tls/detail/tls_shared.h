@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "net/detail/buffer_pool.h"
 #include "net/tls/tls.h"
-#include "net/uv/detail/buffer_pool.h"
 
 namespace corolane::net::detail {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "coroutine/base/deadline.h"
+#include "net/detail/buffer_pool.h"
 #include "net/detail/due.h"
 #include "net/parting_streams.h"
-#include "net/uv/detail/buffer_pool.h"
 #include "net/uv/detail/read_share.h"
 #include "net/uv/event_loop.h"
 

@@ -3,7 +3,7 @@
 
 #include <uv.h>
 
-#include "net/uv/detail/byte_buffer.h"
+#include "net/detail/byte_buffer.h"
 #include "net/uv/detail/event_loop_impl.h"
 #include "net/uv/detail/socket_stream.h"
 

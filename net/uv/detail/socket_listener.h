@@ -11,9 +11,9 @@
 #include <string>
 
 #include "coroutine/wait_queue.h"
+#include "net/detail/call_count.h"
 #include "net/detail/socket_address.h"
 #include "net/network.h"
-#include "net/uv/detail/call_count.h"
 #include "net/uv/detail/socket_file.h"
 #include "net/uv/event_loop.h"
 

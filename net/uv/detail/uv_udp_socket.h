@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "coroutine/wait_queue.h"
+#include "net/detail/byte_buffer.h"
+#include "net/detail/call_count.h"
 #include "net/detail/due.h"
 #include "net/udp.h"
-#include "net/uv/detail/byte_buffer.h"
-#include "net/uv/detail/call_count.h"
 #include "net/uv/event_loop.h"
 
 namespace corolane::net::detail {

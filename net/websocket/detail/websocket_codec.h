@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/uv/detail/byte_buffer.h"
+#include "net/detail/byte_buffer.h"
 
 namespace corolane::net::detail {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/uv/detail/byte_buffer.h"
+#include "net/detail/byte_buffer.h"
 
 namespace corolane::net::detail {
 

@@ -1,4 +1,4 @@
-#include "net/uv/detail/byte_buffer.h"
+#include "net/detail/byte_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "net/stream.h"
-#include "net/uv/detail/buffer_pool.h"
+#include "net/detail/buffer_pool.h"
 
 namespace corolane::net::detail {
 namespace {
