@@ -12,6 +12,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
+#include "net/detail/read_half.h"
 #include "net/testing/udp_socket.h"
 
 namespace corolane::sim {
@@ -31,7 +32,8 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
         latency_(latency),
         local_(std::move(local)),
         peer_endpoint_(std::move(peer)),
-        options_(options) {
+        options_(options),
+        input_(network.buffers_, "stream read") {
     network_.streams_.push_back(this);
   }
   ~SimulatedStream() override {
@@ -45,30 +47,20 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override {
-    check(sink_ == nullptr, "a stream with a sink has no other reader");
-    while (received_.empty() && !end_) {
-      if (closed_) return closed_here();
-      if (auto waited = readable_.wait(deadline); !waited) return waited.error();
-    }
-    if (received_.empty()) {
-      if (finished_by_peer_) return std::size_t{0};
-      return *end_;
-    }
-    const std::size_t count = std::min(buffer.size(), received_.size());
-    std::copy_n(received_.begin(), count, buffer.begin());
-    received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(count));
-    if (peer_ != nullptr) peer_->taken(count);
-    return count;
+    auto count = input_.read_some(buffer, deadline);
+    if (!count) return count.error();
+    if (*count == 0 && failure_) return *failure_;
+    if (peer_ != nullptr) peer_->taken(*count);
+    return *count;
   }
 
   void set_read_sink(net::ReadSink& sink) override {
-    sink_ = &sink;
-    if (!received_.empty() || end_) arm(Deadline::passed());
+    if (input_.set_sink(sink)) deliver_soon();
   }
-  void pause_reading() override { paused_ = true; }
+  void pause_reading() override { input_.pause(); }
   void resume_reading() override {
-    if (std::exchange(paused_, false)) reading_since_ = now();
-    if (sink_ != nullptr && (!received_.empty() || end_)) arm(Deadline::passed());
+    if (input_.resume()) reading_since_ = now();
+    if (input_.has_sink()) deliver_soon();
   }
 
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override {
@@ -100,23 +92,19 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   void close() override {
-    if (closed_) return;
-    closed_ = true;
     Timer::cancel();
-    sink_ = nullptr;
     leave_peer({.bytes = {}, .is_end = true});
-    readable_.pulse();
+    if (!failure_) failure_ = closed_here();
+    input_.close();
     writable_.pulse();
   }
 
   // The connection breaks at this end.
   void reset() {
     if (is_closed()) return;
-    broken_ = true;
     peer_ = nullptr;
     arriving_.clear();
-    end_ = Error(Code::unavailable, "connection reset by peer");
-    finished_by_peer_ = false;
+    failure_ = Error(Code::unavailable, "connection reset by peer");
     writable_.pulse();
     arm(Deadline::passed());
   }
@@ -127,7 +115,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     reset();
   }
 
-  bool is_closed() const override { return closed_ || broken_; }
+  bool is_closed() const override { return failure_.has_value(); }
   const net::Endpoint& peer_endpoint() const override { return peer_endpoint_; }
   const net::Endpoint& local_endpoint() const override { return local_; }
   net::StreamStatistics statistics() const override {
@@ -173,7 +161,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   void arrive(Piece piece) {
-    if (network_.silent_ || closed_) return;
+    if (network_.silent_ || is_closed()) return;
     piece.due = now() + latency_;
     arriving_.push_back(std::move(piece));
     if (!is_armed()) arm(Deadline::at(arriving_.front().due));
@@ -181,24 +169,26 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
 
   void arm(Deadline deadline) { coroutine::Scheduler::current().timers().arm(*this, deadline); }
 
+  void deliver_soon() {
+    if (input_.has_early() || input_.has_ended()) arm(Deadline::passed());
+  }
+
   void deliver_due() {
     const TimePoint time = now();
     while (!arriving_.empty() && arriving_.front().due <= time) {
-      Piece piece = std::move(arriving_.front());
+      const Piece piece = std::move(arriving_.front());
       arriving_.pop_front();
       if (piece.is_reset) return reset();
       statistics_.received_bytes += piece.bytes.size();
       statistics_.heard_at = time;
-      received_.insert(received_.end(), piece.bytes.begin(), piece.bytes.end());
-      if (piece.is_end) {
-        end_ = Error(Code::unavailable, "closed by peer");
-        finished_by_peer_ = true;
-      }
+      input_.keep(piece.bytes);
+      if (piece.is_end) input_.end();
       hand_over();
-      if (closed_) return;
+      if (is_closed()) return;
     }
+    if (failure_) input_.end();
     hand_over();
-    if (!closed_ && !arriving_.empty()) arm(Deadline::at(arriving_.front().due));
+    if (!is_closed() && !arriving_.empty()) arm(Deadline::at(arriving_.front().due));
   }
 
   void taken(std::size_t count) {
@@ -206,26 +196,20 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     under_way_bytes_ -= count;
     if (!was_open && sink_is_open()) reading_since_ = now();
     writable_.pulse();
-    if (sink_ != nullptr && !received_.empty() && sink_is_open()) arm(Deadline::passed());
+    if (input_.has_sink() && input_.has_early() && sink_is_open()) arm(Deadline::passed());
   }
 
   bool sink_is_open() const {
-    return !paused_ && under_way_bytes_ <= options_.output_while_reading_max;
+    return !input_.is_paused() && under_way_bytes_ <= options_.output_while_reading_max;
   }
 
   void hand_over() {
-    if (sink_ == nullptr) {
-      if (!received_.empty() || end_) readable_.pulse();
-      return;
+    if (input_.has_sink() && input_.has_early() && sink_is_open()) {
+      if (peer_ != nullptr) peer_->taken(input_.early_size());
+      input_.deliver_early();
     }
-    if (!received_.empty()) {
-      if (!sink_is_open()) return;
-      const std::vector<std::byte> bytes(received_.begin(), received_.end());
-      received_.clear();
-      if (peer_ != nullptr) peer_->taken(bytes.size());
-      sink_->on_bytes(bytes);
-    }
-    if (!closed_ && end_ && sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*end_);
+    if (!input_.owes_end(is_closed())) return;
+    input_.tell_end(failure_ ? *failure_ : Error(Code::unavailable, "closed by peer"));
   }
 
   SimulatedNetwork& network_;
@@ -234,19 +218,13 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   net::Endpoint peer_endpoint_;
   net::StreamOptions options_;
   SimulatedStream* peer_ = nullptr;
-  net::ReadSink* sink_ = nullptr;
   std::deque<Piece> arriving_;
-  std::deque<std::byte> received_;
-  std::optional<Error> end_;
-  bool paused_ = false;
-  bool finished_by_peer_ = false;
-  bool finished_ = false;
-  bool broken_ = false;
-  bool closed_ = false;
+  net::detail::ReadHalf input_;
+  std::optional<Error> failure_;  // Set when closed or broken.
+  bool finished_ = false;         // By finish_writing().
   std::size_t under_way_bytes_ = 0;
   TimePoint reading_since_ = now();
   net::StreamStatistics statistics_{.opened_at = now(), .heard_at = now()};
-  coroutine::Event readable_{"stream read"};
   coroutine::Event writable_{"stream write"};
 };
 

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/detail/buffer_pool.h"
 #include "net/network.h"
 #include "net/parting_streams.h"
 
@@ -87,6 +88,7 @@ class SimulatedNetwork : public net::Network {
                std::span<const std::byte> bytes);
 
   Options options_;
+  net::detail::BufferPool buffers_;
   bool silent_ = false;
   std::uint16_t last_port_ = 40'000;
   std::string client_address_ = "client";

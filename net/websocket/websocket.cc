@@ -78,7 +78,7 @@ WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketO
 }
 
 WebSocket::~WebSocket() {
-  sink_ = nullptr;
+  reader_.drop_sink();
   // Outside of a scheduler nothing can be sent any more.
   if (coroutine::Scheduler::current_or_null() != nullptr) {
     close(going_away);
@@ -94,25 +94,21 @@ void WebSocket::leave_stream() {
 }
 
 void WebSocket::abort() {
-  aborted_ = true;
   state_ = State::ended;
-  sink_ = nullptr;
   Timer::cancel();
   if (!failure_) failure_ = Error(Code::unavailable, "WebSocket: closed");
-  readable_.notify_all();
+  reader_.close();
   ended_.notify_all();
   if (stream_ != nullptr) stream_->close();
 }
 
 Result<WebSocketMessage> WebSocket::read_message(Deadline deadline) {
-  check(sink_ == nullptr, "a WebSocket with a sink has no other reader");
-  check(readable_.empty(), "a WebSocket has one reader at a time");
+  reader_.check_free();
   if (!pending_) decode_unread();
   std::optional<WebSocketMessage> message = std::exchange(pending_, std::nullopt);
   regulate_stream();
   if (!message && !failure_) {
-    const detail::CallCount::Inside inside(calls_);
-    auto waited = readable_.wait_or_fail(deadline, &message);
+    auto waited = reader_.wait(message, deadline);
     if (std::exchange(reader_is_awake_, false) && (broken_by_ || !unread_.empty())) {
       // Decoding continues at the latest when this task waits for something else.
       delivery_is_due_ = true;
@@ -127,26 +123,25 @@ Result<WebSocketMessage> WebSocket::read_message(Deadline deadline) {
 }
 
 void WebSocket::set_message_sink(MessageSink& sink) {
-  check(readable_.empty(), "no task reads from a WebSocket that is given a sink");
-  if (aborted_) return;
-  sink_ = &sink;
+  if (!reader_.set_sink(sink)) return;
   delivery_is_due_ = true;
   rearm();
 }
 
 void WebSocket::pause_reading() {
-  paused_ = true;
+  reader_.pause();
   regulate_stream();
 }
 
 void WebSocket::resume_reading() {
-  if (!std::exchange(paused_, false) || sink_ == nullptr) return;
+  if (!reader_.resume() || !reader_.has_sink()) return;
   delivery_is_due_ = true;
   rearm();
 }
 
 bool WebSocket::wants_messages() const {
-  return sink_ != nullptr ? !paused_ : !pending_.has_value() && !reader_is_awake_;
+  if (reader_.has_sink()) return !reader_.is_paused();
+  return !pending_.has_value() && !reader_is_awake_;
 }
 
 void WebSocket::on_bytes(std::span<const std::byte> bytes) {
@@ -187,14 +182,9 @@ void WebSocket::decode_unread() {
 
 void WebSocket::regulate_stream() {
   if (failure_) return;
-  const bool has_enough = (sink_ != nullptr && paused_) || unread_.size() >= unread_bytes_max;
-  if (has_enough && !stream_paused_) {
-    stream_paused_ = true;
-    stream_->pause_reading();
-  } else if (!has_enough && stream_paused_ && unread_.empty()) {
-    stream_paused_ = false;
-    stream_->resume_reading();
-  }
+  const bool sink_is_paused = reader_.has_sink() && reader_.is_paused();
+  stream_pause_.regulate(*stream_, sink_is_paused || unread_.size() >= unread_bytes_max,
+                         unread_.empty());
 }
 
 void WebSocket::handle(const detail::WebSocketEvent& event) {
@@ -214,15 +204,15 @@ void WebSocket::handle(const detail::WebSocketEvent& event) {
 
 void WebSocket::handle_message(MessageKind kind, std::span<const std::byte> payload) {
   if (state_ == State::closing) return;
-  if (sink_ != nullptr) return sink_->on_message(kind, payload);
+  if (reader_.has_sink()) return reader_.sink().on_message(kind, payload);
   WebSocketMessage message{.kind = kind, .payload = std::string(text_of(payload))};
-  if (readable_.empty()) {
+  if (!reader_.has_task()) {
     pending_ = std::move(message);
     return;
   }
-  *static_cast<std::optional<WebSocketMessage>*>(readable_.front_slot()) = std::move(message);
+  reader_.place() = std::move(message);
   reader_is_awake_ = true;
-  readable_.notify_one();
+  reader_.wake_task();
 }
 
 void WebSocket::handle_close(std::span<const std::byte> payload) {
@@ -253,7 +243,7 @@ void WebSocket::part() {
   closing_until_ = now() + options_.close_time_max;
   if (unsent_close_.empty()) stream_->finish_writing();
   // Further input is dropped; a paused stream would not see the end.
-  if (std::exchange(stream_paused_, false)) stream_->resume_reading();
+  stream_pause_.regulate(*stream_, /*has_enough=*/false, /*is_empty=*/true);
   rearm();
 }
 
@@ -261,9 +251,9 @@ void WebSocket::end_reading(Error reason) {
   if (failure_) return;
   failure_ = std::move(reason);
   unread_ = detail::ByteBuffer();
-  readable_.notify_all();
+  reader_.end();
   ended_.notify_all();
-  if (sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*failure_);
+  if (reader_.has_sink()) reader_.tell_end(*failure_);
 }
 
 void WebSocket::on_end(const Error& reason) {
@@ -369,13 +359,13 @@ void WebSocket::close(std::uint16_t code, std::string_view reason) {
   closing_until_ = now() + options_.close_time_max;
   // Unread messages are dropped: the peer's answer comes behind them.
   pending_.reset();
-  paused_ = false;
+  reader_.resume();
   delivery_is_due_ = true;
   rearm();
 }
 
 Result<void> WebSocket::finish(Deadline deadline) {
-  check(readable_.empty(), "no task reads from a WebSocket that is finished");
+  check(!reader_.has_task(), "no task reads from a WebSocket that is finished");
   close();
   const detail::CallCount::Inside inside(calls_);
   while (state_ == State::closing) {
@@ -408,12 +398,12 @@ void WebSocket::rearm() {
 }
 
 void WebSocket::deliver() {
-  if (pending_ && sink_ != nullptr && !paused_) {
+  if (pending_ && reader_.has_sink() && !reader_.is_paused()) {
     const WebSocketMessage message = *std::exchange(pending_, std::nullopt);
-    sink_->on_message(message.kind, bytes_of(message.payload));
+    reader_.sink().on_message(message.kind, bytes_of(message.payload));
   }
   if (wants_messages() && !failure_) decode_unread();
-  if (failure_ && sink_ != nullptr) std::exchange(sink_, nullptr)->on_end(*failure_);
+  if (failure_ && reader_.has_sink()) reader_.tell_end(*failure_);
   regulate_stream();
 }
 
@@ -438,7 +428,7 @@ void WebSocket::give_up_closing() {
 
 void WebSocket::look_for_life() {
   // A paused stream reads nothing, so silence proves nothing.
-  if (stream_paused_) return arm(Deadline::after(options_.keepalive_interval));
+  if (stream_pause_.is_paused()) return arm(Deadline::after(options_.keepalive_interval));
   // The peer's own data may wait behind the output that it takes.
   if (output_progress_.has_grown(stream_->statistics())) {
     took_at_ = now();

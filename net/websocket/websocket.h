@@ -36,6 +36,7 @@
 #include "coroutine/wait_queue.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
+#include "net/detail/read_half.h"
 #include "net/stream.h"
 #include "net/websocket/detail/websocket_codec.h"
 
@@ -186,19 +187,16 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   std::optional<WebSocketClose> peer_close_;
   std::optional<Error> failure_;    // Why reading has ended.
   std::optional<Error> broken_by_;  // Why it will end, once what came before is read.
-  bool aborted_ = false;
   detail::CallCount calls_;
 
-  MessageSink* sink_ = nullptr;
-  bool paused_ = false;
-  bool stream_paused_ = false;
+  detail::Reader<MessageSink, std::optional<WebSocketMessage>> reader_{"WebSocket read"};
+  detail::SourcePause stream_pause_;
   bool delivery_is_due_ = false;
   // A task was given a message and has not run yet: it may answer before later input is decoded,
   // which may be the peer's close frame.
   bool reader_is_awake_ = false;
-  std::optional<WebSocketMessage> pending_;          // Not read by a task yet.
-  detail::ByteBuffer unread_;                        // Input behind that.
-  coroutine::WaitQueue readable_{"WebSocket read"};  // Its slot is an optional message.
+  std::optional<WebSocketMessage> pending_;  // Not read by a task yet.
+  detail::ByteBuffer unread_;                // Input behind that.
 
   std::vector<std::byte> unsent_close_;
   TimePoint closing_until_{};  // While closing or parting.

@@ -90,6 +90,22 @@ TEST(ReadSinkPauseTest, EarlierInputWaitsForAPausedSinkToo) {
   });
 }
 
+TEST(ReadSinkPauseTest, APausedSinkHearsOfAnOrderlyEndOnceItResumes) {
+  run_on_both([](Network& network, const auto& settle) {
+    auto pair = make_stream_pair(network);
+    ASSERT_TRUE(pair) << pair;
+    TestSink sink;
+    pair->server->set_read_sink(sink);
+    pair->server->pause_reading();
+    pair->client->finish_writing();
+    settle();
+    EXPECT_THAT(sink.ends, ElementsAre());
+    pair->server->resume_reading();
+    sink.wait_for_end();
+    EXPECT_THAT(sink.ends, ElementsAre(EndsWith("closed by peer")));
+  });
+}
+
 TEST(ReadSinkPauseTest, APausedStreamMayBeClosedAndDestroyed) {
   run_on_both([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);

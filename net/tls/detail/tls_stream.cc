@@ -36,7 +36,8 @@ TlsStream::TlsStream(std::unique_ptr<Stream> inner, std::shared_ptr<const TlsSet
       shared_(std::move(shared)),
       inner_(std::move(inner)),
       session_(std::move(settings), role, *shared_),
-      output_bytes_max_(options.output_bytes_max) {}
+      output_bytes_max_(options.output_bytes_max),
+      plain_(shared_->buffers, "TLS stream read") {}
 
 TlsStream::~TlsStream() { close(); }
 
@@ -95,7 +96,7 @@ void TlsStream::on_end(const Error& reason) {
       return end_parting();
     case State::open: {
       if (inner_->is_closed()) return break_off(reason);
-      if (read_ended_) return;
+      if (plain_.has_ended()) return;
       return break_off(Error(Code::unavailable, "cut off: the peer ended without close_notify"));
     }
     case State::broken:
@@ -106,9 +107,8 @@ void TlsStream::on_end(const Error& reason) {
 void TlsStream::break_off(Error reason) {
   state_ = State::broken;
   if (!failure_) failure_ = std::move(reason).with_context(name());
-  read_ended_ = true;
   shared_->buffers.give_back(std::move(output_));
-  readable_.notify_all();
+  plain_.end();
   // Closes both directions; tasks that wait to write are woken by it. The alert for the peer has
   // been sent, or is lost like everything else.
   inner_->close();
@@ -116,16 +116,12 @@ void TlsStream::break_off(Error reason) {
 }
 
 void TlsStream::close() {
-  closed_ = true;
   state_ = State::broken;
-  sink_ = nullptr;
   host_ = nullptr;
-  read_ended_ = true;
+  plain_.close();
   if (!failure_) failure_ = Error(Code::unavailable, name() + ": closed");
   Timer::cancel();
   shared_->buffers.give_back(std::move(output_));
-  shared_->buffers.give_back(std::move(early_));
-  readable_.notify_all();
   inner_->close();
 }
 

@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "coroutine/timer_wheel.h"
-#include "coroutine/wait_queue.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
+#include "net/detail/read_half.h"
 #include "net/stream.h"
 #include "net/tls/detail/tls_session.h"
 
@@ -79,7 +79,6 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
 
  private:
   enum class State : std::uint8_t { shaking_hands, parting, open, broken };
-  struct Reader;
 
   // Called by the inner stream.
   void on_bytes(std::span<const std::byte> bytes) override;
@@ -120,15 +119,10 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   Host* host_ = nullptr;
   std::string peer_identity_;
   std::optional<Error> failure_;
-  bool closed_ = false;  // By close(): the sink is not called any more.
   CallCount calls_;
 
-  ReadSink* sink_ = nullptr;
-  coroutine::WaitQueue readable_{"TLS stream read"};  // Its slot is a Reader.
-  ByteBuffer early_;                                  // Opened ahead of any reader.
-  bool read_ended_ = false;
-  bool paused_ = false;        // By the sink.
-  bool inner_paused_ = false;  // By us.
+  ReadHalf plain_;  // Input of opened records.
+  SourcePause inner_pause_;
 
   ByteBuffer output_;       // Not sealed yet.
   bool finishing_ = false;  // finish_writing() was called,

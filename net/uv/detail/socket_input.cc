@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -35,55 +34,30 @@ ssize_t receive(int descriptor, std::span<std::byte> room) {
 
 }  // namespace
 
-// A task inside read_some(); lives on its stack.
-struct SocketStream::Reader {
-  std::span<std::byte> buffer;
-  std::size_t count = 0;
-};
-
 Result<std::size_t> SocketStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
-  check(sink_ == nullptr, "a stream with a sink has no other reader");
-  check(readable_.empty(), "a stream has one reader at a time");
-  check(!buffer.empty(), "there is room for what read_some() reads");
-  if (!early_.empty()) {
-    const std::size_t count = std::min(buffer.size(), early_.size());
-    std::memcpy(buffer.data(), early_.bytes().data(), count);
-    early_.consume(count);
-    if (early_.empty()) loop_.buffers.give_back(std::move(early_));
-    return count;
-  }
-  if (!read_ended_) {
-    start_reading();
-    const CallCount::Inside inside(calls_);
-    Reader reader{.buffer = buffer};
-    if (auto waited = readable_.wait_or_fail(deadline, &reader); !waited) {
-      return std::move(waited.error()).with_context(name());
-    }
-    if (reader.count > 0) return reader.count;
-  }
-  if (failure_) return *failure_;
-  return 0;
+  if (!input_.has_early() && !input_.has_ended()) start_reading();
+  auto count = input_.read_some(buffer, deadline);
+  if (!count) return std::move(count.error()).with_context(name());
+  if (*count == 0 && failure_) return *failure_;
+  return *count;
 }
 
 void SocketStream::set_read_sink(ReadSink& sink) {
-  check(readable_.empty(), "no task reads from a stream that is given a sink");
-  if (closed_) return;
-  sink_ = &sink;
-  loop_.add_due(*this);
+  if (input_.set_sink(sink)) loop_.add_due(*this);
 }
 
 void SocketStream::pause_reading() {
-  paused_ = true;
+  input_.pause();
   stop_reading();
 }
 
 void SocketStream::resume_reading() {
-  paused_ = false;
-  if (sink_ != nullptr) loop_.add_due(*this);
+  input_.resume();
+  if (input_.has_sink()) loop_.add_due(*this);
 }
 
 bool SocketStream::sink_is_open() const {
-  return !paused_ && unsent_bytes() <= options_.output_while_reading_max;
+  return !input_.is_paused() && unsent_bytes() <= options_.output_while_reading_max;
 }
 
 void SocketStream::stop_reading() {
@@ -123,7 +97,7 @@ void SocketHandle::on_read(uv_stream_t* stream, ssize_t /*count*/, const uv_buf_
   if (self.owner == nullptr) return;
   const ssize_t count = self.received;
   EventLoop::Impl& loop = self.owner->loop_;
-  if (count <= 0 || !self.owner->reads_for_sink()) {
+  if (count <= 0 || !self.owner->input_.feeds_sink()) {
     self.owner->on_read(count);
     return loop.after_handler();
   }
@@ -138,10 +112,8 @@ void SocketHandle::on_read(uv_stream_t* stream, ssize_t /*count*/, const uv_buf_
 }
 
 std::span<std::byte> SocketStream::place_to_read() {
-  if (!readable_.empty()) return static_cast<Reader*>(readable_.front_slot())->buffer;
-  if (reads_for_sink()) return place_to_read_for_sink();
-  if (early_.capacity() == 0) early_ = loop_.buffers.lend();
-  return early_.room(early_bytes_max - early_.size());
+  if (input_.feeds_sink()) return place_to_read_for_sink();
+  return input_.room(early_bytes_max - input_.early_size());
 }
 
 // Empty when the sink has had its share of this turn, so that a peer that floods one connection
@@ -154,50 +126,35 @@ std::span<std::byte> SocketStream::place_to_read_for_sink() {
 // Comes right after place_to_read(): the bytes lie in the span that it returned.
 void SocketStream::on_read(ssize_t signed_count) {
   if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
-  const auto count = static_cast<std::size_t>(signed_count);
-  if (!readable_.empty()) {
-    if (count == 0) return;
-    static_cast<Reader*>(readable_.front_slot())->count = count;
-    readable_.notify_one();
-  } else if (!reads_for_sink()) {
-    early_.commit(count);
-    if (early_.empty()) loop_.buffers.give_back(std::move(early_));
-    if (early_.size() == early_bytes_max) stop_reading();
-  }
+  if (input_.feeds_sink()) return;  // It is given nothing in this turn.
+  input_.fill(static_cast<std::size_t>(signed_count));
+  if (input_.early_size() == early_bytes_max) stop_reading();
 }
 
-bool SocketStream::reads_for_sink() const { return sink_ != nullptr && early_.empty(); }
-
 void SocketStream::give_to_sink(std::span<const std::byte> bytes) {
-  if (early_.empty() && sink_is_open()) return sink_->on_bytes(bytes);
+  if (input_.feeds_sink() && sink_is_open()) return input_.sink().on_bytes(bytes);
   stop_reading();
-  if (early_.capacity() == 0) early_ = loop_.buffers.lend();
-  early_.append(bytes);
+  input_.keep(bytes);
 }
 
 void SocketStream::on_read_end(int status) {
-  if (early_.empty()) loop_.buffers.give_back(std::move(early_));
+  input_.fill(0);
   stop_reading();
   if (status != UV_EOF) return break_off(uv_error(status, name()));
-  read_ended_ = true;
-  readable_.notify_all();
-  if (sink_ != nullptr && early_.empty()) tell_end();
+  input_.end();
+  if (input_.owes_end(/*has_failed=*/false)) tell_end();
 }
 
 void SocketStream::deliver_early() {
   // The rest comes right after this, unless the sink closes or destroys the stream.
   loop_.add_due(*this);
-  EventLoop::Impl& loop = loop_;
-  loop.keep_awake = true;
-  ByteBuffer early = std::move(early_);
-  sink_->on_bytes(early.bytes());
-  loop.buffers.give_back(std::move(early));
+  loop_.keep_awake = true;
+  input_.deliver_early();
 }
 
 void SocketStream::tell_end() {
   loop_.keep_awake = true;
-  const Error reason = failure_ ? *failure_ : Error(Code::unavailable, name() + ": closed by peer");
-  std::exchange(sink_, nullptr)->on_end(reason);
+  input_.tell_end(failure_ ? *failure_ : Error(Code::unavailable, name() + ": closed by peer"));
 }
 
 }  // namespace corolane::net::detail

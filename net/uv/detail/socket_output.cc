@@ -137,7 +137,7 @@ void SocketStream::on_written(int status) {
   sending_ = false;
   loop_.buffers.give_back(std::move(socket_->sending));
   if (status < 0) return fail_writing(status);
-  const bool reading_waits = sink_ != nullptr && !reading_;
+  const bool reading_waits = input_.has_sink() && !reading_;
   if (!output_.empty() || (finishing_ && !finished_) || reading_waits) loop_.add_due(*this);
   output_changed();
 }
@@ -155,7 +155,7 @@ void SocketStream::drop_output() {
   loop_.keep_awake = true;
   writable_.notify_all();
   flushed_.notify_all();
-  if (sink_ != nullptr && !reading_ && !read_ended_) loop_.add_due(*this);
+  if (input_.has_sink() && !reading_ && !input_.has_ended()) loop_.add_due(*this);
 }
 
 // Wakes writers that wait for less output, and starts the stall check of a peer that acknowledges

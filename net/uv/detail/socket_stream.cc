@@ -25,6 +25,7 @@ SocketStream::SocketStream(EventLoop::Impl& loop, Transport transport, const Str
     : Timer([](Timer& timer) { static_cast<SocketStream&>(timer).check_stall(); }),
       loop_(loop),
       socket_(new SocketHandle(loop, *this, transport)),
+      input_(loop.buffers, "stream read"),
       options_(options) {
   ++loop_.open_count;
 }
@@ -123,19 +124,19 @@ StreamStatistics SocketStream::statistics() const {
           .output_bytes_max = options_.output_bytes_max,
           .opened_at = opened_at_,
           .heard_at = heard_at_,
-          .reading_since = reading_ || sink_ == nullptr ? reading_since_ : TimePoint::max()};
+          .reading_since = reading_ || !input_.has_sink() ? reading_since_ : TimePoint::max()};
 }
 
 PartingStreams* SocketStream::parting_streams() { return &loop_.parting_streams; }
 
 void SocketStream::end_turn() {
   send_output();
-  if (sink_ == nullptr) return;
+  if (!input_.has_sink()) return;
   const bool is_open = sink_is_open();
-  if (!early_.empty()) {
+  if (input_.has_early()) {
     if (is_open) deliver_early();
-  } else if (read_ended_) {
-    tell_end();
+  } else if (input_.has_ended()) {
+    if (input_.owes_end(failure_.has_value())) tell_end();
   } else if (is_open) {
     start_reading();
   } else {
@@ -144,25 +145,22 @@ void SocketStream::end_turn() {
 }
 
 void SocketStream::close() {
-  closed_ = true;
-  sink_ = nullptr;
+  input_.close();
   if (!failure_) failure_ = Error(Code::unavailable, name() + ": closed");
   loop_.remove_due(*this);
-  loop_.buffers.give_back(std::move(early_));
   release_socket();
 }
 
 void SocketStream::break_off(Error error) {
   if (!failure_) failure_ = std::move(error);
   release_socket();
-  if (sink_ != nullptr && early_.empty()) tell_end();
+  if (input_.owes_end(/*has_failed=*/true)) tell_end();
 }
 
 void SocketStream::release_socket() {
   if (socket_ == nullptr) return;
   reading_ = false;
-  read_ended_ = true;
-  readable_.notify_all();
+  input_.end();
   drop_output();
   std::exchange(socket_, nullptr)->release();
   --loop_.open_count;

@@ -19,6 +19,7 @@
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
 #include "net/detail/due.h"
+#include "net/detail/read_half.h"
 #include "net/stream.h"
 #include "net/uv/event_loop.h"
 
@@ -64,7 +65,6 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
 
  private:
   friend struct SocketHandle;
-  struct Reader;
 
   // Opening and closing.
   Result<void> connect_tcp(const SocketAddress& address, Deadline deadline);
@@ -85,7 +85,6 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   std::span<std::byte> place_to_read_for_sink();
   void note_received(ssize_t count);
   void on_read(ssize_t count);
-  bool reads_for_sink() const;
   // May destroy the stream.
   void give_to_sink(std::span<const std::byte> bytes);
   void on_read_end(int status);
@@ -113,23 +112,18 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   // message comes, and each cache line counts.
   EventLoop::Impl& loop_;
   SocketHandle* socket_;  // Null once it is released.
-  ReadSink* sink_ = nullptr;
+  ReadHalf input_;
   std::optional<Error> failure_;      // Set when closed, broken, or at least unusable for writing.
   std::uint64_t read_turn_ = 0;       // The turn in which the sink last received input.
   std::uint64_t received_count_ = 0;  // Bytes, over all its life.
   TimePoint heard_at_{};              // When the last of them came.
   TimePoint reading_since_{};         // While it reads.
-  bool closed_ = false;               // By close(): the sink is not called any more.
   bool reading_ = false;
-  bool paused_ = false;  // By pause_reading().
-  bool read_ended_ = false;
-  bool sending_ = false;                          // libuv waits until the peer takes more.
-  bool finishing_ = false;                        // finish_writing() was called,
-  bool finished_ = false;                         // and the peer hears of it after the output.
-  ByteBuffer output_;                             // Queued behind the bytes being sent.
-  std::uint64_t appended_count_ = 0;              // Bytes, over all its life.
-  ByteBuffer early_;                              // Read ahead of any reader.
-  coroutine::WaitQueue readable_{"stream read"};  // Its slot is a Reader.
+  bool sending_ = false;              // libuv waits until the peer takes more.
+  bool finishing_ = false;            // finish_writing() was called,
+  bool finished_ = false;             // and the peer hears of it after the output.
+  ByteBuffer output_;                 // Queued behind the bytes being sent.
+  std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
   coroutine::WaitQueue writable_{"room for output"};
   coroutine::WaitQueue flushed_{"stream flush"};
   const StreamOptions options_;

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "net/stream.h"
 #include "net/detail/buffer_pool.h"
+#include "net/stream.h"
 
 namespace corolane::net::detail {
 namespace {
