@@ -1,7 +1,6 @@
 // The options of one call, set by its caller.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -14,10 +13,6 @@ struct CallOptions {
   // How long the caller waits. Empty: the method's timeout, from now; Deadline::never() must be set
   // explicitly. Inside a handler no call outlasts the handler's own deadline.
   std::optional<Deadline> deadline = {};
-
-  // Calls of one client with the same non-zero key reach the server in the order in which they were
-  // made, even when one of them is retried: later calls wait behind it.
-  std::uint64_t order_key = 0;
 
   // The caller's token, for the filters of the server. Valid during the call.
   std::string_view authorization = {};

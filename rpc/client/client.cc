@@ -76,8 +76,8 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
   retries_.call_made();
   auto result = with_filters(
       method, request, options, [&](const OutgoingCall& call, std::string_view extension) {
-        return call_until_final(method, request, reply, call.options,
-                                deadline_of(method, call.options), extension);
+        return call_until_final(method, request, reply, deadline_of(method, call.options),
+                                extension);
       });
   if (!result) {
     ++statistics_.error_count;
@@ -89,31 +89,25 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
 
 Result<void> Client::Impl::call_until_final(const Method& method,
                                             const google::protobuf::Message& request,
-                                            google::protobuf::Message& reply,
-                                            const CallOptions& options, Deadline deadline,
+                                            google::protobuf::Message& reply, Deadline deadline,
                                             std::string_view extension) {
-  detail::CallOrder::Place place(order_, options.order_key);
   std::optional<Error> failure;
   for (int failed_count = 1;; ++failed_count) {
-    Attempt attempt = try_call(place, method, request, reply, deadline, extension);
+    Attempt attempt = try_call(method, request, reply, deadline, extension);
     if (attempt.result) return std::move(attempt.result);
     if (failure) attempt.result = std::move(attempt.result.error()).with_attempt(*failure);
     failure = attempt.result.error();
-    if (!wait_for_retry(attempt, method, place, failed_count, deadline)) return *failure;
+    if (!wait_for_retry(attempt, method, failed_count, deadline)) return *failure;
   }
 }
 
-Client::Impl::Attempt Client::Impl::try_call(detail::CallOrder::Place& place, const Method& method,
+Client::Impl::Attempt Client::Impl::try_call(const Method& method,
                                              const google::protobuf::Message& request,
                                              google::protobuf::Message& reply, Deadline deadline,
                                              std::string_view extension) {
   if (auto may = check_may_call(method, deadline); !may) return {.result = not_sent(may)};
-  if (auto turn = place.wait_for_turn(deadline); !turn) return {.result = not_sent(turn)};
   auto connection = this->connection(deadline);
   if (!connection) return {.result = not_sent(connection)};
-  // The request is appended below before this task suspends again, so the next call may prepare its
-  // own.
-  place.sent();
   return {.result = (*connection)->call(method, request, reply, deadline, extension),
           .was_sent = true};
 }
@@ -135,8 +129,7 @@ Result<void> Client::Impl::check_may_call(const Method& method, Deadline deadlin
   return {};
 }
 
-bool Client::Impl::wait_for_retry(const Attempt& attempt, const Method& method,
-                                  detail::CallOrder::Place& place, int failed_count,
+bool Client::Impl::wait_for_retry(const Attempt& attempt, const Method& method, int failed_count,
                                   Deadline deadline) {
   const Error& error = attempt.result.error();
   if (closed_ || !attempt.was_sent || !is_worth_a_retry(error, method)) return false;
@@ -144,7 +137,7 @@ bool Client::Impl::wait_for_retry(const Attempt& attempt, const Method& method,
       std::max<Duration>(error.retry_after(), Duration::zero()) +
       delay_after(options_.retry_delay_min, options_.reconnect_delay_max, failed_count);
   if (!deadline.is_never() && deadline.remaining() <= delay) return false;
-  if (!retries_.take() || !place.take_back()) return false;
+  if (!retries_.take()) return false;
   ++statistics_.retry_count;
   return coroutine::sleep_for(delay).has_value();
 }
@@ -161,12 +154,9 @@ Result<void> Client::Impl::notify(const Method& method, const google::protobuf::
       with_filters(method, request, options,
                    [&](const OutgoingCall& call, std::string_view extension) -> Result<void> {
                      const Deadline deadline = deadline_of(method, call.options);
-                     detail::CallOrder::Place place(order_, call.options.order_key);
                      if (auto may = check_may_call(method, deadline); !may) return not_sent(may);
-                     if (auto turn = place.wait_for_turn(deadline); !turn) return not_sent(turn);
                      auto connection = this->connection(deadline);
                      if (!connection) return not_sent(connection);
-                     place.sent();
                      return (*connection)->notify(method, request, deadline, extension);
                    });
   --task_count_;

@@ -13,7 +13,6 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "rpc/server/detail/dispatcher.h"
-#include "rpc/server/detail/known_callers.h"
 #include "rpc/server/detail/server_connection.h"
 
 namespace corolane::rpc {
@@ -83,7 +82,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void accept_all(const Listening& listening);
   void admit(const Listening& listening, std::unique_ptr<net::Stream> stream);
   net::ConnectionBound& bound_of(const ListenOptions& options);
-  Result<void> opened(detail::ServerConnection& connection) override;
+  Result<void> opened() override;
   void serve(detail::ServerConnection& connection, const Frame& frame) override {
     dispatcher_.serve(connection, frame);
   }
@@ -101,7 +100,6 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::AddressShares call_shares_;
   std::list<Listening> listenings_;  // Their connections refer to their options.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
-  detail::KnownCallers callers_;
   // A stream must not be destroyed by its own callback, so ended connections wait here for a task.
   std::vector<std::unique_ptr<detail::ServerConnection>> ended_;
   coroutine::Event some_ended_{"end of a connection"};
@@ -206,14 +204,8 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
   }
 }
 
-Result<void> Server::Impl::opened(detail::ServerConnection& connection) {
+Result<void> Server::Impl::opened() {
   if (stopping_) return Error(Code::unavailable, "the server is stopping");
-  if (connection.caller().id.empty()) return {};
-  auto before = callers_.opened(connection);
-  if (!before) return std::move(before.error());
-  if (*before != nullptr) {
-    (*before)->say_bye(Error(Code::aborted, "the caller has made a new connection"));
-  }
   return {};
 }
 
@@ -222,7 +214,6 @@ void Server::Impl::ended(detail::ServerConnection& connection) {
   if (!connection.place) --turned_away_count_;
   statistics_.received_bytes += connection.received_bytes();
   statistics_.sent_bytes += connection.sent_bytes();
-  callers_.ended(connection);
   const auto found = connections_.find(connection.id());
   ended_.push_back(std::move(found->second));
   connections_.erase(found);

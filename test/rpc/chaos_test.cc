@@ -30,7 +30,6 @@ constexpr Code code_of_the_handler = Code::data_loss;  // The runtime itself nev
 struct CallRecord {
   std::string payload;      // Unique per call.
   bool idempotent = false;  // May be retried after it was executed.
-  std::uint64_t order = 0;  // Calls of one order are executed as they were made; 0 for none.
   Deadline deadline = Deadline::never();
   std::optional<TimePoint> cancelled_at;
   TimePoint ended_at;
@@ -174,21 +173,19 @@ class ChaosRun {
       if (random_.one_in(10)) {
         call_and_cancel(client);
       } else {
-        call(client, begin_call(client));
+        call(client, begin_call());
       }
       if (!coroutine::sleep_for(random_.up_to(50ms))) return;
     }
   }
 
   // Returns its index in the history.
-  std::size_t begin_call(std::size_t client) {
+  std::size_t begin_call() {
     const std::size_t index = history_.calls.size();
     std::string payload = "call " + std::to_string(index) + " :";
     payload.append(random_.one_in(5) ? random_.below(5000) : random_.below(50), 'x');
-    const std::uint64_t order = random_.one_in(2) ? client * 10 + 1 + random_.below(2) : 0;
     history_.calls.push_back({.payload = std::move(payload),
                               .idempotent = random_.one_in(3),
-                              .order = order,
                               .deadline = Deadline::after(1ms + random_.up_to(400ms)),
                               .cancelled_at = {},
                               .ended_at = {},
@@ -200,7 +197,7 @@ class ChaosRun {
   void call_and_cancel(std::size_t client) {
     std::size_t index = 0;
     auto task = coroutine::spawn("impatient", [&] {
-      index = begin_call(client);
+      index = begin_call();
       call(client, index);
     });
     if (task.join(Deadline::after(random_.up_to(50ms)))) return;
@@ -225,7 +222,7 @@ class ChaosRun {
 
   Result<EchoReply> ask(rpc::Client& client, const CallRecord& call) {
     EchoClient echo(client);
-    const rpc::CallOptions options{.deadline = call.deadline, .order_key = call.order};
+    const rpc::CallOptions options{.deadline = call.deadline};
     if (call.idempotent) {
       EchoReply reply;
       auto called = client.call(idempotent_echo_, make_echo(call.payload), reply, options);
@@ -333,20 +330,6 @@ void only_idempotent_calls_are_executed_twice(const History& history) {
   }
 }
 
-void calls_of_one_order_are_executed_as_they_were_made(const History& history) {
-  std::map<std::string, std::size_t> made;
-  for (const CallRecord& call : history.calls) made.emplace(call.payload, made.size());
-  std::map<std::uint64_t, std::size_t> latest;
-  for (const std::string& payload : history.executions) {
-    const std::size_t index = made.at(payload);
-    const CallRecord& call = history.calls[index];
-    if (call.order == 0) continue;
-    std::size_t& before = latest[call.order];
-    EXPECT_GE(index, before) << call.name() << " after " << history.calls[before].name();
-    before = index;
-  }
-}
-
 void the_same_clients_succeed_after_healing(const History& history) {
   EXPECT_EQ(history.calls_after_healing.size(), 3u);
   for (const CallRecord& call : history.calls_after_healing) {
@@ -365,7 +348,6 @@ constexpr auto properties = {
     what_was_answered_was_executed_exactly_once,
     an_error_without_maybe_executed_was_not_executed,
     only_idempotent_calls_are_executed_twice,
-    calls_of_one_order_are_executed_as_they_were_made,
     the_same_clients_succeed_after_healing,
     the_server_forgets_clients_that_are_gone,
 };

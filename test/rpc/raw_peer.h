@@ -31,16 +31,12 @@ class RawPeer {
 
   struct HelloParts {
     std::string cluster = {};
-    std::string caller_id = {};
-    std::uint64_t caller_connection = 0;
     std::string nonce = {};
     std::string requester = {};
   };
   void say_hello(const HelloParts& parts) {
     rpc::Hello hello;
     hello.set_cluster(parts.cluster);
-    hello.set_caller_id(parts.caller_id);
-    hello.set_caller_connection(parts.caller_connection);
     hello.set_nonce(parts.nonce);
     hello.set_requester(parts.requester);
     own_hello = hello.SerializeAsString();

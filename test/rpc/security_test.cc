@@ -175,7 +175,7 @@ TEST_F(SecurityTest, ReflectedProofIsRejected) {
 }
 
 TEST_F(SecurityTest, MalformedHellosAreNamed) {
-  for (const auto& parts : {RawPeer::HelloParts{.caller_id = "short"},
+  for (const auto& parts : {RawPeer::HelloParts{.requester = "short"},
                             RawPeer::HelloParts{.nonce = std::string(32, 'n')}}) {
     EchoWorld world;
     RawPeer peer(world);

@@ -1,4 +1,4 @@
-// Traders, players and senders of letters, and the checks of their results.
+// Traders and players, and the checks of their results.
 #include "tools/simulation/market.h"
 
 #include <algorithm>
@@ -58,32 +58,9 @@ State state_of(const framework::MemoryStore::Row& row) {
   return state;
 }
 
-// Checks that letters arrive in order.
-class PostService final : public PostBase {
- public:
-  PostService(PostOffice& office, std::string node) : office_(office), node_(std::move(node)) {}
-
-  Result<google::protobuf::Empty> send(const Letter& letter, rpc::Context&) override {
-    std::uint64_t& last = office_.last[{letter.sender(), node_}];
-    if (letter.number() <= last && office_.disorder.empty()) {
-      office_.disorder = "letter " + std::to_string(letter.number()) + " of " + letter.sender() +
-                         " reached " + node_ + " after letter " + std::to_string(last);
-    }
-    last = std::max(last, letter.number());
-    return google::protobuf::Empty();
-  }
-
- private:
-  PostOffice& office_;
-  const std::string node_;
-};
-
 }  // namespace
 
-void Market::set_up(framework::Node& node, PostOffice& post) {
-  node.serve([&post, name = node.config().name](framework::Shard&) {
-    return std::make_unique<PostService>(post, name);
-  });
+void Market::set_up(framework::Node& node) {
   node.host<Account>();
   node.host<Guild>();
   node.host<chess::Game>(
@@ -92,12 +69,8 @@ void Market::set_up(framework::Node& node, PostOffice& post) {
   node.host<chess::Lobby>();
 }
 
-Market::Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options)
+Market::Market(SimulatedCluster& cluster, const Options& options)
     : cluster_(cluster), options_(options) {
-  // Handlers begin in the order of their calls only when ready tasks are not shuffled.
-  if (!cluster_.simulation().shuffles()) {
-    cluster_.invariant("letters arrive in order", [&post] { return post.disorder; });
-  }
   cluster_.sometimes("the outcome of a call is unknown", false);
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
@@ -110,9 +83,6 @@ Market::~Market() { cluster_.client_host().kill(); }
 void Market::open() {
   for (std::size_t i = 0; i < options_.trader_count; ++i) {
     cluster_.spawn("trader " + std::to_string(i), [this, i] { trade(i); });
-  }
-  for (std::size_t i = 0; i < options_.sender_count; ++i) {
-    cluster_.spawn("sender " + std::to_string(i), [this, i] { send_letters(i); });
   }
   cluster_.spawn("collection", [this] { collect(); });
   for (std::size_t i = 0; i < options_.player_count / 2; ++i) {
@@ -182,29 +152,6 @@ void Market::tip(framework::Router& once, test::Random& dice) {
     --tips.maybe;
   } else {
     cluster_.sometimes("the outcome of a call is unknown");
-  }
-}
-
-// Sends a few letters at a time, without waiting for replies in between.
-void Market::send_letters(std::size_t index) {
-  test::Random dice = cluster_.simulation().dice(concern + 500 + index);
-  const net::HostPort& server = cluster_.servers()[index % cluster_.servers().size()];
-  rpc::Client client(cluster_.network(), server, {});
-  std::uint64_t number = 0;
-  while (!is_closed_) {
-    coroutine::TaskGroup letters;
-    for (std::uint64_t count = 1 + dice.below(5); count > 0; --count) {
-      auto spawned = letters.spawn("letter", [&] {
-        Letter letter;
-        letter.set_sender("sender " + std::to_string(index));
-        letter.set_number(++number);  // In the order in which the tasks run.
-        static_cast<void>(
-            PostClient(client).send(letter, {.deadline = Deadline::after(2s), .order_key = 1}));
-      });
-      check(spawned.has_value(), "there is memory for a letter");
-    }
-    static_cast<void>(letters.join(Deadline::never()));
-    if (!coroutine::sleep_for(dice.up_to(500ms))) return;
   }
 }
 

@@ -18,29 +18,21 @@
 
 namespace corolane::sim {
 
-// The letters that the post services of all nodes have received: FIFO for each pair of sender and
-// node.
-struct PostOffice {
-  std::map<std::pair<std::string, std::string>, std::uint64_t> last;  // By sender and node.
-  std::string disorder;  // The first letter that arrived after a later one; empty: none.
-};
-
 class Market {
  public:
   struct Options {
     std::size_t player_count = 22;  // Two at each table.
     std::size_t trader_count = 24;
-    std::size_t sender_count = 4;  // Each sends a few letters at a time.
     std::size_t account_count = 20;
     // Now and then all donors give to one guild at the same time.
     std::size_t donor_count = 200;
   };
 
-  // Registers the services and objects of a node; `post` outlives the node.
-  static void set_up(framework::Node& node, PostOffice& post);
+  // Registers the objects of a node.
+  static void set_up(framework::Node& node);
 
   // Adds its invariants to the cluster, which outlives it.
-  Market(SimulatedCluster& cluster, const PostOffice& post, const Options& options);
+  Market(SimulatedCluster& cluster, const Options& options);
   ~Market();
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;
@@ -64,7 +56,6 @@ class Market {
   void trade(std::size_t index);
   void tip(framework::Router& once, test::Random& dice);
   void note(const std::string& account, const AccountReply& reply);
-  void send_letters(std::size_t index);
   void collect();
   void donate(std::size_t donor);
   void play(std::size_t table);

@@ -13,8 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One in this many seeds runs ready tasks in the order in which they became ready: some guarantees
-// hold only in that order.
+// One in this many seeds runs ready tasks in the order in which they became ready, as a node does.
 constexpr std::uint64_t in_order_one_in = 4;
 // The whole cluster serves by then.
 constexpr Duration opening = 2s;
@@ -27,10 +26,8 @@ constexpr Duration answer_time_max = 10s;
 // Splits the clients so that trades are about three times as frequent as chess moves.
 Market::Options market_options(std::size_t client_count) {
   const std::size_t player_count = client_count / 4 * 2;
-  const std::size_t sender_count = client_count / 12;
   return {.player_count = player_count,
-          .trader_count = client_count - player_count - sender_count,
-          .sender_count = sender_count,
+          .trader_count = client_count - player_count,
           .account_count = std::max<std::size_t>(2, client_count * 2 / 5),
           .donor_count = client_count * 4};
 }
@@ -57,14 +54,13 @@ RunResult run(const RunPlan& plan, Trace::Reader reader) {
   const Duration start = processor_time();
   RunResult result;
   {
-    PostOffice post;
     SimulatedCluster cluster({.seed = plan.seed,
                               .nodes = plan.node_count,
                               .shuffles = plan.shuffles && plan.seed % in_order_one_in != 0,
                               .bugs = plan.bugs},
-                             [&](framework::Node& node) { Market::set_up(node, post); });
+                             Market::set_up);
     if (reader != nullptr) cluster.simulation().trace().set_reader(std::move(reader));
-    Market market(cluster, post, market_options(plan.client_count));
+    Market market(cluster, market_options(plan.client_count));
     Nemesis nemesis(cluster, plan.faults);
     const Duration length = plan.length;
     const auto part = [&](double share) {

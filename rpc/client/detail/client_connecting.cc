@@ -33,7 +33,6 @@ Client::Impl::Impl(net::Network& network, net::HostPort peer, Options options)
       peer_name_(to_string(net::Endpoint{.address = peer_.host, .port = peer_.port})),
       options_(std::move(options)),
       jitter_(net::seed_or_random(options_.random_seed)),
-      caller_id_(net::random_text(16)),
       requester_(options_.requester.empty() ? net::random_text(16) : options_.requester),
       disconnected_at_(now()) {}
 
@@ -138,9 +137,7 @@ Result<void> Client::Impl::connect_once() {
   using detail::Handshake;
   current_ = std::make_unique<detail::ClientConnection>(
       static_cast<detail::ClientConnection::Host&>(*this), std::move(*stream),
-      Handshake(
-          Handshake::Role::client, options_.security,
-          {.id = caller_id_, .connection = statistics_.connect_count, .requester = requester_}),
+      Handshake(Handshake::Role::client, options_.security, requester_),
       detail::Connection::Limits{.payload_bytes_max = options_.reply_bytes_max,
                                  .handshake_time_max = options_.connect_time_max,
                                  .keepalive = options_.keepalive});

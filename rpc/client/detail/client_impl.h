@@ -1,4 +1,4 @@
-// The implementation of Client: the current or the next connection, retries, call order.
+// The implementation of Client: the current or the next connection, and retries.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,6 @@
 #include "rpc/client/detail/jitter.h"
 #include "rpc/client/detail/retry_budget.h"
 #include "rpc/detail/function_ref.h"
-#include "rpc/server/detail/call_order.h"
 
 namespace corolane::rpc {
 
@@ -65,15 +64,14 @@ class Client::Impl final : private detail::ClientConnection::Host {
   static Result<void> make_with_extension(const OutgoingCall& call, Make make);
 
   Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,
-                                google::protobuf::Message& reply, const CallOptions& options,
-                                Deadline deadline, std::string_view extension);
-  Attempt try_call(detail::CallOrder::Place& place, const Method& method,
-                   const google::protobuf::Message& request, google::protobuf::Message& reply,
-                   Deadline deadline, std::string_view extension);
+                                google::protobuf::Message& reply, Deadline deadline,
+                                std::string_view extension);
+  Attempt try_call(const Method& method, const google::protobuf::Message& request,
+                   google::protobuf::Message& reply, Deadline deadline, std::string_view extension);
   Result<void> check_may_call(const Method& method, Deadline deadline) const;
   // Suspends until it is time to retry; false when the call must not be retried.
-  bool wait_for_retry(const Attempt& attempt, const Method& method, detail::CallOrder::Place& place,
-                      int failed_count, Deadline deadline);
+  bool wait_for_retry(const Attempt& attempt, const Method& method, int failed_count,
+                      Deadline deadline);
 
   // Connecting.
   void start_connecting();
@@ -94,11 +92,9 @@ class Client::Impl final : private detail::ClientConnection::Host {
   Statistics statistics_;
   detail::Jitter jitter_;
   detail::RetryBudget retries_;
-  detail::CallOrder order_;
   std::size_t task_count_ = 0;  // Tasks inside calls.
   std::optional<Error> closed_;
 
-  const std::string caller_id_;
   const std::string requester_;
   std::unique_ptr<detail::ClientConnection> current_;
   // Connections that take no new calls. A stream must not be destroyed by its own callback, so a

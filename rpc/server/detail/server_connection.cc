@@ -51,7 +51,7 @@ ServerConnection::ServerConnection(Host& host, std::uint64_t id,
       peer_(to_string(this->stream().peer_endpoint())) {}
 
 std::string_view ServerConnection::request_scope() {
-  if (request_scope_.empty()) request_scope_ = scope_of(caller().requester, peer_identity_);
+  if (request_scope_.empty()) request_scope_ = scope_of(requester(), peer_identity_);
   return request_scope_;
 }
 
@@ -100,7 +100,7 @@ Result<void> ServerConnection::on_open() {
   if (rules_.needs_peer_certificate && peer_identity_.empty()) {
     return Error(Code::unauthenticated, "a client certificate is required here");
   }
-  return host_.opened(*this);
+  return host_.opened();
 }
 
 Result<void> ServerConnection::on_frame(const Frame& frame) {

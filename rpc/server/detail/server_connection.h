@@ -21,8 +21,8 @@ class ServerConnection final : public Connection {
   // The server, as far as a connection needs it. Its methods run on the loop's stack.
   class Host {
    public:
-    // The handshake is done. An error rejects the client.
-    virtual Result<void> opened(ServerConnection& connection) = 0;
+    // The handshake of a connection is done. An error rejects the client.
+    virtual Result<void> opened() = 0;
     // A request frame: answers it or accepts it.
     virtual void serve(ServerConnection& connection, const Frame& frame) = 0;
     // The connection is closed and has no more calls. It may be destroyed later.

@@ -77,7 +77,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // So far.
   std::uint64_t received_bytes() const { return received_bytes_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
-  const Caller& caller() const { return handshake_.caller(); }
+  const std::string& requester() const { return handshake_.requester(); }
   net::Stream& stream() { return *stream_; }
   const net::Stream& stream() const { return *stream_; }
 

@@ -9,7 +9,6 @@
 namespace corolane::rpc::detail {
 namespace {
 
-constexpr std::size_t caller_id_size = 16;
 // Fewer bytes could be guessed; more add nothing.
 constexpr std::size_t requester_size_min = 16;
 constexpr std::size_t requester_size_max = 32;
@@ -39,13 +38,11 @@ std::string size_prefix(const std::string& text) {
 
 }  // namespace
 
-Handshake::Handshake(Role role, const Security& security, Caller caller)
-    : role_(role), security_(security), caller_(std::move(caller)) {
+Handshake::Handshake(Role role, const Security& security, std::string requester)
+    : role_(role), security_(security), requester_(std::move(requester)) {
   Hello hello;
   hello.set_cluster(security_.cluster);
-  hello.set_caller_id(caller_.id);
-  hello.set_caller_connection(caller_.connection);
-  hello.set_requester(caller_.requester);
+  hello.set_requester(requester_);
   if (uses_key()) {
     net::Digest nonce;
     net::fill_with_random_bytes(nonce);
@@ -80,9 +77,6 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   if (hello.cluster() != security_.cluster) {
     return other_cluster(hello.cluster());
   }
-  if (!hello.caller_id().empty() && hello.caller_id().size() != caller_id_size) {
-    return Error(Code::invalid_argument, "the caller id of a hello has 16 bytes");
-  }
   const std::size_t requester_size = hello.requester().size();
   if (requester_size != 0 &&
       (requester_size < requester_size_min || requester_size > requester_size_max)) {
@@ -95,11 +89,7 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   if (uses_key() && hello.nonce().size() != sizeof(net::Digest)) {
     return Error(Code::invalid_argument, "the nonce of a hello has 32 bytes");
   }
-  if (role_ == Role::server) {
-    caller_ = {.id = hello.caller_id(),
-               .connection = hello.caller_connection(),
-               .requester = hello.requester()};
-  }
+  if (role_ == Role::server) requester_ = hello.requester();
   has_hello_ = true;
   is_done_ = !uses_key();
   if (uses_key() && role_ == Role::client) return proof_of(Role::client);

@@ -25,19 +25,13 @@
 
 namespace corolane::rpc::detail {
 
-// The identity of a client over all its connections.
-struct Caller {
-  std::string id;  // 16 bytes; empty when its calls need no order over connections.
-  std::uint64_t connection = 0;
-  std::string requester = {};  // Hello::requester; may be empty.
-};
-
 class Handshake {
  public:
   enum class Role : std::uint8_t { client, server };
 
-  // `security` outlives it. `caller` identifies a client; a server learns it from the hello.
-  Handshake(Role role, const Security& security, Caller caller);
+  // `security` outlives it. `requester` is Hello::requester of a client, and may be empty; a server
+  // learns it from the hello.
+  Handshake(Role role, const Security& security, std::string requester);
 
   // The message of this end's hello.
   const std::string& hello() const { return own_hello_; }
@@ -52,7 +46,7 @@ class Handshake {
   bool has_hello() const { return has_hello_; }
   // The peer is authenticated, and calls may begin.
   bool is_done() const { return is_done_; }
-  const Caller& caller() const { return caller_; }
+  const std::string& requester() const { return requester_; }
 
  private:
   Result<std::optional<net::Digest>> take_hello(const Frame& frame);
@@ -62,7 +56,7 @@ class Handshake {
 
   Role role_;
   const Security& security_;
-  Caller caller_;
+  std::string requester_;
   std::string own_hello_;
   std::string peer_hello_;
   bool has_hello_ = false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
@@ -26,6 +27,22 @@ TEST(ReconnectTest, CallAfterALossGoesOverTheNextConnection) {
   EXPECT_EQ(reply->text(), "again");
   EXPECT_EQ(connection->statistics().connect_count, 2u);
   EXPECT_EQ(connection->statistics().retry_count, 0u);
+}
+
+TEST(ReconnectTest, CallsThatWaitForAConnectionKeepTheirOrder) {
+  EchoWorld world;
+  auto connection = world.connect();
+  world.network.reset_all();
+  coroutine::TaskGroup callers;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 50; ++i) {
+    expected.push_back(std::to_string(i));
+    ASSERT_TRUE(callers.spawn("caller", [&connection, i] {
+      EXPECT_TRUE(EchoClient(*connection).echo(make_echo(std::to_string(i))));
+    }));
+  }
+  ASSERT_TRUE(callers.join());
+  EXPECT_EQ(world.service.echoed, expected);
 }
 
 TEST(ReconnectTest, ConnectionIsRestoredBeforeTheNextCall) {

@@ -642,6 +642,26 @@ TEST_F(ObjectHostTest, AOneWayCallIsExecuted) {
   EXPECT_EQ(shard.counter("a").get({})->value(), 5);
 }
 
+TEST_F(ObjectHostTest, CallsOfOneCallerReachTheObjectInTheirOrder) {
+  std::vector<std::string> begun;
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet&) -> Result<void> {
+    begun.push_back("call");
+    return {};
+  };
+  strings.run_alone = [&](test::Puppet&) -> Result<void> {
+    begun.push_back("one-way call");
+    return {};
+  };
+  test::PuppetStage stage(store_, strings);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stage.puppet("a").run_alone({}));
+    ASSERT_TRUE(stage.puppet("a").run({}));
+  }
+  EXPECT_THAT(begun,
+              ElementsAre("one-way call", "call", "one-way call", "call", "one-way call", "call"));
+}
+
 TEST_F(ObjectHostTest, ABusyPartitionIsNotReleased) {
   Shard shard(store_, 1);
   auto call =
