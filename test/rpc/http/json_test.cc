@@ -197,7 +197,7 @@ TEST(JsonTest, OnlyStrictJsonIsRead) {
         "{\"int32s\":[1,]}", "{\"aDouble\":NaN}", "{\"aDouble\":.5}", "{\"aDouble\":1.}", "{/**/}",
         "{\"aString\":\"\t\"}", R"({"aString":"\ud800"})", R"({"aString":"\x41"})", "{", "{\"a\"",
         "{\"anInt32\":1]", "nul"}) {
-    EXPECT_THAT(refusal(json), HasSubstr("no JSON")) << json;
+    EXPECT_THAT(refusal(json), HasSubstr("invalid JSON")) << json;
   }
 }
 
