@@ -16,6 +16,9 @@ namespace corolane::rpc::codegen {
 // The lines of a comment as they follow the slashes: "// like this" is " like this".
 using CommentLines = std::vector<std::string>;
 
+// Generated sentences below them, one in each line.
+using Sentences = std::vector<std::string>;
+
 // The comment directly above an element, then, after an empty line, the one behind it. Comments
 // that an empty line separates are left out: headings and commented-out code.
 CommentLines comment_of(const google::protobuf::ServiceDescriptor& service);

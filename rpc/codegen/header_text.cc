@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config/units.h"
-#include "rpc/codegen/layout.h"
+#include "rpc/codegen/fragments.h"
 #include "rpc/codegen/method_options.h"
 #include "rpc/codegen/promises.h"
 #include "rpc/codegen/text.h"
@@ -24,32 +24,16 @@ std::string handler_signature(const MethodModel& method) {
 }
 
 std::string class_head(const ServiceModel& service) {
-  const std::string begin = "class " + service.base_name();
-  if (!service.is_object()) return begin + " : public ::corolane::rpc::Service {\n";
-  std::string parent = ": public ::corolane::framework::Object<";
-  std::vector<std::string> arguments = {service.state_type};
-  if (service.publishes()) {
-    parent = ": public ::corolane::framework::PublishingObject<";
-    arguments.push_back(service.publication_type);
-  }
-  const auto is_line = [](const std::string& text) {
-    return lines_in(text) == 2 && text.size() <= columns_max + 1;
-  };
-  std::string beside = packed(0, begin + " " + parent, arguments, "> {");
-  if (is_line(beside)) return beside;
-  std::string below = packed(4, parent, arguments, "> {");
-  if (is_line(below)) return begin + "\n" + below;
-  std::string hanging = begin + " " + parent;
-  for (const std::string& argument : arguments) {
-    hanging += "\n" + std::string(begin.size() + 7, ' ') + argument;
-    hanging += &argument == &arguments.back() ? "> {\n" : ",";
-  }
-  return hanging;
+  const std::string begin = "class " + service.base_name() + "\n    : public ::corolane::";
+  if (!service.is_object()) return begin + "rpc::Service {\n";
+  if (!service.publishes()) return begin + "framework::Object<" + service.state_type + "> {\n";
+  return begin + "framework::PublishingObject<" +
+         joined({service.state_type, service.publication_type}, ", ") + "> {\n";
 }
 
 void print_base(Printer& printer, const ServiceModel& service, bool has_comments) {
   printer.Print("\n");
-  printer.PrintRaw(comment_text(0, service.comment, ""));
+  printer.PrintRaw(comment_text(0, service.comment, {}));
   printer.PrintRaw(class_head(service));
   printer.Print(" public:\n");
   for (const MethodModel& method : service.methods) {
@@ -69,13 +53,13 @@ void print_base(Printer& printer, const ServiceModel& service, bool has_comments
   printer.Print("};\n");
 }
 
-std::string client_promise(const ServiceModel& service) {
-  return "Calls " +
-         (service.is_object() ? "the " + service.name + " with an id, wherever it lives."
-                              : service.name + " on a server.") +
-         " Each call suspends until it is answered, for at most " +
-         config::format_duration(timeout_default) +
-         " unless its method or its options say otherwise.";
+Sentences client_promise(const ServiceModel& service) {
+  return {
+      "Calls " + (service.is_object() ? "the " + service.name + " with an id, wherever it lives."
+                                      : service.name + " on a server."),
+      "Each call suspends until it is answered, for at most " +
+          config::format_duration(timeout_default) + ",",
+      "unless its method or its options say otherwise."};
 }
 
 void print_client(Printer& printer, const ServiceModel& service) {
@@ -104,11 +88,11 @@ void print_client(Printer& printer, const ServiceModel& service) {
   }
   if (service.publishes()) {
     printer.Print("\n");
-    printer.PrintRaw(
-        comment_text(2, {},
-                     "Subscribes to what it publishes from now on, wherever it lives: next() "
-                     "returns one message after the other. Never suspends."));
-    printer.PrintRaw(signature(2, service.subscription_type(), "subscribe", {""}, " const;"));
+    printer.Print(
+        "  // Subscribes to what it publishes from now on, wherever it lives: next() returns one\n"
+        "  // message after the other. Never suspends.\n"
+        "  $subscription$ subscribe() const;\n",
+        "subscription", service.subscription_type());
   }
   printer.Print("\n private:\n");
   if (service.is_object()) {
@@ -138,20 +122,19 @@ std::set<std::string> includes_of(const FileModel& file) {
   return includes;
 }
 
-std::string way_of_use(const FileModel& file) {
-  std::string text;
+Sentences ways_of_use(const FileModel& file) {
+  Sentences sentences;
   if (file.has_plain_services()) {
-    text =
-        "A server implements XBase and registers it with rpc::Server::add(); a caller wraps an "
-        "rpc::Client in an XClient.";
+    sentences.insert(sentences.end(),
+                     {"A server implements XBase and registers it with rpc::Server::add();",
+                      "a caller wraps an rpc::Client in an XClient."});
   }
   if (file.has_objects()) {
-    if (!text.empty()) text += " ";
-    text +=
-        "A node implements XObject and registers it with framework::Node::host(); a caller gives "
-        "the id of the object to an XClient.";
+    sentences.insert(sentences.end(),
+                     {"A node implements XObject and registers it with framework::Node::host();",
+                      "a caller gives the id of the object to an XClient."});
   }
-  return text;
+  return sentences;
 }
 
 }  // namespace
@@ -161,7 +144,7 @@ std::string header_text(const FileModel& file) {
     print_opening(printer, file);
     if (!file.services.empty()) {
       printer.Print("//\n");
-      printer.PrintRaw(comment_text(0, file.comment, way_of_use(file)));
+      printer.PrintRaw(comment_text(0, file.comment, ways_of_use(file)));
     }
     printer.Print("#pragma once\n");
     if (file.services.empty()) return;

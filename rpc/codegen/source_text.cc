@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rpc/codegen/layout.h"
+#include "rpc/codegen/fragments.h"
 #include "rpc/codegen/text.h"
 
 namespace corolane::rpc::codegen {
@@ -35,8 +35,7 @@ std::string size_text(std::size_t size_bytes) {
 const char* bool_text(bool value) { return value ? "true" : "false"; }
 
 // The function template that calls the handler of a method, and its arguments.
-std::string invoke_text(std::size_t indent, const ServiceModel& service,
-                        const MethodModel& method) {
+std::string invoke_text(const ServiceModel& service, const MethodModel& method) {
   const std::string shape = method.is_streaming ? "stream"
                             : method.is_one_way ? "one_way"
                                                 : "unary";
@@ -44,11 +43,7 @@ std::string invoke_text(std::size_t indent, const ServiceModel& service,
   std::vector<std::string> arguments = {base, method.request_type};
   if (method.is_streaming) arguments.push_back(method.reply_type);
   arguments.push_back("&" + base + "::" + method.cpp_name);
-  const std::string callee = "invoke_" + shape + "<";
-  const std::string beside = packed(indent, ".invoke = " + callee, arguments, ">,");
-  const std::string below = packed(indent + 4, callee, arguments, ">,");
-  return lines_in(below) < lines_in(beside) ? std::string(indent, ' ') + ".invoke =\n" + below
-                                            : beside;
+  return "invoke_" + shape + "<" + joined(arguments, ", ") + ">";
 }
 
 void print_table(Printer& printer, const ServiceModel& service) {
@@ -58,10 +53,10 @@ void print_table(Printer& printer, const ServiceModel& service) {
       "constexpr std::array<::corolane::rpc::Method, $count$> methods_of_$service$ = {{\n",
       "count", std::to_string(service.methods.size()), "service", service.name);
   for (const MethodModel& method : service.methods) {
-    const std::string name = "\"" + method.full_name + "\"";
-    printer.Print("    {\n        .full_name = $name$,\n", "name", name);
-    printer.PrintRaw(packed(8, ".id = ::corolane::rpc::method_id(", {name}, "),"));
     printer.Print(
+        "    {\n"
+        "        .full_name = \"$name$\",\n"
+        "        .id = ::corolane::rpc::method_id(\"$name$\"),\n"
         "        .timeout = $timeout$,\n"
         "        .stack_size_bytes = $stack_size$,\n"
         "        .priority = ::corolane::rpc::Priority::$priority$,\n"
@@ -71,18 +66,20 @@ void print_table(Printer& printer, const ServiceModel& service) {
         "        .is_public = $public$,\n"
         "        .durable = $durable$,\n"
         "        .read_only = $read_only$,\n",
-        "timeout", duration_text(method.timeout), "stack_size", size_text(method.stack_size_bytes),
-        "priority", method.priority, "idempotent", bool_text(method.is_idempotent), "one_way",
-        bool_text(method.is_one_way), "streaming", bool_text(method.is_streaming), "public",
-        bool_text(method.is_public), "durable", bool_text(method.is_durable), "read_only",
-        bool_text(method.is_read_only));
-    printer.PrintRaw(packed(8, ".new_request = new_message<", {method.request_type}, ">,"));
+        "name", method.full_name, "timeout", duration_text(method.timeout), "stack_size",
+        size_text(method.stack_size_bytes), "priority", method.priority, "idempotent",
+        bool_text(method.is_idempotent), "one_way", bool_text(method.is_one_way), "streaming",
+        bool_text(method.is_streaming), "public", bool_text(method.is_public), "durable",
+        bool_text(method.is_durable), "read_only", bool_text(method.is_read_only));
+    printer.Print("        .new_request = new_message<$request$>,\n", "request",
+                  method.request_type);
     if (method.is_unary()) {
-      printer.PrintRaw(packed(8, ".new_reply = new_message<", {method.reply_type}, ">,"));
-      printer.PrintRaw(packed(8, ".take_reply = take_reply<", {method.reply_type}, ">,"));
+      printer.Print(
+          "        .new_reply = new_message<$reply$>,\n"
+          "        .take_reply = take_reply<$reply$>,\n",
+          "reply", method.reply_type);
     }
-    printer.PrintRaw(invoke_text(8, service, method));
-    printer.Print("    },\n");
+    printer.Print("        .invoke = $invoke$,\n    },\n", "invoke", invoke_text(service, method));
   }
   printer.Print("}};\n");
 }
@@ -94,12 +91,8 @@ void print_comments(Printer& printer, const FileModel& file) {
       "\n"
       "constexpr auto symbol_comments = std::to_array<::corolane::rpc::SymbolComment>({\n");
   for (const auto& [symbol, text] : file.symbol_comments) {
-    const std::string value = literal(5, text);
-    const std::string begin = "    {\"" + symbol + "\",";
-    const std::size_t width = begin.size() + 1 + value.size() + 2;
-    const bool fits = !value.contains('\n') && width <= columns_max;
-    printer.Print("$begin$$gap$$value$},\n", "begin", begin, "gap", fits ? " " : "\n     ", "value",
-                  value);
+    printer.Print("    {\"$symbol$\",\n     $value$},\n", "symbol", symbol, "value",
+                  literal(5, text));
   }
   printer.Print("});\n");
 }
@@ -173,46 +166,36 @@ std::string client_body(const ServiceModel& service, std::size_t index) {
   const std::string result = method.client_result();
   const std::string row = "methods_of_" + service.name + "[" + std::to_string(index) + "]";
   if (method.is_streaming) {
-    return packed(2, "return " + result + "(", {"*client_", row, "request", "options"}, ");");
+    return "  return " + result + "(*client_, " + row + ", request, options);\n";
   }
   const std::string callee = service.is_object() ? "router_->" : "client_->";
-  std::vector<std::string> arguments = {row, "request", "options"};
-  if (service.is_object()) arguments.insert(arguments.begin() + 1, "id_");
-  if (method.is_one_way) return packed(2, "return " + callee + "notify(", arguments, ");");
-  arguments.insert(arguments.end() - 1, "*reply");
-  return "  " + result + " reply;\n" +
-         packed(2, "auto called = " + callee + "call(", arguments, ");") +
+  const std::string target = row + (service.is_object() ? ", id_" : "");
+  if (method.is_one_way) {
+    return "  return " + callee + "notify(" + target + ", request, options);\n";
+  }
+  return "  " + result + " reply;\n" +  //
+         "  auto called = " + callee + "call(" + target + ", request, *reply, options);\n" +
          "  if (!called) return std::move(called).error();\n"
          "  return reply;\n";
 }
 
-// A function of one statement, `begin` arguments `end`, on one line where it fits.
-std::string short_function(const std::string& head, const std::string& begin,
-                           const std::vector<std::string>& arguments, const std::string& end) {
-  const std::string body = packed(2, begin, arguments, end);
-  const std::string line = head + " {" + body.substr(1, body.size() - 2) + " }\n";
-  const bool fits = line.size() <= columns_max + 1 && lines_in(line) == 2;
-  return fits ? line : head + " {\n" + body + "}\n";
-}
-
 void print_base(Printer& printer, const ServiceModel& service, bool has_comments) {
-  const std::string base = service.base_name() + "::";
   const std::string name = "\"" + service.full_name + "\"";
   const std::string methods = service.methods.empty() ? "{}" : "methods_of_" + service.name;
-  const auto print = [&](const std::string& head, const std::string& begin,
-                         const std::vector<std::string>& arguments, const std::string& end) {
-    printer.PrintRaw("\n" + short_function(head, begin, arguments, end));
+  const auto print = [&](const std::string& type, const std::string& function,
+                         const std::string& value) {
+    printer.Print("\n$type$ $base$::$function$ {\n  return $value$;\n}\n", "type", type, "base",
+                  service.base_name(), "function", function, "value", value);
   };
   if (service.is_object()) {
-    print("::corolane::framework::ObjectType " + base + "object_type()", "return {",
-          {name, methods, has_comments ? "symbol_comments" : "{}"}, "};");
+    const std::string comments = has_comments ? "symbol_comments" : "{}";
+    print("::corolane::framework::ObjectType", "object_type()",
+          "{" + joined({name, methods, comments}, ", ") + "}");
   }
-  print("const char* " + base + "service_name() const", "return ", {name}, ";");
-  print("std::span<const ::corolane::rpc::Method> " + base + "methods() const", "return ",
-        {methods}, ";");
+  print("const char*", "service_name() const", name);
+  print("std::span<const ::corolane::rpc::Method>", "methods() const", methods);
   if (!has_comments) return;
-  print("std::span<const ::corolane::rpc::SymbolComment> " + base + "comments() const", "return ",
-        {"symbol_comments"}, ";");
+  print("std::span<const ::corolane::rpc::SymbolComment>", "comments() const", "symbol_comments");
 }
 
 void print_client(Printer& printer, const ServiceModel& service) {
@@ -226,12 +209,13 @@ void print_client(Printer& printer, const ServiceModel& service) {
     printer.PrintRaw(client_body(service, i) + "}\n");
   }
   if (!service.publishes()) return;
-  printer.Print("\n");
-  printer.PrintRaw(signature(0, service.subscription_type(), service.name + "Client::subscribe",
-                             {""}, " const {"));
-  printer.PrintRaw(
-      packed(2, "return {", {"*router_", "\"" + service.full_name + "\"", "id_"}, "};"));
-  printer.Print("}\n");
+  printer.Print(
+      "\n"
+      "$subscription$ $service$Client::subscribe() const {\n"
+      "  return {*router_, \"$name$\", id_};\n"
+      "}\n",
+      "subscription", service.subscription_type(), "service", service.name, "name",
+      service.full_name);
 }
 
 void print_includes(Printer& printer, const FileModel& file) {

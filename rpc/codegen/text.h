@@ -1,4 +1,4 @@
-// Writes generated code in the style of hand-written code.
+// Writes generated code.
 #pragma once
 
 #include <string>

@@ -1,10 +1,12 @@
-// The layout of generated code: like hand-written code with at most 100 columns.
+// The pieces of C++ that both generated files are made of.
+//
+// Generated code breaks its lines at fixed places, whatever their length: parameters stand one
+// below the other, and so do the sentences of a comment.
 #pragma once
 
 #include <google/protobuf/io/printer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +16,6 @@
 namespace corolane::rpc::codegen {
 
 using google::protobuf::io::Printer;
-
-inline constexpr std::size_t columns_max = 100;
 
 // The text that `print` writes to the printer; $name$ in it is a variable.
 template <typename Print>
@@ -27,19 +27,15 @@ std::string printed(const Print& print) {
   return text;
 }
 
-std::size_t lines_in(const std::string& text);
+// `items`, with `separator` between them.
+std::string joined(const std::vector<std::string>& items, std::string_view separator);
 
-// `type` `name`(arguments)`tail`, broken into lines when it is too long for one.
+// `type` `name`(parameters)`tail`.
 std::string signature(std::size_t indent, const std::string& type, const std::string& name,
-                      std::vector<std::string> arguments, const std::string& tail);
+                      const std::vector<std::string>& parameters, const std::string& tail);
 
-// `begin` arguments `end`, as many per line as fit, aligned below each other where possible.
-std::string packed(std::size_t indent, const std::string& begin, std::vector<std::string> arguments,
-                   const std::string& end);
-
-// The lines of a .proto comment, then, after an empty line, generated sentences, wrapped.
-std::string comment_text(std::size_t indent, const CommentLines& lines,
-                         const std::string& sentences);
+// The lines of a .proto comment, then, after an empty line, generated sentences.
+std::string comment_text(std::size_t indent, const CommentLines& lines, const Sentences& sentences);
 
 // `text` as C++ literals, one for each of its lines, one below the other.
 std::string literal(std::size_t indent, std::string_view text);
