@@ -8,7 +8,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "rpc/object_target.h"
-#include "rpc/security.h"
+#include "rpc/options.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {

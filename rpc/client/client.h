@@ -29,10 +29,8 @@
 #include "coroutine/base/result.h"
 #include "net/network.h"
 #include "rpc/call_options.h"
-#include "rpc/connection_view.h"
 #include "rpc/filter.h"
-#include "rpc/keepalive.h"
-#include "rpc/security.h"
+#include "rpc/options.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc {

@@ -25,13 +25,10 @@
 #include "net/address_shares.h"
 #include "net/connection_bound.h"
 #include "net/network.h"
-#include "rpc/admission_options.h"
-#include "rpc/connection_view.h"
 #include "rpc/context.h"
 #include "rpc/filter.h"
-#include "rpc/keepalive.h"
 #include "rpc/observe/method_cost.h"
-#include "rpc/security.h"
+#include "rpc/options.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rpc/object_target.h"
-#include "rpc/security.h"
+#include "rpc/options.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {

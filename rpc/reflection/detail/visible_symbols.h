@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "rpc/security.h"
+#include "rpc/options.h"
 
 namespace google::protobuf {
 class Descriptor;

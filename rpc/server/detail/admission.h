@@ -20,7 +20,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
-#include "rpc/admission_options.h"
+#include "rpc/options.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc::detail {

@@ -18,7 +18,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/timer_wheel.h"
 #include "net/stream.h"
-#include "rpc/keepalive.h"
+#include "rpc/options.h"
 #include "rpc/wire/detail/handshake.h"
 #include "rpc/wire/frame.h"
 

@@ -20,7 +20,7 @@
 
 #include "coroutine/base/result.h"
 #include "net/crypto.h"
-#include "rpc/security.h"
+#include "rpc/options.h"
 #include "rpc/wire/frame.h"
 
 namespace corolane::rpc::detail {
