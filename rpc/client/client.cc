@@ -11,6 +11,7 @@
 #include "coroutine/task.h"
 #include "rpc/call_scope.h"
 #include "rpc/client/detail/client_impl.h"
+#include "rpc/detail/filter_chain.h"
 #include "rpc/wire/request_extension.h"
 
 namespace corolane::rpc {
@@ -39,28 +40,13 @@ Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make ma
   return make(call, extension.view());
 }
 
-// The remaining filters around the call.
-struct Client::Impl::FilterChain {
-  Result<void> run(std::size_t index) {
-    if (index == filters.size()) return make_with_extension(call, make);
-    return filters[index](
-        call, Next([](void* chain,
-                      std::size_t next) { return static_cast<FilterChain*>(chain)->run(next); },
-                   this, index + 1));
-  }
-
-  const std::vector<ClientFilter>& filters;
-  OutgoingCall& call;
-  Make make;
-};
-
 Result<void> Client::Impl::with_filters(const Method& method,
                                         const google::protobuf::Message& request,
                                         CallOptions& options, Make make) {
   OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name_};
   if (const CallScope* const scope = CallScope::current()) call.trace = scope->trace;
-  if (options_.filters.empty()) return make_with_extension(call, make);
-  return FilterChain{.filters = options_.filters, .call = call, .make = make}.run(0);
+  return detail::with_filters(options_.filters, call,
+                              [&] { return make_with_extension(call, make); });
 }
 
 Deadline Client::Impl::deadline_of(const Method& method, const CallOptions& options) {

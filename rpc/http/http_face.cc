@@ -1,11 +1,9 @@
 #include "rpc/http/http_face.h"
 
-#include <google/protobuf/arena.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -21,6 +19,7 @@
 #include "rpc/http/json.h"
 #include "rpc/object_target.h"
 #include "rpc/server/detail/memory_budget.h"
+#include "rpc/server/detail/request_arena.h"
 
 namespace corolane::rpc {
 namespace {
@@ -36,32 +35,8 @@ constexpr std::string_view type_of(Codec codec) {
 
 // The number of calls that a busy server has at a time.
 constexpr std::size_t idle_call_count_max = 1024;
-// Requests up to this size stay small when decoded, and are not counted.
-constexpr std::size_t small_request_bytes = 64;
 // Connect-Timeout-Ms has at most this many digits, which is 115 days.
 constexpr std::size_t timeout_digits_max = 10;
-
-// The memory of a call's request, recycled.
-class CallMemory {
- public:
-  CallMemory() : arena_(options(block_)) {}
-
-  pb::Arena& arena() { return arena_; }
-  // The bytes that the arena has taken beyond its own block.
-  std::size_t spilled_bytes() const { return arena_.SpaceAllocated() - block_.size(); }
-  void reset() { arena_.Reset(); }
-
- private:
-  static pb::ArenaOptions options(std::array<char, 2048>& block) {
-    pb::ArenaOptions options;
-    options.initial_block = block.data();
-    options.initial_block_size = block.size();
-    return options;
-  }
-
-  alignas(16) std::array<char, 2048> block_;
-  pb::Arena arena_;
-};
 
 // "application/json; charset=utf-8" is application/json.
 std::string_view without_parameters(std::string_view type) {
@@ -186,8 +161,8 @@ class HttpFace::Impl {
                     net::HttpResponse& response);
   Result<void> read(const Question& question, pb::Message& message);
 
-  std::unique_ptr<CallMemory> take_memory();
-  void give_back(std::unique_ptr<CallMemory> memory);
+  std::unique_ptr<detail::RequestArena> take_memory();
+  void give_back(std::unique_ptr<detail::RequestArena> memory);
 
   Server& server_;
   const Options options_;
@@ -195,7 +170,7 @@ class HttpFace::Impl {
   JsonWriter writer_;
   std::string got_;  // The decoded message of a GET, until it is parsed.
   detail::MemoryBudget budget_;
-  std::vector<std::unique_ptr<CallMemory>> idle_;
+  std::vector<std::unique_ptr<detail::RequestArena>> idle_;
 };
 
 void HttpFace::Impl::answer(const net::HttpRequest& request, net::HttpResponse& response) {
@@ -352,9 +327,7 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   auto memory = take_memory();
   pb::Message* const message = method.new_request(&memory->arena());
   Result<void> called = read(question, *message);
-  const std::size_t taken = question.message.size() > small_request_bytes
-                                ? memory->spilled_bytes() + question.message.size()
-                                : 0;
+  const std::size_t taken = memory->counted_bytes(question.message.size());
   if (called && !budget_.take(taken)) {
     called = Error(Code::resource_exhausted, "the server has no room for requests of this size")
                  .with_retry_after(std::chrono::seconds(1));
@@ -376,14 +349,14 @@ Result<void> HttpFace::Impl::read(const Question& question, pb::Message& message
                                            ": do both sides have the same proto?");
 }
 
-std::unique_ptr<CallMemory> HttpFace::Impl::take_memory() {
-  if (idle_.empty()) return std::make_unique<CallMemory>();
+std::unique_ptr<detail::RequestArena> HttpFace::Impl::take_memory() {
+  if (idle_.empty()) return std::make_unique<detail::RequestArena>();
   auto memory = std::move(idle_.back());
   idle_.pop_back();
   return memory;
 }
 
-void HttpFace::Impl::give_back(std::unique_ptr<CallMemory> memory) {
+void HttpFace::Impl::give_back(std::unique_ptr<detail::RequestArena> memory) {
   if (idle_.size() == idle_call_count_max) return;
   memory->reset();
   idle_.push_back(std::move(memory));

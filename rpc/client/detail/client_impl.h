@@ -14,9 +14,9 @@
 #include "coroutine/wait_queue.h"
 #include "rpc/client/client.h"
 #include "rpc/client/detail/client_connection.h"
-#include "rpc/client/detail/jitter.h"
 #include "rpc/client/detail/retry_budget.h"
 #include "rpc/detail/function_ref.h"
+#include "rpc/detail/jitter.h"
 
 namespace corolane::rpc {
 
@@ -60,7 +60,6 @@ class Client::Impl final : private detail::ClientConnection::Host {
     Result<void> result;
     bool was_sent = false;
   };
-  struct FilterChain;
   static Result<void> make_with_extension(const OutgoingCall& call, Make make);
 
   Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,

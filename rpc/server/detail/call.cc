@@ -13,16 +13,6 @@
 namespace corolane::rpc::detail {
 namespace {
 
-google::protobuf::ArenaOptions arena_options(std::span<char> block) {
-  google::protobuf::ArenaOptions options;
-  options.initial_block = block.data();
-  options.initial_block_size = block.size();
-  return options;
-}
-
-// Requests up to this size stay small when decoded, and are not counted.
-constexpr std::size_t small_request_bytes = 64;
-
 // Messages up to this size on the wire are kept for the next call of their method: their strings
 // keep their capacity.
 #if defined(__SANITIZE_ADDRESS__)
@@ -39,9 +29,7 @@ bool parse_into(google::protobuf::Message& message, std::span<const std::byte> b
 }  // namespace
 
 Call::Call(Owner& owner)
-    : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }),
-      owner_(owner),
-      arena_(arena_options(arena_block_)) {}
+    : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }), owner_(owner) {}
 
 Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget) {
   served_ = &served;
@@ -55,10 +43,8 @@ Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget&
                  std::string("the request of ") + served.method->full_name +
                      " cannot be parsed: do both sides have the same proto?");
   }
-  if (payload_bytes_ <= small_request_bytes) return {};
-  // Empty sub-messages grow to forty times their wire size. The content of strings is not in the
-  // arena, but it is at most what was on the wire.
-  taken_bytes_ = arena_.SpaceAllocated() - arena_block_bytes + payload_bytes_;
+  taken_bytes_ = memory_.counted_bytes(payload_bytes_);
+  if (taken_bytes_ == 0) return {};
   if (!budget.take(taken_bytes_)) {
     return Error(Code::resource_exhausted, "the server has no room for more requests of this size");
   }
@@ -67,10 +53,10 @@ Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget&
 }
 
 void Call::make_messages(const Method& method) {
-  arena_.Reset();
+  memory_.reset();
   new_request_ = method.new_request;
-  request_ = method.new_request(&arena_);
-  extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&arena_);
+  request_ = method.new_request(&memory_.arena());
+  extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&memory_.arena());
 }
 
 void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
@@ -128,10 +114,10 @@ void Call::serve(const Around& around, const Context::Facts& facts) {
 
 void Call::reset() {
   Timer::cancel();
-  const bool they_stay = keeps_requests && payload_bytes_ <= kept_request_bytes_max &&
-                         arena_.SpaceAllocated() == arena_block_bytes;
+  const bool they_stay =
+      keeps_requests && payload_bytes_ <= kept_request_bytes_max && memory_.is_in_block();
   if (!they_stay) {
-    arena_.Reset();
+    memory_.reset();
     new_request_ = nullptr;
   }
   give_back_memory();

@@ -4,10 +4,8 @@
 // what its messages need.
 #pragma once
 
-#include <google/protobuf/arena.h>
 #include <google/protobuf/message.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "coroutine/wait_queue.h"
 #include "rpc/context.h"
 #include "rpc/server/detail/memory_budget.h"
+#include "rpc/server/detail/request_arena.h"
 #include "rpc/server/detail/served_method.h"
 #include "rpc/service.h"
 #include "rpc/wire/frame.h"
@@ -92,10 +91,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   bool answer(const Result<void>& result);
 
   Owner& owner_;
-  // Small requests live in this block; larger ones spill over to the heap.
-  static constexpr std::size_t arena_block_bytes = 2048;
-  alignas(16) std::array<char, arena_block_bytes> arena_block_;
-  google::protobuf::Arena arena_;
+  RequestArena memory_;
   ServedMethod* served_ = nullptr;
   // Small messages outlive a call, with the memory of their strings, for the next call of the same
   // method. This is that method's constructor; null when there are no messages.

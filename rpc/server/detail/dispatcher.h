@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "rpc/client/detail/jitter.h"
+#include "rpc/detail/jitter.h"
 #include "rpc/server/detail/admission.h"
 #include "rpc/server/detail/call.h"
 #include "rpc/server/detail/memory_budget.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "rpc/detail/filter_chain.h"
 #include "rpc/wire/frame.h"
 
 namespace corolane::rpc::detail {
@@ -27,35 +28,6 @@ Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run
     return thrown(served, "");
   }
 }
-
-// The remaining filters around the handler. They see an exception of the handler as an error.
-struct Chain {
-  Result<void> run(std::size_t index) {
-    if (index == filters.size()) {
-      auto outcome = without_exceptions(served, threw, [this] {
-        return served.method->invoke(*served.service, request, context, sink);
-      });
-      // A router in front of the handler knows whether the handler has begun, and says so in the
-      // error.
-      const bool has_only_routed =
-          served.method->passes_on && !outcome && outcome.error().not_executed();
-      has_begun = has_begun || !has_only_routed;
-      return outcome;
-    }
-    return filters[index](
-        context,
-        Next([](void* chain, std::size_t next) { return static_cast<Chain*>(chain)->run(next); },
-             this, index + 1));
-  }
-
-  const std::vector<ServerFilter>& filters;
-  const ServedMethod& served;
-  const google::protobuf::Message& request;
-  Context& context;
-  ReplySink& sink;
-  bool& threw;
-  bool has_begun = false;  // The handler has begun; a filter may prevent it.
-};
 
 // Only the runtime knows whether a handler has begun. A not_executed that the handler passes on
 // from a call of its own is about that other handler.
@@ -118,15 +90,23 @@ ServedMethod* ServedMethods::find(std::string_view full_name) const {
 Result<void> serve_call(const Around& around, const ServedMethod& served,
                         const google::protobuf::Message& request, Context& context, ReplySink& sink,
                         bool& threw) {
-  Chain chain{.filters = around.filters,
-              .served = served,
-              .request = request,
-              .context = context,
-              .sink = sink,
-              .threw = threw};
+  bool has_begun = false;  // The handler has begun; a filter may prevent it.
+  // Filters see an exception of the handler as an error.
+  const auto handle = [&] {
+    auto outcome = without_exceptions(served, threw, [&] {
+      return served.method->invoke(*served.service, request, context, sink);
+    });
+    // A router in front of the handler knows whether the handler has begun, and says so in the
+    // error.
+    const bool has_only_routed =
+        served.method->passes_on && !outcome && outcome.error().not_executed();
+    has_begun = has_begun || !has_only_routed;
+    return outcome;
+  };
   return without_exceptions(served, threw, [&] {
-    auto outcome = without_exceptions(served, threw, [&] { return chain.run(0); });
-    if (!outcome) outcome = of_handler(std::move(outcome.error()), chain.has_begun);
+    auto outcome = without_exceptions(
+        served, threw, [&] { return with_filters(around.filters, context, handle); });
+    if (!outcome) outcome = of_handler(std::move(outcome.error()), has_begun);
     for (const Observer& observer : around.observers) {
       if (observer.wants(context, outcome)) [[unlikely]]
         observer.look(context, outcome);
