@@ -7,18 +7,17 @@
 #include <array>
 #include <chrono>
 #include <list>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
-#include "framework/routing/detail/object_router.h"
 #include "framework/store/memory_store.h"
-#include "net/testing/network.h"
 #include "test/framework/room.h"
 #include "test/framework/room_mirror.h"
+#include "test/framework/stage.h"
+#include "test/framework/store/faulty_store.h"
 
 namespace corolane::framework {
 namespace {
@@ -41,50 +40,19 @@ ListenRequest listen_request(const std::string& room, std::chrono::milliseconds 
   return request;
 }
 
-class AwayStore : public MemoryStore {
- public:
-  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
-    if (is_away) return Error(Code::unavailable, "the store is away");
-    return MemoryStore::seal(key, epoch, deadline);
-  }
-  Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
-                     const ObjectWrite& object, Deadline deadline) override {
-    if (auto slept = coroutine::sleep_for(delay); !slept) return slept;
-    if (is_away) return Error(Code::unavailable, "the store is away");
-    return MemoryStore::write(key, epoch, version, object, deadline);
-  }
-
-  bool is_away = false;
-  Duration delay{};
-};
-
-// One shard that owns all partitions.
 class SubscriptionTest : public testing::Test {
  protected:
   SubscriptionTest() {
-    set_epoch(1);
-    fence_.set(TimePoint::max());
-    host_.add(
-        test::Room::object_type(), ownership_, [] { return std::make_unique<test::Room>(); },
-        sizeof(test::Room));
-    host_.add(
-        test::Listener::object_type(), ownership_,
-        [] { return std::make_unique<test::Listener>(); }, sizeof(test::Listener));
-    router_.set_host(host_);
-    EXPECT_TRUE(host_.start());
+    stage_.add<test::Room>();
+    stage_.add<test::Listener>();
+    stage_.start();
   }
-  ~SubscriptionTest() override { router_.stop(); }
 
-  void set_epoch(std::uint64_t epoch) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
-      ownership_.set_epoch(static_cast<Partition>(i), epoch);
-    }
-  }
   void move_room(const std::string& id, std::uint64_t epoch) {
     const std::array partitions = {partition_of("corolane.test.Room", id)};
-    host_.release(ownership_, partitions, Deadline::after(50ms));
-    set_epoch(epoch);
-    host_.resume(ownership_, partitions);
+    stage_.host.release(stage_.ownership, partitions, Deadline::after(50ms));
+    stage_.own_all(epoch);
+    stage_.host.resume(stage_.ownership, partitions);
   }
   RoomClient room(const std::string& id) { return RoomClient(router_, id); }
   ListenerClient listener(const std::string& id) { return ListenerClient(router_, id); }
@@ -94,14 +62,10 @@ class SubscriptionTest : public testing::Test {
     return {reply->texts().begin(), reply->texts().end()};
   }
 
-  sim::SimulatedNetwork network_;
-  Fence fence_{now};
-  Ownership ownership_{fence_};
-  AwayStore store_;
-  detail::ObjectRouter router_{network_, 0};
-  Log log_{LogLevel::error};
-  detail::ObjectCell::Surroundings surroundings_{store_, router_};
-  detail::ObjectHost host_{surroundings_, log_, {.idle_time_max = 1min}};
+  MemoryStore table_;
+  test::FaultyStore store_{table_};
+  test::Stage stage_{store_, /*epoch=*/1, {.idle_time_max = 1min}};
+  detail::ObjectRouter& router_ = stage_.router;
 };
 
 TEST_F(SubscriptionTest, BeginsWithAGapAndContinuesInOrder) {
@@ -191,10 +155,10 @@ TEST_F(SubscriptionTest, AnObjectWithSubscribersIsInUse) {
   ASSERT_TRUE(events.next(Deadline::after(1s)));
   ASSERT_TRUE(room("b").say(say_request("hello")));
   ASSERT_TRUE(coroutine::sleep_for(10min));
-  EXPECT_EQ(host_.statistics().active_count, 1U);
+  EXPECT_EQ(stage_.statistics().active_count, 1U);
   events = room("b").subscribe();
   ASSERT_TRUE(coroutine::sleep_for(10min));
-  EXPECT_EQ(host_.statistics().active_count, 1U);
+  EXPECT_EQ(stage_.statistics().active_count, 1U);
   EXPECT_EQ(room("a").look({})->said_count(), 0U);
 }
 
@@ -210,7 +174,7 @@ TEST_F(SubscriptionTest, AReloadedObjectPublishesAfterAllItsEarlierPositions) {
     }
     last = room("a").look({})->sequence();
     ASSERT_TRUE(coroutine::sleep_for(2min));
-    ASSERT_EQ(host_.statistics().active_count, 0U);
+    ASSERT_EQ(stage_.statistics().active_count, 0U);
   }
   EXPECT_GE(last, 30U);
 }
@@ -251,12 +215,12 @@ TEST_F(SubscriptionTest, AFencedNodePublishesNothing) {
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   auto request = say_request("late", 2);
   request.set_pause_milliseconds(20);
-  fence_.set(now() + 10ms);
+  stage_.fence.set(now() + 10ms);
   EXPECT_THAT(room("a").say(request), fails_with(Code::aborted));
   // The first message was published in time, the second was not.
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   EXPECT_THAT(mirror.follow(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
-  fence_.set(TimePoint::max());
+  stage_.fence.set(TimePoint::max());
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   EXPECT_EQ(mirror.moved_count, 1U);
   EXPECT_EQ(mirror.said_count, 3U);
@@ -280,10 +244,10 @@ TEST_F(SubscriptionTest, PublicationsOfADurableMethodWaitForTheStore) {
 TEST_F(SubscriptionTest, AnUnstoredPublicationIsHeldUntilItIsStored) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
-  store_.is_away = true;
+  store_.cut();
   EXPECT_THAT(room("a").say_for_good(say_request("hi")), fails_with(Code::unavailable));
   EXPECT_THAT(mirror.follow(Deadline::after(20s)), fails_with(Code::deadline_exceeded));
-  store_.is_away = false;
+  store_.mend();
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   ASSERT_TRUE(room("a").say(say_request("hi")));
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
@@ -317,10 +281,10 @@ TEST_F(SubscriptionTest, AnErrorOfTheObjectIsFinal) {
 }
 
 TEST_F(SubscriptionTest, ATransientErrorIsRetried) {
-  store_.is_away = true;
+  store_.cut();
   auto events = room("a").subscribe();
   EXPECT_THAT(events.next(Deadline::after(1min)), fails_with(Code::deadline_exceeded));
-  store_.is_away = false;
+  store_.mend();
   EXPECT_TRUE(events.next(Deadline::after(1s)));
 }
 
@@ -334,7 +298,7 @@ TEST_F(SubscriptionTest, TheLastSubscriberEndsTheFeed) {
   }
   EXPECT_EQ(router_.feeds().statistics().object_count, 0U);
   ASSERT_TRUE(coroutine::sleep_for(2min));
-  EXPECT_EQ(host_.statistics().active_count, 0U);
+  EXPECT_EQ(stage_.statistics().active_count, 0U);
 }
 
 TEST_F(SubscriptionTest, ACancelledReadReturnsCancelled) {

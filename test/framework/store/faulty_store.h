@@ -1,4 +1,5 @@
-// One node's view of a store that it shares with other nodes: unreachable, or failing some writes.
+// One node's view of a store that it shares with other nodes: slow, unreachable, failing some
+// writes, or losing its answers.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/task.h"
 #include "framework/store/store.h"
 
 namespace corolane::test {
@@ -16,6 +18,14 @@ class FaultyStore final : public framework::Store {
   using Judge = std::function<Result<void>(const framework::ObjectKey& key)>;
 
   explicit FaultyStore(framework::Store& table) : table_(table) {}
+
+  Duration delay{};  // Before each seal and write.
+  // The operation is made, and its caller does not learn of it.
+  bool loses_answers_of_seals = false;
+  bool loses_answers_of_writes = false;
+  // Attempts, whatever came of them.
+  int seal_count = 0;
+  int write_count = 0;
 
   // Makes the store unreachable. Destroying the node meanwhile simulates a crash: none of
   // its last writes is kept.
@@ -31,8 +41,11 @@ class FaultyStore final : public framework::Store {
   }
   Result<framework::StoredObject> seal(const framework::ObjectKey& key, std::uint64_t epoch,
                                        Deadline deadline) override {
-    if (is_away_) return away();
-    return table_.seal(key, epoch, deadline);
+    ++seal_count;
+    if (auto reached = reach(); !reached) return reached.error();
+    auto sealed = table_.seal(key, epoch, deadline);
+    if (sealed && loses_answers_of_seals) return lost();
+    return sealed;
   }
   Result<void> release(const framework::ObjectKey& key, std::uint64_t epoch,
                        Deadline deadline) override {
@@ -41,12 +54,15 @@ class FaultyStore final : public framework::Store {
   }
   Result<void> write(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const framework::ObjectWrite& object, Deadline deadline) override {
-    if (is_away_) return away();
+    ++write_count;
+    if (auto reached = reach(); !reached) return reached;
     if (before_write_ != nullptr) {
       if (auto allowed = before_write_(key); !allowed) return allowed;
     }
     auto written = table_.write(key, epoch, version, object, deadline);
-    if (!written || after_write_ == nullptr) return written;
+    if (!written) return written;
+    if (loses_answers_of_writes) return lost();
+    if (after_write_ == nullptr) return written;
     if (auto answered = after_write_(key); !answered) {
       return std::move(answered.error()).with_maybe_executed();
     }
@@ -63,6 +79,16 @@ class FaultyStore final : public framework::Store {
 
  private:
   static Error away() { return Error(Code::unavailable, "the store is away"); }
+  static Error lost() {
+    return Error(Code::deadline_exceeded, "the answer is lost").with_maybe_executed();
+  }
+  Result<void> reach() const {
+    if (delay > Duration::zero()) {
+      if (auto slept = coroutine::sleep_for(delay); !slept) return slept;
+    }
+    if (is_away_) return away();
+    return {};
+  }
 
   framework::Store& table_;
   bool is_away_ = false;

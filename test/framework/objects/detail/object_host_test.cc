@@ -24,6 +24,7 @@
 #include "net/testing/network.h"
 #include "test/framework/counter_shard.h"
 #include "test/framework/puppet_stage.h"
+#include "test/framework/store/faulty_store.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -48,45 +49,10 @@ class NoReply final : public rpc::ReplySink {
   Result<void> write(const google::protobuf::Message&) override { return {}; }
 };
 
-// A store that is slow and may fail.
-class SlowStore : public MemoryStore {
- public:
-  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
-    ++seal_count;
-    if (auto reached = reach(); !reached) return reached.error();
-    auto sealed = MemoryStore::seal(key, epoch, deadline);
-    if (!sealed || !loses_answers_of_seals) return sealed;
-    return Error(Code::deadline_exceeded, "the answer is lost").with_maybe_executed();
-  }
-  Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
-                     const ObjectWrite& object, Deadline deadline) override {
-    ++write_count;
-    if (auto reached = reach(); !reached) return reached;
-    auto written = MemoryStore::write(key, epoch, version, object, deadline);
-    if (!loses_answers) return written;
-    return Error(Code::unavailable, "the answer is lost").with_maybe_executed();
-  }
-
-  Duration delay{};
-  bool is_away = false;
-  bool loses_answers = false;
-  bool loses_answers_of_seals = false;
-  int seal_count = 0;
-  int write_count = 0;
-
- private:
-  Result<void> reach() const {
-    if (delay > 0ns) {
-      if (auto slept = coroutine::sleep_for(delay); !slept) return slept;
-    }
-    if (is_away) return Error(Code::unavailable, "the store is away");
-    return {};
-  }
-};
-
 class ObjectHostTest : public testing::Test {
  protected:
-  SlowStore store_;
+  MemoryStore table_;
+  test::FaultyStore store_{table_};
 };
 
 TEST_F(ObjectHostTest, KeepsAStateForEachId) {
@@ -270,7 +236,7 @@ TEST_F(ObjectHostTest, ANameThatIsOnlyReadLeavesNoRow) {
   ASSERT_TRUE(shard.counter("b").add_for_good(add_request(1)));
   const auto row_count = [&] {
     int count = 0;
-    store_.for_each([&](const ObjectKey&, const MemoryStore::Row&) { ++count; });
+    table_.for_each([&](const ObjectKey&, const MemoryStore::Row&) { ++count; });
     return count;
   };
   EXPECT_EQ(row_count(), 2);
@@ -370,7 +336,7 @@ TEST_F(ObjectHostTest, AFencedNodeAnswersNoCall) {
 TEST_F(ObjectHostTest, AnUnstoredChangeIsHiddenUntilItIsStored) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
-  store_.is_away = true;
+  store_.cut();
   const auto failed = shard.counter("a").add_for_good(add_request(1));
   ASSERT_THAT(failed, fails_with(Code::unavailable));
   EXPECT_TRUE(failed.error().maybe_executed());
@@ -378,7 +344,7 @@ TEST_F(ObjectHostTest, AnUnstoredChangeIsHiddenUntilItIsStored) {
   ASSERT_THAT(hidden, fails_with(Code::unavailable));
   EXPECT_FALSE(hidden.error().maybe_executed());
   ASSERT_TRUE(coroutine::sleep_for(30s));
-  store_.is_away = false;
+  store_.mend();
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_EQ(shard.counter("a").get({})->value(), 2);
   Shard next(store_, 2);
@@ -387,11 +353,11 @@ TEST_F(ObjectHostTest, AnUnstoredChangeIsHiddenUntilItIsStored) {
 
 TEST_F(ObjectHostTest, ALostReplyOfTheStoreIsResolved) {
   Shard shard(store_, 1);
-  store_.loses_answers = true;
+  store_.loses_answers_of_writes = true;
   const auto failed = shard.counter("a").add_for_good(add_request(1));
-  ASSERT_THAT(failed, fails_with(Code::unavailable));
+  ASSERT_THAT(failed, fails_with(Code::deadline_exceeded));
   EXPECT_TRUE(failed.error().maybe_executed());
-  store_.loses_answers = false;
+  store_.loses_answers_of_writes = false;
   EXPECT_EQ(shard.counter("a").add_for_good(add_request(1))->value(), 2);
   Shard next(store_, 2);
   EXPECT_EQ(next.counter("a").get({})->value(), 2);
@@ -435,11 +401,11 @@ TEST_F(ObjectHostTest, CountsWhatHappensToTheObjectsOfAType) {
   EXPECT_EQ(counted.save_count, 1U);
   EXPECT_GT(counted.memory_bytes, 0U);
 
-  store_.is_away = true;
+  store_.cut();
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_GT(shard.host.statistics().failed_save_count, 0U);
   EXPECT_EQ(shard.host.statistics().save_count, 1U);
-  store_.is_away = false;
+  store_.mend();
   ASSERT_TRUE(coroutine::sleep_for(2min));
   counted = shard.host.statistics();
   EXPECT_EQ(counted.active_count, 0U);
@@ -476,7 +442,7 @@ TEST_F(ObjectHostTest, StoppingStoresUnsavedChanges) {
 }
 
 TEST_F(ObjectHostTest, AFailedActivationFailsAllWaitingCalls) {
-  store_.is_away = true;
+  store_.cut();
   store_.delay = 1s;
   Shard shard(store_, 1);
   std::vector<coroutine::Task<test::CounterReply>> calls;
@@ -512,7 +478,7 @@ TEST_F(ObjectHostTest, ASealWhoseReplyIsLostIsReleased) {
   ASSERT_THAT(lost, fails_with(Code::deadline_exceeded));
   EXPECT_TRUE(lost.error().not_executed()) << "the handler has not begun";
   ASSERT_TRUE(coroutine::sleep_for(1ms));
-  EXPECT_EQ(store_.look(key).epoch, 0U);
+  EXPECT_EQ(table_.look(key).epoch, 0U);
 }
 
 TEST_F(ObjectHostTest, ASealIsNotReleasedUnderTheNextCall) {
@@ -683,10 +649,10 @@ TEST_F(ObjectHostTest, AnUnstoredPartitionIsNotReleased) {
   Shard shard(store_, 1);
   ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   const std::array partitions{partition_of("corolane.test.Counter", "a")};
-  store_.is_away = true;
+  store_.cut();
   EXPECT_EQ(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).size(), 1U);
   shard.host.resume(shard.ownership, partitions);
-  store_.is_away = false;
+  store_.mend();
   // A write may outlast the time limit of a call.
   store_.delay = 200ms;
   EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
@@ -736,7 +702,7 @@ TEST_F(ObjectHostTest, AFailedActivationLeavesNoSeal) {
   test::PuppetStage stage(store_, strings);
   EXPECT_THAT(stage.puppet("a").run({}), fails_with(Code::not_found));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
-  EXPECT_EQ(store_.look({.type = "corolane.test.Puppet", .id = "a"}).epoch, 0U);
+  EXPECT_EQ(table_.look({.type = "corolane.test.Puppet", .id = "a"}).epoch, 0U);
 }
 
 TEST_F(ObjectHostTest, AOneWayCalleeMayCallBack) {

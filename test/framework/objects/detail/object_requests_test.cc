@@ -14,6 +14,7 @@
 #include "framework/wire/objects.pb.h"
 #include "test/framework/counter_shard.h"
 #include "test/framework/puppet_stage.h"
+#include "test/framework/store/faulty_store.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -23,19 +24,10 @@ using test::add_request;
 using test::CounterShard;
 using test::fails_with;
 
-class CountingStore : public MemoryStore {
- public:
-  Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
-    ++seal_count;
-    return MemoryStore::seal(key, epoch, deadline);
-  }
-
-  int seal_count = 0;
-};
-
 class ObjectRequestsTest : public testing::Test {
  protected:
-  CountingStore store_;
+  MemoryStore table_;
+  test::FaultyStore store_{table_};
 };
 
 TEST_F(ObjectRequestsTest, ARequestIdTakesEffectOnceEvenOnTheNextOwner) {
