@@ -12,6 +12,7 @@ class Puppet : public PuppetObject {
   // Shared by all puppets of a shard; a null function succeeds and does nothing.
   struct Strings {
     std::function<Result<void>(Puppet& puppet)> on_activate = nullptr;
+    std::function<void(Puppet& puppet)> on_deactivate = nullptr;
     std::function<Result<void>(Puppet& puppet)> run = nullptr;
     std::function<Result<void>(Puppet& puppet)> run_alone = nullptr;
     std::function<Result<void>(Puppet& puppet, const framework::Reminder& reminder)> on_reminder =
@@ -22,6 +23,9 @@ class Puppet : public PuppetObject {
 
   Result<void> on_activate() override {
     return strings_.on_activate == nullptr ? Result<void>() : strings_.on_activate(*this);
+  }
+  void on_deactivate() override {
+    if (strings_.on_deactivate != nullptr) strings_.on_deactivate(*this);
   }
   Result<void> on_reminder(const framework::Reminder& reminder) override {
     return strings_.on_reminder == nullptr ? Result<void>() : strings_.on_reminder(*this, reminder);

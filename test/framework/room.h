@@ -75,6 +75,12 @@ class Listener : public ListenerObject {
     rooms_[request.room()] = *std::move(following);
     return reply();
   }
+  // Leaves a change of the state to store.
+  Result<ListenReply> listen_for_good(const ListenRequest& request,
+                                      rpc::Context& context) override {
+    mark_changed();
+    return listen(request, context);
+  }
   Result<ListenReply> leave(const ListenRequest& request, rpc::Context&) override {
     rooms_.erase(request.room());
     return reply();

@@ -255,6 +255,22 @@ TEST_F(SubscriptionTest, AnUnstoredPublicationIsHeldUntilItIsStored) {
   EXPECT_THAT(mirror.failures, IsEmpty());
 }
 
+TEST_F(SubscriptionTest, APublicationThatWaitsForTheStoreOutlastsAnOutage) {
+  store_.delay = 100ms;
+  RoomMirror mirror(router_, "a");
+  ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
+  auto saying = coroutine::spawn("say", [&] { return room("a").say_for_good(say_request("hi")); });
+  ASSERT_TRUE(coroutine::sleep_for(50ms));
+  store_.cut();
+  EXPECT_THAT(saying.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(mirror.follow(Deadline::after(20s)), fails_with(Code::deadline_exceeded));
+  store_.mend();
+  ASSERT_TRUE(mirror.follow(Deadline::after(2s)));
+  EXPECT_THAT(mirror.texts, ElementsAre("hi"));
+  EXPECT_EQ(mirror.said_count, 1U);
+  EXPECT_THAT(mirror.failures, IsEmpty());
+}
+
 TEST_F(SubscriptionTest, ADurableMethodThatGivesItsTurnAwayHoldsNothingBack) {
   RoomMirror mirror(router_, "a");
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
@@ -429,6 +445,24 @@ TEST_F(SubscriptionTest, AListenerHearsMessagesInOrder) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(room("a").say(say_request(std::to_string(i))));
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_THAT(heard("l"), ElementsAre("0", "1", "2"));
+}
+
+// It may not change further before the change that its caller may have seen is stored.
+TEST_F(SubscriptionTest, MessagesWaitWhileTheStateOfTheirListenerCannotBeStored) {
+  ASSERT_TRUE(listener("l").listen(listen_request("a")));
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  ASSERT_TRUE(room("a").say(say_request("before")));
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  store_.cut();
+  EXPECT_THAT(listener("l").listen_for_good(listen_request("b")), fails_with(Code::unavailable));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(room("a").say(say_request(std::to_string(i))));
+    ASSERT_TRUE(coroutine::sleep_for(10s));
+  }
+  store_.mend();
+  EXPECT_THAT(heard("l"), ElementsAre("before"));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(heard("l"), ElementsAre("before", "0", "1", "2"));
 }
 
 }  // namespace

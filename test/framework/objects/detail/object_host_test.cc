@@ -739,6 +739,22 @@ TEST_F(ObjectHostTest, AnExceptionDuringActivationIsAnError) {
   EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
 }
 
+TEST_F(ObjectHostTest, AnExceptionDuringDeactivationIsCountedAndTheObjectLeaves) {
+  test::Puppet::Strings strings;
+  strings.run = [](test::Puppet& puppet) {
+    puppet.state().set_value(7);
+    return Result<void>();
+  };
+  strings.on_deactivate = [](test::Puppet&) { throw std::runtime_error("as the test wants"); };
+  test::PuppetStage stage(store_, strings, 1, {.idle_time_max = 1s});
+  ASSERT_TRUE(stage.puppet("a").run({}));
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(stage.statistics().active_count, 0U);
+  EXPECT_EQ(stage.statistics().deactivation_count, 1U);
+  EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
+  EXPECT_EQ(stage.puppet("a").look({})->value(), 7) << "it was stored";
+}
+
 TEST_F(ObjectHostTest, ACallerThatGivesUpDestroysNoObjectUnderAHandler) {
   coroutine::Event never("never");
   test::Puppet::Strings strings;
