@@ -11,6 +11,7 @@
 
 #include "coroutine/task.h"
 #include "framework/directory/local_directory.h"
+#include "test/framework/cluster/members.h"
 #include "test/framework/directory/faulty_directory.h"
 
 namespace corolane::framework {
@@ -24,11 +25,11 @@ class TestNode final : private Cluster::Tenants {
  public:
   TestNode(Directory& table, std::string name, const Placement& placement = {})
       : directory(table),
-        cluster_(std::make_unique<Cluster>(directory, fence, member(std::move(name), placement),
-                                           std::vector<detail::PartitionKeeper::Group>{
-                                               {.placement = placement, .ownership = &ownership}},
-                                           static_cast<Cluster::Tenants&>(*this), log_,
-                                           Cluster::Options{})) {}
+        cluster_(std::make_unique<Cluster>(
+            directory, fence, test::player_node(std::move(name), placement),
+            std::vector<detail::PartitionKeeper::Group>{
+                {.placement = placement, .ownership = &ownership}},
+            static_cast<Cluster::Tenants&>(*this), log_, Cluster::Options{})) {}
 
   Cluster& cluster() { return *cluster_; }
   void start() {
@@ -63,14 +64,6 @@ class TestNode final : private Cluster::Tenants {
   TimePoint fenced_at{};
 
  private:
-  static Member member(std::string name, const Placement& placement) {
-    return {.name = std::move(name),
-            .incarnation = "",
-            .shards = {{.host = "127.0.0.1", .port = 1}},
-            .zone = placement.zone,
-            .groups = {{.placement = placement, .types = {"game.Player"}}}};
-  }
-
   std::vector<Partition> release(const Placement&, std::span<const Partition> partitions,
                                  Deadline deadline) override {
     released.insert(partitions.begin(), partitions.end());
@@ -289,9 +282,7 @@ TEST_F(ClusterTest, ANodeWhoseKeyIsRemovedStopsServingAndRejoins) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
-  const std::string key =
-      detail::ClusterTable::node_key(detail::ClusterTable::name_of(b->cluster().self()));
-  ASSERT_TRUE(table_.commit({.removals = {key}}, Deadline::never()));
+  test::vanish(table_, b->cluster().self());
   for (int i = 0; i < 5'000; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(1ms));
     for (std::size_t j = 0; j < partition_count; ++j) {

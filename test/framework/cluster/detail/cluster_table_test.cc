@@ -1,0 +1,265 @@
+#include "framework/cluster/detail/cluster_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/framework/cluster/members.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string whole_node = R"({"shards": ["10.0.0.1:1"], "hosts": []})";
+
+class ClusterTableTest : public testing::Test {
+ protected:
+  // One change of the directory.
+  void put(std::string key, std::string value, Directory::Revision created_at,
+           Directory::Revision modified_at) {
+    table_.apply({.entry = {.key = std::move(key),
+                            .value = std::move(value),
+                            .created_at = created_at,
+                            .modified_at = modified_at}});
+  }
+  void put(std::string key, std::string value, Directory::Revision revision) {
+    put(std::move(key), std::move(value), revision, revision);
+  }
+  void remove(std::string key, Directory::Revision revision) {
+    table_.apply({.entry = {.key = std::move(key), .modified_at = revision}, .is_removed = true});
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Member& member : table_.members()) names.push_back(ClusterTable::name_of(member));
+    return names;
+  }
+  const ClusterTable::Ownership& owner(Partition partition, const Placement& placement = {}) const {
+    return table_.ownerships(placement)[partition];
+  }
+
+  ClusterTable table_;
+};
+
+TEST_F(ClusterTableTest, AMemberIsReadAsItWasWritten) {
+  Member written = test::player_node("chess-1", {.zone = "eu", .role = "room"});
+  written.incarnation = "ab12";
+  written.shards = {{.host = "10.0.0.1", .port = 8470}, {.host = "fd00::1", .port = 8471}};
+  written.weight = 250;
+  written.roles = {"room", "lobby"};
+  written.groups.push_back({.placement = {}, .types = {"game.Guild", "game.Hall"}});
+  written.version = "1.2.3";
+  put("nodes/chess-1.ab12", ClusterTable::to_value(written), 17);
+
+  const Member* const read = table_.find("chess-1.ab12");
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->name, "chess-1");
+  EXPECT_EQ(read->incarnation, "ab12");
+  EXPECT_EQ(read->epoch, 17U);
+  ASSERT_EQ(read->shards.size(), 2U);
+  EXPECT_EQ(read->shards[0].host, "10.0.0.1");
+  EXPECT_EQ(read->shards[0].port, 8470);
+  EXPECT_EQ(read->shards[1].host, "fd00::1");
+  EXPECT_EQ(read->shards[1].port, 8471);
+  EXPECT_EQ(read->weight, 250U);
+  EXPECT_EQ(read->zone, "eu");
+  EXPECT_EQ(read->roles, written.roles);
+  EXPECT_EQ(read->groups, written.groups);
+  EXPECT_EQ(read->version, "1.2.3");
+  EXPECT_FALSE(read->is_draining);
+}
+
+TEST_F(ClusterTableTest, TheNameOfANodeMayHaveDots) {
+  put("nodes/eu.chess.1.ab12", whole_node, 1);
+  const Member* const read = table_.find("eu.chess.1.ab12");
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->name, "eu.chess.1");
+  EXPECT_EQ(read->incarnation, "ab12");
+}
+
+// A rewritten key is that of the same process.
+TEST_F(ClusterTableTest, TheEpochOfANodeIsTheRevisionThatCreatedItsKey) {
+  put("nodes/a.1", whole_node, 5, 9);
+  ASSERT_NE(table_.find("a.1"), nullptr);
+  EXPECT_EQ(table_.find("a.1")->epoch, 5U);
+  EXPECT_EQ(table_.revision(), 9U);
+}
+
+TEST_F(ClusterTableTest, TheKeyOfAPartitionNamesItsPlacement) {
+  EXPECT_EQ(ClusterTable::partition_key({}, 17), "partitions/17");
+  EXPECT_EQ(ClusterTable::partition_key({.zone = "eu"}, 17), "partitions/zone=eu/17");
+  EXPECT_EQ(ClusterTable::partition_key({.role = "room"}, 17), "partitions/role=room/17");
+  EXPECT_EQ(ClusterTable::partition_key({.zone = "eu", .role = "room"}, 17),
+            "partitions/zone=eu,role=room/17");
+}
+
+TEST_F(ClusterTableTest, EachPlacementHasOwnersOfItsOwn) {
+  const std::vector<Placement> placements = {
+      {}, {.zone = "eu"}, {.role = "room"}, {.zone = "eu", .role = "room"}};
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    const std::string name = "node-" + std::to_string(i) + ".1";
+    put(ClusterTable::partition_key(placements[i], 17), ClusterTable::owner_value(name, 3), 4);
+  }
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    EXPECT_EQ(owner(17, placements[i]).owner, "node-" + std::to_string(i) + ".1");
+  }
+  EXPECT_EQ(owner(17, {.zone = "us"}).epoch, 0U) << "a placement without entries";
+}
+
+TEST_F(ClusterTableTest, TheEpochOfAnOwnershipIsTheRevisionThatLastWroteIt) {
+  put("partitions/1023", "a.1 5", 8, 12);
+  EXPECT_EQ(owner(1023).owner, "a.1");
+  EXPECT_EQ(owner(1023).node_epoch, 5U);
+  EXPECT_EQ(owner(1023).epoch, 12U);
+}
+
+TEST_F(ClusterTableTest, AChangeThatIsOlderThanTheOwnershipIsIgnored) {
+  put("partitions/7", "b.1 6", 20);
+  put("partitions/7", "a.1 5", 19);
+  EXPECT_EQ(owner(7).owner, "b.1");
+  remove("partitions/7", 19);
+  EXPECT_EQ(owner(7).owner, "b.1");
+  remove("partitions/7", 21);
+  EXPECT_EQ(owner(7).owner, "");
+  EXPECT_EQ(owner(7).epoch, 0U);
+}
+
+// A watch that lags behind a list reports the end of an earlier process of that name.
+TEST_F(ClusterTableTest, ARemovalThatIsOlderThanTheNodeIsIgnored) {
+  put("nodes/a.1", whole_node, 20);
+  put("draining/a.1", "", 21);
+  remove("nodes/a.1", 19);
+  remove("draining/a.1", 19);
+  ASSERT_THAT(names(), ElementsAre("a.1"));
+  EXPECT_TRUE(table_.members()[0].is_draining);
+  remove("draining/a.1", 22);
+  EXPECT_FALSE(table_.members()[0].is_draining);
+  remove("nodes/a.1", 22);
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(ClusterTableTest, AMemberIsDrainingWhicheverOfItsKeysComesFirst) {
+  put("draining/b.1", "", 1);
+  put("nodes/a.1", whole_node, 2);
+  put("nodes/b.1", whole_node, 3);
+  ASSERT_THAT(names(), ElementsAre("a.1", "b.1"));
+  EXPECT_FALSE(table_.members()[0].is_draining);
+  EXPECT_TRUE(table_.members()[1].is_draining);
+}
+
+TEST_F(ClusterTableTest, TheRevisionIsTheLatestThatItHasSeen) {
+  EXPECT_EQ(table_.revision(), 0U);
+  put("nodes/a.1", whole_node, 20);
+  put("nodes/b.1", whole_node, 7);
+  EXPECT_EQ(table_.revision(), 20U);
+  remove("nodes/b.1", 23);
+  EXPECT_EQ(table_.revision(), 23U);
+  table_.load({.revision = 22});
+  EXPECT_EQ(table_.revision(), 22U);
+}
+
+TEST_F(ClusterTableTest, ALoadReplacesEverything) {
+  put("nodes/a.1", whole_node, 1);
+  put("draining/b.1", "", 2);
+  put("partitions/7", "a.1 1", 3);
+  put("nodes/broken.1", "{", 4);
+  table_.load({.revision = 9,
+               .entries = {{.key = "nodes/b.1", .value = whole_node, .created_at = 5},
+                           {.key = "partitions/8", .value = "b.1 5", .modified_at = 6}}});
+  ASSERT_THAT(names(), ElementsAre("b.1"));
+  EXPECT_FALSE(table_.members()[0].is_draining);
+  EXPECT_EQ(owner(7).owner, "");
+  EXPECT_EQ(owner(8).owner, "b.1");
+  EXPECT_EQ(table_.unreadable_count(), 0U);
+}
+
+TEST_F(ClusterTableTest, UnreadableNodesAreSkippedAndCounted) {
+  const std::vector<std::pair<std::string, std::string>> entries = {
+      {"nodes/nameless", whole_node},
+      {"nodes/a.1", ""},
+      {"nodes/a.1", "[]"},
+      {"nodes/a.1", R"({"hosts": []})"},
+      {"nodes/a.1", R"({"shards": [], "hosts": []})"},
+      {"nodes/a.1", R"({"shards": [7], "hosts": []})"},
+      {"nodes/a.1", R"({"shards": ["no port"], "hosts": []})"},
+      {"nodes/a.1", R"({"shards": ["10.0.0.1:1"]})"},
+      {"nodes/a.1", R"({"shards": ["10.0.0.1:1"], "hosts": [{"placement": ""}]})"},
+      {"nodes/a.1", R"({"shards": ["10.0.0.1:1"], "hosts": [], "weight": "heavy"})"}};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    put(entries[i].first, entries[i].second, i + 1);
+    EXPECT_EQ(table_.unreadable_count(), i + 1) << entries[i].first << ": " << entries[i].second;
+  }
+  EXPECT_THAT(names(), IsEmpty());
+  EXPECT_EQ(table_.revision(), entries.size()) << "it has seen them";
+}
+
+TEST_F(ClusterTableTest, UnreadableOwnershipsAreSkippedAndCounted) {
+  const std::vector<std::pair<std::string, std::string>> entries = {
+      {"partitions/1024", "a.1 5"}, {"partitions/-1", "a.1 5"}, {"partitions/7x", "a.1 5"},
+      {"partitions/", "a.1 5"},     {"partitions/7", ""},       {"partitions/7", "a.1"},
+      {"partitions/7", "a.1 "},     {"partitions/7", "a.1 5x"}};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    put(entries[i].first, entries[i].second, i + 1);
+    EXPECT_EQ(table_.unreadable_count(), i + 1) << entries[i].first << ": " << entries[i].second;
+  }
+  EXPECT_EQ(owner(7).epoch, 0U);
+}
+
+TEST_F(ClusterTableTest, KeysOfOthersAreNotItsConcern) {
+  put("locks/a.1", "{", 1);
+  remove("locks/a.1", 2);
+  remove("partitions/9999", 3);
+  EXPECT_EQ(table_.unreadable_count(), 0U);
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(ClusterTableTest, AViewNamesTheLiveOwners) {
+  put("nodes/a.1", whole_node, 5);
+  put("partitions/1", "a.1 5", 6);
+  put("partitions/2", "a.1 4", 7);     // An earlier process under the same name.
+  put("partitions/3", "gone.1 5", 8);  // A node that has left.
+  const auto view = table_.view();
+  ASSERT_EQ(view->groups().size(), 1U);
+  const ClusterView::Owners& owners = view->groups()[0].owners;
+  ASSERT_EQ(view->members().size(), 1U);
+  EXPECT_EQ(owners[1].member, &view->members()[0]);
+  EXPECT_EQ(owners[1].epoch, 6U);
+  EXPECT_EQ(owners[2].member, nullptr);
+  EXPECT_EQ(owners[2].epoch, 7U);
+  EXPECT_EQ(owners[3].member, nullptr);
+  EXPECT_EQ(owners[4].member, nullptr);
+  EXPECT_EQ(owners[4].epoch, 0U);
+  EXPECT_EQ(view->find_member(5), &view->members()[0]);
+  EXPECT_EQ(view->find_member(4), nullptr);
+}
+
+TEST_F(ClusterTableTest, AViewDoesNotChangeWithTheTable) {
+  put("nodes/a.1", whole_node, 5);
+  put("partitions/1", "a.1 5", 6);
+  const auto view = table_.view();
+  put("partitions/1", "b.1 7", 8);
+  remove("nodes/a.1", 9);
+  ASSERT_EQ(view->members().size(), 1U);
+  EXPECT_EQ(view->groups().at(0).owners[1].member, &view->members()[0]);
+}
+
+TEST_F(ClusterTableTest, AViewFindsTheGroupOfAType) {
+  Member member = test::player_node("a", {.zone = "eu"});
+  member.groups.push_back({.placement = {}, .types = {"game.Guild", "game.Hall"}});
+  put("nodes/a.1", ClusterTable::to_value(member), 1);
+  put(ClusterTable::partition_key({}, 0), "a.1 1", 2);
+  put(ClusterTable::partition_key({.zone = "eu"}, 0), "a.1 1", 3);
+  const auto view = table_.view();
+  ASSERT_NE(view->find_group("game.Player"), nullptr);
+  EXPECT_EQ(view->find_group("game.Player")->placement, (Placement{.zone = "eu"}));
+  ASSERT_NE(view->find_group("game.Hall"), nullptr);
+  EXPECT_EQ(view->find_group("game.Hall")->placement, Placement{});
+  EXPECT_EQ(view->find_group("game.Lobby"), nullptr);
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail

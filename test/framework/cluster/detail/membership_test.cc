@@ -1,0 +1,254 @@
+#include "framework/cluster/detail/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "framework/directory/local_directory.h"
+#include "test/framework/cluster/members.h"
+#include "test/framework/directory/faulty_directory.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails_with;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A member of a directory in which a lease lasts six seconds, and the fence falls 4.5 seconds after
+// the last answered keepalive was sent.
+class MembershipTest : public testing::Test {
+ protected:
+  MembershipTest() : membership_(make(directory_)) {}
+
+  std::unique_ptr<Membership> make(Directory& directory) {
+    return std::make_unique<Membership>(
+        directory, fence_, log_, Membership::Options{.on_lease = [this](Directory::Lease lease) {
+          leases_.push_back(lease);
+          key_count_at_lease_ = keys().size();
+          directory_.loses_answers = loses_answers_after_lease_;
+        }});
+  }
+  // Suspends for one millisecond for each of the two requests.
+  void join() {
+    const auto joined = membership_->join(self_, Deadline::after(10s));
+    ASSERT_TRUE(joined) << joined;
+  }
+  coroutine::Task<Code> start_keeping() {
+    return coroutine::spawn("keep", [this] { return membership_->keep().code(); });
+  }
+  std::optional<Directory::Entry> entry() const { return table_.find(test::node_key(self_)); }
+  std::vector<std::string> keys() {
+    const auto snapshot = test::read_all(table_);
+    std::vector<std::string> keys;
+    for (const auto& entry : snapshot.entries) keys.push_back(entry.key);
+    return keys;
+  }
+  // The fence has fallen because the membership said so, not because time has passed.
+  bool is_fenced() const { return fence_.at() == TimePoint::min(); }
+
+  LocalDirectory table_{1'000};
+  test::FaultyDirectory directory_{table_};
+  Fence fence_{now};
+  Log log_{LogLevel::error, [](std::string_view) {}};
+  std::vector<Directory::Lease> leases_;
+  std::optional<std::size_t> key_count_at_lease_;
+  bool loses_answers_after_lease_ = false;
+  Member self_ = test::player_node("a");
+  std::unique_ptr<Membership> membership_;
+};
+
+TEST_F(MembershipTest, JoiningWritesTheKeyOfTheNode) {
+  join();
+  ASSERT_TRUE(entry());
+  EXPECT_EQ(entry()->value, ClusterTable::to_value(self_));
+  EXPECT_EQ(entry()->created_at, self_.epoch);
+  EXPECT_TRUE(fence_.is_in_time());
+}
+
+TEST_F(MembershipTest, TheKeyEndsWithTheLeaseOfANodeThatFallsSilent) {
+  const TimePoint start = now();
+  join();
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 6s)));
+  EXPECT_TRUE(entry());
+  EXPECT_FALSE(fence_.is_in_time()) << "the fence falls before the lease ends";
+  ASSERT_TRUE(coroutine::sleep_for(2ms));
+  EXPECT_FALSE(entry());
+}
+
+TEST_F(MembershipTest, TheFenceCountsFromTheRequestOfTheLease) {
+  directory_.delay = 800ms;
+  const TimePoint start = now();
+  join();
+  EXPECT_EQ(now() - start, 1'600ms);
+  EXPECT_EQ(fence_.at(), start + 4'500ms);
+}
+
+TEST_F(MembershipTest, TheLeaseIsReportedBeforeAKeyIsAttachedToIt) {
+  join();
+  EXPECT_THAT(leases_, SizeIs(1));
+  EXPECT_EQ(key_count_at_lease_, 0U);
+}
+
+TEST_F(MembershipTest, EachJoinIsANewIncarnation) {
+  join();
+  const Member first = self_;
+  membership_->leave(Deadline::after(1s));
+  join();
+  EXPECT_NE(self_.incarnation, first.incarnation);
+  EXPECT_GT(self_.epoch, first.epoch);
+}
+
+TEST_F(MembershipTest, AJoinThatFailsHalfwayLeavesNoLeaseBehind) {
+  loses_answers_after_lease_ = true;
+  EXPECT_THAT(membership_->join(self_, Deadline::after(1s)), fails_with(Code::unavailable));
+  EXPECT_THAT(leases_, SizeIs(1));
+  EXPECT_THAT(table_.keep_alive(leases_.at(0), Deadline::never()), fails_with(Code::not_found));
+  EXPECT_THAT(keys(), IsEmpty());
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(MembershipTest, AnUnreachableDirectoryFailsTheJoin) {
+  directory_.cut();
+  const TimePoint start = now();
+  EXPECT_THAT(membership_->join(self_, Deadline::after(3s)), fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(now() - start, 3s);
+  EXPECT_FALSE(fence_.is_in_time());
+}
+
+TEST_F(MembershipTest, AKeptLeaseLastsAndTheFenceStays) {
+  join();
+  auto keeping = start_keeping();
+  for (int i = 0; i < 6'000; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10ms));
+    // An interval may have passed, and before it the way there and back of a join's two requests.
+    ASSERT_GE(fence_.time_left(), 4'500ms - 1'500ms - 3ms);
+  }
+  EXPECT_TRUE(entry());
+  keeping.cancel();
+  EXPECT_EQ(keeping.join(), Code::cancelled);
+  EXPECT_TRUE(fence_.is_in_time()) << "a cancelled node is not a fenced one";
+}
+
+TEST_F(MembershipTest, TheFenceCountsFromTheRequestOfAKeepalive) {
+  join();
+  const TimePoint joined_at = now();
+  auto keeping = start_keeping();
+  directory_.delay = 900ms;
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(joined_at + 2'399ms)));
+  EXPECT_LT(fence_.at(), joined_at + 4'500ms) << "the answer is on its way";
+  ASSERT_TRUE(coroutine::sleep_for(2ms));
+  EXPECT_EQ(fence_.at(), joined_at + 1'500ms + 4'500ms);
+  // The next one follows an interval after the last was sent.
+  ASSERT_TRUE(coroutine::sleep_for(1'500ms));
+  EXPECT_EQ(fence_.at(), joined_at + 3'000ms + 4'500ms);
+  keeping.cancel();
+}
+
+TEST_F(MembershipTest, ASilentDirectoryFencesTheNodeBeforeItsLeaseEnds) {
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  EXPECT_EQ(keeping.join(), Code::unavailable);
+  EXPECT_EQ(now() - start, 4'500ms);
+  EXPECT_FALSE(fence_.is_in_time());
+  EXPECT_TRUE(entry()) << "no other node owns its partitions yet";
+}
+
+TEST_F(MembershipTest, AFailedKeepaliveIsRepeatedSoon) {
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  // The first keepalive has failed after a second, and the next one is on its way.
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 2'700ms)));
+  directory_.mend();
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_GT(fence_.at(), start + 2'500ms + 4'500ms);
+  keeping.cancel();
+}
+
+TEST_F(MembershipTest, AnEndedLeaseFencesTheNodeAtItsNextKeepalive) {
+  join();
+  ASSERT_THAT(leases_, SizeIs(1));
+  ASSERT_TRUE(table_.revoke(leases_[0], Deadline::never()));
+  const TimePoint start = now();
+  EXPECT_EQ(membership_->keep().code(), Code::not_found);
+  EXPECT_EQ(now() - start, 1'501ms);
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(MembershipTest, ANodeThatHasLostItsKeyIsFencedAtOnce) {
+  join();
+  auto keeping = start_keeping();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  membership_->lose();
+  EXPECT_TRUE(is_fenced());
+  EXPECT_EQ(keeping.join(), Code::not_found);
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(MembershipTest, ALateAnswerDoesNotRaiseTheFenceOfANodeThatHasLostItsKey) {
+  join();
+  auto keeping = start_keeping();
+  directory_.delay = 800ms;
+  ASSERT_TRUE(coroutine::sleep_for(1'700ms));
+  membership_->lose();
+  EXPECT_EQ(keeping.join(), Code::not_found);
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(MembershipTest, ANodeThatHasLostItsKeyMayJoinAgain) {
+  join();
+  membership_->lose();
+  join();
+  EXPECT_TRUE(fence_.is_in_time());
+  auto keeping = start_keeping();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(fence_.is_in_time());
+  keeping.cancel();
+}
+
+TEST_F(MembershipTest, LeavingRemovesTheKeysAtOnce) {
+  join();
+  ASSERT_TRUE(membership_->announce_draining(self_, Deadline::after(1s)));
+  EXPECT_TRUE(table_.find(ClusterTable::draining_key(ClusterTable::name_of(self_))));
+  membership_->leave(Deadline::after(1s));
+  EXPECT_THAT(keys(), IsEmpty());
+  EXPECT_TRUE(is_fenced());
+}
+
+// Even when the directory does not hear of it.
+TEST_F(MembershipTest, LeavingFencesTheNodeBeforeItSuspends) {
+  join();
+  directory_.cut();
+  auto leaving = coroutine::spawn("leave", [&] { membership_->leave(Deadline::after(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_TRUE(is_fenced());
+  EXPECT_TRUE(entry());
+  EXPECT_TRUE(leaving.join());
+}
+
+TEST_F(MembershipTest, ANodeOfADirectoryOfItsOwnIsNeverFenced) {
+  membership_ = make(table_);
+  join();
+  EXPECT_TRUE(fence_.is_never());
+  EXPECT_THAT(leases_, IsEmpty()) << "no other process has to end this lease";
+  auto keeping = start_keeping();
+  ASSERT_TRUE(coroutine::sleep_for(24h));
+  EXPECT_TRUE(entry());
+  EXPECT_TRUE(fence_.is_never());
+  keeping.cancel();
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail
