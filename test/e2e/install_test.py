@@ -227,6 +227,21 @@ class PackageTest(unittest.TestCase):
         for package in ("g++", "cmake", "protobuf-compiler", "libprotobuf-dev", "libprotobuf32"):
             self.assertIn(package, packages)
 
+    def test_its_copyright_file_has_the_whole_licence(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        run("dpkg-deb", "--extract", self.package, folder.name)
+        lines = Path(folder.name, "usr/share/doc/corolane/copyright").read_text().splitlines()
+        self.assertIn("Copyright: 2026 the corolane authors", lines)
+        begin = lines.index("License: Expat") + 1
+        said = ["" if line == " ." else line.removeprefix(" ") for line in lines[begin:]]
+        license_ = (ROOT / "LICENSE").read_text()
+        self.assertEqual(said, license_[license_.index("Permission is") :].splitlines())
+
+    def test_its_maintainer_is_no_placeholder(self):
+        maintainer = run("dpkg-deb", "--field", self.package, "Maintainer").strip()
+        self.assertEqual(maintainer, "the corolane authors")
+
 
 if __name__ == "__main__":
     BUILD = Path(sys.argv[1])

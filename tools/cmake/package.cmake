@@ -1,6 +1,6 @@
 # The Debian package: `cpack -G DEB` in the build tree.
 set(CPACK_PACKAGE_NAME corolane)
-set(CPACK_PACKAGE_CONTACT "corolane maintainers <maintainers@corolane.invalid>")
+set(CPACK_PACKAGE_CONTACT "the corolane authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "runtime for game servers written as straight-line code")
 set(CPACK_PACKAGE_DESCRIPTION "Libraries, headers, the plugin of protoc and the command corolane.
 One stackful coroutine for each request: a handler that waits for another
@@ -21,4 +21,24 @@ set(packages
   libprotobuf-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
   libuv1-dev libyaml-cpp-dev tzdata)
 list(JOIN packages ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+
+# LICENSE as Debian writes it: each line of a field is indented, and an empty one is a dot.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/LICENSE)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE license)
+string(REGEX MATCH "Copyright \\(c\\) ([^\n]+)" _ "${license}")
+set(holders ${CMAKE_MATCH_1})
+string(REGEX REPLACE "^.*(Permission is .*)\n$" "\\1" license "${license}")
+string(REPLACE "\n" "\n " license "${license}")
+string(REPLACE "\n \n" "\n .\n" license "${license}")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/copyright @ONLY CONTENT
+"Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: corolane
+
+Files: *
+Copyright: @holders@
+License: Expat
+ @license@
+")
+install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 include(CPack)
