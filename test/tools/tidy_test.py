@@ -250,6 +250,63 @@ class FilesTest(TidyTest):
         self.assert_content()
 
 
+class PagesTest(TidyTest):
+    """Markdown pages, and the links between them."""
+
+    def test_a_link_to_a_file_a_folder_or_another_host_is_fine(self):
+        self.write("net/README.md", "# net\n")
+        self.write("net/tls/README.md", "[net](../README.md), [again](/net), [self](#a)\n# A\n")
+        self.write("README.md", "[net](net/README.md), [folder](net), [web](https://a.b/c.md#d)\n")
+        self.assert_content()
+
+    def test_a_link_to_a_file_that_does_not_exist_is_found(self):
+        self.write("README.md", "# corolane\n\nSee [net](net/README.md).\n")
+        self.assert_finds("README.md:3: the link net/README.md leads nowhere")
+
+    def test_a_link_out_of_the_tree_is_found(self):
+        self.write("README.md", "See [others](../README.md).\n")
+        self.assert_finds("README.md:1: the link ../README.md leads nowhere")
+
+    def test_a_link_to_a_missing_heading_is_found(self):
+        self.write("net/README.md", "# net\n\n## Unix sockets\n")
+        self.write("README.md", "[sockets](net/README.md#unix-sockets), [here](net#net)\n")
+        self.assert_content()
+        self.write("README.md", "[sockets](net/README.md#sockets)\n")
+        self.assert_finds("README.md:1: the link net/README.md#sockets names no heading of net/")
+        self.write("README.md", "[sockets](net#sockets)\n")
+        self.assert_finds("README.md:1: the link net#sockets names no heading of net/README.md")
+
+    def test_anchors_are_those_of_github(self):
+        headings = "# What `tools/run` prints, in C++\n## Bounds\n## Bounds\n## A_b [c](d.md) - e\n"
+        self.write("d.md", 'It is <a name="there"></a>there.\n')
+        self.write("page.md", headings)
+        anchors = ("what-toolsrun-prints-in-c", "bounds", "bounds-1", "a_b-c---e")
+        links = "".join(f"[a](page.md#{anchor})\n" for anchor in anchors)
+        self.write("README.md", links + "[b](d.md#there)\n")
+        self.assert_content()
+
+    def test_a_picture_is_a_link(self):
+        for picture in ("![A map](map.svg)", '<img alt="A map" src="map.svg">'):
+            self.write("README.md", picture + "\n")
+            self.assert_finds("README.md:1: the link map.svg leads nowhere")
+        self.write("map.svg", "<svg/>\n")
+        self.assert_content()
+
+    def test_code_has_no_links(self):
+        self.write("README.md", "`a[i](x)` is code, and so is\n```cpp\na[i](x);\n```\n")
+        self.assert_content()
+
+    def test_a_heading_in_a_code_block_is_no_anchor(self):
+        self.write("README.md", "[a](#a)\n```sh\n# a\n```\n")
+        self.assert_finds("README.md:1: the link #a names no heading")
+
+    def test_a_page_of_200_lines_is_the_longest(self):
+        self.write(".github/NOTES.md", "a\n" * 200)
+        self.assert_content()
+        self.write(".github/NOTES.md", "a\n" * 201)
+        self.assert_finds(".github/NOTES.md:201: 201 lines, at most 200")
+
+
 class FormatTest(TidyTest):
     UNFORMATTED = SOURCE + "int  answer( );\nint  question( );\n"
 
