@@ -1,4 +1,4 @@
-"""Reads a tutorial: its commands, their expected output, and the files that its reader saves.
+"""Reads a page of a tutorial: commands, their expected output, and the files that a reader saves.
 
   ```sh      commands; one shell runs all commands of the page
   ```text    after commands: their output. Without it they must print nothing

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs deploy/TUTORIAL.md as its reader would: each command must print what the page says.
+"""Runs the pages of deploy/tutorial as their reader would: each command must print what they say.
 
-Called with a build folder, which it installs, and perhaps with another page. tutorial.py describes
-the format of a page. The test runs in its own network namespace where that is allowed, since its
-ports may be taken outside; otherwise they must be free. It leaves its files in BUILD/tutorial:
-`transcript.txt` has the whole output.
+Called with a build folder, which it installs, and perhaps with another page or folder of pages,
+whose names begin with their numbers. tutorial.py describes the format of a page. The test runs in
+its own network namespace where that is allowed, since its ports may be taken outside; otherwise
+they must be free. It leaves its files in BUILD/tutorial: `transcript.txt` has the whole output.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ from tutorial import Mismatch, Unreadable, compare, steps_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path()
-PAGE = ROOT / "deploy/TUTORIAL.md"
+TUTORIAL = ROOT / "deploy/tutorial"
 
 # The programs, and the packages that contain them.
 NEEDED = (
@@ -54,8 +54,13 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 JOB_NOTICE = re.compile(r".*: line \d+: +\d+ (Killed|Terminated) .*")
 
 
+def pages_of(tutorial):
+    """The pages of a tutorial, in order: those of a folder, or the page itself."""
+    return sorted(tutorial.glob("[0-9]*.md")) if tutorial.is_dir() else [tutorial]
+
+
 class Shell:
-    """One bash for the whole page, and the processes that it started."""
+    """One bash for all pages, and the processes that it started."""
 
     def __init__(self, folder, environment_):
         self.scripts = folder
@@ -136,12 +141,13 @@ class TutorialTest(unittest.TestCase):
         missing = [package for program, package in NEEDED if shutil.which(program) is None]
         if missing:
             self.fail(f"the tutorial needs more: apt-get install {' '.join(missing)}")
-        self.page = PAGE.read_text(encoding="utf-8")
+        self.pages = {page: page.read_text(encoding="utf-8") for page in pages_of(TUTORIAL)}
         if IN_OWN_NAMESPACES not in os.environ:
             self.assert_ports_are_free()
 
     def assert_ports_are_free(self):
-        ports = {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", self.page)}
+        text = "".join(self.pages.values())
+        ports = {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", text)}
         for port in sorted(ports | set(OTHER_PORTS)):
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -150,7 +156,8 @@ class TutorialTest(unittest.TestCase):
                 except OSError as error:
                     self.fail(f"the tutorial needs port {port}: {error.strerror}; free it")
 
-    def test_each_command_prints_what_the_page_says(self):
+    def test_each_command_prints_what_its_page_says(self):
+        self.assertTrue(self.pages, f"{TUTORIAL} has no pages")
         folder = BUILD / "tutorial"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -158,16 +165,17 @@ class TutorialTest(unittest.TestCase):
         self.transcript = folder / "transcript.txt"
         shell = Shell(folder, environment(folder / "prefix", folder))
         self.addCleanup(shell.end)
-        for step in steps_of(self.page):
-            if step.file_name:
-                (shell.cwd / step.file_name).write_text(step.content, encoding="utf-8")
-            else:
-                self.take(step, shell)
+        for page, text in self.pages.items():
+            for step in steps_of(text):
+                if step.file_name:
+                    (shell.cwd / step.file_name).write_text(step.content, encoding="utf-8")
+                else:
+                    self.take(page.name, step, shell)
 
-    def take(self, step, shell):
+    def take(self, page_name, step, shell):
         begin = time.monotonic()
         printed = shell.run(step.commands, lambda lines: compare(step.output, lines) is None)
-        print(f"{PAGE.name}:{step.line}: {time.monotonic() - begin:.1f} s", flush=True)
+        print(f"{page_name}:{step.line}: {time.monotonic() - begin:.1f} s", flush=True)
         with self.transcript.open("a", encoding="utf-8") as transcript:
             transcript.writelines(f"$ {line}\n" for line in step.commands.splitlines())
             transcript.writelines(f"{line}\n" for line in printed)
@@ -175,12 +183,19 @@ class TutorialTest(unittest.TestCase):
             line = step.output_line + mismatch.index if step.output else step.line
             came = "\n".join(f"  {text}" for text in printed) or "  nothing"
             self.fail(
-                f"{PAGE.name}:{line}: expected\n  {mismatch.expected}\n"
+                f"{page_name}:{line}: expected\n  {mismatch.expected}\n"
                 f"of the commands in line {step.line}\n{step.commands}which printed\n{came}"
             )
 
 
 class PageTest(unittest.TestCase):
+    def test_the_pages_of_a_folder_come_in_the_order_of_their_numbers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("2_b.md", "1_z.md", "README.md"):
+                Path(folder, name).touch()
+            self.assertEqual([page.name for page in pages_of(Path(folder))], ["1_z.md", "2_b.md"])
+            self.assertEqual(pages_of(Path(folder, "README.md")), [Path(folder, "README.md")])
+
     def test_outputs_belong_to_the_commands_before_them(self):
         page = "\n".join(
             ("# T", "```sh", "echo a", "```", "It says", "```text", "a", "```")
@@ -286,7 +301,7 @@ def bring_up_loopback():
 if __name__ == "__main__":
     BUILD = Path(sys.argv[1]).resolve()
     if len(sys.argv) > 2:
-        PAGE = Path(sys.argv[2])
+        TUTORIAL = Path(sys.argv[2])
     if IN_OWN_NAMESPACES in os.environ:
         bring_up_loopback()
     elif shutil.which("unshare"):
