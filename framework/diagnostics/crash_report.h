@@ -2,7 +2,7 @@
 // where it was, and where all other tasks were.
 //
 // The file is in node.crash.folder, "PROGRAM-NODE-20261123T011800Z-PID.crash"; a line of the log
-// has its path. The text is for people: see the chapter in README.md. It has the names of functions
+// has its path. The text is for people: README.md lists its parts. It has the names of functions
 // when the process had time to find them; explain_crash() adds them later.
 #pragma once
 

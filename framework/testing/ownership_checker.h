@@ -1,5 +1,5 @@
-// Checks the invariants of ownership (framework/README.md) while a simulation runs. It sees every
-// reply of an owner, every operation of the store, and every result of a call.
+// Checks the invariants of ownership (framework/cluster/README.md) while a simulation runs. It sees
+// every reply of an owner, every operation of the store, and every result of a call.
 //
 //   I1  an owner replies only while the directory names it as the owner, and no other node
 //       replies under the same epoch

@@ -1,5 +1,5 @@
 // Errors of calls that are not served here: another node owns the object (step 10 of the protocol
-// in README.md), or its id is invalid.
+// in framework/cluster/README.md), or its id is invalid.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t last_line_count = 20;
 
-// Exit statuses of a node after which a restart is useless or unwanted (framework/README.md).
+// Exit statuses of a node after which a restart is useless or unwanted (framework/run/README.md).
 constexpr int exit_wrong_configuration = 2;
 constexpr int exit_second_signal = 130;
 
