@@ -1,5 +1,5 @@
 // A crash in the middle of a move loses no move: a model for users' tests of a game service
-// (test/README.md).
+// (framework/testing/README.md).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
