@@ -211,6 +211,14 @@ class FilesTest(TidyTest):
         self.write("net/tcp.cc", '#include "net/stream.h"\n')
         self.assert_finds("net/tcp.cc:1: opens without saying what the file is for")
 
+    def test_a_licence_is_no_purpose(self):
+        licence = "// SPDX-License-Identifier: MIT\n"
+        self.write("net/tcp.cc", licence + '#include "net/tcp.h"\n')
+        self.write("net/stream.h", "// A stream.\n//\n" + licence + "#pragma once\n")
+        self.assert_content()
+        self.write("net/tcp.cc", licence + '#include "net/stream.h"\n')
+        self.assert_finds("net/tcp.cc:2: opens without saying what the file is for")
+
     def test_a_header_without_a_purpose_is_found(self):
         self.write("net/tcp.h", "#pragma once\n")
         self.assert_finds("net/tcp.h:1: opens without saying what the file is for")
