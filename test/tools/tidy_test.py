@@ -308,6 +308,14 @@ class PagesTest(TidyTest):
         self.write("README.md", "[a](#a)\n```sh\n# a\n```\n")
         self.assert_finds("README.md:1: the link #a names no heading")
 
+    def test_a_file_that_a_table_lists_but_does_not_exist_is_found(self):
+        self.write("net/uv/detail/handle.h", HEADER)
+        table = "| file | content |\n|---|---|\n| `detail/handle.h` | not `loop.h` |\n"
+        self.write("net/uv/README.md", table)
+        self.assert_content()
+        self.write("net/uv/README.md", table + "| `loop.h`, `detail/handle.h` | a loop |\n")
+        self.assert_finds("net/uv/README.md:4: loop.h does not exist; list the files as they are")
+
     def test_a_page_of_200_lines_is_the_longest(self):
         self.write(".github/NOTES.md", "a\n" * 200)
         self.assert_content()
