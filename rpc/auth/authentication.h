@@ -7,7 +7,7 @@
 //   if (!context.principal()->has_role("admin")) return Error(Code::permission_denied, "...");
 //
 // The caller's token is CallOptions::authorization, any text of at most `token_bytes_max`. Beware:
-// an eavesdropper on the connection can reuse the token (net/README.md says how to encrypt).
+// an eavesdropper on the connection can reuse the token (net/tls/README.md says how to encrypt).
 #pragma once
 
 #include <algorithm>
