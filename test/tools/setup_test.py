@@ -24,8 +24,9 @@ BUILD_PACKAGES = (
 CLUSTER_PACKAGES = ["etcd-server", "redis-server", "python3"]
 TEST_PACKAGES = (
     "etcd-server redis-server python3 clang-format-19 clang-tidy-19 python3-websockets curl "
-    "chromium prometheus systemd python3-yaml gdb procps etcd-client file dpkg-dev valgrind"
+    "chromium prometheus systemd python3-yaml gdb procps etcd-client file dpkg-dev valgrind doxygen"
 ).split()
+DOCS_PACKAGES = ["python3", "doxygen"]
 BENCH_PACKAGES = ["libboost-fiber1.81-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
 FUZZ_PACKAGES = ["clang-19", "libclang-rt-19-dev"]
 
@@ -80,6 +81,10 @@ class SetupTest(unittest.TestCase):
     def test_test_packages_are_installed_on_demand(self):
         self.run_setup("--tests", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith(" ".join(TEST_PACKAGES)))
+
+    def test_documentation_packages_are_installed_on_demand(self):
+        self.run_setup("--docs", installed=BUILD_PACKAGES)
+        self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(DOCS_PACKAGES)))
 
     def test_benchmark_packages_are_installed_on_demand(self):
         self.run_setup("--bench", installed=BUILD_PACKAGES)
