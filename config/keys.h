@@ -2,7 +2,7 @@
 // changes from one configuration to the next.
 //
 //   const auto changes = config::changes(config::keys(now), config::keys(next));
-//   const Config merged = config::with_live(now, next);  // Applies what a reload may change.
+//   const ChessConfig merged = config::with_live(now, next);  // Applies what a reload may change.
 #pragma once
 
 #include <any>

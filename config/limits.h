@@ -1,6 +1,10 @@
 // The allowed values of a field: between(1s, 24h), at_least(1), at_most(64 * kibibyte),
 // where(is_name).
 //
+//   section.field("clock", value.clock, "Thinking time.", between(1s, 24h));
+//   section.field("upload", value.upload, "The largest picture.", at_most(64 * kibibyte));
+//   section.field("map", value.map, "The first map.", where(is_map, "the name of a map"));
+//
 // A bound keeps the type in which it is written: it is compared with the field's value without
 // conversion, and printed with its unit.
 #pragma once

@@ -7,8 +7,8 @@
 // A load is strict: it refuses all that it does not understand. It fails with one invalid_argument
 // whose message has a line for every error, each starting with its place:
 //
-//   node.yaml:3: unknown key "rooms_mx" in section "chess"; did you mean "rooms_max"?
-//   --set chess.clock: read "10" without a unit; expected a duration, such as 250ms or 1.5h ...
+//     node.yaml:3: unknown key "rooms_mx" in section "chess"; did you mean "rooms_max"?
+//     --set chess.clock: read "10" without a unit; expected a duration, such as 250ms or 1.5h ...
 //
 // See config/keys.h for the list of keys and the changes between two configurations.
 #pragma once

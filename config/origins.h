@@ -1,4 +1,7 @@
 // The origin of each value that is not a default.
+//
+//   const auto origin = loaded->origins.find("chess.clock");
+//   if (origin != loaded->origins.end()) std::cout << "chess.clock is set in " << origin->second;
 #pragma once
 
 #include <cstddef>

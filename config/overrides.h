@@ -1,4 +1,8 @@
 // Values from the command line and the environment that replace those of the file.
+//
+//   const Overrides overrides = {.environment = process_environment(),
+//                                .settings = {"chess.rooms_max=5"}};
+//   auto loaded = load_file<ChessConfig>("chess.yaml", overrides);
 #pragma once
 
 #include <string>

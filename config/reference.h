@@ -1,5 +1,7 @@
 // All keys as Markdown, for operators who write a configuration: a table for each section, with
 // types, defaults, limits, whether a reload changes the key, and its purpose.
+//
+//   std::cout << reference<ChessConfig>();
 #pragma once
 
 #include <string>

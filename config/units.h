@@ -1,5 +1,9 @@
 // Durations and byte counts as people write them: 250ms, 1.5h, 64KiB.
 //
+//   auto timeout = parse_duration("1.5h");
+//   if (!timeout) return timeout.error();
+//   std::cout << format_duration(*timeout) << ", " << format_bytes(64 * kibibyte) << '\n';
+//
 // Without units, a timeout of ten seconds becomes one of ten milliseconds. So a unit is part of the
 // value; only "0" needs none. Fractions are exact or refused.
 #pragma once

@@ -1,5 +1,15 @@
 // A scheduler's view of the world outside its thread, and of time.
 //
+//   class Frames final : public EventSource {
+//    public:
+//     TimePoint now() const override { return std::chrono::steady_clock::now(); }
+//     bool wait(Deadline deadline) override {
+//       window.handle_events_until(earlier(deadline, next_frame));
+//       return true;
+//     }
+//     void wake() override { window.wake(); }
+//   };
+//
 // The scheduler knows nothing of sockets or epoll. Production gives it net::EventLoop (libuv),
 // tests give it VirtualTime.
 #pragma once

@@ -1,5 +1,12 @@
 // Runs tasks, one at a time, on one thread.
 //
+//   net::EventLoop loop;
+//   Scheduler scheduler(loop);
+//   auto ran = scheduler.run("main", [] {
+//     auto ticking = spawn("tick", [] { return sleep_for(1s); });
+//     static_cast<void>(ticking.join());
+//   });
+//
 // Ready tasks run in the order in which they became ready. A task that suspends jumps straight
 // into the next ready one; after a bounded number of such jumps control returns to the loop,
 // which fires timers, runs what other threads posted and looks at the outside world through its

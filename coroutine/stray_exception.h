@@ -1,6 +1,11 @@
 // An exception that escaped the function of a task, or a stackless coroutine: a bug, since nothing
 // here throws by design.
 //
+//   Scheduler scheduler(loop, {.on_stray_exception = [](const StrayException& stray) {
+//                        print_stray_exception(stray);
+//                        ++stray_count;
+//                      }});
+//
 // A join of the task returns Code::internal, but a handle may be destroyed unread and a group keeps
 // the first error only. So the scheduler counts every stray exception and reports it to
 // Scheduler::Options::on_stray_exception.

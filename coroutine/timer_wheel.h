@@ -1,5 +1,13 @@
 // All timers of a scheduler: arming and cancelling are O(1) and never allocate.
 //
+//   class Blink : public Timer {
+//    public:
+//     Blink() : Timer([](Timer& timer) { static_cast<Blink&>(timer).lamp.toggle(); }) {}
+//     Lamp lamp;
+//   };
+//
+//   void blink_soon(TimerWheel& timers, Blink& blink) { timers.arm(blink, Deadline::after(1s)); }
+//
 // A hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): eight levels of 64 slots, a
 // slot of the lowest level about a millisecond wide. A timer lies in the level of the highest bit
 // in which its time differs from the present, and moves down when its slot begins. Timers never

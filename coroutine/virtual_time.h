@@ -1,5 +1,9 @@
 // Time that passes only when every task waits: a sleep of a year takes no real time, and ends
 // exactly on its deadline. The EventSource of tests.
+//
+//   VirtualTime time;
+//   Scheduler scheduler(time);
+//   auto ran = scheduler.run("main", [] { check(sleep_for(24h).has_value(), "no time at all"); });
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,20 @@
 // Lets tasks wait for one another: the list below everything that blocks.
 //
+//   class Event {
+//    public:
+//     Result<void> wait(Deadline deadline) {
+//       return is_set_ ? Result<void>() : waiters_.wait_or_fail(deadline);
+//     }
+//     void set() {
+//       is_set_ = true;
+//       waiters_.notify_all();
+//     }
+//
+//    private:
+//     bool is_set_ = false;
+//     WaitQueue waiters_{"event"};
+//   };
+//
 // First come, first served: each notify wakes the longest waiter, and may hand it something through
 // its slot, so that a latecomer cannot snatch it in between. A wait ends by exactly one of three: a
 // notify, its deadline, or cancellation of the task.

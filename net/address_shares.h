@@ -3,7 +3,7 @@
 //
 //   AddressShares shares({.count_max = 131'072});
 //   AddressShares::Guest guest(shares, stream->peer_endpoint());  // Once per connection.
-//   if (!guest.may_take()) return Error(Code::resource_exhausted, ..);
+//   if (!guest.may_take()) return Error(Code::resource_exhausted, "too many calls");
 //   guest.take();
 //   ...
 //   guest.give_back();

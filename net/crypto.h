@@ -1,5 +1,9 @@
 // The few cryptographic functions that protocols above the stream need; OpenSSL computes them.
 //
+//   std::array<std::byte, 16> nonce;
+//   fill_with_random_bytes(nonce);
+//   const Digest proof = hmac_sha256(key, {"hello", to_base64(nonce)});
+//
 // Nothing more is offered on purpose: TLS (tls.h) keeps connections secret.
 #pragma once
 

@@ -1,4 +1,6 @@
 // How many sockets and files the process may have open.
+//
+//   std::cout << "up to " << raise_descriptor_limit() << " sockets\n";
 #pragma once
 
 #include <cstdint>

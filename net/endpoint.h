@@ -1,8 +1,12 @@
 // Where a peer listens: a numeric IPv4 or IPv6 address and a port, or a Unix socket.
 //
-//   127.0.0.1:8460   [::1]:8460
-//   unix:/run/chess.sock   a socket file, by its absolute path
-//   unix:@chess            a name in the kernel only ("abstract"), without a file
+//     127.0.0.1:8460   [::1]:8460
+//     unix:/run/chess.sock   a socket file, by its absolute path
+//     unix:@chess            a name in the kernel only ("abstract"), without a file
+//
+//   auto endpoint = parse_endpoint(argument);
+//   if (!endpoint) return endpoint.error();
+//   auto listener = network.listen(*endpoint);
 #pragma once
 
 #include <compare>

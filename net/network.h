@@ -1,5 +1,12 @@
 // The interface to other processes, and the seam at which a simulation replaces it.
 //
+//   auto listener = network.listen({"127.0.0.1", 8460});  // A server.
+//   if (!listener) return listener.error();
+//   auto accepted = (*listener)->accept(Deadline::never());
+//
+//   auto stream = connect_to(network, {"game.example", 8460}, deadline);  // A client.
+//   if (!stream) return stream.error();
+//
 // The real implementation uses libuv (UvNetwork in uv_network.h); tests have one in memory and
 // virtual time. Other code knows only Network, Listener and Stream. All of it belongs to one
 // scheduler's thread; calls that suspend must come from a task.

@@ -1,5 +1,7 @@
 // Closing streams: their owners are done with them, but their peers have not taken all output yet.
 //
+//   if (auto* parting = stream->parting_streams()) parting->take(std::move(stream), goodbye, 10s);
+//
 // The owner of a stream would have to wait until its output is sent, or lose it: a stream that is
 // destroyed drops its queue. So the owner hands it to its network, for a limited time.
 //

@@ -1,5 +1,12 @@
 // A reliable, ordered flow of bytes in both directions: a connection over TCP or a Unix socket.
 //
+//   if (auto written = stream->write_all(bytes_of("hello\n"), deadline); !written) {
+//     return written.error();
+//   }
+//   std::array<std::byte, 1024> buffer;
+//   auto size = stream->read_some(buffer, deadline);
+//   if (!size) return size.error();
+//
 // Reading is linear or push. Linear: read_some() suspends the calling task until bytes are there.
 // Push: a ReadSink is called on the loop's stack as bytes arrive, so that an idle connection costs
 // no coroutine. A stream has one reader: read_some() is not called once a sink is set.

@@ -2,10 +2,11 @@
 // another.
 //
 //   auto socket = network.bind_udp({.address = "0.0.0.0", .port = 8461});
+//   if (!socket) return socket.error();
 //   for (;;) {
-//     auto batch = socket->receive(deadline);
+//     auto batch = (*socket)->receive(deadline);
 //     if (!batch) return batch.error();
-//     for (const Datagram& datagram : *batch) answer(*socket, datagram);
+//     for (const Datagram& datagram : *batch) answer(**socket, datagram);
 //   }
 //
 // One system call receives all datagrams of a batch, and one at the end of a turn of the loop sends

@@ -1,4 +1,6 @@
 // The options of one call, set by its caller.
+//
+//   auto reply = chess.move(request, {.deadline = Deadline::after(2s), .authorization = token});
 #pragma once
 
 #include <optional>

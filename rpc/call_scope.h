@@ -1,6 +1,10 @@
 // The values that the calls of a handler inherit implicitly: its remaining time, its trace, and
 // which resources it may take.
 //
+//   if (const rpc::CallScope* scope = rpc::CallScope::current()) {
+//     log.info("saving", {{"trace", trace_id_text(scope->trace)}});
+//   }
+//
 // It is a task-local value, set by the server while a handler runs and inherited by the tasks that
 // the handler spawns. Client::call() reads it.
 #pragma once

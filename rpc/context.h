@@ -1,4 +1,10 @@
 // The call that a handler serves, as the handler sees it.
+//
+//   Result<MoveReply> Chess::move(const MoveRequest& request, rpc::Context& context) {
+//     if (auto turn = wait_for_turn(request, context.deadline()); !turn) return turn.error();
+//     log.info("moved", {{"player", context.principal()->id}, {"peer", context.peer()}});
+//     return play(request);
+//   }
 #pragma once
 
 #include <google/protobuf/message.h>

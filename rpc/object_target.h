@@ -1,5 +1,10 @@
 // The data that a call of an object carries on its way to the node where the object lives
 // (framework/objects/object.h).
+//
+//   if (const rpc::ObjectTarget* target = context.object()) {
+//     span.attribute("object.id", target->id);
+//     span.attribute("caller", target->request_id.caller);
+//   }
 #pragma once
 
 #include <chrono>

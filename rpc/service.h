@@ -1,5 +1,9 @@
 // The types that protoc-gen-corolane generates code against: a service is a table of methods.
 //
+//   for (const rpc::Method& method : service.methods()) {
+//     std::cout << method.full_name << (method.is_public ? ", public" : "") << '\n';
+//   }
+//
 // For `service Chess` the plugin writes an abstract ChessBase, whose methods are linear functions
 // for the user to implement, and a typed ChessClient. Users name neither Method nor Service.
 #pragma once

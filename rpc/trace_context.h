@@ -1,5 +1,8 @@
 // The place of a call in a trace, as it is passed between processes.
 //
+//   const auto trace = rpc::parse_traceparent(request.header("traceparent"));
+//   if (trace && trace->is_sampled) log.info("traced", {{"trace", rpc::trace_id_text(*trace)}});
+//
 // The content of W3C Trace Context's header traceparent (https://www.w3.org/TR/trace-context/), in
 // binary form and in the text form of that header.
 #pragma once

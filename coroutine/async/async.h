@@ -6,8 +6,9 @@
 //     if (auto slept = co_await until(Deadline::after(1s)); !slept) co_return slept.error();
 //     co_return co_await judge(game, *move);  // Another Async: a Result<Score>.
 //   }
-//   in a task:  Result<Score> score = await(play(game, deadline));
-//   by itself:  group.spawn(watch(game));  // An AsyncGroup, of Async<void>.
+//
+//   Result<Score> score = await(play(game, deadline));  // In a task.
+//   group.spawn(watch(game));                           // By itself: an Async<void>.
 //
 // A coroutine needs no stack: a frame of some 90 bytes plus what it holds across its waits, from a
 // free list of its thread. In return it suspends only by co_await, in its own body. Calls that need

@@ -1,4 +1,8 @@
 // Counts a thread's memory allocations: for samples of what a call costs.
+//
+//   const Allocations before = allocations();
+//   serve(request);
+//   const std::uint64_t count = allocations().count - before.count;
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // Checks invariants that hold for any input: a violated check is a bug of ours and ends the
 // process.
 //
+//   check(slots_in_use > 0, "a released slot was in use");
+//
 // Always on. Prints the claim, the place and the running task, then aborts. A function rather than
 // a macro: lower-case macros of this name break other libraries' headers.
 #pragma once

@@ -1,5 +1,9 @@
 // The time that every wait here is measured in.
 //
+//   const TimePoint start = now();
+//   serve(request);
+//   const Duration taken = now() - start;
+//
 // On a thread that runs a scheduler this is the scheduler's time: the steady clock in
 // production, virtual time in tests and simulation. On any other thread it is the steady clock.
 #pragma once

@@ -1,5 +1,10 @@
 // The processor's cycle counter: a time stamp that costs a few nanoseconds.
 //
+//   const std::uint64_t start = cycle_count();
+//   serve(request);
+//   const auto cycles = static_cast<double>(cycle_count() - start - cycle_count_overhead());
+//   const double taken_ns = cycles / cycles_per_ns();
+//
 // Good for intervals on one core, not for points in time. cycles_per_ns() is calibrated once
 // against the steady clock (Intel SDM vol. 3, "Invariant TSC"; Arm ARM, CNTVCT_EL0).
 #pragma once

@@ -1,5 +1,10 @@
 // The time at which a wait gives up.
 //
+//   const Deadline deadline = Deadline::after(5s);
+//   auto player = load_player(id, deadline);
+//   if (!player) return player.error();
+//   auto guild = load_guild(player->guild, deadline);  // Has what is left of the five seconds.
+//
 // Timeouts passed down a chain of calls add up; a deadline does not. So every wait takes a
 // Deadline, made once where the patience is known and handed down unchanged. Waiting for ever is
 // possible but has to be spelled out: Deadline::never().

@@ -1,5 +1,10 @@
 // An error as a value.
 //
+//   if (!games.contains(id)) return Error(Code::not_found, "no game " + std::to_string(id));
+//   if (is_full) {
+//     return Error(Code::resource_exhausted, "the lobby is full").with_retry_after(2s);
+//   }
+//
 // Expected failures travel as Error inside a Result; bugs abort through check(). The codes are
 // the canonical ones of gRPC, with the same names and numbers, so that they mean the same on the
 // wire, over HTTP and in dashboards (https://grpc.io/docs/guides/status-codes/).

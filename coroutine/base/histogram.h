@@ -1,6 +1,10 @@
 // Counts values in buckets whose width grows with the value, so that quantiles of anything from
 // one to 2^40 are right within 6.25 % in 5 KiB and a record costs about two nanoseconds.
 //
+//   Histogram latency_us;
+//   latency_us.record(250);
+//   const std::uint64_t median_us = latency_us.quantile(0.5);
+//
 // Log-linear: 16 equal buckets per power of two (the scheme of HdrHistogram with 4 significant
 // bits). Values have the user's unit. Not thread-safe.
 #pragma once

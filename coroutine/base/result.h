@@ -1,6 +1,7 @@
 // A value, or the Error that says why there is none.
 //
 //   Result<Stack> acquire();
+//
 //   auto stack = pool.acquire();
 //   if (!stack) return stack.error();
 //

@@ -1,5 +1,8 @@
 // Deterministic pseudorandom numbers from a seed, for choices that need not be secret.
 //
+//   SplitMix64 random(seed);
+//   const Duration delay = 100ms + std::chrono::milliseconds(random.below(50));
+//
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014):
 // eight bytes of state, and good enough for delays and orders.
 #pragma once

@@ -1,4 +1,7 @@
 // Shows people text that a person typed or a peer sent.
+//
+//   std::string message = "no map " + quote(typed);
+//   if (const auto index = nearest(typed, maps)) message += "; did you mean " + maps[*index] + "?";
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
 // Gives names to the stacks in a report of a crash.
+//
+//   std::cout << name_stacks(read_report("crash.txt"));
 #pragma once
 
 #include <string>

@@ -1,6 +1,14 @@
 // Tells a handler of a fatal signal about the thread that it interrupts: the running task, its
 // stack, and where all other tasks of this thread wait.
 //
+//   CrashScene::prepare();  // At the start of the program; what follows is in its handler.
+//
+//   ReportText text(STDERR_FILENO);
+//   CrashScene::add_running_task(stack_pointer, text);
+//   CrashScene::add_stack(interrupted, text);
+//   CrashScene::add_task_stacks(2s, text);
+//   text.flush();
+//
 // Lists and stacks may be corrupt: FaultGuard catches the faults of reading them, and a time limit
 // ends endless walks. Allocates nothing and takes no lock. Code addresses are those of
 // ReportText::add_code_address(); name_stacks() gives them names, later and elsewhere.

@@ -1,5 +1,9 @@
 // Groups tasks that wait for the same thing at the same place, so that thirty thousand tasks shrink
 // to a readable page.
+//
+//   Symbols symbols;
+//   const auto groups = group_by_stack(scheduler.tasks({.traces = true}), symbols);
+//   std::cout << to_text(groups);
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,8 @@
 // Translates the addresses of a stack trace into functions and lines.
 //
+//   Symbols symbols;
+//   if (const auto task = scheduler.task(id)) std::cout << to_text(symbols.frames(task->trace));
+//
 // Reads the symbol tables and the debug information (DWARF) of this program and its libraries from
 // their files, or for the program from its file below /usr/lib/debug; never from the network.
 // Without debug information it yields functions only, without symbols addresses.

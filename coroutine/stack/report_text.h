@@ -1,6 +1,10 @@
 // Text for a descriptor, composed without allocation and written without stdio: safe in a handler
 // of a fatal signal (signal-safety(7)).
 //
+//   ReportText text(STDERR_FILENO);
+//   text.add("killed by signal ").add(signal).add(" at ").add_code_address(address).add("\n");
+//   text.flush();
+//
 // The buffer is written out when it is full, and at flush(). There is no destructor, so that
 // FaultGuard may abandon it.
 #pragma once

@@ -1,5 +1,11 @@
 // Hands out coroutine stacks and keeps returned ones warm for reuse.
 //
+//   StackPool pool({.stack_count_max = 10'000});
+//   auto stack = pool.acquire(32 * 1024);
+//   if (!stack) return stack.error();
+//   run_on(*stack);
+//   pool.release(*stack);
+//
 // A stack reserves its size as address space but costs memory only for the pages it has touched,
 // and touching a new page costs about fifty times a reuse. So the pool keeps as many idle stacks
 // warm as the recent peak of demand would need. It gives the memory of the rest back slowly,

@@ -2,8 +2,8 @@
 // it is empty, each in order of arrival.
 //
 //   Channel<Move> moves(/*capacity=*/16);
-//   sender:   if (auto sent = moves.send(move, deadline); !sent) return sent.error();
-//   receiver: while (auto move = moves.receive(deadline)) apply(*move);
+//   auto player = spawn("player", [&] { return moves.send(move, deadline); });
+//   while (auto received = moves.receive(deadline)) apply(*received);
 //
 // close() ends it: sends fail from then on. Queued values can still be received; after them every
 // receive fails with out_of_range.

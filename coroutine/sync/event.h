@@ -1,8 +1,11 @@
 // A fact that becomes true: tasks wait until it is set.
 //
 //   Event ready;
-//   task: if (auto waited = ready.wait(deadline); !waited) return waited.error();
-//   anywhere on the scheduler's thread: ready.set();
+//   auto loader = spawn("load", [&] {
+//     load_maps();
+//     ready.set();
+//   });
+//   if (auto waited = ready.wait(deadline); !waited) return waited.error();
 #pragma once
 
 #include "coroutine/base/deadline.h"

@@ -3,8 +3,8 @@
 //
 //   Promise<Answer> promise;
 //   Future<Answer> future = promise.get_future();
-//   later, anywhere on the scheduler's thread: promise.set_value(answer);
-//   task: auto answer = future.get(deadline);
+//   on_reply([&](Answer answer) { promise.set_value(answer); });  // Anywhere on the thread.
+//   auto answer = future.get(deadline);
 //
 // Nothing is allocated: the value lies in the future, and the two sides point to each other. Both
 // may be moved, a future only while no task waits for it.

@@ -1,10 +1,11 @@
 // Admits calls until it is closed, and then waits for those inside: for a shutdown that drains the
 // calls in flight (after seastar::gate).
 //
-//   each call: auto pass = gate.enter();
-//              if (!pass) return pass.error();
-//              ...
-//   at the end: if (auto closed = gate.close(deadline); !closed) cancel_what_still_runs();
+//   auto pass = gate.enter();  // Each call.
+//   if (!pass) return pass.error();
+//   serve(request);
+//
+//   if (auto closed = gate.close(deadline); !closed) cancel_what_still_runs();  // At the end.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // Waits until a number of events have happened: shaped like std::latch, for tasks of one scheduler.
 //
-//   Latch loaded(/*expected=*/3);
-//   each of three tasks: loaded.count_down();
+//   Latch loaded(/*expected=*/2);
+//   auto maps = spawn("maps", [&] { load_maps(), loaded.count_down(); });
+//   auto items = spawn("items", [&] { load_items(), loaded.count_down(); });
 //   if (auto waited = loaded.wait(deadline); !waited) return waited.error();
 #pragma once
 

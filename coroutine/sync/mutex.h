@@ -1,6 +1,10 @@
 // Guards a state across suspensions: shaped like std::timed_mutex, for tasks of one scheduler and,
 // by locking(), for stackless coroutines.
 //
+//   std::scoped_lock lock(mutex);
+//   if (auto stored = store_gold(gold - price); !stored) return stored.error();
+//   gold -= price;
+//
 // Needed only where a task suspends in the middle of a change: between two suspensions nothing else
 // runs. First come, first served: unlock() hands the lock to the longest waiter. Not recursive:
 // locking twice is a deadlock, which check() reports.

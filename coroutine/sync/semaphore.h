@@ -3,7 +3,7 @@
 //
 //   Semaphore slots(/*count=*/8);
 //   if (auto acquired = slots.acquire(deadline); !acquired) return acquired.error();
-//   ...
+//   auto answer = query_database();
 //   slots.release();
 //
 // First come, first served: a released one goes to the longest waiter; a latecomer cannot snatch

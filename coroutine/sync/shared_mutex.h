@@ -1,8 +1,13 @@
 // Guards a state that many tasks read and few change, across suspensions: shaped like
 // std::shared_timed_mutex, for tasks of one scheduler.
 //
-//   reader: std::shared_lock lock(mutex);
-//   writer: std::scoped_lock lock(mutex);
+//   SharedMutex mutex;
+//   auto reader = spawn("reader", [&] {
+//     std::shared_lock lock(mutex);
+//     return draw(world, deadline);
+//   });
+//   std::scoped_lock lock(mutex);
+//   change(world, deadline);
 //
 // First come, first served: a writer that waits holds up the readers behind it, so that neither
 // side starves. Hence not recursive, for readers either: with a writer in between, the second

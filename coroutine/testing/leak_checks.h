@@ -1,5 +1,7 @@
 // Fails a test that leaves something behind.
 //
+//   const bool checked = test::add_leak_check("open handles", [] { return open_handle_count(); });
+//
 // A leak that no test notices shows up in production weeks later. After each test a listener
 // therefore fails it when there is more of something than before: tasks, stacks in use, armed
 // timers of the tests' scheduler, and the resources that modules add.

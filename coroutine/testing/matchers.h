@@ -1,4 +1,6 @@
 // Matchers for results, to use in EXPECT_THAT.
+//
+//   EXPECT_THAT(task.join(), fails_with(Code::cancelled));
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,4 +1,7 @@
 // Random choices for tests, from a seed that is printed, so that a failure can be repeated.
+//
+//   Random random;
+//   for (int i = 0; i < 100; ++i) channel_model.check(random.below(3), random.up_to(10ms));
 #pragma once
 
 #include <cstdint>

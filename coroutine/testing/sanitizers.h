@@ -1,4 +1,6 @@
 // Tells tests under which sanitizer they run, for the few that behave differently there.
+//
+//   const int repetitions = under_slow_watch() ? 100 : 10'000;
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,7 @@
 // A folder for one test, deleted at its end with all of its content.
+//
+//   const TemporaryFolder folder;
+//   const std::filesystem::path config = folder.path() / "node.yaml";
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,7 @@
 // The time in which all tests run.
+//
+//   coroutine::VirtualTime::Outside outside(virtual_time());  // Another thread is at work.
+//   std::thread thread([&scheduler] { scheduler.post([] { ready.set(); }); });
 #pragma once
 
 #include "coroutine/virtual_time.h"

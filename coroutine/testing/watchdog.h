@@ -1,5 +1,8 @@
 // Ends a run in which one test takes too long.
 //
+//   Watchdog watchdog(scheduler);
+//   testing::UnitTest::GetInstance()->listeners().Append(&watchdog);
+//
 // A deadlock in virtual time ends itself, with a report by the scheduler. A hang in real time does
 // not: a loop without a suspension, tasks that wake one another for ever, a socket that stays
 // silent. The watchdog then prints the test and its tasks and aborts, which tells more than the

@@ -1,5 +1,9 @@
 // HTTP/1.1: the types that servers (http_server.h) and clients share, and a minimal client.
 //
+//   auto response = fetch_http(network, {"metrics.example", 80}, {.target = "/health"}, deadline);
+//   if (!response) return response.error();
+//   if (response->status != 200) return Error(Code::unavailable, response->body);
+//
 // Boost.Beast parses, hidden in detail/. HttpOptions holds the bounds.
 #pragma once
 

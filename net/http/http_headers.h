@@ -1,5 +1,9 @@
 // The header fields of an HTTP message: names and values in the order of their arrival.
 //
+//   HttpHeaders headers = {{"Accept", "application/json"}};
+//   headers.add("Authorization", "Bearer " + token);
+//   for (const auto& [name, value] : headers) std::cout << name << ": " << value << '\n';
+//
 // All of them lie in one text, and clear() keeps its memory: a server that reads request after
 // request into the same fields allocates nothing for them.
 #pragma once

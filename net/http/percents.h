@@ -1,4 +1,9 @@
 // The percent-encoding of URLs (RFC 3986, 2.1): "%20" for a blank.
+//
+//   std::string decoded;
+//   if (!read_percents("two%20words", '+', decoded)) {
+//     return Error(Code::invalid_argument, "not a URL");
+//   }
 #pragma once
 
 #include <string>

@@ -2,8 +2,9 @@
 //
 //   CertificateAuthority authority("cluster");
 //   const auto node = authority.issue({.dns_names = {"node-1"}});
-//   TlsContext::load({.certificate_file = node.certificate_file, .key_file = node.key_file,
-//                     .ca_file = authority.file()});
+//   auto context = net::TlsContext::load({.certificate_file = node.certificate_file,
+//                                         .key_file = node.key_file,
+//                                         .ca_file = authority.file()});
 //
 // The files live in a folder that is deleted together with the authority.
 #pragma once

@@ -1,5 +1,15 @@
 // One direction of a connection through a ChaosProxy: a queue between two tasks.
 //
+//   ChaosLane lane({.trace = trace,
+//                   .connection = 1,
+//                   .direction = ChaosDirection::to_target,
+//                   .source = *client,
+//                   .destination = *target,
+//                   .end_connection = [&](ChaosEvent::Kind) { target->close(); }},
+//                  plan.to_target, random);
+//   auto reader = coroutine::spawn("take in", [&] { lane.take_in(); });
+//   lane.hand_on();
+//
 // One task reads from the source and fills the queue; the other takes slices out of it, holds them
 // for as long as the plan says and writes them to the destination. Delays therefore do not add up,
 // and the source feels backpressure once the queue is full.

@@ -1,4 +1,8 @@
 // One established connection through a ChaosProxy: both streams, both directions, their tasks.
+//
+//   ChaosLink link({.trace = trace, .number = 1, .break_off = break_off}, std::move(client),
+//                  std::move(target), plan, random);
+//   link.run();
 #pragma once
 
 #include <cstdint>

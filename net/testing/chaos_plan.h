@@ -1,5 +1,8 @@
 // Says what a ChaosProxy does to the connections that pass through it.
 //
+//   const ChaosPlan plan = {.reset_one_in = 4,
+//                           .to_client = {.delay = 20ms, .jitter = 10ms, .slice_bytes_max = 100}};
+//
 // Every fault is off by default: a test enables the faults that it is about, or takes a random mix.
 #pragma once
 

@@ -1,5 +1,7 @@
 // The log of a ChaosProxy: its events in order, and the count of each kind.
 //
+//   EXPECT_GT(proxy.trace().count(ChaosEvent::Kind::reset), 0U) << proxy.trace().to_text();
+//
 // A test of faults that never happened proves nothing, so tests check the counts. The trace shows
 // why a seed failed, and that the same seed repeats the same run.
 #pragma once

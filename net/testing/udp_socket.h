@@ -1,6 +1,10 @@
 // A UDP socket of the simulated network: datagrams that arrive after a delay, in order, exactly
 // once.
 //
+//   sim::SimulatedNetwork network({.latency = 3ms});
+//   auto server = network.bind_udp({"server", 1});
+//   auto client = network.bind_udp({"client", 0});
+//
 // Datagrams leave at once, so sending is never refused. Arriving datagrams are kept up to
 // UdpOptions::receive_buffer_bytes and lost beyond, as in a kernel.
 #pragma once

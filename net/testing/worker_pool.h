@@ -1,6 +1,9 @@
 // Blocking work in virtual time: a function runs on the test's own thread, and its task resumes
 // after a time that the test chooses. Functions run one after the other, so that a seed replays
 // exactly.
+//
+//   SimulatedWorkerPool workers({.job_time = 50ms});
+//   auto hash = net::run_blocking(workers, [] { return slow_hash("secret"); }, deadline);
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 //   net::EventLoop loop;
 //   coroutine::Scheduler scheduler(loop);
 //   net::UvNetwork network(loop);
-//   scheduler.run("main", [&] { ... network.connect(...) ... });
+//   auto ran = scheduler.run("main", [&] { serve(network); });
 //
 // One timer of the loop serves all timers of the scheduler's wheel. Before the loop waits, it sends
 // the output of every stream that has some: once per turn, however many messages were written.

@@ -1,4 +1,9 @@
 // The real network: TCP, Unix sockets and UDP by libuv.
+//
+//   EventLoop loop;
+//   coroutine::Scheduler scheduler(loop);
+//   UvNetwork network(loop);
+//   auto ran = scheduler.run("main", [&] { serve(network); });
 #pragma once
 
 #include <memory>

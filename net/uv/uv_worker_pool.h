@@ -1,5 +1,8 @@
 // The real WorkerPool: the threads that libuv keeps for all loops of the process.
 //
+//   UvWorkerPool workers(loop, {.job_count_max = 64});
+//   auto hash = run_blocking(workers, [] { return slow_hash("secret"); }, deadline);
+//
 // They are four unless UV_THREADPOOL_SIZE says otherwise (libuv reads it once, at the first use),
 // and look-ups of names run on them too, on half of them at the most.
 #pragma once

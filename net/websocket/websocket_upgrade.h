@@ -1,5 +1,9 @@
 // The opening handshake of a WebSocket: an HTTP request that asks for one (RFC 6455, section 4).
 //
+//   auto socket = accept_websocket(std::move(stream), deadline, {.protocols = {"chess"}});
+//   if (!socket) return socket.error();
+//   auto message = (*socket)->read_message(deadline);
+//
 // A server that has read the request itself, among others, uses answer_websocket() and keeps the
 // stream; accept_websocket() does both.
 #pragma once

@@ -3,7 +3,8 @@
 //   server.add_filter(rpc::authenticate(
 //       {.verify = [&](std::string_view token, rpc::Context&) { return tokens.verify(token); },
 //        .exempt = {"chess.Login/*"}}));
-//   ...
+//
+//   // In a handler:
 //   if (!context.principal()->has_role("admin")) return Error(Code::permission_denied, "...");
 //
 // The caller's token is CallOptions::authorization, any text of at most `token_bytes_max`. Beware:

@@ -1,10 +1,10 @@
 // Tokens that identify a principal for a limited time, signed with a key that the services share:
 // one service logs users in and signs; all others verify without a round trip.
 //
-//   rpc::TokenSigner signer(config.token_key);                    // The login service.
+//   rpc::TokenSigner signer(config.token_key);        // The login service.
 //   reply.set_token(signer.sign({.id = "player-17"}, 1h));
 //
-//   rpc::TokenVerifier verifier({config.token_key});              // Every other service.
+//   rpc::TokenVerifier verifier({config.token_key});  // Every other service.
 //   server.add_filter(rpc::authenticate({.verify = verifier.function()}));
 //
 // A token is "1." BASE64URL(TokenClaims) "." BASE64URL(HMAC-SHA-256(key, all before the last dot))

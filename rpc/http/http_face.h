@@ -4,9 +4,11 @@
 //
 //   rpc::HttpFace face(server);
 //   net::HttpServer http(network, face.handler(), {});
-//   http.listen({"127.0.0.1", 8080});
+//   auto endpoint = http.listen({"127.0.0.1", 8080});
 //
-//   curl --json '{"text":"hello"}' http://127.0.0.1:8080/package.Service/Method
+// A call by hand:
+//
+//     curl --json '{"text":"hello"}' http://127.0.0.1:8080/package.Service/Method
 //
 // Unary calls: POST with application/json or application/proto, and GET of methods whose protobuf
 // idempotency_level is NO_SIDE_EFFECTS. Streams are refused; one-way methods are answered with an

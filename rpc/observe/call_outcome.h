@@ -1,4 +1,9 @@
 // The outcome of a call, as an operator of the server sees it.
+//
+//   const auto outcome = rpc::outcome_of(call, result);
+//   if (outcome && rpc::is_fault_of_server(*outcome)) {
+//     log.warning("call failed", {{"method", call.method()}, {"code", rpc::to_string(outcome)}});
+//   }
 #pragma once
 
 #include <optional>

@@ -1,4 +1,8 @@
 // The cost of a method's handlers, measured exactly for a sample of its calls.
+//
+//   for (const auto& method : server.statistics().methods) {
+//     std::cout << method.full_name << ": " << method.cost.suggested_stack_size_bytes() << '\n';
+//   }
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Opens a span for each call of a sampled trace, on the server and on the client, and decides which
 // traces are sampled.
 //
-//   rpc::Tracer tracer({.sample_ratio = 0.01}, [&](const rpc::SpanRecord& span) { ... });
+//   rpc::Tracer tracer({.sample_ratio = 0.01}, [&](const rpc::SpanRecord& span) { show(span); });
 //   server.add_filter(tracer.server_filter());
 //   rpc::Client client(network, peer, {.filters = {tracer.client_filter()}});
 //

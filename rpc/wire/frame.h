@@ -1,18 +1,27 @@
 // The frames of a connection: a fixed header of 32 bytes, then an extension, then the message.
 //
-//   offset size
-//        0    4  payload size: of extension and message together
-//        4    1  type
-//        5    1  code: of a reply, 0 for success, else the number of a Code
-//        6    1  flags of a reply with a code: bit 0, the call may have been executed;
-//              bit 1, its handler has not begun
-//        7    1  zero
-//        8    8  call id: chosen by the caller, unique among its pending calls
-//       16    8  method id of a request
-//       24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
-//                reply: retry after, in milliseconds; window: bytes
-//       28    4  extension size; of a request, a RequestExtension (wire.proto); of a reply with
-//                a code, the detail of the error
+//     offset size
+//          0    4  payload size: of extension and message together
+//          4    1  type
+//          5    1  code: of a reply, 0 for success, else the number of a Code
+//          6    1  flags of a reply with a code: bit 0, the call may have been executed;
+//                bit 1, its handler has not begun
+//          7    1  zero
+//          8    8  call id: chosen by the caller, unique among its pending calls
+//         16    8  method id of a request
+//         24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
+//                  reply: retry after, in milliseconds; window: bytes
+//         28    4  extension size; of a request, a RequestExtension (wire.proto); of a reply with
+//                  a code, the detail of the error
+//
+//   rpc::FrameDecoder decoder(/*payload_size_max=*/64 * 1024);
+//   decoder.feed(bytes);
+//   for (rpc::Frame frame;;) {
+//     auto has_frame = decoder.next(frame);
+//     if (!has_frame) return has_frame.error();
+//     if (!*has_frame) break;
+//     serve(frame);
+//   }
 //
 // All numbers are little-endian. The message is a protobuf, or the text of an error. The first
 // frame in each direction is a hello: its call id holds hello_magic, its method id the version, its

@@ -1,4 +1,7 @@
 // Converts what a request carries beside its message, between the wire and the runtime.
+//
+//   const rpc::ExtensionBytes extension(trace, token, /*object=*/nullptr);
+//   send(header, extension.view(), message);
 #pragma once
 
 #include <array>

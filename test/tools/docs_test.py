@@ -42,7 +42,11 @@ class BlocksTest(unittest.TestCase):
         )
 
     def test_four_blanks_on_all_lines_are_a_text(self):
-        self.assertEqual(self.kinds("     a  b", "    aa  bb"), [("text", [" a  b", "aa  bb"])])
+        text = ("text", [" a  b", "aa  bb"])
+        self.assertEqual(self.kinds("     a  b", "    aa  bb"), [text])
+        self.assertEqual(
+            self.kinds("     a  b", "    aa  bb", "", "   c();"), [text, ("cpp", ["c();"])]
+        )
 
     def test_the_lines_of_a_block_are_numbered_within_the_comment(self):
         begins = [block.begin for block in blocks_of(["   service A {", "   }", "", "   b();"])]

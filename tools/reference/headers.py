@@ -80,15 +80,16 @@ def blocks_of(comment):
 
 
 def split_languages(begin, lines):
-    """Parts a protobuf example from the C++ that follows it after an empty line."""
-    kind = kind_of(lines)
-    if kind == "proto" and "" in lines:
-        end = lines.index("")
-        rest = lines[end + 1 :]
-        yield Block(kind, begin, without_indentation(lines[:end]))
-        yield from split_languages(begin + end + 1, rest)
-    else:
+    """Parts a text or protobuf from the C++ that follows it after an empty line."""
+    end = lines.index("") if "" in lines else len(lines)
+    kind = kind_of(lines[:end])
+    if kind == "cpp" or end == len(lines):
         yield Block(kind, begin, without_indentation(lines))
+        return
+    yield Block(kind, begin, without_indentation(lines[:end]))
+    while lines[end] == "":
+        end += 1
+    yield from split_languages(begin + end, lines[end:])
 
 
 def without_indentation(lines):
