@@ -14,6 +14,7 @@
 #include "coroutine/detail/overflow_watch.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/detail/task_tracer.h"
+#include "coroutine/marked_section.h"
 #include "coroutine/stack/detail/context_switch.h"
 
 namespace corolane::coroutine {
@@ -412,12 +413,17 @@ void Scheduler::report_deadlock() const {
 
 void Scheduler::suspend_slowly(detail::TaskControl& running, void*& frame) {
   TaskMeter* const meter = meter_of(running);
-  if (meter == nullptr) return switch_slowly(running, frame);
-  meter->pause();
-  ++meter->cost_.suspension_count;
+  MarkedSection* const section = MarkedSection::of(running);
+  if (meter == nullptr && section == nullptr) return switch_slowly(running, frame);
+  if (section != nullptr) section->suspends();
+  if (meter != nullptr) {
+    meter->pause();
+    ++meter->cost_.suspension_count;
+  }
   switch_slowly(running, frame);
   watch_next_switch();
-  meter->go_on();
+  if (meter != nullptr) meter->go_on();
+  if (section != nullptr) section->resumed();
 }
 
 [[gnu::always_inline]] inline void Scheduler::switch_slowly(detail::TaskControl& running,

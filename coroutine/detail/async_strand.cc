@@ -1,0 +1,135 @@
+// The waiting and resuming of stackless coroutines; everything else is inlined into them.
+#include "coroutine/detail/async_strand.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "coroutine/detail/async_frame_pool.h"
+#include "coroutine/detail/task_access.h"
+
+namespace corolane::coroutine::detail {
+namespace {
+
+// The lowest bit distinguishes a ring entry from that of a task.
+void* tagged(std::coroutine_handle<> handle) {
+  return static_cast<std::byte*>(handle.address()) + 1;
+}
+
+std::coroutine_handle<> untagged(void* frame) {
+  return std::coroutine_handle<>::from_address(static_cast<std::byte*>(frame) - 1);
+}
+
+}  // namespace
+
+void Strand::go_on(const ReadyRing::Entry& entry) {
+  auto& strand = *static_cast<Strand*>(entry.owner);
+  strand.leaf_ = nullptr;
+  strand.run(untagged(entry.frame));
+  if (!strand.has_ended()) return;
+  if (TaskControl* const task = strand.task()) {
+    task->waiting_for = nullptr;
+    TaskAccess::make_ready(*task);
+  } else {
+    delete &static_cast<GroupStrand&>(strand);
+  }
+}
+
+bool Strand::is_cancelled() const {
+  const TaskControl* const its_task = task();
+  return its_task != nullptr ? its_task->is_cancelled() : is_cancelled_;
+}
+
+bool Strand::wait_in(WaitQueue& queue, void* slot, std::coroutine_handle<> leaf) {
+  return wait_at({&place_, 1}, queue.waited_for(), leaf, [&] {
+    place_.slot = slot;
+    queue.add(place_);
+  });
+}
+
+bool Strand::may_wait(const char* waited_for) {
+  waited_for_ = waited_for;
+  if (is_cancelled()) {
+    wake_as(Wake::cancelled);
+    return false;
+  }
+  if (planned() <= Deadline::at(Scheduler::current().turn_time())) {
+    wake_as(Wake::deadline);
+    return false;
+  }
+  return true;
+}
+
+void Strand::begin_wait(std::coroutine_handle<> leaf) {
+  leaf_ = leaf;
+  is_waiting_ = true;
+  if (TaskControl* const its_task = task()) {
+    its_task->wait = this;
+    its_task->waiting_for = waited_for_;
+  }
+  Scheduler::current().timers().arm(*this, planned());
+}
+
+void Strand::woken(Timer& timer) {
+  auto& strand = static_cast<Strand&>(timer);
+  strand.leave_places();
+  strand.is_waiting_ = false;
+  strand.make_ready();
+}
+
+bool Strand::let_others_run(std::coroutine_handle<> leaf) {
+  waited_for_ = "yield";
+  if (is_cancelled()) {
+    wake_as(Wake::cancelled);
+    return false;
+  }
+  note_complete();
+  leaf_ = leaf;
+  make_ready();
+  return true;
+}
+
+void Strand::make_ready() {
+  if (TaskControl* const its_task = task()) {
+    its_task->wait = nullptr;
+    its_task->waiting_for = "stackless coroutine";
+  }
+  Scheduler& scheduler = Scheduler::current();
+  ++scheduler.ready_strand_count_;
+  scheduler.ready_.reserve(scheduler.statistics_.task_count + scheduler.ready_strand_count_);
+  scheduler.ready_.push(this, tagged(leaf_));
+}
+
+void Strand::tell_of_stray_exception(const char* what) {
+  StrayException stray = {.is_stackless = true};
+  if (what != nullptr) stray.what = what;
+  if (const TaskControl* const awaiting = running_task()) {
+    stray.task_name = awaiting->name();
+    stray.spawn_site = awaiting->top().site;
+  }
+  TaskAccess::tell_of_stray_exception(Scheduler::current(), stray);
+}
+
+void TaskStrand::suspend_task() {
+  is_on_stack_of_task_ = false;
+  TaskAccess::suspend(task_, TaskState::suspended);
+}
+
+GroupStrand::GroupStrand(std::coroutine_handle<> child) : Strand(Kind::of_group, child) {
+  make_ready();
+}
+
+void GroupStrand::cancel() {
+  is_cancelled_ = true;
+  if (is_waiting_) end(Wake::cancelled);
+}
+
+void* GroupStrand::operator new(std::size_t size_bytes) {
+  return AsyncFramePool::allocate(size_bytes);
+}
+
+void GroupStrand::operator delete(void* place, std::size_t size_bytes) {
+  AsyncFramePool::release(place, size_bytes);
+}
+
+}  // namespace corolane::coroutine::detail
