@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "tools/arguments.h"
-#include "tools/simulation/other_addresses.h"
+#include "framework/testing/detail/other_addresses.h"
 #include "tools/simulation/run.h"
-#include "tools/simulation/trace_files.h"
-#include "tools/simulation/workers.h"
+#include "framework/testing/trace_files.h"
+#include "framework/testing/detail/seed_processes.h"
 
 namespace corolane::sim {
 namespace {

@@ -1,5 +1,5 @@
 // Forks workers, runs seeds in them, and reads their outcomes.
-#include "tools/simulation/workers.h"
+#include "framework/testing/detail/seed_processes.h"
 
 #include <sys/select.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tools/simulation/other_addresses.h"
+#include "framework/testing/detail/other_addresses.h"
 
 namespace corolane::sim {
 namespace {

@@ -1,5 +1,5 @@
 // Formats events as text and as JSON.
-#include "tools/simulation/trace_files.h"
+#include "framework/testing/trace_files.h"
 
 #include <chrono>
 #include <nlohmann/json.hpp>
