@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coroutine/base/text.h"
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework {
 namespace {

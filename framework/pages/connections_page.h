@@ -1,7 +1,7 @@
 // /connections: the node's connections, incoming and outgoing.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

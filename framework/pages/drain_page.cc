@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "config/units.h"
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework {
 namespace {

@@ -1,7 +1,7 @@
 // /heap: how memory is used.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

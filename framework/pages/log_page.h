@@ -1,7 +1,7 @@
 // /log: the last lines of the log, and a temporary level.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

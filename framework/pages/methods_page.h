@@ -1,7 +1,7 @@
 // /methods: the cost of each method's handlers.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -1,7 +1,7 @@
 // /objects/{type}/{id}: why is this player stuck?
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -1,7 +1,7 @@
 // /objects: the object types that the node hosts, with statistics, and the members of the cluster.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

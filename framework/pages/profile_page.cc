@@ -12,8 +12,8 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
-#include "framework/pages/flame_graph.h"
-#include "framework/pages/page_seconds.h"
+#include "framework/pages/detail/flame_graph.h"
+#include "framework/pages/detail/page_seconds.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,7 +1,7 @@
 // /profile: where the node spends CPU time.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

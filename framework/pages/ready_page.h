@@ -1,7 +1,7 @@
 // /ready: for load balancers and probes.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -1,7 +1,7 @@
 // /: the list of pages.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -1,7 +1,7 @@
 // /sites: the places that spawn coroutines, and the cost of those.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

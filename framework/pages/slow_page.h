@@ -1,7 +1,7 @@
 // /slow: the slowest calls of the last minutes, and the last ones that failed.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

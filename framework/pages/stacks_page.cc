@@ -8,7 +8,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
-#include "framework/pages/task_filter.h"
+#include "framework/pages/detail/task_filter.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,7 +1,7 @@
 // /tasks/stacks: where the node's coroutines wait; equal stacks are grouped.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

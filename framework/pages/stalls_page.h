@@ -1,7 +1,7 @@
 // /stalls: tasks that kept a loop from turning.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -1,7 +1,7 @@
 // /stats: the node's counters as JSON, summed over its shards, and a row for each shard.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

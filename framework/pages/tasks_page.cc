@@ -13,8 +13,8 @@
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/task_filter.h"
 #include "framework/pages/stacks_page.h"
-#include "framework/pages/task_filter.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,7 +1,7 @@
 // /tasks: every coroutine of the node; /tasks/{id}: one of them, with its stack.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -15,7 +15,7 @@
 #include "coroutine/switch_trace.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
-#include "framework/pages/page_seconds.h"
+#include "framework/pages/detail/page_seconds.h"
 
 namespace corolane::framework::detail {
 namespace {

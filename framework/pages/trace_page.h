@@ -1,7 +1,7 @@
 // /trace: which task ran when, switch by switch.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

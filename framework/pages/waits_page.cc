@@ -13,7 +13,7 @@
 #include "framework/node/detail/object_waits.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/inspection.corolane.h"
-#include "framework/pages/wait_graph.h"
+#include "framework/pages/detail/wait_graph.h"
 #include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {

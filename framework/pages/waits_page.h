@@ -1,7 +1,7 @@
 // /waits: which objects wait for which.
 #pragma once
 
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

@@ -1,5 +1,5 @@
 // Time by stacks, as folded text and as a drawing.
-#include "framework/pages/flame_graph.h"
+#include "framework/pages/detail/flame_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

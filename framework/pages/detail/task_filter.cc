@@ -1,11 +1,11 @@
-#include "framework/pages/task_filter.h"
+#include "framework/pages/detail/task_filter.h"
 
 #include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "config/units.h"
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 #include "net/http/percents.h"
 
 namespace corolane::framework::detail {

@@ -1,4 +1,4 @@
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 #include <chrono>
 #include <cmath>
@@ -53,8 +53,8 @@ double rounded(double value, double parts) { return std::round(value * parts) / 
 
 std::string site_text(const std::source_location& site) {
   constexpr std::string_view this_file = __FILE__;
-  constexpr std::string_view root =
-      this_file.substr(0, this_file.size() - std::string_view("framework/pages/page.cc").size());
+  constexpr std::string_view root = this_file.substr(
+      0, this_file.size() - std::string_view("framework/pages/detail/page.cc").size());
   std::string_view file = site.file_name();
   if (file.starts_with(root)) file.remove_prefix(root.size());
   return std::string(file) + ":" + std::to_string(site.line());

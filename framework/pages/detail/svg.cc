@@ -1,7 +1,7 @@
-#include "framework/pages/svg.h"
+#include "framework/pages/detail/svg.h"
 
 #include "coroutine/base/text.h"
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 namespace {

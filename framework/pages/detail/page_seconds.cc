@@ -1,11 +1,11 @@
-#include "framework/pages/page_seconds.h"
+#include "framework/pages/detail/page_seconds.h"
 
 #include <charconv>
 #include <chrono>
 #include <string>
 
 #include "coroutine/base/text.h"
-#include "framework/pages/page.h"
+#include "framework/pages/detail/page.h"
 
 namespace corolane::framework::detail {
 

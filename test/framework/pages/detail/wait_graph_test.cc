@@ -1,5 +1,5 @@
 // The cycles among waiting objects, and their drawing.
-#include "framework/pages/wait_graph.h"
+#include "framework/pages/detail/wait_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "framework/pages/flame_graph.h"
+#include "framework/pages/detail/flame_graph.h"
 
 #include <algorithm>
 
 #include "coroutine/base/text.h"
-#include "framework/pages/svg.h"
+#include "framework/pages/detail/svg.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,11 +1,11 @@
-#include "framework/pages/wait_graph.h"
+#include "framework/pages/detail/wait_graph.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
 
-#include "framework/pages/svg.h"
+#include "framework/pages/detail/svg.h"
 
 namespace corolane::framework::detail {
 
