@@ -5,24 +5,7 @@
 
 #include "framework/node/node.h"
 #include "framework/node/node_metrics.h"
-#include "framework/pages/connections_page.h"
-#include "framework/pages/detail/page.h"
-#include "framework/pages/heap_page.h"
-#include "framework/pages/log_page.h"
-#include "framework/pages/methods_page.h"
-#include "framework/pages/object_page.h"
-#include "framework/pages/objects_page.h"
-#include "framework/pages/profile_page.h"
-#include "framework/pages/ready_page.h"
-#include "framework/pages/root_page.h"
-#include "framework/pages/sites_page.h"
-#include "framework/pages/slow_page.h"
-#include "framework/pages/stacks_page.h"
-#include "framework/pages/stalls_page.h"
-#include "framework/pages/stats_page.h"
-#include "framework/pages/tasks_page.h"
-#include "framework/pages/trace_page.h"
-#include "framework/pages/waits_page.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework {
 namespace {
@@ -41,17 +24,17 @@ Result<net::HttpResponse> metrics_page(Node& node, const net::HttpRequest&) {
 }  // namespace
 
 void add_node_pages(AdminServer& admin, Node& node) {
-  const auto handler = [&node](detail::NodePage show) {
+  const auto handler = [&node](detail::NodePage* show) {
     return [&node, show](const net::HttpRequest& request) -> net::HttpResponse {
       auto shown = show(node, request);
       if (shown) return *std::move(shown);
       return {.status = 503, .body = shown.error().to_string() + "\n"};
     };
   };
-  const auto page = [&](std::string path, std::string summary, detail::NodePage show) {
+  const auto page = [&](std::string path, std::string summary, detail::NodePage* show) {
     admin.page(std::move(path), std::move(summary), handler(show));
   };
-  const auto action = [&](std::string path, std::string summary, detail::NodePage act) {
+  const auto action = [&](std::string path, std::string summary, detail::NodePage* act) {
     admin.action(std::move(path), std::move(summary), handler(act));
   };
   admin.page("/health", "ok, or 503 while the node stops",

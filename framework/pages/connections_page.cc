@@ -1,5 +1,4 @@
-#include "framework/pages/connections_page.h"
-
+// /connections: the node's connections, incoming and outgoing.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,8 @@
 #include "coroutine/base/text.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "net/http/percents.h"
 
 namespace corolane::framework::detail {

@@ -1,5 +1,4 @@
-#include "framework/pages/heap_page.h"
-
+// /heap: how memory is used.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -13,6 +12,9 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,11 +1,12 @@
-#include "framework/pages/log_page.h"
-
+// /log: the last lines of the log, and a temporary level.
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "config/units.h"
 #include "coroutine/base/text.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/telemetry/detail/log_loan.h"
 
 namespace corolane::framework::detail {

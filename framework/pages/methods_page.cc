@@ -1,5 +1,4 @@
-#include "framework/pages/methods_page.h"
-
+// /methods: the cost of each method's handlers.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,6 +9,8 @@
 #include "coroutine/base/histogram.h"
 #include "framework/node/each_shard.h"
 #include "framework/objects/detail/object_host.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "rpc/observe/method_cost.h"
 
 namespace corolane::framework::detail {

@@ -1,5 +1,3 @@
-#include "framework/pages/object_list_page.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -9,6 +7,8 @@
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
 #include "framework/objects/detail/object_host.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/pages/object_types.h"
 #include "net/http/percents.h"
 

@@ -1,11 +1,12 @@
-#include "framework/pages/object_page.h"
-
+// /objects/{type}/{id}: one object, its owner and its calls.
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "coroutine/base/text.h"
 #include "framework/cluster/cluster.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/pages/object_report.h"
 #include "framework/pages/object_types.h"
 #include "net/http/percents.h"

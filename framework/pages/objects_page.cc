@@ -1,5 +1,4 @@
-#include "framework/pages/objects_page.h"
-
+// /objects: the hosted types and the cluster; /objects?type=: the active objects of a type.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -8,7 +7,8 @@
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
 #include "framework/objects/detail/object_host.h"
-#include "framework/pages/object_list_page.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

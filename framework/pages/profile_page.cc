@@ -1,5 +1,4 @@
-#include "framework/pages/profile_page.h"
-
+// /profile: where the node spends CPU time.
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -13,7 +12,9 @@
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/flame_graph.h"
+#include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_seconds.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

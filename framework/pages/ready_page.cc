@@ -1,7 +1,8 @@
-#include "framework/pages/ready_page.h"
-
+// /ready: for load balancers and probes.
 #include "framework/cluster/cluster.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,7 +1,8 @@
-#include "framework/pages/root_page.h"
-
+// /: the list of pages.
 #include <utility>
 
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/telemetry/version.h"
 
 namespace corolane::framework::detail {

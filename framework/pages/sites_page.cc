@@ -1,5 +1,4 @@
-#include "framework/pages/sites_page.h"
-
+// /sites: the places that spawn coroutines, and the cost of those.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task_info.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,5 +1,4 @@
-#include "framework/pages/slow_page.h"
-
+// /slow: the slowest calls of the last minutes, and the last ones that failed.
 #include <charconv>
 #include <iterator>
 #include <optional>
@@ -9,6 +8,8 @@
 
 #include "coroutine/base/text.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/time/wall_clock.h"
 #include "rpc/observe/call_outcome.h"

@@ -1,5 +1,4 @@
-#include "framework/pages/stacks_page.h"
-
+// /tasks/stacks: where the node's coroutines wait; equal stacks are grouped.
 #include <cstdint>
 #include <utility>
 
@@ -8,6 +7,8 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/task_filter.h"
 
 namespace corolane::framework::detail {

@@ -1,9 +1,10 @@
-#include "framework/pages/stalls_page.h"
-
+// /stalls: tasks that kept a loop from turning.
 #include <utility>
 
 #include "coroutine/base/text.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

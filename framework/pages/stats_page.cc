@@ -1,5 +1,4 @@
-#include "framework/pages/stats_page.h"
-
+// /stats: the node's counters as JSON.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include "coroutine/stack/stack_pool.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/telemetry/call_metrics.h"
 #include "framework/telemetry/version.h"
 

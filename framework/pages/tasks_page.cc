@@ -1,5 +1,4 @@
-#include "framework/pages/tasks_page.h"
-
+// /tasks: every coroutine of the node; /tasks/{id}: one of them, with its stack.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -13,8 +12,9 @@
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/task_filter.h"
-#include "framework/pages/stacks_page.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,5 +1,4 @@
-#include "framework/pages/trace_page.h"
-
+// /trace: which task ran when, switch by switch.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,7 +14,9 @@
 #include "coroutine/switch_trace.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
+#include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_seconds.h"
+#include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -1,5 +1,4 @@
-#include "framework/pages/waits_page.h"
-
+// /waits: which objects wait for which.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -13,6 +12,8 @@
 #include "framework/node/detail/object_waits.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/inspection.corolane.h"
+#include "framework/pages/detail/page.h"
+#include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/wait_graph.h"
 #include "framework/routing/detail/object_router.h"
 

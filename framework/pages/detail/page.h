@@ -1,5 +1,4 @@
-// Helpers for the pages of a node. Each page is a function of this folder that suspends, and fails
-// when a shard cannot be reached.
+// Helpers for the pages of a node.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +18,6 @@
 #include "net/http/http.h"
 
 namespace corolane::framework::detail {
-
-using NodePage = Result<net::HttpResponse> (*)(Node& node, const net::HttpRequest& request);
 
 // Names may have any bytes: invalid UTF-8 is shown as a replacement character.
 net::HttpResponse json_response(const Json& json);

@@ -1,6 +1,4 @@
 // The page of a node's connections: its peers, and the traffic of each connection.
-#include "framework/pages/connections_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +12,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
+#include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"

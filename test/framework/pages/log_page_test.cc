@@ -1,6 +1,4 @@
 // The last lines of the log, and a level that is lent for a while.
-#include "framework/pages/log_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "framework/node/node.h"
 #include "net/testing/network.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/test_node.h"

@@ -1,6 +1,4 @@
 // The pages for an operator about one object, and about all active objects.
-#include "framework/pages/object_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,8 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
+#include "framework/node/node.h"
+#include "framework/objects/detail/object_history.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"

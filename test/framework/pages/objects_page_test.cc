@@ -1,5 +1,4 @@
-#include "framework/pages/objects_page.h"
-
+// The page of the hosted object types and the members of the cluster.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 
 #include "coroutine/task.h"
 #include "framework/directory/local_directory.h"
+#include "framework/node/node.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"

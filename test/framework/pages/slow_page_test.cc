@@ -1,6 +1,4 @@
 // The slowest calls of the last minutes, and the calls that failed.
-#include "framework/pages/slow_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "framework/node/node.h"
 #include "framework/telemetry/slow_calls.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"
