@@ -1,21 +1,171 @@
 // /objects/{type}/{id}: one object, its owner and its calls.
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/text.h"
+#include "coroutine/task.h"
+#include "coroutine/task_info.h"
 #include "framework/cluster/cluster.h"
+#include "framework/node/shard.h"
+#include "framework/objects/detail/object_history.h"
+#include "framework/objects/detail/object_host.h"
+#include "framework/objects/detail/object_visitor.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/pages.h"
-#include "framework/pages/object_report.h"
-#include "framework/pages/object_types.h"
+#include "framework/time/wall_clock.h"
 #include "net/http/percents.h"
 
 namespace corolane::framework::detail {
 namespace {
 
-using Visitor = ObjectReport::Visitor;
+using Stage = ObjectVisitor::Stage;
 using Frames = std::vector<coroutine::SourceFrame>;
+
+// --- What the object's shard knows
+
+// A copy: the page is built on another thread, and later.
+struct ObjectReport {
+  // Longer lists would not be read.
+  static constexpr std::size_t waiting_count_max = 100;
+  static constexpr std::size_t running_count_max = 16;
+  // Finding a task among very many takes time.
+  static constexpr std::size_t task_count_max = 4;
+
+  struct Visitor {
+    std::string what;
+    ObjectVisitor::Stage stage;
+    coroutine::TaskAddress task;
+    Duration in_stage;
+    Duration age;
+    std::optional<Duration> time_left;
+    std::string peer;
+    std::vector<std::string> callers;  // The outermost first.
+    std::optional<coroutine::TaskInfo> info = {};
+  };
+  struct Active {
+    Duration age;
+    std::size_t memory_bytes;
+    std::size_t state_bytes;
+    std::uint64_t version;
+    std::optional<Duration> unsaved;  // Since the oldest change that is not stored.
+    bool hides_change;                // Withheld from callers until it is stored.
+    std::size_t timer_count;
+    std::size_t reminder_count;
+    std::optional<WallTime> wake_at;
+    std::size_t reader_count;
+    std::size_t followed_count;
+  };
+
+  bool is_hosted = false;
+  std::uint64_t epoch = 0;  // The epoch of this node's ownership; 0: none.
+  bool is_on_the_move = false;
+  bool has_cell = false;
+  std::optional<Active> active;
+  std::optional<Duration> idle;  // Since the last call left.
+  std::vector<Visitor> running;  // Or waiting without a turn; the earliest comes first.
+  std::vector<Visitor> waiting;
+  std::size_t running_count = 0;
+  std::size_t waiting_count = 0;
+  std::vector<ObjectHistory::Call> calls;
+  std::vector<ObjectHistory::Failure> errors;
+  std::optional<ObjectHistory::Failure> failed_save;
+  TimePoint time{};  // The time of the report.
+};
+
+using Visitor = ObjectReport::Visitor;
+
+std::vector<std::string> names_of(const CallChain::Link* link) {
+  std::vector<std::string> names;
+  for (const rpc::ObjectCall& call : calls_of(link)) {
+    names.push_back(std::string(call.method) + "(\"" + std::string(call.id) + "\")");
+  }
+  return names;
+}
+
+ObjectReport::Visitor visitor_of(const ObjectVisitor& visitor, const Shard& shard, TimePoint time) {
+  const ObjectVisitor::Facts& facts = visitor.facts();
+  return {.what = std::string(facts.what),
+          .stage = visitor.stage(),
+          .task = {.scheduler = static_cast<std::uint32_t>(shard.index()), .id = visitor.task()},
+          .in_stage = time - visitor.since(),
+          .age = time - facts.arrived_at,
+          .time_left =
+              facts.deadline.is_never() ? std::nullopt : std::optional(facts.deadline.remaining()),
+          .peer = std::string(facts.peer),
+          .callers = names_of(facts.callers.get())};
+}
+
+// There are at most as many as a mailbox holds.
+void add_visitors(ObjectReport& report, const ObjectCell& cell, const Shard& shard) {
+  std::vector<const ObjectVisitor*> all;
+  for (const auto* visitor = cell.visitors(); visitor != nullptr; visitor = visitor->next()) {
+    if (visitor->stage() != Stage::leaving) all.push_back(visitor);
+  }
+  std::ranges::reverse(all);
+  for (const ObjectVisitor* const visitor : all) {
+    const bool waits = visitor->stage() == Stage::waiting;
+    ++(waits ? report.waiting_count : report.running_count);
+    auto& shown = waits ? report.waiting : report.running;
+    const auto count_max =
+        waits ? ObjectReport::waiting_count_max : ObjectReport::running_count_max;
+    if (shown.size() < count_max) shown.push_back(visitor_of(*visitor, shard, report.time));
+  }
+}
+
+ObjectReport::Active active_of(const ObjectCell& cell, TimePoint time) {
+  const ObjectAlarms* const alarms = cell.known_alarms();
+  return {.age = time - cell.active_since(),
+          .memory_bytes = cell.size_bytes(),
+          .state_bytes = cell.state_bytes(),
+          .version = cell.version(),
+          .unsaved = cell.is_changed() ? std::optional(time - cell.changed_since()) : std::nullopt,
+          .hides_change = cell.hides_change(),
+          .timer_count = alarms == nullptr ? 0 : alarms->timers.size(),
+          .reminder_count = alarms == nullptr ? 0 : alarms->reminders.size(),
+          .wake_at = alarms == nullptr ? std::nullopt : alarms->reminders.wake_at(),
+          .reader_count = cell.reader_count(),
+          .followed_count = cell.followed_count()};
+}
+
+void add_cell(ObjectReport& report, const ObjectCell& cell, const Shard& shard) {
+  report.has_cell = true;
+  if (cell.is_active()) report.active = active_of(cell, report.time);
+  if (cell.is_idle() && cell.is_active()) report.idle = report.time - cell.used_at;
+  add_visitors(report, cell, shard);
+  report.calls = cell.history().calls(report.time);
+  report.errors = cell.history().errors();
+  report.failed_save = cell.history().failed_save();
+}
+
+// Runs on the shard that has the objects of that partition. Suspends.
+ObjectReport report_of(const Shard& shard, std::string_view type, const std::string& id) {
+  ObjectReport report;
+  report.time = shard.scheduler().turn_time();
+  const HostedType* const hosted =
+      shard.host() == nullptr ? nullptr : shard.host()->find_type(type);
+  if (hosted == nullptr) return report;
+  const Partition partition = hosted->partition_of(id);
+  report.is_hosted = true;
+  report.epoch = hosted->ownership().epoch(partition);
+  report.is_on_the_move = shard.host()->is_on_the_move(*hosted, partition);
+  if (const ObjectCell* const cell = hosted->find(id)) add_cell(report, *cell, shard);
+  for (std::size_t i = 0; i < std::min(report.running.size(), ObjectReport::task_count_max); ++i) {
+    ObjectReport::Visitor& visitor = report.running[i];
+    visitor.info = shard.scheduler().task(visitor.task.id);
+    static_cast<void>(coroutine::yield());  // A cancelled caller continues at once.
+  }
+  return report;
+}
+
+// --- What the node knows
 
 // The requested object, and all that is known of it.
 struct Found {
