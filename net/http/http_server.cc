@@ -11,6 +11,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
+#include "net/graveyard.h"
 #include "net/http/detail/http_connection.h"
 #include "net/http/detail/http_wire.h"
 
@@ -87,7 +88,6 @@ class HttpServer::Impl final : private HttpConnection::Host {
   bool evict_idlest();
   void evict_slowest_reader();
   void admit(std::unique_ptr<Stream> stream);
-  void destroy_ended_connections();
   std::vector<HttpConnection*> open_connections() const;
 
   std::unique_ptr<HttpExchange> take_exchange() override;
@@ -115,28 +115,19 @@ class HttpServer::Impl final : private HttpConnection::Host {
   std::vector<std::unique_ptr<HttpExchange>> idle_exchanges_;
   std::list<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<std::uint64_t, std::unique_ptr<HttpConnection>> connections_;
-  // Streams may not be destroyed by what they call, so ended connections wait here for a task.
-  std::vector<std::unique_ptr<HttpConnection>> ended_;
-  coroutine::Event some_ended_{"end of an http connection"};
+  Graveyard<HttpConnection> ended_;
   coroutine::Event room_{"room for an http connection"};
-  coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
-  coroutine::TaskRef destroying_;      // The latter; begun by the first listen().
+  coroutine::TaskGroup accepting_;
   coroutine::TaskGroup serving_;
 };
 
 Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint) {
-  if (!destroying_) {
-    auto spawned = housekeeping_.spawn(
-        "http connections", [this] { destroy_ended_connections(); }, options_.task);
-    if (!spawned) return spawned.error();
-    destroying_ = *spawned;
-  }
   auto listener = network_.listen(endpoint);
   if (!listener) return listener.error();
   listeners_.push_back(std::move(*listener));
   Listener& kept = *listeners_.back();
   auto spawned =
-      housekeeping_.spawn("http accept", [this, &kept] { accept_all(kept); }, options_.task);
+      accepting_.spawn("http accept", [this, &kept] { accept_all(kept); }, options_.task);
   if (!spawned) {
     listeners_.pop_back();
     return spawned.error();
@@ -216,13 +207,6 @@ void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {
   if (is_turned_away) connection.turn_away();
 }
 
-void HttpServer::Impl::destroy_ended_connections() {
-  while (some_ended_.wait(Deadline::never())) {
-    some_ended_.reset();
-    ended_.clear();
-  }
-}
-
 std::vector<HttpConnection*> HttpServer::Impl::open_connections() const {
   std::vector<HttpConnection*> open;
   open.reserve(connections_.size());
@@ -241,8 +225,9 @@ Result<void> HttpServer::Impl::stop(Deadline deadline) {
     }
     serving_.cancel_and_join();
   }
-  // Connections that end meanwhile leave the map; they are destroyed below.
-  housekeeping_.cancel_and_join();
+  accepting_.cancel_and_join();
+  // Connections that end meanwhile leave the map.
+  ended_.hold();
   const Deadline flushed = Deadline::after(flush_time_max);
   for (HttpConnection* const connection : open_connections()) {
     if (drained) static_cast<void>(connection->stream().flush(flushed));
@@ -294,9 +279,8 @@ void HttpServer::Impl::answer(const HttpRequest& request, HttpResponse& response
 void HttpServer::Impl::ended(HttpConnection& connection) {
   if (options_.connections != nullptr && !connection.place) --turned_away_count_;
   const auto found = connections_.find(connection.id());
-  ended_.push_back(std::move(found->second));
+  ended_.bury(std::move(found->second));
   connections_.erase(found);
-  some_ended_.set();
   room_.pulse();
 }
 

@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
+#include "net/graveyard.h"
 #include "rpc/server/detail/dispatcher.h"
 #include "rpc/server/detail/server_connection.h"
 
@@ -87,7 +88,6 @@ class Server::Impl final : private detail::ServerConnection::Host {
     dispatcher_.serve(connection, frame);
   }
   void ended(detail::ServerConnection& connection) override;
-  void destroy_ended_connections();
   void ask_clients_to_leave();
   void wait_for_clients_to_leave(Deadline deadline);
   void close_connections();
@@ -100,17 +100,14 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::AddressShares call_shares_;
   std::list<Listening> listenings_;  // Their connections refer to their options.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
-  // A stream must not be destroyed by its own callback, so ended connections wait here for a task.
-  std::vector<std::unique_ptr<detail::ServerConnection>> ended_;
-  coroutine::Event some_ended_{"end of a connection"};
+  net::Graveyard<detail::ServerConnection> ended_;
   coroutine::Event some_left_{"clients that leave"};
   bool stopping_ = false;
   std::uint64_t last_connection_id_ = 0;
   std::size_t turned_away_count_ = 0;  // Open connections without a place.
   Statistics statistics_;
   detail::Dispatcher dispatcher_;
-  coroutine::TaskGroup housekeeping_;  // Accepting, and destroying ended connections.
-  coroutine::TaskRef destroying_;      // The destroying task; spawned by the first listen().
+  coroutine::TaskGroup accepting_;
 };
 
 Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, ListenOptions options) {
@@ -120,11 +117,6 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
                  "the shared key has " + std::to_string(key_size) + " bytes; take at least " +
                      std::to_string(Security::shared_key_bytes_min) + ", from a random source");
   }
-  if (!destroying_) {
-    auto spawned = housekeeping_.spawn("rpc connections", [this] { destroy_ended_connections(); });
-    if (!spawned) return spawned.error();
-    destroying_ = *spawned;
-  }
   net::Network& network = options.network == nullptr ? network_ : *options.network;
   auto listener =
       network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max},
@@ -132,7 +124,7 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
   if (!listener) return listener.error();
   Listening& listening = listenings_.emplace_back(
       Listening{.options = std::move(options), .listener = std::move(*listener)});
-  auto spawned = housekeeping_.spawn("rpc accept", [this, &listening] { accept_all(listening); });
+  auto spawned = accepting_.spawn("rpc accept", [this, &listening] { accept_all(listening); });
   if (!spawned) {
     listenings_.pop_back();
     return spawned.error();
@@ -215,17 +207,9 @@ void Server::Impl::ended(detail::ServerConnection& connection) {
   statistics_.received_bytes += connection.received_bytes();
   statistics_.sent_bytes += connection.sent_bytes();
   const auto found = connections_.find(connection.id());
-  ended_.push_back(std::move(found->second));
+  ended_.bury(std::move(found->second));
   connections_.erase(found);
-  some_ended_.set();
   some_left_.pulse();
-}
-
-void Server::Impl::destroy_ended_connections() {
-  while (some_ended_.wait(Deadline::never())) {
-    some_ended_.reset();
-    ended_.clear();
-  }
 }
 
 Result<void> Server::Impl::stop(Deadline deadline) {
@@ -235,7 +219,7 @@ Result<void> Server::Impl::stop(Deadline deadline) {
   wait_for_clients_to_leave(earlier(deadline, Deadline::after(options_.leave_time_max)));
   dispatcher_.refuse_all();
   auto drained = dispatcher_.drain(deadline);
-  housekeeping_.cancel_and_join();
+  accepting_.cancel_and_join();
   close_connections();
   connections_.clear();
   ended_.clear();
@@ -264,7 +248,8 @@ void Server::Impl::wait_for_clients_to_leave(Deadline deadline) {
 }
 
 void Server::Impl::close_connections() {
-  // The connections may end, and leave the map, while this waits; they are destroyed later.
+  // The connections may end, and leave the map, while this waits.
+  ended_.hold();
   std::vector<detail::ServerConnection*> open;
   open.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) open.push_back(connection.get());

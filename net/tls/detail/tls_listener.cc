@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
-#include "coroutine/scheduler.h"
 #include "net/tls/detail/tls_settings.h"
 #include "net/tls/detail/tls_shared.h"
 
@@ -13,11 +12,7 @@ namespace corolane::net::detail {
 TlsListener::TlsListener(std::unique_ptr<Listener> inner,
                          const std::shared_ptr<const TlsSettings>& settings,
                          std::shared_ptr<TlsShared> shared, const Rules& rules)
-    : Timer([](Timer& timer) { static_cast<TlsListener&>(timer).ended_.clear(); }),
-      inner_(std::move(inner)),
-      settings_(settings),
-      shared_(std::move(shared)),
-      rules_(rules) {}
+    : inner_(std::move(inner)), settings_(settings), shared_(std::move(shared)), rules_(rules) {}
 
 Result<void> TlsListener::start() {
   taking_ = coroutine::spawn("TLS accept", [this] { take_connections(); });
@@ -93,9 +88,8 @@ void TlsListener::opened(TlsStream& stream) {
 }
 
 void TlsListener::ended(TlsStream& stream) {
-  ended_.push_back(take_out(stream));
+  ended_.bury(take_out(stream));
   some_room_.pulse();
-  coroutine::Scheduler::current().timers().arm(*this, Deadline::passed());
 }
 
 std::unique_ptr<TlsStream> TlsListener::take_out(TlsStream& stream) {
@@ -109,7 +103,6 @@ std::unique_ptr<TlsStream> TlsListener::take_out(TlsStream& stream) {
 
 void TlsListener::close() {
   if (std::exchange(closed_, true)) return;
-  Timer::cancel();
   inner_->close();
   for (const auto& stream : shaking_) stream->close();
   for (const auto& stream : done_) stream->close();

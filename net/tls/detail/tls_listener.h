@@ -9,13 +9,13 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
-#include "coroutine/timer_wheel.h"
+#include "net/graveyard.h"
 #include "net/tls/detail/tls_stream.h"
 #include "net/tls/tls.h"
 
 namespace corolane::net::detail {
 
-class TlsListener final : public Listener, private TlsStream::Host, private coroutine::Timer {
+class TlsListener final : public Listener, private TlsStream::Host {
  public:
   struct Rules {
     StreamOptions stream;
@@ -56,8 +56,7 @@ class TlsListener final : public Listener, private TlsStream::Host, private coro
   // Handshaking or parting; in order of arrival.
   std::vector<std::unique_ptr<TlsStream>> shaking_;
   std::deque<std::unique_ptr<TlsStream>> done_;
-  // Ended handshakes may not be destroyed where they end: in a call from their inner stream.
-  std::vector<std::unique_ptr<TlsStream>> ended_;
+  Graveyard<TlsStream> ended_;
   std::optional<Error> failure_;  // An error of the inner accept(), for the next caller.
   coroutine::WaitQueue some_done_{"accept"};
   coroutine::Event some_room_{"a place for a TLS handshake"};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
@@ -48,12 +49,12 @@ void Client::Impl::close() {
   tasks_.cancel();
   waiting_.notify_all();
   if (current_ != nullptr) current_->end(*closed_);
-  // Ending a connection does not change the list: it is on it already.
-  for (const auto& connection : old_) connection->end(*closed_);
+  std::vector<detail::ClientConnection*> old;
+  for (const auto& connection : old_) old.push_back(connection.get());
+  for (detail::ClientConnection* const connection : old) connection->end(*closed_);
 }
 
 Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
-  destroy_old_connections();
   while (!is_connected()) {
     if (closed_) return *closed_;
     start_connecting();
@@ -111,7 +112,6 @@ void Client::Impl::start_connecting() {
 void Client::Impl::keep_connecting() {
   while (!closed_) {
     auto connected = connect_once();
-    destroy_old_connections();
     if (connected) break;
     last_failure_ = std::move(connected.error());
     ++failed_count_;
@@ -174,8 +174,11 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
   if (reason == nullptr || !is_lasting(*reason)) start_connecting();
 }
 
-void Client::Impl::destroy_old_connections() {
-  std::erase_if(old_, [](const auto& connection) { return connection->is_over(); });
+void Client::Impl::over(detail::ClientConnection& connection) {
+  const auto found =
+      std::ranges::find(old_, &connection, [](const auto& old) { return old.get(); });
+  over_.bury(std::move(*found));
+  old_.erase(found);
 }
 
 }  // namespace corolane::rpc

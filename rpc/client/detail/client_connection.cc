@@ -69,6 +69,7 @@ class ClientConnection::Inside {
   ~Inside() {
     --connection_.task_count_;
     connection_.close_when_idle();
+    connection_.note_over();
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
@@ -173,6 +174,11 @@ void ClientConnection::end(const Error& reason) {
   close();
   pending_.end_all(reason);
   host_.ended(*this, &reason);
+  note_over();
+}
+
+void ClientConnection::note_over() {
+  if (lost_ && task_count_ == 0) host_.over(*this);
 }
 
 Result<void> ClientConnection::on_open() {

@@ -30,6 +30,8 @@ class ClientConnection final : public Connection {
     // The connection takes no new calls: the server is shutting down (`reason` is null) or it is
     // lost.
     virtual void ended(ClientConnection& connection, const Error* reason) = 0;
+    // Called last: it is lost, and no task is inside a call. May be destroyed in the next turn.
+    virtual void over(ClientConnection& connection) = 0;
 
    protected:
     ~Host() = default;
@@ -63,8 +65,6 @@ class ClientConnection final : public Connection {
   void end(const Error& reason);
 
   bool takes_calls() const { return is_open() && !is_leaving_ && !stream_is_closed(); }
-  // The connection is lost and no task is inside a call: it may be destroyed.
-  bool is_over() const { return lost_ && task_count_ == 0; }
   std::size_t pending_count() const { return pending_.count(); }
   const std::string& peer() const { return peer_; }
   std::string_view peer_identity() { return stream().peer_identity(); }
@@ -78,6 +78,8 @@ class ClientConnection final : public Connection {
   void on_lost(const Error& reason) override;
   void start_leaving();
   void close_when_idle();
+  // Reports the end of a lost connection once no task is inside.
+  void note_over();
   // True when the stream broke and the loop has not reported it yet.
   bool stream_is_closed() const { return stream_->is_closed(); }
   Result<void> send_request(std::uint64_t id, const Method& method,

@@ -12,6 +12,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "coroutine/wait_queue.h"
+#include "net/graveyard.h"
 #include "rpc/client/client.h"
 #include "rpc/client/detail/client_connection.h"
 #include "rpc/client/detail/retry_budget.h"
@@ -78,9 +79,9 @@ class Client::Impl final : private detail::ClientConnection::Host {
   Result<void> connect_once();
   bool is_hopeless() const;
   Error unreachable() const;
-  void destroy_old_connections();
   void opened(detail::ClientConnection& connection) override;
   void ended(detail::ClientConnection& connection, const Error* reason) override;
+  void over(detail::ClientConnection& connection) override;
 
   Duration delay_after(Duration first, Duration longest, int failed_count);
 
@@ -96,9 +97,9 @@ class Client::Impl final : private detail::ClientConnection::Host {
 
   const std::string requester_;
   std::unique_ptr<detail::ClientConnection> current_;
-  // Connections that take no new calls. A stream must not be destroyed by its own callback, so a
-  // task destroys them.
+  // Connections that take no new calls, but have tasks inside or are not lost yet.
   std::vector<std::unique_ptr<detail::ClientConnection>> old_;
+  net::Graveyard<detail::ClientConnection> over_;
   coroutine::WaitQueue waiting_{"rpc connection"};
   std::size_t waiting_count_ = 0;
   coroutine::Event handshake_ended_{"rpc hello"};

@@ -241,7 +241,7 @@ std::ptrdiff_t count_of_tasks(std::string_view name) {
 
 TEST(ServerTest, ListenMayBeRetriedWhenTasksRanOut) {
   coroutine::VirtualTime time;
-  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 3}});
+  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 2}});
   const auto ran = scheduler.run("main", [] {
     sim::SimulatedNetwork network;
     rpc::Server server(network);
@@ -254,7 +254,6 @@ TEST(ServerTest, ListenMayBeRetriedWhenTasksRanOut) {
     const auto listening = server.listen({"server", 1});
     EXPECT_TRUE(listening) << listening;
     EXPECT_EQ(count_of_tasks("rpc accept"), 1);
-    EXPECT_EQ(count_of_tasks("rpc connections"), 1);
   });
   EXPECT_TRUE(ran);
 }
