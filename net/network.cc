@@ -6,10 +6,14 @@
 #include <utility>
 
 #include "coroutine/sync/event.h"
+#include "coroutine/task.h"
 #include "coroutine/task_group.h"
 
 namespace corolane::net {
 namespace {
+
+// How long accepting pauses after a failure.
+constexpr Duration accept_pause = std::chrono::milliseconds(10);
 
 bool is_ipv6(const Endpoint& address) {
   return !is_unix(address) && address.address.find(':') != std::string::npos;
@@ -127,6 +131,15 @@ Error Race::failure() const {
 }
 
 }  // namespace
+
+std::unique_ptr<Stream> accept_next(Listener& listener, const bool& stopping) {
+  while (!stopping) {
+    auto stream = listener.accept(Deadline::never());
+    if (stream) return *std::move(stream);
+    if (stopping || !coroutine::sleep_for(accept_pause)) break;
+  }
+  return nullptr;
+}
 
 Result<std::unique_ptr<Stream>> Network::connect_by_name(const std::string& /*name*/,
                                                          const Endpoint& endpoint,

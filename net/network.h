@@ -84,6 +84,10 @@ class Network {
   virtual Result<std::vector<Endpoint>> resolve(const HostPort& host, Deadline deadline) = 0;
 };
 
+// Suspends until a peer connects, whatever fails meanwhile: a process that is out of descriptors
+// will close others. Returns null once `stopping` is true, or when the calling task is cancelled.
+std::unique_ptr<Stream> accept_next(Listener& listener, const bool& stopping);
+
 // Resolves, and connects to the address that answers first (RFC 8305, "Happy Eyeballs"): families
 // take turns, and the next attempt starts when one fails or after connect_attempt_delay, while the
 // earlier ones continue. The first success cancels the others. Suspends.

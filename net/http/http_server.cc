@@ -22,8 +22,6 @@ using namespace std::chrono_literals;
 using detail::HttpConnection;
 using detail::HttpExchange;
 
-// How long accepting pauses when the process has no descriptor for another connection.
-constexpr Duration accept_pause = 10ms;
 // How often make_room() looks for a connection that has begun to wait for its peer.
 constexpr Duration slow_reader_look_interval = 1s;
 // How long stop() lets a connection send its queued output.
@@ -139,14 +137,9 @@ void HttpServer::Impl::accept_all(Listener& listener) {
   while (!stopping_) {
     // Where a new connection evicts another, the old one stays until the new one has arrived.
     if (!options_.evicts_idle && !make_room()) return;
-    auto stream = listener.accept(Deadline::never());
-    if (stream) {
-      if (!make_room()) return;
-      admit(std::move(*stream));
-    } else if (stopping_ || !coroutine::sleep_for(accept_pause)) {
-      return;
-    }
-    // Any other failure may pass: when out of descriptors, others will end.
+    auto stream = accept_next(listener, stopping_);
+    if (stream == nullptr || !make_room()) return;
+    admit(std::move(stream));
   }
 }
 

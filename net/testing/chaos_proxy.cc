@@ -69,16 +69,11 @@ class ChaosProxy::Impl {
 
  private:
   void accept_all() {
-    for (;;) {
-      auto stream = listener_->accept(Deadline::never());
-      if (!stream) {
-        // Out of descriptors: accept again after other connections have ended.
-        if (!coroutine::sleep_for(10ms)) return;
-        continue;
-      }
+    constexpr bool stopping = false;  // The task is cancelled.
+    while (auto stream = net::accept_next(*listener_, stopping)) {
       const std::uint64_t number = ++last_number_;
       auto spawned = connecting_.spawn("chaos connection",
-                                       [this, number, client = std::move(*stream)]() mutable {
+                                       [this, number, client = std::move(stream)]() mutable {
                                          serve(number, std::move(client));
                                        });
       if (!spawned) trace_.record(Kind::refused, number);

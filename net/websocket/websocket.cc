@@ -70,7 +70,7 @@ WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketO
       options_(options),
       decoder_(role == Role::server, {.message_bytes_max = options.message_bytes_max,
                                       .fragment_count_max = options.fragment_count_max}),
-      heard_at_(now()) {
+      life_(now()) {
   unread_.append(early);
   if (!early.empty()) delivery_is_due_ = true;
   stream_->set_read_sink(*this);
@@ -146,8 +146,7 @@ bool WebSocket::wants_messages() const {
 
 void WebSocket::on_bytes(std::span<const std::byte> bytes) {
   if (failure_) return;
-  heard_at_ = now();
-  asked_for_life_ = false;
+  life_.heard(now());
   if (unread_.empty() && wants_messages()) {
     decode(bytes);
     unread_.append(decoder_.rest());
@@ -429,26 +428,17 @@ void WebSocket::give_up_closing() {
 void WebSocket::look_for_life() {
   // A paused stream reads nothing, so silence proves nothing.
   if (stream_pause_.is_paused()) return arm(Deadline::after(options_.keepalive_interval));
-  // The peer's own data may wait behind the output that it takes.
-  if (output_progress_.has_grown(stream_->statistics())) {
-    took_at_ = now();
-    asked_for_life_ = false;
+  switch (life_.look(stream_->statistics(), now(), options_.keepalive_interval)) {
+    case PeerLife::State::alive:
+      return arm(Deadline::at(life_.silent_at(options_.keepalive_interval)));
+    case PeerLife::State::silent:
+      send_control(WebSocketOpcode::ping, {});
+      return arm(Deadline::after(options_.keepalive_patience));
+    case PeerLife::State::gone:
+      stream_->close();
+      state_ = State::ended;
+      return end_reading(life_.gone(now()).with_context("WebSocket"));
   }
-  const TimePoint alive_at = std::max(heard_at_, took_at_);
-  const Duration silence = now() - alive_at;
-  if (silence < options_.keepalive_interval) {
-    return arm(Deadline::at(alive_at + options_.keepalive_interval));
-  }
-  if (asked_for_life_) {
-    stream_->close();
-    state_ = State::ended;
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(silence);
-    return end_reading(Error(Code::unavailable, "WebSocket: the peer was silent for " +
-                                                    std::to_string(seconds.count()) + " s"));
-  }
-  asked_for_life_ = true;
-  send_control(WebSocketOpcode::ping, {});
-  arm(Deadline::after(options_.keepalive_patience));
 }
 
 }  // namespace corolane::net

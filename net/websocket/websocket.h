@@ -37,6 +37,7 @@
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
 #include "net/detail/read_half.h"
+#include "net/peer_life.h"
 #include "net/stream.h"
 #include "net/websocket/detail/websocket_codec.h"
 
@@ -202,10 +203,7 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   TimePoint closing_until_{};  // While closing or parting.
   coroutine::WaitQueue ended_{"WebSocket close"};
 
-  TimePoint heard_at_;
-  TimePoint took_at_{};  // When the peer was last seen to take output.
-  OutputProgress output_progress_;
-  bool asked_for_life_ = false;
+  PeerLife life_;
 };
 
 }  // namespace corolane::net

@@ -147,14 +147,8 @@ net::ConnectionBound& Server::Impl::bound_of(const ListenOptions& options) {
 }
 
 void Server::Impl::accept_all(const Listening& listening) {
-  for (;;) {
-    auto stream = listening.listener->accept(Deadline::never());
-    if (stream) {
-      admit(listening, std::move(*stream));
-    } else if (stopping_ || !coroutine::sleep_for(10ms)) {
-      return;
-    }
-    // Other errors may be temporary: when out of descriptors, other connections will end.
+  while (auto stream = net::accept_next(*listening.listener, stopping_)) {
+    admit(listening, std::move(stream));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "net/http/detail/header_bound.h"
+
 namespace corolane::net::detail {
 namespace {
 
@@ -107,6 +109,7 @@ unsigned refusal_of(const beast::error_code& code) {
 class HttpRequestParser::Impl {
  public:
   std::optional<Parser> parser;
+  HeaderBound header;
 };
 
 HttpRequestParser::HttpRequestParser() : impl_(std::make_unique<Impl>()) {}
@@ -121,8 +124,7 @@ void HttpRequestParser::begin(const HttpOptions& options, HttpRequest& request) 
   parser.header_limit(static_cast<std::uint32_t>(options.header_bytes_max));
   parser.body_limit(options.body_bytes_max);
   state_ = State::needs_more;
-  header_bytes_max_ = options.header_bytes_max;
-  header_count_ = 0;
+  impl_->header.begin(options.header_bytes_max);
 }
 
 std::size_t HttpRequestParser::put(std::span<const std::byte> bytes) {
@@ -133,23 +135,9 @@ std::size_t HttpRequestParser::put(std::span<const std::byte> bytes) {
 
 bool HttpRequestParser::advance(std::span<const std::byte>& bytes) {
   Parser& parser = *impl_->parser;
-  const bool was_in_header = !parser.is_header_done();
   beast::error_code code;
-  const std::size_t taken = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
-  bytes = bytes.subspan(taken);
-  if (was_in_header) header_count_ += taken;
-  // Beast bounds the first line and each field; this bounds their sum.
-  if (was_in_header && header_count_ > header_bytes_max_) {
-    refuse(431);
-    return false;
-  }
-  if (code == http::error::need_more) {
-    // The parser has scanned the rest and found no end in it: it belongs to one header. Lines
-    // between the chunks of a body are bounded as well.
-    const std::size_t unfinished = parser.is_header_done() ? 0 : header_count_;
-    if (unfinished + bytes.size() > header_bytes_max_) refuse(431);
-    return false;
-  }
+  bytes = bytes.subspan(impl_->header.put(parser, bytes, code));
+  if (code == http::error::need_more) return false;
   if (code) {
     refuse(refusal_of(code));
     return false;

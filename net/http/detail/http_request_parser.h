@@ -50,9 +50,6 @@ class HttpRequestParser {
   State state_ = State::needs_more;
   unsigned refusal_ = 0;
   bool keeps_alive_ = false;
-  std::size_t header_bytes_max_ = 0;
-  std::size_t header_count_ = 0;  // Bytes consumed from the start of the request to the end of its
-                                  // header.
 };
 
 }  // namespace corolane::net::detail

@@ -11,6 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "net/http/detail/header_bound.h"
+
 namespace corolane::net::detail {
 namespace {
 
@@ -83,11 +85,18 @@ void append_headers(std::string& text, const HttpHeaders& headers) {
 
 }  // namespace
 
-class HttpReader::Parser : public http::response_parser<http::string_body> {};
+class HttpReader::Parser : public http::response_parser<http::string_body> {
+ public:
+  HeaderBound header;
+};
 
 HttpReader::HttpReader(Stream& stream, const HttpOptions& options)
     : stream_(stream), options_(options) {}
 HttpReader::~HttpReader() = default;
+
+bool HttpReader::has_begun() const {
+  return (parser_ != nullptr && parser_->header.has_begun()) || !input_.empty();
+}
 
 Result<HttpResponse> HttpReader::read_response(bool to_head, Deadline deadline) {
   if (auto read = read_header(to_head, /*has_bound=*/true, deadline); !read) return read.error();
@@ -131,11 +140,9 @@ Result<void> HttpReader::read_header(bool to_head, bool has_bound, Deadline dead
     } else {
       parser_->body_limit(boost::none);
     }
-    header_count_ = 0;
+    parser_->header.begin(options_.header_bytes_max);
     while (!parser_->is_header_done()) {
       if (auto advanced = advance(deadline); !advanced) return advanced;
-      // Beast bounds the first line and each field; this bounds their sum.
-      if (header_count_ > options_.header_bytes_max) return error_of(http::error::header_limit);
     }
   } while (parser_->get().result_int() / 100 == 1);
   if (!is_status(parser_->get().result_int())) return error_of(http::error::bad_status);
@@ -156,20 +163,8 @@ HttpResponse HttpReader::head() const {
 Result<void> HttpReader::advance(Deadline deadline) {
   if (input_.empty()) return read_more(deadline);
   beast::error_code code;
-  const auto bytes = input_.bytes();
-  const std::size_t parsed =
-      parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
-  input_.consume(parsed);
-  header_count_ += parsed;
-  if (code == http::error::need_more) {
-    // The parser has scanned the rest and found no end in it: it belongs to one header. Lines
-    // between the chunks of a body are bounded as well.
-    const std::size_t unfinished = parser_->is_header_done() ? 0 : header_count_;
-    if (unfinished + input_.size() > options_.header_bytes_max) {
-      return error_of(http::error::header_limit);
-    }
-    return read_more(deadline);
-  }
+  input_.consume(parser_->header.put(*parser_, input_.bytes(), code));
+  if (code == http::error::need_more) return read_more(deadline);
   if (code) return error_of(code);
   return {};
 }

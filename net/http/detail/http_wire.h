@@ -31,7 +31,7 @@ class HttpReader {
   Result<bool> read_body(std::string& body, Deadline deadline);
 
   // Whether anything of the current response has arrived.
-  bool has_begun() const { return header_count_ > 0 || !input_.empty(); }
+  bool has_begun() const;
   // After a whole response: whether the peer accepts another request and has sent nothing since.
   bool keeps_alive() const;
 
@@ -50,7 +50,6 @@ class HttpReader {
   const HttpOptions options_;
   ByteBuffer input_;
   std::unique_ptr<Parser> parser_;  // The current response's parser.
-  std::size_t header_count_ = 0;    // Bytes that the parser has taken since the header began.
 };
 
 // Sends a request and lets `read` read the answer. A server may refuse a body before it has read

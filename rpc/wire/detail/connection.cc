@@ -56,7 +56,7 @@ Connection::Connection(std::unique_ptr<net::Stream> stream, Handshake handshake,
       handshake_(std::move(handshake)),
       limits_(limits),
       decoder_(std::min(hello_bytes_max, limits.payload_bytes_max)),
-      heard_at_(now()) {}
+      life_(now()) {}
 
 void Connection::start() {
   coroutine::Scheduler::current().timers().arm(*this, Deadline::after(limits_.handshake_time_max));
@@ -139,9 +139,8 @@ void Connection::close() {
 
 void Connection::on_bytes(std::span<const std::byte> bytes) {
   if (state_ == State::leaving || state_ == State::ended) return;
-  heard_at_ = now();
+  life_.heard(now());
   received_bytes_ += bytes.size();
-  asked_for_life_ = false;
   decoder_.feed(bytes);
   for (Frame frame;;) {
     const auto more = decoder_.next(frame);
@@ -191,7 +190,7 @@ Result<void> Connection::handle_first(const Frame& frame) {
   if (!handshake_.is_done() || state_ == State::ended) return {};
   state_ = State::open;
   decoder_.set_payload_size_max(limits_.payload_bytes_max);
-  look_again(heard_at_ + limits_.keepalive.interval);
+  look_again(life_.silent_at(limits_.keepalive.interval));
   return on_open();
 }
 
@@ -212,7 +211,7 @@ void Connection::on_time() {
 // checks.
 void Connection::note_unfinished_frame() {
   if (unfinished_ || !decoder_.has_unfinished()) return;
-  unfinished_ = {.since = heard_at_, .received_bytes = received_bytes_};
+  unfinished_ = {.since = heard_at(), .received_bytes = received_bytes_};
 }
 
 // While this end does not read, the peer is not late.
@@ -231,23 +230,14 @@ void Connection::look_for_life() {
   if (unfinished_frame_is_late(statistics, time)) {
     return say_bye(Error(Code::deadline_exceeded, "a frame was not completed in time"));
   }
-  // A peer that takes output is alive: its own frames may be delayed behind that output, here or on
-  // the way.
-  if (output_progress_.has_grown(statistics)) {
-    took_at_ = time;
-    asked_for_life_ = false;
+  switch (life_.look(statistics, time, limits_.keepalive.interval)) {
+    case net::PeerLife::State::alive:
+      return look_again(life_.silent_at(limits_.keepalive.interval));
+    case net::PeerLife::State::gone:
+      return break_off(life_.gone(time));
+    case net::PeerLife::State::silent:
+      break;
   }
-  const TimePoint alive_at = std::max(heard_at_, took_at_);
-  const Duration silence = time - alive_at;
-  if (silence < limits_.keepalive.interval) {
-    return look_again(alive_at + limits_.keepalive.interval);
-  }
-  if (asked_for_life_) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(silence);
-    return break_off(Error(Code::unavailable,
-                           "the peer was silent for " + std::to_string(seconds.count()) + " s"));
-  }
-  asked_for_life_ = true;
   coroutine::Scheduler::current().timers().arm(*this, Deadline::after(limits_.keepalive.patience));
   // Above the mark there is no room for a ping; whether the peer takes its output says as much.
   if (statistics.unsent_bytes <= statistics.output_bytes_max) {

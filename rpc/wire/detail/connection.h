@@ -17,6 +17,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/timer_wheel.h"
+#include "net/peer_life.h"
 #include "net/stream.h"
 #include "rpc/options.h"
 #include "rpc/wire/detail/handshake.h"
@@ -73,7 +74,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // The connection was ended because of invalid input from the peer.
   bool broke_protocol() const { return broke_protocol_; }
   // When the bytes arrived whose frames are being handled.
-  TimePoint heard_at() const { return heard_at_; }
+  TimePoint heard_at() const { return life_.heard_at(); }
   // So far.
   std::uint64_t received_bytes() const { return received_bytes_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
@@ -118,10 +119,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   FrameDecoder decoder_;
   State state_ = State::begins;
   bool broke_protocol_ = false;
-  bool asked_for_life_ = false;  // A ping is unanswered.
-  TimePoint heard_at_;
-  TimePoint took_at_{};  // When the peer last took output.
-  net::OutputProgress output_progress_;
+  net::PeerLife life_;
   // An incomplete frame: when its time began to run, and how much had been received by then.
   struct Unfinished {
     TimePoint since;
