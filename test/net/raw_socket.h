@@ -94,24 +94,6 @@ class RawSocket {
   int descriptor_;
 };
 
-// Makes the peer read at that speed for `duration`, whenever it gets to run. Suspends.
-inline void read_slowly(RawSocket& peer, std::size_t bytes_per_ms, Duration duration) {
-  const TimePoint start = now();
-  for (std::size_t read_bytes = 0; now() - start < duration;) {
-    const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now() - start);
-    const auto due_bytes = static_cast<std::size_t>(elapsed.count()) * bytes_per_ms;
-    std::size_t count = 0;
-    if (read_bytes < due_bytes) {
-      count = peer.receive(std::min<std::size_t>(due_bytes - read_bytes, 64 * 1024));
-      read_bytes += count;
-    }
-    if (count == 0) {
-      check(coroutine::sleep_for(std::chrono::milliseconds(5)).has_value(),
-            "the task is not cancelled");
-    }
-  }
-}
-
 // The descriptor behind a TCP stream of this process, for queries to the kernel.
 inline int descriptor_of(const Stream& stream) {
   for (int descriptor = 0; descriptor < 1024; ++descriptor) {

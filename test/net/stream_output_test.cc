@@ -11,6 +11,7 @@
 #include "coroutine/testing/matchers.h"
 #include "test/fixtures/real_loop.h"
 #include "test/net/raw_pair.h"
+#include "test/net/stepped_loop.h"
 #include "test/net/stream_pair.h"
 
 namespace corolane::net {
@@ -150,20 +151,25 @@ TEST(StreamOutputTest, APeerIsClosedAlsoWhenOutputGrewGraduallyAboveTheMark) {
 }
 
 TEST(StreamOutputTest, ASlowPeerThatAcknowledgesSomethingIsNotClosed) {
-  run_on_real_loop([](RealLoop& real) {
+  run_on_stepped_loop([](SteppedLoop& time, UvNetwork& network) {
     // Once its buffer is full, the kernel takes nothing until a third of it is free again: for a
     // peer of this speed that is later than the stall limit of this test.
     RawSocket listener;
     const Endpoint endpoint = listener.bind();
     listener.listen(1);
-    const StreamOptions options{.output_bytes_max = 4'000'000, .output_stall_max = 250ms};
-    auto stream = real.network.connect(endpoint, soon(), options);
+    const StreamOptions options{.output_bytes_max = 4'000'000, .output_stall_max = 10s};
+    auto stream = network.connect(endpoint, Deadline::never(), options);
     ASSERT_TRUE(stream) << stream;
     RawSocket peer(::accept(listener.descriptor(), nullptr, nullptr));
     EXPECT_TRUE((*stream)->try_write(bytes_of(flood())));
-    read_slowly(peer, /*bytes_per_ms=*/2000, 1s);
-    EXPECT_FALSE((*stream)->is_closed());
-    EXPECT_THAT((*stream)->flush(soon()), fails_with(Code::unavailable)) << "it stopped reading";
+    for (int round = 0; round < 10; ++round) {
+      read_bytes(peer, 200'000);
+      time.pass(4s);
+      ASSERT_FALSE((*stream)->is_closed()) << "in round " << round;
+    }
+    time.allow(20s);
+    EXPECT_THAT((*stream)->flush(Deadline::never()), fails_with(Code::unavailable))
+        << "it stopped reading";
   });
 }
 
@@ -181,18 +187,18 @@ TEST(StreamOutputTest, TheKernelHoardsNoMoreThanTheMarkForAPeerThatDoesNotRead) 
 }
 
 TEST(StreamOutputTest, ASlowPeerThatTakesSomethingIsNotClosed) {
-  run_on_real_loop([](RealLoop& real) {
-    auto pair =
-        make_stream_pair(real.network, {.output_bytes_max = 1000, .output_stall_max = 500ms});
+  run_on_stepped_loop([](SteppedLoop& time, UvNetwork& network) {
+    auto pair = make_stream_pair(network, {.output_bytes_max = 1000, .output_stall_max = 10s});
     ASSERT_TRUE(pair) << pair;
-    const std::string text = numbered_text(10'000'000);
-    auto writer = coroutine::spawn("writer", [&] { return send_text(*pair->client, text); });
+    const std::string text = numbered_text(20'000'000);
+    auto writer = coroutine::spawn(
+        "writer", [&] { return pair->client->write_all(bytes_of(text), Deadline::never()); });
     std::string received;
     while (received.size() < text.size()) {
       auto part = read_exactly(*pair->server, 2'000'000);
       ASSERT_TRUE(part && !part->empty()) << part;
       received += *part;
-      ASSERT_TRUE(coroutine::sleep_for(2ms));
+      time.pass(4s);
     }
     EXPECT_TRUE(writer.join(soon()));
     EXPECT_TRUE(received == text);

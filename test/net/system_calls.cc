@@ -30,6 +30,16 @@ int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noex
   return static_cast<int>(::syscall(SYS_epoll_ctl, epoll, operation, descriptor, event));
 }
 
+int epoll_pwait(int epoll, epoll_event* events, int count_max, int timeout, const sigset_t* mask) {
+  const auto count = ::syscall(SYS_epoll_pwait, epoll, events, count_max, timeout, mask, 8);
+  if (count > 0) system_calls().epoll_event_count += static_cast<std::uint64_t>(count);
+  return static_cast<int>(count);
+}
+
+int epoll_wait(int epoll, epoll_event* events, int count_max, int timeout) {
+  return epoll_pwait(epoll, events, count_max, timeout, nullptr);
+}
+
 int sendmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags) {
   auto& calls = system_calls();
   ++calls.sendmmsg_count;

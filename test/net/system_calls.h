@@ -13,6 +13,7 @@ namespace corolane::net {
 
 struct SystemCalls {
   std::uint64_t epoll_ctl_count = 0;
+  std::uint64_t epoll_event_count = 0;  // All events that loops were given.
   std::uint64_t sendmmsg_count = 0;
   std::uint64_t recvmmsg_count = 0;
 
