@@ -167,8 +167,6 @@ class Stream {
 
   // The peer's identity by the certificate that TLS has verified; empty without one.
   virtual std::string_view peer_identity() const { return {}; }
-  // The protocol that both ends have agreed on inside of TLS (ALPN, RFC 7301): "h2"; empty without.
-  virtual std::string_view application_protocol() const { return {}; }
 };
 
 // Bytes of a text, for writing.

@@ -44,9 +44,6 @@ struct TlsOptions {
   std::string ca_file = {};
   // For a server: refuses a peer without a certificate. Otherwise such a peer has no identity.
   bool needs_peer_certificate = false;
-  // The protocols for ALPN, the preferred one first: {"h2", "http/1.1"}. The server's preference
-  // decides; a peer that names only others is refused.
-  std::vector<std::string> application_protocols = {};
 };
 
 // Keys, certificates and CAs, for any number of networks. A context outlives its networks.

@@ -259,11 +259,4 @@ std::string TlsSession::peer_identity() const {
   return certificate == nullptr ? std::string() : identity_of(certificate);
 }
 
-std::string_view TlsSession::application_protocol() const {
-  const unsigned char* name = nullptr;
-  unsigned size = 0;
-  SSL_get0_alpn_selected(ssl_, &name, &size);
-  return {reinterpret_cast<const char*>(name), size};
-}
-
 }  // namespace corolane::net::detail

@@ -61,7 +61,6 @@ class TlsSession {
   // Valid after the handshake. The peer's identity by its certificate: the first name (DNS or URI),
   // otherwise the common name; empty without a certificate.
   std::string peer_identity() const;
-  std::string_view application_protocol() const;
 
   // For the BIO: OpenSSL reads and writes here.
   std::size_t take_input(std::span<std::byte> room);

@@ -104,40 +104,6 @@ Result<void> load_authorities(SSL_CTX* context, const std::string& file) {
   return {};
 }
 
-Result<std::string> to_wire(const std::vector<std::string>& protocols) {
-  std::string wire;
-  for (const std::string& name : protocols) {
-    if (name.empty() || name.size() > 255) {
-      return Error(Code::invalid_argument,
-                   "TLS: the name of a protocol has 1 to 255 bytes, not \"" + name + "\"");
-    }
-    wire += static_cast<char>(name.size());
-    wire += name;
-  }
-  return wire;
-}
-
-// RFC 7301, section 3.2: the server chooses, or sends an alert when there is no common protocol.
-int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* chosen_size,
-                    const unsigned char* offered, unsigned offered_size, void* settings) {
-  const std::string& ours = static_cast<const TlsSettings*>(settings)->protocols;
-  unsigned char* found = nullptr;
-  const int how = SSL_select_next_proto(&found, chosen_size,
-                                        reinterpret_cast<const unsigned char*>(ours.data()),
-                                        static_cast<unsigned>(ours.size()), offered, offered_size);
-  *chosen = found;
-  return how == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
-}
-
-void set_protocols(TlsSettings& settings) {
-  if (settings.protocols.empty()) return;
-  SSL_CTX* const context = settings.context.get();
-  SSL_CTX_set_alpn_protos(context,
-                          reinterpret_cast<const unsigned char*>(settings.protocols.data()),
-                          static_cast<unsigned>(settings.protocols.size()));
-  SSL_CTX_set_alpn_select_cb(context, &choose_protocol, &settings);
-}
-
 void set_rules(SSL_CTX* context) {
   check(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
             SSL_CTX_set_cipher_list(context, tls_1_2_ciphers) == 1,
@@ -172,13 +138,9 @@ Result<std::shared_ptr<const TlsSettings>> load_tls_settings(const TlsOptions& o
     return Error(Code::invalid_argument,
                  "TLS: requiring peer certificates needs the file of the CA that signs them");
   }
-  auto protocols = to_wire(options.application_protocols);
-  if (!protocols) return protocols.error();
-  settings->protocols = *std::move(protocols);
   settings->has_certificate = !options.certificate_file.empty();
   settings->asks_for_certificate = !options.ca_file.empty();
   settings->needs_peer_certificate = options.needs_peer_certificate;
-  set_protocols(*settings);
   return std::shared_ptr<const TlsSettings>(std::move(settings));
 }
 

@@ -15,7 +15,6 @@ struct TlsSettings {
   bool has_certificate = false;
   bool asks_for_certificate = false;    // Asks clients for a certificate,
   bool needs_peer_certificate = false;  // and refuses those without one.
-  std::string protocols = {};           // In the wire format of RFC 7301.
 };
 
 // Fails as TlsContext::load() does.

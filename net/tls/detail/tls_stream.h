@@ -75,7 +75,6 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   }
   PartingStreams* parting_streams() override { return inner_->parting_streams(); }
   std::string_view peer_identity() const override { return peer_identity_; }
-  std::string_view application_protocol() const override { return session_.application_protocol(); }
 
  private:
   enum class State : std::uint8_t { shaking_hands, parting, open, broken };

@@ -93,12 +93,6 @@ TEST(TlsContextTest, RequiringPeerCertificatesNeedsACa) {
   EXPECT_THAT(failure_of(options), HasSubstr("needs the file of the CA"));
 }
 
-TEST(TlsContextTest, NamesOfProtocolsHaveALimitedLength) {
-  EXPECT_THAT(failure_of({.application_protocols = {""}}), HasSubstr("1 to 255 bytes"));
-  EXPECT_THAT(failure_of({.application_protocols = {std::string(256, 'x')}}),
-              HasSubstr("1 to 255 bytes"));
-}
-
 TEST(TlsNetworkTest, CarriesBytesBothWays) {
   TlsWorld world;
   auto pair = world.connect();
@@ -248,33 +242,6 @@ TEST(TlsNetworkTest, AClientOfAnotherCaIsRefused) {
   ASSERT_THAT(answer, fails_with(Code::unauthenticated));
   EXPECT_THAT(answer.error().message(), HasSubstr("refuses our certificate"));
   EXPECT_THAT(world.server.statistics().last_failure, HasSubstr("it is for \"client-1\""));
-}
-
-TEST(TlsNetworkTest, TheServersPreferenceOfProtocolsDecides) {
-  TlsWorldOptions options{.server = server_tls(), .client = client_tls()};
-  options.server.application_protocols = {"h2", "http/1.1"};
-  options.client.application_protocols = {"http/1.1", "h2"};
-  TlsWorld world(std::move(options));
-  auto pair = world.connect();
-  ASSERT_TRUE(pair) << pair;
-  EXPECT_EQ(pair->client->application_protocol(), "h2");
-  EXPECT_EQ(pair->server->application_protocol(), "h2");
-}
-
-TEST(TlsNetworkTest, PeersWithoutACommonProtocolDisconnect) {
-  TlsWorldOptions options{.server = server_tls(), .client = client_tls()};
-  options.server.application_protocols = {"h2"};
-  options.client.application_protocols = {"chess"};
-  EXPECT_THAT(failure_of_connect(std::move(options)), HasSubstr("no application protocol"));
-}
-
-TEST(TlsNetworkTest, AClientThatAsksForNoProtocolGetsNone) {
-  TlsWorldOptions options{.server = server_tls()};
-  options.server.application_protocols = {"h2"};
-  TlsWorld world(std::move(options));
-  auto pair = world.connect();
-  ASSERT_TRUE(pair) << pair;
-  EXPECT_EQ(pair->client->application_protocol(), "");
 }
 
 TEST(TlsNetworkTest, GarbageInsteadOfAHelloIsRefused) {
