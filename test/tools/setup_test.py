@@ -4,6 +4,7 @@
 The package manager is a stand-in that records its calls: the test installs nothing.
 """
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -15,20 +16,24 @@ SETUP = Path(__file__).resolve().parents[2] / "tools/setup"
 # Commands that tools/setup may call besides the stand-ins.
 REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 
-BUILD_PACKAGES = (
-    "cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-context1.81-dev "
-    "libdw-dev libuv1-dev libssl-dev openssl libprotobuf-dev libprotoc-dev protobuf-compiler "
-    "libyaml-cpp-dev libspdlog-dev libsqlite3-dev libhiredis-dev nlohmann-json3-dev rapidjson-dev "
-    "libabsl-dev tzdata libsystemd-dev libgtest-dev libgmock-dev"
-).split()
-CLUSTER_PACKAGES = ["etcd-server", "redis-server", "python3"]
-TEST_PACKAGES = (
-    "etcd-server redis-server python3 clang-format-19 clang-tidy-19 python3-websockets curl "
-    "chromium prometheus systemd python3-yaml gdb procps etcd-client file dpkg-dev valgrind doxygen"
-).split()
-DOCS_PACKAGES = ["python3", "doxygen"]
-BENCH_PACKAGES = ["libboost-fiber1.81-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
-FUZZ_PACKAGES = ["clang-19", "libclang-rt-19-dev"]
+
+def packages(function):
+    """The packages that a function of the script lists."""
+    found = re.search(rf"^{function}\(\) {{\n  cat <<'LIST'\n(.*?)^LIST$", SETUP.read_text(),
+                      re.MULTILINE | re.DOTALL)
+    return [line.split()[0] for line in found[1].splitlines()]
+
+
+BUILD_PACKAGES = packages("packages_to_build_and_run")
+ALL_BUT_CMAKE = [package for package in BUILD_PACKAGES if package != "cmake"]
+CLUSTER_PACKAGES = packages("packages_to_run_a_cluster")
+DOCS_PACKAGES = packages("packages_to_document")
+# Both need Python; it is installed once.
+TEST_PACKAGES = list(
+    dict.fromkeys(CLUSTER_PACKAGES + packages("packages_to_test") + DOCS_PACKAGES)
+)
+BENCH_PACKAGES = packages("packages_to_bench")
+FUZZ_PACKAGES = packages("packages_to_fuzz")
 
 
 class SetupTest(unittest.TestCase):
@@ -67,12 +72,13 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(self.calls_made(), [])
 
     def test_it_updates_and_then_installs_only_the_missing_packages(self):
+        missing = " ".join(BUILD_PACKAGES[:2])
         process = self.run_setup(installed=BUILD_PACKAGES[2:])
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("installing cmake ninja-build\n", process.stdout)
+        self.assertIn(f"installing {missing}\n", process.stdout)
         update, install = self.calls_made()
         self.assertTrue(update.endswith(" update"), update)
-        self.assertRegex(install, " install .*--no-install-recommends cmake ninja-build$")
+        self.assertRegex(install, f" install .*--no-install-recommends {re.escape(missing)}$")
 
     def test_cluster_packages_are_installed_on_demand(self):
         self.run_setup("--cluster", installed=BUILD_PACKAGES)
@@ -100,16 +106,16 @@ class SetupTest(unittest.TestCase):
         self.assertTrue(self.calls_made()[1].endswith("recommends " + everything))
 
     def test_a_package_that_was_removed_but_not_purged_is_missing(self):
-        self.run_setup(installed=BUILD_PACKAGES[1:], removed=BUILD_PACKAGES[:1])
+        self.run_setup(installed=ALL_BUT_CMAKE, removed=["cmake"])
         self.assertTrue(self.calls_made()[1].endswith("--no-install-recommends cmake"))
 
     def test_a_package_with_a_longer_name_does_not_count(self):
-        self.run_setup(installed=["cmake-data", *BUILD_PACKAGES[1:]])
+        self.run_setup(installed=["cmake-data", *ALL_BUT_CMAKE])
         self.assertTrue(self.calls_made()[1].endswith("--no-install-recommends cmake"))
 
     def test_a_failing_installation_fails_and_names_the_packages(self):
         self.stand_in("apt-get", '[[ "$*" != *install* ]]')
-        process = self.run_setup(installed=BUILD_PACKAGES[1:])
+        process = self.run_setup(installed=ALL_BUT_CMAKE)
         self.assertEqual(process.returncode, 1)
         self.assertRegex(process.stderr, "apt-get install failed; .* of Debian 12: cmake$")
 
@@ -123,7 +129,7 @@ class SetupTest(unittest.TestCase):
 
     def test_a_user_other_than_root_uses_sudo(self):
         self.stand_in("id", "echo 1000")
-        process = self.run_setup(installed=BUILD_PACKAGES[1:])
+        process = self.run_setup(installed=ALL_BUT_CMAKE)
         self.assertEqual(process.returncode, 0, process.stderr)
         update, install = self.calls_made()
         self.assertRegex(update, "^sudo env DEBIAN_FRONTEND=noninteractive apt-get .* update$")
@@ -132,7 +138,7 @@ class SetupTest(unittest.TestCase):
     def test_without_root_and_sudo_it_names_the_packages_to_ask_for(self):
         self.stand_in("id", "echo 1000")
         (self.bin / "sudo").unlink()
-        process = self.run_setup(installed=BUILD_PACKAGES[1:])
+        process = self.run_setup(installed=ALL_BUT_CMAKE)
         self.assertEqual(process.returncode, 1)
         self.assertIn("needs root or sudo; have these packages installed: cmake", process.stderr)
         self.assertEqual(self.calls_made(), [])
