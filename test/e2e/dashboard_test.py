@@ -19,12 +19,12 @@ import time
 import unittest
 import urllib.request
 
+import harness
 import websockets
 
 CHESS_NODE = "chess_node"
 BOTS = "bots"
 SCREENSHOTS = "."
-GAMES = "test/data/chess/games.pgn"
 PATIENCE = 60
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 DESK = {"width": 1280, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
@@ -157,27 +157,17 @@ class Browser:
         self.process.communicate()
 
 
-class Node:
+class Node(harness.ChessNode):
     """A chess node with bots that play on it while it runs."""
 
     def __init__(self, folder):
-        self.process = subprocess.Popen(
-            [
-                CHESS_NODE,
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
-                *("--set", f"node.store.file={folder}/objects.db"),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        line = self.process.stdout.readline()
-        found = re.search(r"serves on (\S+), admin (http://\S+)/", line)
-        if not found:
-            raise AssertionError(f"the node did not start: {line}")
-        self.listen, self.admin = found.groups()
+        super().__init__(CHESS_NODE, folder, errors=subprocess.DEVNULL)
+        self.url = f"http://{self.admin}"
         self.players = subprocess.Popen(
-            ["/bin/sh", "-c", f"while {BOTS} --server {self.listen} --games {GAMES}; do :; done"],
+            [
+                *("/bin/sh", "-c"),
+                f"while {BOTS} --server {self.listen} --games {harness.GAMES}; do :; done",
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -186,9 +176,7 @@ class Node:
     def end(self):
         os.killpg(self.players.pid, 9)
         self.players.wait()
-        self.process.terminate()
-        self.process.wait(timeout=PATIENCE)
-        self.process.stdout.close()
+        self.stop()
 
 
 CHART = "document.querySelector('[data-chart=\"{}\"]')"
@@ -222,7 +210,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
     async def test_the_dashboard_moves_and_leads_to_the_stack_of_a_task(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
-        await browser.go(self.node.admin + "/")
+        await browser.go(self.node.url + "/")
         await self.see_charts_move()
         calls = await browser.wait_for(
             CHART.format("calls") + ".querySelector('.now').textContent !== '0' && "
@@ -261,14 +249,14 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
     async def test_each_page_is_drawn(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
-        await browser.go(self.node.admin + "/")
+        await browser.go(self.node.url + "/")
         await browser.wait_for("document.querySelectorAll('nav a').length > 5")
         paths = await browser.evaluate(
             "[...document.querySelectorAll('nav a')].map(it => it.getAttribute('href'))"
         )
         for path in paths[1:]:
             with self.subTest(path):
-                await browser.go(self.node.admin + path)
+                await browser.go(self.node.url + path)
                 await browser.wait_for("document.querySelector('main').innerText !== 'loading'")
                 await browser.wait_for("document.querySelector('nav a[aria-current]') !== null")
                 self.assertEqual(
@@ -280,7 +268,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
     async def test_a_profile_is_a_flame_graph(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
-        await browser.go(self.node.admin + "/profile?seconds=1")
+        await browser.go(self.node.url + "/profile?seconds=1")
         boxes = await browser.wait_for(
             "document.querySelector('.drawing svg g') && "
             "[...document.querySelectorAll('.drawing svg title')].map(it => it.textContent)"
@@ -292,7 +280,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
     async def test_a_table_can_be_sorted_and_searched(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
-        await browser.go(self.node.admin + "/sites")
+        await browser.go(self.node.url + "/sites")
         first = "document.querySelector('td.number')?.textContent"
         await browser.wait_for(first)
         column = "[...document.querySelectorAll('tbody tr')].map(it => it.cells[{}].textContent)"

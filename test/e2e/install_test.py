@@ -9,13 +9,13 @@ import concurrent.futures
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+import harness
 from installed import environment, install, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,22 +170,17 @@ class NewProjectTest(Installed):
         self.assertIn("100% tests passed", self.built)
 
     def test_its_node_serves_and_its_bots_play(self):
-        node = subprocess.Popen(
-            [
-                *("build/debug/demo_node", "--config", "demo.yaml"),
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
-            ],
-            cwd=self.project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        self.addCleanup(node.stdout.close)
-        self.addCleanup(node.kill)
-        address = re.search(r"serves on (\S+),", node.stdout.readline())[1]
-        donate = ("call", address, "Guild/Donate", '{"gold": 5}', "--object", "lions")
+        node = harness.Node(
+            *("build/debug/demo_node", "--config", "demo.yaml"),
+            errors=subprocess.DEVNULL,
+            cwd=self.project,
+        )
+        self.addCleanup(node.process.kill)
+        donate = ("call", node.listen, "Guild/Donate", '{"gold": 5}', "--object", "lions")
         self.assertEqual(json.loads(run(self.corolane, *donate)), {"gold": "5"})
-        played = run("build/debug/demo_bot", address, "3", cwd=self.project)
+        played = run("build/debug/demo_bot", node.listen, "3", cwd=self.project)
         self.assertTrue(played.startswith("3 bots, 300 calls in "), played)
-        node.send_signal(signal.SIGTERM)
-        self.assertEqual(node.wait(timeout=60), 0)
+        self.assertEqual(node.stop()[0], 0)
 
     def test_the_image_has_the_libraries_of_the_node(self):
         node = self.project / "build/debug/demo_node"

@@ -6,7 +6,6 @@ Called with the paths of chess_node and bots, from the root of the tree.
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,6 +13,8 @@ import tempfile
 import time
 import unittest
 import urllib.request
+
+import harness
 
 CHESS_NODE = "chess_node"
 BOTS = "bots"
@@ -29,36 +30,14 @@ GAME_COUNT = 60 if os.environ.get("SANITIZERS") else 366
 MOVE_COUNT = r"[1-9]\d+" if os.environ.get("SANITIZERS") else "19085"
 
 
-class Node:
-    """A chess node on free ports, with its objects in a folder that outlives it."""
+class Node(harness.ChessNode):
+    """A chess node, its bots, and calls over HTTP."""
 
     def __init__(self, folder, *options):
-        self.process = subprocess.Popen(
-            [
-                CHESS_NODE,
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
-                *("--set", "node.http=127.0.0.1:0"),
-                *("--set", f"node.store.file={folder}/objects.db"),
-                *options,
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        line = self.process.stdout.readline()
-        found = re.search(r"serves on (\S+), admin http://(\S+)/, http://(\S+)/", line)
-        if not found:
-            raise AssertionError(f"the node did not start: {line}{self.process.stderr.read()}")
-        self.listen, self.admin, self.http = found.groups()
+        super().__init__(CHESS_NODE, folder, *options)
 
     def bots(self, *options):
-        return subprocess.run(
-            [BOTS, "--server", self.listen, "--admin", self.admin, *options],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        return super().bots(BOTS, "--admin", self.admin, *options)
 
     def call(self, method, **request):
         """Calls a method over HTTP."""
@@ -69,16 +48,6 @@ class Node:
         )
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return json.load(answer)
-
-    def stats(self):
-        with urllib.request.urlopen(f"http://{self.admin}/stats", timeout=30) as answer:
-            return json.load(answer)
-
-    def stop(self):
-        """Returns the exit status and the log."""
-        self.process.send_signal(signal.SIGTERM)
-        _, log = self.process.communicate(timeout=30)
-        return self.process.returncode, log
 
 
 class NodeTest(unittest.TestCase):
@@ -95,13 +64,7 @@ class NodeTest(unittest.TestCase):
         return node
 
     def some_games(self, count):
-        """Writes the first real games to a file; returns its path."""
-        games = os.path.join(self.folder, "games.pgn")
-        with open(GAMES, encoding="utf-8") as file:
-            first = file.read().split("[Event ")[1 : count + 1]
-        with open(games, "w", encoding="utf-8") as file:
-            file.write("".join(f"[Event {game}" for game in first))
-        return games
+        return harness.some_games(self.folder, count)
 
     def stop(self, node):
         if node.process.returncode is None:

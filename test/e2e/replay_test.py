@@ -4,7 +4,6 @@
 Called with the paths of chess_node and bots, from the root of the tree.
 """
 
-import json
 import os
 import re
 import signal
@@ -12,61 +11,30 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import urllib.request
+
+import harness
 
 CHESS_NODE = "chess_node"
 BOTS = "bots"
-GAMES = "test/data/chess/games.pgn"
 GAME_COUNT = 15
 
 
-class RecordedNode:
+class RecordedNode(harness.ChessNode):
     """A node in a folder with its objects and its recording."""
 
     def __init__(self, folder, *options):
         self.recording = f"{folder}/chess.recording"
-        self.process = subprocess.Popen(
-            [
-                CHESS_NODE,
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
-                *("--set", "node.http=127.0.0.1:0", "--set", "node.shards=1"),
-                *("--set", f"node.store.file={folder}/objects.db"),
-                *("--set", f"node.record.file={self.recording}"),
-                *options,
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        super().__init__(
+            CHESS_NODE,
+            folder,
+            *("--set", "node.shards=1", "--set", f"node.record.file={self.recording}"),
+            *options,
         )
-        line = self.process.stdout.readline()
-        found = re.search(r"serves on (\S+), admin http://(\S+)/, http://(\S+)/", line)
-        if not found:
-            raise AssertionError(f"the node did not start: {line}{self.process.stderr.read()}")
-        self.listen, self.admin, self.http = found.groups()
 
     def play(self, folder):
-        games = f"{folder}/games.pgn"
-        with open(GAMES, encoding="utf-8") as all_games, open(games, "w", encoding="utf-8") as some:
-            parts = re.split(r"(?=^\[Event )", all_games.read(), flags=re.MULTILINE)
-            some.write("".join(parts[: GAME_COUNT + 1]))
-        played = subprocess.run(
-            [BOTS, "--server", self.listen, "--games", games],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        played = self.bots(BOTS, "--games", harness.some_games(folder, GAME_COUNT))
         if played.returncode != 0:
             raise AssertionError(played.stdout + played.stderr)
-
-    def page(self, name):
-        with urllib.request.urlopen(f"http://{self.admin}/{name}", timeout=60) as reply:
-            return reply.read().decode()
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=60)
-        return errors
 
 
 def replay(*words):
@@ -85,8 +53,8 @@ class ReplayTest(unittest.TestCase):
         node.play(self.folder.name)
         for page in ("stats", "tasks", "tasks/stacks", "metrics", "objects", "sites"):
             node.page(page)
-        log = node.end()
-        self.assertEqual(node.process.returncode, 0, log)
+        status, log = node.stop()
+        self.assertEqual(status, 0, log)
         recorded = re.search(r"recorded .* turns=(\d+) arrivals=(\d+) hash=([0-9a-f]{16})", log)
         self.assertIsNotNone(recorded, log)
         # A replay does not need the store.
@@ -109,7 +77,7 @@ class ReplayTest(unittest.TestCase):
     def test_a_killed_node_is_recorded_up_to_its_end(self):
         node = RecordedNode(self.folder.name)
         node.play(self.folder.name)
-        node.end(signal.SIGKILL)
+        node.stop(signal.SIGKILL)
         again = replay(node.recording)
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
         self.assertIn("the recording breaks off there", again.stdout)
@@ -120,8 +88,8 @@ class ReplayTest(unittest.TestCase):
         # The recording holds less than half of these requests.
         for _ in range(300):
             node.page("metrics?" + "x" * 4000)
-        log = node.end()
-        self.assertEqual(node.process.returncode, 0, log)
+        status, log = node.stop()
+        self.assertEqual(status, 0, log)
         self.assertIn("the recording is full; the node continues without it", log)
         self.assertLessEqual(os.path.getsize(node.recording), 1 << 20)
         again = replay(node.recording)
@@ -130,8 +98,8 @@ class ReplayTest(unittest.TestCase):
 
     def test_a_changed_recording_is_reported_as_different(self):
         node = RecordedNode(self.folder.name)
-        self.assertEqual(json.loads(node.page("stats"))["node"]["name"], "node")
-        node.end()
+        self.assertEqual(node.stats()["node"]["name"], "node")
+        node.stop()
         with open(node.recording, "rb") as file:
             recorded = file.read()
         # The changed recording asks for another page.

@@ -12,10 +12,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import harness
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tools/run"
 BUILD = ""
-GAMES = ROOT / "test/data/chess/games.pgn"
 EXPECTED = ROOT / "test/data/chess/expected.csv"
 ANY_PORTS = ("--port", "0", "--admin-port", "0", "--http-port", "0")
 
@@ -59,9 +60,7 @@ class RunTest(unittest.TestCase):
 
     def some_games(self, count):
         """The options to play the first real games, from a file, against their results."""
-        games = self.folder / "games.pgn"
-        first = GAMES.read_text(encoding="utf-8").split("[Event ")[1 : count + 1]
-        games.write_text("".join(f"[Event {game}" for game in first), encoding="utf-8")
+        games = harness.some_games(self.folder, count)
         return ("--games", games, "--expected", EXPECTED, "--at-once", GAMES_AT_ONCE)
 
     def assert_nothing_runs(self):

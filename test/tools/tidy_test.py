@@ -5,9 +5,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test/e2e"))
+
+import harness  # pylint: disable=wrong-import-position
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -359,7 +364,7 @@ class HeadersTest(TidyTest):
         self.write_build("net/answer.cc")
         self.assert_finds("net/answer.h:1: does not compile alone: 'Answer' does not name a type")
 
-    @unittest.skipUnless(shutil.which("clang++-19"), "clang++-19 is not installed")
+    @harness.needs("clang++-19")
     def test_a_generated_header_that_clang_misses_must_be_built(self):
         self.write("net/answer.h", HEADER + '#include "net/reply.pb.h"\n')
         self.write("net/answer.cc", '#include "net/answer.h"\n')

@@ -9,6 +9,7 @@ import argparse
 import difflib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path

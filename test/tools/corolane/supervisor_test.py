@@ -7,12 +7,16 @@ Called with the paths of the command and of a node's program.
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e"))
+
+import harness  # pylint: disable=wrong-import-position
 
 COROLANE = "corolane"
 NODE = "node"
@@ -212,12 +216,6 @@ class NodeTest(unittest.TestCase):
         self.assertEqual((process.stderr, process.returncode), ("", 0))
 
 
-def free_port():
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return unused.getsockname()[1]
-
-
 class LeaseTest(unittest.TestCase):
     """Tests with an etcd, where a lease outlives its process."""
 
@@ -225,8 +223,9 @@ class LeaseTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.etcd_address = f"127.0.0.1:{free_port()}"
-        peer = f"http://127.0.0.1:{free_port()}"
+        client_port, peer_port = harness.free_ports(2)
+        self.etcd_address = f"127.0.0.1:{client_port}"
+        peer = f"http://127.0.0.1:{peer_port}"
         self.etcd = subprocess.Popen(
             [
                 *("etcd", "--name=etcd", f"--data-dir={self.folder}/etcd", "--log-level=error"),

@@ -20,6 +20,11 @@ import tempfile
 import termios
 import time
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e"))
+
+import harness  # pylint: disable=wrong-import-position
 
 COROLANE = "corolane"
 CHESS_NODE = "chess_node"
@@ -32,23 +37,16 @@ class Load:
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.node = subprocess.Popen(
-            [
-                CHESS_NODE,
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
-                # Bots with --history call the games directly.
-                *("--set", "node.public_methods_only=false"),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+        # Bots with --history call the games directly.
+        self.node = harness.ChessNode(
+            *(CHESS_NODE, self.folder.name, "--set", "node.public_methods_only=false"),
+            errors=subprocess.DEVNULL,
         )
-        line = self.node.stdout.readline()
-        self.listen, self.admin = re.search(r"serves on (\S+), admin http://(\S+)/", line).groups()
+        self.admin = self.node.admin
         self.bots = subprocess.Popen(
             [
                 BOTS,
-                *("--server", self.listen, "--history", f"{self.folder.name}/history"),
+                *("--server", self.node.listen, "--history", f"{self.folder.name}/history"),
                 *("--at-once", "20", "--seconds", "600", "--think", "20"),
             ],
             stdout=subprocess.DEVNULL,
@@ -58,9 +56,7 @@ class Load:
     def stop(self):
         self.bots.kill()
         self.bots.wait()
-        self.node.terminate()
-        self.node.wait(PATIENCE)
-        self.node.stdout.close()
+        self.node.stop()
         self.folder.cleanup()
 
 

@@ -3,7 +3,8 @@
 from npm.
 
 Called with the paths of connect_server and protoc, and of a folder in the build tree for the
-packages of npm. Tools that are missing or out of reach are not tested; the output says so.
+packages of npm. The client from npm is optional: Debian packages neither it nor a way to its
+registry, so its test says when it was skipped.
 """
 
 import json
@@ -13,6 +14,10 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "test/e2e"))
+
+import harness  # pylint: disable=wrong-import-position
 
 SERVER = "connect_server"
 PROTOC = "protoc"
@@ -45,7 +50,7 @@ class ServedTest(unittest.TestCase):
             raise AssertionError(f"the server ends with {status}")
 
 
-@unittest.skipUnless(shutil.which("curl"), "curl is missing")
+@harness.needs("curl")
 class CurlTest(ServedTest):
     def curl(self, *words):
         """Status, content type and body."""
