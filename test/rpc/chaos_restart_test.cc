@@ -18,6 +18,7 @@
 #include "coroutine/testing/sanitizers.h"
 #include "net/testing/chaos_proxy.h"
 #include "test/rpc/echo_service.h"
+#include "test/rpc/executions.h"
 
 namespace corolane::test {
 namespace {
@@ -208,12 +209,6 @@ class ChaosRun {
 
 // The promises.
 
-std::map<std::string, int> execution_counts(const History& history) {
-  std::map<std::string, int> counts;
-  for (const std::string& payload : history.executions) ++counts[payload];
-  return counts;
-}
-
 void every_call_ends_by_its_deadline(const History& history) {
   for (const CallRecord& call : history.calls) {
     // A reader may be asleep between two items as the deadline passes.
@@ -223,7 +218,7 @@ void every_call_ends_by_its_deadline(const History& history) {
 }
 
 void answered_calls_were_executed_once_and_no_call_twice(const History& history) {
-  auto counts = execution_counts(history);
+  auto counts = counts_of(history.executions);
   for (const CallRecord& call : history.calls) {
     if (call.kind == Kind::stream) continue;
     EXPECT_LE(counts[call.payload], 1) << call.payload;
@@ -234,7 +229,7 @@ void answered_calls_were_executed_once_and_no_call_twice(const History& history)
 }
 
 void an_error_without_maybe_executed_was_not_executed(const History& history) {
-  auto counts = execution_counts(history);
+  auto counts = counts_of(history.executions);
   for (const CallRecord& call : history.calls) {
     if (call.kind == Kind::stream || !call.error || call.error->maybe_executed()) continue;
     EXPECT_EQ(counts[call.payload], 0) << call.payload << ": " << *call.error;

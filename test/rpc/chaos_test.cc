@@ -18,6 +18,7 @@
 #include "coroutine/testing/sanitizers.h"
 #include "net/testing/chaos_proxy.h"
 #include "test/rpc/echo_service.h"
+#include "test/rpc/executions.h"
 
 namespace corolane::test {
 namespace {
@@ -274,12 +275,6 @@ class ChaosRun {
 
 // The properties.
 
-std::map<std::string, int> execution_counts(const History& history) {
-  std::map<std::string, int> counts;
-  for (const std::string& payload : history.executions) ++counts[payload];
-  return counts;
-}
-
 void every_call_ends_by_its_deadline(const History& history) {
   for (const CallRecord& call : history.calls) {
     EXPECT_LE(call.ended_at, call.deadline.time()) << call.name();
@@ -301,7 +296,7 @@ void replies_come_to_the_calls_that_they_belong_to(const History& history) {
 }
 
 void what_was_answered_was_executed_exactly_once(const History& history) {
-  auto counts = execution_counts(history);
+  auto counts = counts_of(history.executions);
   for (const CallRecord& call : history.calls) {
     const bool answered = call.reply || call.error->code() == code_of_the_handler;
     if (answered && call.idempotent) {
@@ -313,7 +308,7 @@ void what_was_answered_was_executed_exactly_once(const History& history) {
 }
 
 void an_error_without_maybe_executed_was_not_executed(const History& history) {
-  auto counts = execution_counts(history);
+  auto counts = counts_of(history.executions);
   for (const CallRecord& call : history.calls) {
     if (!call.error || call.error->code() == code_of_the_handler) continue;
     if (call.error->maybe_executed()) continue;
@@ -322,7 +317,7 @@ void an_error_without_maybe_executed_was_not_executed(const History& history) {
 }
 
 void only_idempotent_calls_are_executed_twice(const History& history) {
-  auto counts = execution_counts(history);
+  auto counts = counts_of(history.executions);
   for (const CallRecord& call : history.calls) {
     if (!call.idempotent) {
       EXPECT_LE(counts[call.payload], 1) << call.name();
