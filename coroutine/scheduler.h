@@ -17,80 +17,36 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
-#include "coroutine/base/check.h"
-#include "coroutine/base/histogram.h"
+#include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/base/split_mix.h"
-#include "coroutine/cpu_profile.h"
-#include "coroutine/detail/list.h"
-#include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/scheduler_entry.h"
-#include "coroutine/detail/spawn_sites.h"
-#include "coroutine/detail/task_control.h"
+#include "coroutine/detail/switcher.h"
 #include "coroutine/event_source.h"
-#include "coroutine/interrupter.h"
+#include "coroutine/scheduler_options.h"
 #include "coroutine/stack/stack_pool.h"
-#include "coroutine/stray_exception.h"
-#include "coroutine/switch_trace.h"
 #include "coroutine/task_info.h"
-#include "coroutine/task_meter.h"
 #include "coroutine/timer_wheel.h"
 
 namespace corolane::coroutine {
-namespace detail {
-class CrashTasks;
-class Strand;
-class TaskAccess;
-}  // namespace detail
+class CpuProfile;
+class SwitchTrace;
+struct Interruption;
 
-class Scheduler {
+class Scheduler : private detail::Switcher {
  public:
-  struct Options {
-    StackPool::Options stacks = {};
-    // One switch in this many is timed in production too; 0 switches it off.
-    std::uint32_t switch_sample_interval = 1'021;
-    std::uint32_t create_sample_interval = 1'019;
-    // Measures the stacks of the first task of each spawn site and of one task in this many: see
-    // sites(). A measured task pays for some system calls and for faulting in its stack's pages; 0
-    // switches it off.
-    std::uint32_t stack_sample_interval = 4'093;
-    // The CPU time of the thread after which the running task is charged; 0 switches it off. One
-    // task's CPU time is accurate to a few kernel ticks (1 to 10 ms each), the sum over a thousand
-    // tasks much better. Uses SIGURG, unless the process handles that itself.
-    Duration cpu_sample_interval = std::chrono::milliseconds(1);
-    // The main task of run() does set-up work with deep frames.
-    std::size_t main_stack_size_bytes = 512 * 1024;
-    OnStrayException on_stray_exception = print_stray_exception;
-    // Not 0: ready tasks run in a random order that follows from this seed, and now and then
-    // outside events come first. For tests: a task that trusts, after a suspension, what it read
-    // before fails in some order.
-    std::uint64_t shuffle_seed = 0;
-  };
-
-  struct Statistics {
-    Histogram switch_ns;  // From a task's suspension to the first step of the next.
-    Histogram create_ns;  // Of spawn(): stack, control block, queueing.
-    std::uint64_t switch_count = 0;
-    std::uint64_t created_count = 0;
-    std::size_t task_count = 0;  // Alive now; an ended task counts until it is joined.
-    std::size_t task_count_peak = 0;
-    std::size_t ready_count = 0;   // All ready ones, stackless coroutines included.
-    std::uint64_t turn_count = 0;  // Turns of the loop.
-    std::uint64_t stray_exception_count = 0;
-    std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now.
-    Duration loop_cpu{};              // Consumed by the loop itself: handlers, timers, posted work.
-    bool measures_cpu = false;        // Whether CPU time is being measured.
-  };
+  using Options = SchedulerOptions;
+  using Statistics = SchedulerStatistics;
 
   // `source` outlives the scheduler.
   explicit Scheduler(EventSource& source) : Scheduler(source, Options{}) {}
@@ -149,15 +105,15 @@ class Scheduler {
   std::size_t ready_count() const { return ready_.size(); }
 
   // The scheduler that runs on this thread; current() checks that there is one.
-  static Scheduler& current();
-  static Scheduler* current_or_null() { return current_; }
+  static Scheduler& current() { return static_cast<Scheduler&>(Switcher::current()); }
+  static Scheduler* current_or_null() { return static_cast<Scheduler*>(current_); }
 
   // The time at the start of this turn of the loop: for time stamps that need no precision.
-  TimePoint turn_time() const { return turn_time_; }
+  using Switcher::turn_time;
   // Counts every switch away from a task. A task that reads a count one higher than another task
   // read just before its end runs directly after that task, and need not read the clock again.
-  std::uint64_t switch_count() const { return statistics_.switch_count + (steps_ - steps_left_); }
-  TimerWheel& timers() { return timers_; }
+  std::uint64_t switch_count() const { return switch_count_ + (steps_ - steps_left_); }
+  using Switcher::timers;
   const StackPool& stacks() const { return stacks_; }
 
   // Every live task, oldest first. The scheduler's tasks and its loop may ask for traces; a signal
@@ -168,7 +124,7 @@ class Scheduler {
   Statistics statistics() const;
   // Every place that has spawned a task here, in order of their first spawn: up to a thousand, and
   // one entry for all further ones.
-  std::vector<SpawnSite> sites() const { return sites_.all(); }
+  std::vector<SpawnSite> sites() const;
 
   // Called by a task of this scheduler: from begin() to end() the scheduler records what its thread
   // computes, or which task runs when. begin() returns false when a recording is already active.
@@ -182,26 +138,19 @@ class Scheduler {
   // begins or stops running tasks, and is odd while it runs them: a loop that shows the same odd
   // number for long does not turn.
   std::uint32_t activity() const { return activity_.load(std::memory_order_relaxed); }
-  // Asks what the thread is doing at this moment. Blocks until the thread answers; nothing when it
-  // does not answer within `patience`, or where CPU time is not measured either
-  // (Options::cpu_sample_interval).
-  std::optional<Interruption> interrupt(Duration patience, InterruptionNote note = nullptr) {
-    return interrupter_.interrupt(patience, note);
-  }
+  // Asks what the thread is doing at this moment (interrupter.h; `note` is an InterruptionNote).
+  // Blocks until the thread answers; nothing when it does not answer within `patience`, or where
+  // CPU time is not measured either (Options::cpu_sample_interval).
+  std::optional<Interruption> interrupt(Duration patience,
+                                        std::size_t (*note)(std::span<char> room) = nullptr);
 
  private:
   friend class detail::CrashTasks;
-  friend class detail::Strand;
   friend class detail::TaskAccess;
-  friend struct detail::TaskControl;
-  friend class detail::Wait;
-  friend class TaskMeter;
 
   struct Posted;
   struct ThreadBinding;
   class Activity;
-  struct Interruptible;
-
   // The main task, until it is joined.
   class Main;
 
@@ -216,89 +165,20 @@ class Scheduler {
   void adapt_turn_budget(Duration turn);
   [[noreturn]] void report_deadlock() const;
   TaskInfo info_of(const detail::TaskControl& task) const;
-
-  // Leave the running task for the next ready one, or for the loop; `frame` is where the running
-  // task's frame is stored.
-  void suspend(detail::TaskControl& running, void*& frame);
-  void suspend_slowly(detail::TaskControl& running, void*& frame);
-  void switch_slowly(detail::TaskControl& running, void*& frame);
-  [[noreturn]] void end(detail::TaskControl& running);
-  bool has_next_task() const;
-  // The task that runs next; its first frame may not exist yet.
-  detail::ReadyRing::Entry take_next();
-  detail::ReadyRing::Entry take_next_task();
-  // At the end of the planned steps: whether a switch to be timed comes before the end of the turn.
-  bool is_switch_timed();
-  void count_steps();
-  void plan_steps();
-  // Arms the timing of the next switch away from the running task.
-  void watch_next_switch();
-  TaskMeter* meter_of(const detail::TaskControl& task) const;
-  void trace_running() const;
-  void trace_loop() const;
-  static void end_switch_sample();
-  // The entry point of a fresh task; begin_stack() is out of line, since fresh tasks are rare
-  // there.
-  static void* make_first_frame(detail::TaskControl& task);
-  static void* begin_stack(detail::TaskControl& task);
-  static void enter_task();
   static void charge_cpu(std::uint64_t nanoseconds, const void* context);
   static void answer_interruption(const void* context);
 
-  Result<Stack> begin_spawn(const TaskOptions& options);
-  void finish_spawn(detail::TaskControl& task);
-  void give_up_spawn(const Stack& stack);
-  void drop_reference(detail::TaskControl& task);
-  void begin_create_sample();
-  void end_create_sample();
-
   static inline constinit DeadlockDetails deadlock_details_ = nullptr;
-  static inline constinit thread_local Scheduler* current_ = nullptr;
-  // Null while the loop itself runs.
-  static inline constinit thread_local detail::TaskControl* running_ = nullptr;
-  // Null while no stackless coroutine runs; while one does, running_ is null.
-  static inline constinit thread_local detail::Strand* running_strand_ = nullptr;
-
-  // The members that a switch touches come first.
-  detail::ReadyRing ready_;
-  // Switches left until the turn is over or one has to be timed.
-  std::uint32_t steps_left_ = 0;
-  std::uint32_t steps_ = 0;  // The value of steps_left_ when they were last counted.
-  // Tasks that have flags: while it is zero, no flag needs to be looked at.
-  std::uint32_t flagged_count_ = 0;
-  detail::Context loop_context_;
 
   detail::SchedulerEntry entry_{*this};
   EventSource& source_;
   Options options_;
-  StackPool stacks_;
-  TimerWheel timers_;
   std::uint32_t turn_budget_ = 256;  // Switches per turn; follows their cost.
-  std::uint32_t turn_left_ = 0;      // Switches left in this turn when steps were last counted.
-  std::uint32_t sample_left_;        // Switches until the next timed one, likewise.
-  std::uint32_t next_create_sample_;
-  std::uint64_t switch_sample_start_ = 0;  // In cycles.
-  std::uint64_t create_sample_start_ = 0;  // In cycles; zero when none is being timed.
-  TimePoint turn_time_;
-  TaskId last_task_id_ = 0;
-  std::size_t ready_strand_count_ = 0;  // Strands in the ring, beside the tasks.
-  detail::List<detail::TaskControl, detail::AllTasksTag> all_tasks_;
-  Statistics statistics_;
-  detail::SpawnSites sites_;
-  detail::List<TaskMeter, TaskMeterTag> meters_;
-  SwitchTrace* trace_ = nullptr;
-  CpuProfile* profile_ = nullptr;  // Read by the signal handler.
-  detail::CpuTime loop_cpu_;
+  std::uint64_t turn_count_ = 0;
   std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
   std::atomic<std::uint32_t> activity_ = 0;
-  Interrupter interrupter_;
 };
-
-inline Scheduler& Scheduler::current() {
-  check(current_ != nullptr, "this thread runs a scheduler");
-  return *current_;
-}
 
 }  // namespace corolane::coroutine

@@ -4,7 +4,6 @@
 
 #include "coroutine/base/cycle_clock.h"
 #include "coroutine/detail/task_access.h"
-#include "coroutine/scheduler.h"
 
 namespace corolane::coroutine {
 

@@ -18,11 +18,10 @@
 
 namespace corolane::coroutine {
 
-class Scheduler;
-
 namespace detail {
+class Switcher;
 struct TaskControl;
-}
+}  // namespace detail
 
 struct TaskCost {
   Duration cpu{};  // While the task ran; includes time in which the system ran something else.
@@ -43,7 +42,7 @@ class TaskMeter : detail::ListNode<struct TaskMeterTag> {
   std::optional<TaskCost> end();
 
  private:
-  friend class Scheduler;
+  friend class detail::Switcher;
   friend class detail::List<TaskMeter, TaskMeterTag>;
 
   // Called when the task is left, and when it resumes.

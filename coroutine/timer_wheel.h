@@ -18,7 +18,6 @@
 // suspend.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -130,7 +129,8 @@ inline void TimerWheel::arm(Timer& timer, Deadline deadline) {
 }
 
 inline void TimerWheel::insert(Timer& timer) {
-  const std::uint64_t tick = std::max(tick_of(timer.time_), tick_);
+  const std::uint64_t due = tick_of(timer.time_);
+  const std::uint64_t tick = due < tick_ ? tick_ : due;
   const std::uint64_t differing = tick ^ tick_;
   const std::size_t level =
       differing == 0 ? 0 : (static_cast<std::size_t>(std::bit_width(differing)) - 1) / level_bits;

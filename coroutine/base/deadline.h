@@ -10,7 +10,6 @@
 // possible but has to be spelled out: Deadline::never().
 #pragma once
 
-#include <algorithm>
 #include <compare>
 
 #include "coroutine/base/clock.h"
@@ -50,6 +49,6 @@ class Deadline {
 };
 
 // The earlier of the two.
-constexpr Deadline earlier(Deadline a, Deadline b) { return std::min(a, b); }
+constexpr Deadline earlier(Deadline a, Deadline b) { return b < a ? b : a; }
 
 }  // namespace corolane

@@ -7,6 +7,7 @@
 
 #include "coroutine/detail/async_frame_pool.h"
 #include "coroutine/detail/task_access.h"
+#include "coroutine/stray_exception.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -53,7 +54,7 @@ bool Strand::may_wait(const char* waited_for) {
     wake_as(Wake::cancelled);
     return false;
   }
-  if (planned() <= Deadline::at(Scheduler::current().turn_time())) {
+  if (planned() <= Deadline::at(Switcher::current().turn_time())) {
     wake_as(Wake::deadline);
     return false;
   }
@@ -67,7 +68,7 @@ void Strand::begin_wait(std::coroutine_handle<> leaf) {
     its_task->wait = this;
     its_task->waiting_for = waited_for_;
   }
-  Scheduler::current().timers().arm(*this, planned());
+  Switcher::current().timers().arm(*this, planned());
 }
 
 void Strand::woken(Timer& timer) {
@@ -94,9 +95,9 @@ void Strand::make_ready() {
     its_task->wait = nullptr;
     its_task->waiting_for = "stackless coroutine";
   }
-  Scheduler& scheduler = Scheduler::current();
+  Switcher& scheduler = Switcher::current();
   ++scheduler.ready_strand_count_;
-  scheduler.ready_.reserve(scheduler.statistics_.task_count + scheduler.ready_strand_count_);
+  scheduler.ready_.reserve(scheduler.task_count_ + scheduler.ready_strand_count_);
   scheduler.ready_.push(this, tagged(leaf_));
 }
 
@@ -107,7 +108,7 @@ void Strand::tell_of_stray_exception(const char* what) {
     stray.task_name = awaiting->name();
     stray.spawn_site = awaiting->top().site;
   }
-  TaskAccess::tell_of_stray_exception(Scheduler::current(), stray);
+  TaskAccess::tell_of_stray_exception(Switcher::current(), stray);
 }
 
 void TaskStrand::suspend_task() {

@@ -16,8 +16,8 @@
 #include "coroutine/base/error.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/switcher.h"
 #include "coroutine/detail/wait.h"
-#include "coroutine/scheduler.h"
 #include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/wait_queue.h"
 
@@ -26,17 +26,17 @@ namespace corolane::coroutine::detail {
 class Strand : public Wait {
  public:
   // The running strand. Only a strand resumes a coroutine, so every running coroutine has one.
-  static Strand& running() { return *Scheduler::running_strand_; }
+  static Strand& running() { return *Switcher::running_strand_; }
   // The running task, or the one that awaits the running strand; null when there is neither.
   // Async-signal-safe, as is the next function.
   static TaskControl* running_task() {
-    if (Scheduler::running_ != nullptr) return Scheduler::running_;
-    return Scheduler::running_strand_ == nullptr ? nullptr : Scheduler::running_strand_->task();
+    if (Switcher::running_ != nullptr) return Switcher::running_;
+    return Switcher::running_strand_ == nullptr ? nullptr : Switcher::running_strand_->task();
   }
   // The same, but only if the thread is now on that task's stack.
   static TaskControl* task_of_stack() {
-    if (Scheduler::running_ != nullptr) return Scheduler::running_;
-    const Strand* const strand = Scheduler::running_strand_;
+    if (Switcher::running_ != nullptr) return Switcher::running_;
+    const Strand* const strand = Switcher::running_strand_;
     return strand == nullptr || !strand->is_on_stack_of_task_ ? nullptr : strand->task();
   }
 
@@ -95,7 +95,7 @@ class Strand : public Wait {
   [[gnu::always_inline]] void run(std::coroutine_handle<> next) {
     // A signal handler may look at the strand from here on.
     std::atomic_signal_fence(std::memory_order_release);
-    Scheduler::running_strand_ = this;
+    Switcher::running_strand_ = this;
     next.resume();
     // The flag alone would do. But has_ended() reads the leaf anyway, and reading the flag after
     // each return takes a third of an await.
@@ -103,14 +103,14 @@ class Strand : public Wait {
       goes_on_ = false;
       std::exchange(leaf_, nullptr).resume();
     }
-    Scheduler::running_strand_ = nullptr;
+    Switcher::running_strand_ = nullptr;
   }
   // Valid after run(): without a suspended coroutine the strand has ended.
   bool has_ended() const { return leaf_ == nullptr; }
 
   void make_ready();
 
-  static void set_running_task(TaskControl* task) { Scheduler::running_ = task; }
+  static void set_running_task(TaskControl* task) { Switcher::running_ = task; }
 
   bool is_on_stack_of_task_ : 1;  // Runs there, not on the loop's.
   bool is_waiting_ : 1 = false;

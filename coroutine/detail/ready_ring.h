@@ -6,7 +6,6 @@
 // next one, too late to help.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,7 +47,7 @@ class ReadyRing {
   // Shrinks to room for `count` entries, if that frees most of it: called after a burst, while the
   // ring is empty.
   void fit(std::size_t count) {
-    count = std::max(count, count_min);
+    if (count < count_min) count = count_min;
     if (2 * count * sizeof(Entry) > mask_) return;
     mask_ = 0;
     grow(count);

@@ -1,6 +1,7 @@
 #include "coroutine/detail/spawn_sites.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "coroutine/stack/detail/stack_depth.h"
 
@@ -8,11 +9,11 @@ namespace corolane::coroutine::detail {
 
 SpawnSiteRecord& SpawnSites::find(const TaskControl& task) {
   // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits are mixed best.
-  const std::uint64_t mixed = key_of(task.top().site) * 0x9E37'79B9'7F4A'7C15;
+  const std::uint64_t mixed = SpawnSiteRecord::key_of(task.top().site) * 0x9E37'79B9'7F4A'7C15;
   std::size_t bucket = mixed >> (64 - std::countr_zero(bucket_count));
   for (; buckets_[bucket] != 0; bucket = (bucket + 1) % bucket_count) {
     SpawnSiteRecord& record = records_[buckets_[bucket] - std::size_t{1}];
-    if (key_of(record.place) == key_of(task.top().site)) return record;
+    if (record.is_at(task.top().site)) return record;
   }
   // The last record counts all further places: it has no place itself, so it is never found.
   if (records_.size() == site_count_max) return records_.back();

@@ -1,9 +1,7 @@
-// Gives templates and primitives access to the scheduler and its tasks, and holds the scheduler's
-// inlined functions.
+// Gives templates and primitives access to the running task and its scheduler, and holds the
+// inlined functions of spawning.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,98 +10,72 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/result.h"
-#include "coroutine/detail/lock_watch.h"
-#include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/spawn_site_record.h"
+#include "coroutine/detail/switcher.h"
 #include "coroutine/detail/task_control.h"
-#include "coroutine/scheduler.h"
-#include "coroutine/stack/detail/context_switch.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/detail/valgrind.h"
 #include "coroutine/stack/stack_pool.h"
-#include "coroutine/stray_exception.h"
 #include "coroutine/task_info.h"
 
 namespace corolane::coroutine {
-
-[[gnu::always_inline]] inline void Scheduler::suspend(detail::TaskControl& running, void*& frame) {
-  detail::LockWatch::check_none_is_held();
-  if (--steps_left_ == 0) [[unlikely]] {
-    return suspend_slowly(running, frame);
-  }
-  if (!has_next_task()) return suspend_slowly(running, frame);
-  const detail::ReadyRing::Entry next = take_next_task();
-  if (next.owner == &running) return;
-  detail::ContextSwitch::switch_to(running, frame, *running_, next.frame);
+struct StrayException;
 }
 
-inline bool Scheduler::has_next_task() const {
-  return !ready_.empty() && !ready_.front().is_stackless();
-}
+namespace corolane::coroutine::detail {
 
-[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next() {
-  const detail::ReadyRing::Entry next = ready_.pop();
-  // The signal handler of the CPU meter may look at it from here on.
-  std::atomic_signal_fence(std::memory_order_release);
-  running_ = static_cast<detail::TaskControl*>(next.owner);
-  return next;
-}
-
-[[gnu::always_inline]] inline detail::ReadyRing::Entry Scheduler::take_next_task() {
-  detail::ReadyRing::Entry next = take_next();
-  if (next.is_fresh()) [[unlikely]] {
-    next.frame = begin_stack(*running_);
-  }
-  return next;
-}
-
-inline Result<Stack> Scheduler::begin_spawn(const TaskOptions& options) {
+inline Result<Stack> Switcher::begin_spawn(const TaskOptions& options) {
   if (--next_create_sample_ == 0) [[unlikely]] {
     begin_create_sample();
   }
+  std::size_t size_bytes = options.stack_size_bytes;
   // Only the sanitizer's addition is capped at the largest size; a task that asks for more is
   // refused.
-  const std::size_t instrumented_size_bytes = std::min(
-      options.stack_size_bytes * detail::stack_size_factor, StackPool::stack_size_bytes_max);
-  auto stack =
-      stacks_.acquire(std::max(options.stack_size_bytes, instrumented_size_bytes), options.purpose);
+  if (size_bytes <= StackPool::stack_size_bytes_max / stack_size_factor) {
+    size_bytes *= stack_size_factor;
+  } else if (size_bytes < StackPool::stack_size_bytes_max) {
+    size_bytes = StackPool::stack_size_bytes_max;
+  }
+  auto stack = stacks_.acquire(size_bytes, options.purpose);
   if (!stack) [[unlikely]] {
     create_sample_start_ = 0;
   }
 #if !defined(NDEBUG)
   // Debug builds only: even without valgrind it would cost more than a switch.
-  if (stack) {
-    detail::Valgrind::begin_use(stack->base, static_cast<std::size_t>(stack->top - stack->base));
-  }
+  if (stack) Valgrind::begin_use(stack->base, static_cast<std::size_t>(stack->top - stack->base));
 #endif
   return stack;
 }
 
-inline void Scheduler::finish_spawn(detail::TaskControl& task) {
+inline void Switcher::finish_spawn(TaskControl& task) {
   task.top().id = ++last_task_id_;
   all_tasks_.push_back(task);
-  statistics_.task_count_peak = std::max(statistics_.task_count_peak, ++statistics_.task_count);
-  sites_.spawned(task);
-  ready_.reserve(statistics_.task_count + ready_strand_count_);
+  if (++task_count_ > task_count_peak_) task_count_peak_ = task_count_;
+  if (newest_site_ == nullptr || !newest_site_->is_at(task.top().site)) find_site(task);
+  task.site_record = newest_site_;
+  if (++newest_site_->spawned_count == newest_site_->measured_next) [[unlikely]] {
+    begin_measuring(task);
+  }
+  ready_.reserve(task_count_ + ready_strand_count_);
   ready_.push_fresh(&task);
   if (create_sample_start_ != 0) [[unlikely]] {
     end_create_sample();
   }
 }
 
-inline void Scheduler::drop_reference(detail::TaskControl& task) {
+inline void Switcher::drop_reference(TaskControl& task) {
   if (task.reference_count > 1) {
     --task.reference_count;
     return;
   }
   check(task.is_member || task.joiners.empty(), "no task waits for a task that is gone");
   if (task.flags != 0) --flagged_count_;
-  static_cast<detail::ListNode<detail::AllTasksTag>&>(task).unlink();
-  --statistics_.task_count;
+  static_cast<ListNode<AllTasksTag>&>(task).unlink();
+  --task_count_;
   stacks_.release(task.stack());
 }
 
-namespace detail {
-
-inline TaskControl::TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
+inline TaskControl::TaskControl(Switcher& owner, const Stack& own_stack, TaskGroup* group,
                                 const std::source_location& site, Run run_it)
     : TaskHead(owner, owner.turn_time(), own_stack, group != nullptr, run_it),
       stack_top(own_stack.top) {
@@ -123,25 +95,23 @@ class TaskAccess {
  public:
   // The running task; checks that it is not the loop.
   static TaskControl& running() {
-    check(Scheduler::running_ != nullptr,
+    check(Switcher::running_ != nullptr,
           "only a task may suspend, the loop may not, and a stackless coroutine co_awaits");
-    return *Scheduler::running_;
+    return *Switcher::running_;
   }
-  static TaskControl* running_or_null() { return Scheduler::running_; }
-  static Result<Stack> begin_spawn(Scheduler& scheduler, const TaskOptions& options) {
+  static TaskControl* running_or_null() { return Switcher::running_; }
+  static Result<Stack> begin_spawn(Switcher& scheduler, const TaskOptions& options) {
     return scheduler.begin_spawn(options);
   }
   // The running task, or the strand of the running stackless coroutine.
   static void* running_or_strand() {
-    if (Scheduler::running_ != nullptr) return Scheduler::running_;
-    check(Scheduler::running_strand_ != nullptr, "a task or a stackless coroutine runs");
-    return Scheduler::running_strand_;
+    if (Switcher::running_ != nullptr) return Switcher::running_;
+    check(Switcher::running_strand_ != nullptr, "a task or a stackless coroutine runs");
+    return Switcher::running_strand_;
   }
-  static void finish_spawn(Scheduler& scheduler, TaskControl& task) {
-    scheduler.finish_spawn(task);
-  }
+  static void finish_spawn(Switcher& scheduler, TaskControl& task) { scheduler.finish_spawn(task); }
   // Replaces finish_spawn() when the task could not be made.
-  static void give_up_spawn(Scheduler& scheduler, const Stack& stack) {
+  static void give_up_spawn(Switcher& scheduler, const Stack& stack) {
     scheduler.give_up_spawn(stack);
   }
   static void drop_reference(TaskControl& task) { task.scheduler.drop_reference(task); }
@@ -155,14 +125,14 @@ class TaskAccess {
   // does not start from registers that were just loaded from the stack.
   [[gnu::always_inline]] static std::uint8_t yield() {
     TaskControl& task = running();
-    Scheduler& scheduler = *Scheduler::current_;
+    Switcher& scheduler = *Switcher::current_;
     if (scheduler.flagged_count_ == 0 || task.flags == 0) [[likely]] {
       scheduler.suspend(task, scheduler.ready_.push(&task, nullptr).frame);
     }
-    return Scheduler::current_->flagged_count_ == 0 ? std::uint8_t{0} : Scheduler::running_->flags;
+    return Switcher::current_->flagged_count_ == 0 ? std::uint8_t{0} : Switcher::running_->flags;
   }
   static void inherit_locals(TaskControl& child) {
-    const TaskControl* const parent = Scheduler::running_;
+    const TaskControl* const parent = Switcher::running_;
     if (parent != nullptr && parent->has_locals) child.begin_locals().inherit(parent->locals());
   }
 
@@ -181,11 +151,7 @@ class TaskAccess {
     task.scheduler.ready_.push(&task, task.frame);
   }
 
-  static void tell_of_stray_exception(Scheduler& scheduler, const StrayException& stray) {
-    ++scheduler.statistics_.stray_exception_count;
-    scheduler.options_.on_stray_exception(stray);
-  }
+  static void tell_of_stray_exception(Switcher& scheduler, const StrayException& stray);
 };
 
-}  // namespace detail
-}  // namespace corolane::coroutine
+}  // namespace corolane::coroutine::detail

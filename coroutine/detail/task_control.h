@@ -9,7 +9,6 @@
 // introspection.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +18,7 @@
 #include <type_traits>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/detail/cpu_meter.h"
+#include "coroutine/detail/cpu_time.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_locals.h"
@@ -29,12 +28,12 @@
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
-class Scheduler;
 class TaskGroup;
 }  // namespace corolane::coroutine
 
 namespace corolane::coroutine::detail {
 
+class Switcher;
 struct SpawnSiteRecord;
 struct TaskControl;
 
@@ -42,7 +41,7 @@ struct TaskControl;
 struct TaskHead : Context {
   using Run = void (*)(TaskControl& task);
 
-  TaskHead(Scheduler& owner, TimePoint now, const Stack& stack, bool of_group, Run run_it)
+  TaskHead(Switcher& owner, TimePoint now, const Stack& stack, bool of_group, Run run_it)
       : is_member(of_group),
         stack_size_class(static_cast<std::uint8_t>(stack.size_class)),
         state_since(now),
@@ -67,7 +66,7 @@ struct TaskHead : Context {
   const char* waiting_for = nullptr;  // Null unless suspended in a wait.
   Wait* wait = nullptr;               // The wait that cancel() may end.
   TimePoint state_since;
-  Scheduler& scheduler;
+  Switcher& scheduler;
   // Calls the task's function and keeps its result; no exception escapes.
   Run run;
   SpawnSiteRecord* site_record;
@@ -98,7 +97,7 @@ struct TaskTop {
 
 struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   // `group` is null for a task that has a handle.
-  TaskControl(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
+  TaskControl(Switcher& owner, const Stack& own_stack, TaskGroup* group,
               const std::source_location& site, Run run_it);
   ~TaskControl() {}  // NOLINT(modernize-use-equals-default): of the union.
 
@@ -108,7 +107,7 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   void cancel_part();
   void end_cancelled_part();
   bool is_cancelled() const { return (flags & ~no_suspend_flag) != 0; }
-  // Also update Scheduler::flagged_count_.
+  // Also update Switcher::flagged_count_.
   void set_flag(std::uint8_t flag);
   void clear_flag(std::uint8_t flag);
   std::string_view name() const { return {top().name_text.data(), top().name_size}; }
@@ -140,7 +139,8 @@ inline TaskLocals& TaskControl::begin_locals() {
 // Copies two pieces of a fixed size that may overlap: a call of memcpy for a few bytes would cost
 // as much as the whole rest of the control block.
 [[gnu::always_inline]] inline void TaskControl::set_name(std::string_view name) {
-  const std::size_t size = std::min(name.size(), TaskTop::name_size_max);
+  const std::size_t size =
+      name.size() < TaskTop::name_size_max ? name.size() : TaskTop::name_size_max;
   auto& name_text = top().name_text;
   top().name_size = static_cast<std::uint8_t>(size);
   const auto copy = [&]<std::size_t piece>(std::integral_constant<std::size_t, piece>) {

@@ -2,17 +2,20 @@
 // steps of spawning that do not depend on their types.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
-#include <functional>
 #include <new>
+#include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/detail/slot.h"
+#include "coroutine/detail/switcher.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
-#include "coroutine/scheduler.h"
 #include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task_info.h"
 
@@ -38,7 +41,7 @@ void group_child_failed(TaskControl& child, Error&& error);
 template <typename F, typename T>
 struct TaskFrame : TaskControl {
   template <typename G>
-  TaskFrame(Scheduler& owner, const Stack& own_stack, TaskGroup* group,
+  TaskFrame(Switcher& owner, const Stack& own_stack, TaskGroup* group,
             const std::source_location& site, G&& body)
       : TaskControl(owner, own_stack, group, site,
                     [](TaskControl& task) { static_cast<TaskFrame&>(task).run_function(); }) {
@@ -61,14 +64,14 @@ struct TaskFrame : TaskControl {
   bool call_function() {
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-        std::invoke(function.value);
+        function.value();
       } else if constexpr (std::is_void_v<T>) {
-        if (Result<void> outcome = std::invoke(function.value); !outcome) [[unlikely]] {
+        if (Result<void> outcome = function.value(); !outcome) [[unlikely]] {
           result.begin(std::move(outcome.error()));
           return false;
         }
       } else {
-        result.begin(std::invoke(function.value));
+        result.begin(function.value());
       }
       return true;
     } catch (const std::exception& exception) {
@@ -105,7 +108,7 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
                                                    TaskGroup* group) {
   using Frame = TaskFrame<std::decay_t<F>, T>;
   constexpr std::size_t alignment = alignof(Frame) < 64 ? 64 : alignof(Frame);
-  Scheduler& scheduler = Scheduler::current();
+  Switcher& scheduler = Switcher::current();
   Result<Stack> acquired = TaskAccess::begin_spawn(scheduler, options);
   if (!acquired) [[unlikely]] {
     return std::move(acquired.error());

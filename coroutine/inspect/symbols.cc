@@ -40,7 +40,7 @@ bool is_switch(const SourceFrame& frame) {
 // The functions that call a task's function.
 bool is_begin(const SourceFrame& frame) {
   return frame.function.starts_with("corolane::coroutine::detail::TaskFrame<") ||
-         frame.function.starts_with("corolane::coroutine::Scheduler::enter_task");
+         frame.function.starts_with("corolane::coroutine::detail::Switcher::enter_task");
 }
 
 SourceFrame nameless(std::uintptr_t address) {

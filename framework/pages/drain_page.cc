@@ -1,5 +1,6 @@
 #include "framework/pages/drain_page.h"
 
+#include <csignal>
 #include <string>
 #include <utility>
 

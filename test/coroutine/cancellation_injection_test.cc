@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "coroutine/detail/task_frame.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/sync/channel.h"
 #include "coroutine/sync/condition_variable.h"
 #include "coroutine/sync/event.h"

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
 

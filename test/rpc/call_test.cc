@@ -1,6 +1,7 @@
 // The guarantees that a caller has, whatever happens to the call.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>

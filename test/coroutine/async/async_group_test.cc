@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coroutine/base/allocations.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "coroutine/async/async_group.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/mutex.h"
 #include "coroutine/task.h"

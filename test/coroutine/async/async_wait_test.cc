@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coroutine/async/async.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/sync/channel.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/mutex.h"

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "coroutine/async/async.h"
+#include "coroutine/interrupter.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task.h"

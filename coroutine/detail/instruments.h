@@ -1,0 +1,31 @@
+// What a scheduler measures and records beside running its tasks. A switch does not touch it, and
+// users of tasks need not compile it.
+#pragma once
+
+#include <cstdint>
+
+#include "coroutine/base/histogram.h"
+#include "coroutine/detail/cpu_time.h"
+#include "coroutine/detail/spawn_sites.h"
+#include "coroutine/interrupter.h"
+
+namespace corolane::coroutine {
+class CpuProfile;
+}
+
+namespace corolane::coroutine::detail {
+
+struct Instruments {
+  explicit Instruments(std::uint32_t stack_sample_interval) : sites(stack_sample_interval) {}
+
+  Histogram switch_ns;
+  Histogram create_ns;
+  std::uint64_t stray_exception_count = 0;
+  SpawnSites sites;
+  Interrupter interrupter;
+  // The signal handler of the CPU meter reads the one and adds to the other.
+  CpuProfile* profile = nullptr;
+  CpuTime loop_cpu;
+};
+
+}  // namespace corolane::coroutine::detail

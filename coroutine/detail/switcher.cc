@@ -1,0 +1,195 @@
+#include "coroutine/detail/switcher.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "coroutine/base/cycle_clock.h"
+#include "coroutine/detail/instruments.h"
+#include "coroutine/detail/lock_watch.h"
+#include "coroutine/detail/spawn_sites.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/marked_section.h"
+#include "coroutine/scheduler_options.h"
+#include "coroutine/switch_trace.h"
+#include "coroutine/task_meter.h"
+
+namespace corolane::coroutine::detail {
+namespace {
+
+std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_cycles) {
+  const std::uint64_t elapsed = end_cycles - start_cycles;
+  const std::uint64_t overhead = cycle_count_overhead();
+  const std::uint64_t cycles = elapsed > overhead ? elapsed - overhead : 0;
+  return static_cast<std::uint64_t>(static_cast<double>(cycles) / cycles_per_ns());
+}
+
+}  // namespace
+
+Switcher::Switcher(const SchedulerOptions& options, TimePoint now)
+    : stacks_(options.stacks),
+      timers_(now),
+      sample_left_(options.switch_sample_interval == 0 ? never_sample
+                                                       : options.switch_sample_interval),
+      next_create_sample_(options.create_sample_interval),
+      switch_sample_interval_(options.switch_sample_interval),
+      create_sample_interval_(options.create_sample_interval),
+      turn_time_(now),
+      instruments_(std::make_unique<Instruments>(options.stack_sample_interval)) {
+  // Measured now rather than inside the first sample.
+  cycles_per_ns();
+  cycle_count_overhead();
+}
+
+Switcher::~Switcher() = default;
+
+void Switcher::suspend_slowly(TaskControl& running, void*& frame) {
+  TaskMeter* const meter = meter_of(running);
+  MarkedSection* const section = MarkedSection::of(running);
+  if (meter == nullptr && section == nullptr) return switch_slowly(running, frame);
+  if (section != nullptr) section->suspends();
+  if (meter != nullptr) {
+    meter->pause();
+    ++meter->cost_.suspension_count;
+  }
+  switch_slowly(running, frame);
+  watch_next_switch();
+  if (meter != nullptr) meter->go_on();
+  if (section != nullptr) section->resumed();
+}
+
+[[gnu::always_inline]] inline void Switcher::switch_slowly(TaskControl& running, void*& frame) {
+  const bool timed = steps_left_ == 0 && is_switch_timed();
+  if (turn_left_ == 0 || !has_next_task()) {
+    running_ = nullptr;
+    ContextSwitch::switch_to(running, frame, loop_context_, loop_context_.frame);
+    return;
+  }
+  const ReadyRing::Entry next = take_next_task();
+  if (next.owner == &running) {
+    switch_sample_start_ = 0;  // It was no switch.
+    return;
+  }
+  trace_running();
+  if (timed && running_->has_begun) {
+    ContextSwitch::switch_to_below<&Switcher::end_switch_sample>(running, frame, *running_,
+                                                                 next.frame);
+  } else {
+    ContextSwitch::switch_to(running, frame, *running_, next.frame);
+  }
+}
+
+// Not done at spawn: with tens of thousands of tasks waiting for their turn, it would fetch one
+// more line of each.
+[[gnu::always_inline]] inline void* Switcher::make_first_frame(TaskControl& task) {
+  task.prepare<&Switcher::enter_task>(task.stack().base, reinterpret_cast<std::byte*>(&task));
+  return task.frame;
+}
+
+void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); }
+
+// Inlined, down to the first frame of the next task: with tasks that end and begin by the thousand,
+// a stack should be touched little.
+[[gnu::always_inline]] inline void Switcher::end(TaskControl& running) {
+  SpawnSites::ended(running);
+  LockWatch::check_none_is_held();
+  if (!running.is_member) {  // A group's child has no joiner.
+    running.state = TaskState::ended;
+    running.state_since = turn_time_;
+    if (!running.joiners.empty()) running.joiners.notify_all();
+  }
+  // From here on the stack may be handed out again, but to no task that runs before we have left
+  // it.
+  drop_reference(running);
+  const bool timed = --steps_left_ == 0 && is_switch_timed();
+  if (turn_left_ == 0 || !has_next_task()) {
+    running_ = nullptr;
+    ContextSwitch::leave_to(running, loop_context_, loop_context_.frame);
+  }
+  ReadyRing::Entry next = take_next();
+  trace_running();
+  if (next.is_fresh()) {
+    next.frame = make_first_frame(*running_);
+  } else if (timed) {
+    ContextSwitch::leave_to_below<&Switcher::end_switch_sample>(running, *running_, next.frame);
+  }
+  ContextSwitch::leave_to(running, *running_, next.frame);
+}
+
+void Switcher::watch_next_switch() {
+  count_steps();
+  steps_ = steps_left_ = 1;
+}
+
+TaskMeter* Switcher::meter_of(const TaskControl& task) const {
+  TaskMeter* found = nullptr;
+  meters_.for_each_while([&](TaskMeter& meter) {
+    if (meter.task_ == &task) found = &meter;
+    return found == nullptr;
+  });
+  return found;
+}
+
+void Switcher::trace_running() const {
+  if (trace_ == nullptr) return;
+  trace_->note(cycle_count(), running_->top().id, running_->name());
+}
+
+void Switcher::trace_loop() const {
+  if (trace_ != nullptr) trace_->note(cycle_count(), 0, "loop");
+}
+
+bool Switcher::is_switch_timed() {
+  count_steps();
+  if (sample_left_ > 0) return false;
+  sample_left_ = switch_sample_interval_;
+  plan_steps();
+  // A switch through the loop is not one from task to task.
+  if (turn_left_ == 0 || !has_next_task()) return false;
+  // A dry run loads the measuring code into the cache, so that its misses are not measured.
+  end_switch_sample();
+  switch_sample_start_ = cycle_count();
+  return true;
+}
+
+// Runs first in the task that was switched to, on top of its stack.
+void Switcher::end_switch_sample() {
+  const std::uint64_t end = cycle_count();
+  Switcher& scheduler = *current_;
+  const std::uint64_t start = std::exchange(scheduler.switch_sample_start_, 0);
+  if (start != 0) scheduler.instruments_->switch_ns.record(nanoseconds_between(start, end));
+}
+
+// Inlined: the outermost frame of each task's stack should be small.
+[[gnu::always_inline]] inline void Switcher::enter_task() {
+  Switcher& scheduler = *current_;
+  *ThreadState::here.error_number = 0;
+  // A fresh task had no stack on which to run it.
+  if (scheduler.switch_sample_start_ != 0) end_switch_sample();
+  TaskControl& task = *running_;
+  task.has_begun = true;
+  task.run(task);
+  scheduler.end(task);
+}
+
+void Switcher::give_up_spawn(const Stack& stack) {
+  create_sample_start_ = 0;
+  stacks_.release(stack);
+}
+
+void Switcher::find_site(TaskControl& task) { newest_site_ = &instruments_->sites.find(task); }
+
+void Switcher::begin_measuring(TaskControl& task) { instruments_->sites.begin_measuring(task); }
+
+void Switcher::begin_create_sample() {
+  next_create_sample_ = create_sample_interval_;
+  if (next_create_sample_ != 0) create_sample_start_ = cycle_count();
+}
+
+void Switcher::end_create_sample() {
+  const std::uint64_t end = cycle_count();
+  const std::uint64_t start = std::exchange(create_sample_start_, 0);
+  instruments_->create_ns.record(nanoseconds_between(start, end));
+}
+
+}  // namespace corolane::coroutine::detail

@@ -1,0 +1,183 @@
+// Leaves one task for the next: the part of a scheduler that every spawn, switch and end of a task
+// passes through. What a task needs of its scheduler is here, so that its users compile no more.
+//
+// Inlined into the function that waits: see coroutine/README.md. The loop around it is Scheduler.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "coroutine/base/check.h"
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
+#include "coroutine/detail/list.h"
+#include "coroutine/detail/lock_watch.h"
+#include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/task_control.h"
+#include "coroutine/stack/detail/context_switch.h"
+#include "coroutine/stack/stack_pool.h"
+#include "coroutine/task_info.h"
+#include "coroutine/timer_wheel.h"
+
+namespace corolane::coroutine {
+class Scheduler;
+class SwitchTrace;
+class TaskMeter;
+struct SchedulerOptions;
+struct TaskMeterTag;
+}  // namespace corolane::coroutine
+
+namespace corolane::coroutine::detail {
+
+class CrashTasks;
+class Strand;
+class TaskAccess;
+struct Instruments;
+struct SpawnSiteRecord;
+
+class Switcher {
+ public:
+  Switcher(const SchedulerOptions& options, TimePoint now);
+  ~Switcher();
+  Switcher(const Switcher&) = delete;
+  Switcher& operator=(const Switcher&) = delete;
+
+  // That of the scheduler which runs on this thread; there must be one.
+  static Switcher& current() {
+    check(current_ != nullptr, "this thread runs a scheduler");
+    return *current_;
+  }
+
+  TimePoint turn_time() const { return turn_time_; }
+  TimerWheel& timers() { return timers_; }
+
+ private:
+  friend class CrashTasks;
+  friend class Strand;
+  friend class TaskAccess;
+  friend struct TaskControl;
+  friend class coroutine::Scheduler;
+  friend class coroutine::TaskMeter;
+
+  // Leave the running task for the next ready one, or for the loop; `frame` is where the running
+  // task's frame is stored.
+  void suspend(TaskControl& running, void*& frame);
+  void suspend_slowly(TaskControl& running, void*& frame);
+  void switch_slowly(TaskControl& running, void*& frame);
+  [[noreturn]] void end(TaskControl& running);
+  bool has_next_task() const { return !ready_.empty() && !ready_.front().is_stackless(); }
+  // The task that runs next; its first frame may not exist yet.
+  ReadyRing::Entry take_next();
+  ReadyRing::Entry take_next_task();
+  // The entry point of a fresh task; begin_stack() is out of line, since fresh tasks are rare
+  // there.
+  static void* make_first_frame(TaskControl& task);
+  static void* begin_stack(TaskControl& task);
+  static void enter_task();
+
+  Result<Stack> begin_spawn(const TaskOptions& options);
+  void finish_spawn(TaskControl& task);
+  void give_up_spawn(const Stack& stack);
+  void drop_reference(TaskControl& task);
+  // Makes the place of `task` the newest site.
+  void find_site(TaskControl& task);
+  void begin_measuring(TaskControl& task);
+
+  // At the end of the planned steps: whether a switch to be timed comes before the end of the turn.
+  bool is_switch_timed();
+  static void end_switch_sample();
+  void begin_create_sample();
+  void end_create_sample();
+  void count_steps();
+  void plan_steps();
+  // Arms the timing of the next switch away from the running task.
+  void watch_next_switch();
+  TaskMeter* meter_of(const TaskControl& task) const;
+  void trace_running() const;
+  void trace_loop() const;
+
+  static constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
+
+  static inline constinit thread_local Switcher* current_ = nullptr;
+  // Null while the loop itself runs.
+  static inline constinit thread_local TaskControl* running_ = nullptr;
+  // Null while no stackless coroutine runs; while one does, running_ is null.
+  static inline constinit thread_local Strand* running_strand_ = nullptr;
+
+  // The members that a switch touches come first.
+  ReadyRing ready_;
+  // Switches left until the turn is over or one has to be timed.
+  std::uint32_t steps_left_ = 0;
+  std::uint32_t steps_ = 0;  // The value of steps_left_ when they were last counted.
+  // Tasks that have flags: while it is zero, no flag needs to be looked at.
+  std::uint32_t flagged_count_ = 0;
+  Context loop_context_;
+
+  StackPool stacks_;
+  TimerWheel timers_;
+  std::uint32_t turn_left_ = 0;  // Switches left in this turn when steps were last counted.
+  std::uint32_t sample_left_;    // Switches until the next timed one, likewise.
+  std::uint32_t next_create_sample_;
+  const std::uint32_t switch_sample_interval_;
+  const std::uint32_t create_sample_interval_;
+  std::uint64_t switch_sample_start_ = 0;  // In cycles.
+  std::uint64_t create_sample_start_ = 0;  // In cycles; zero when none is being timed.
+  TimePoint turn_time_;
+  TaskId last_task_id_ = 0;
+  std::uint64_t switch_count_ = 0;  // When steps were last counted.
+  std::size_t task_count_ = 0;
+  std::size_t task_count_peak_ = 0;
+  std::size_t ready_strand_count_ = 0;  // Strands in the ring, beside the tasks.
+  List<TaskControl, AllTasksTag> all_tasks_;
+  SpawnSiteRecord* newest_site_ = nullptr;  // The place of the last spawn.
+  List<TaskMeter, TaskMeterTag> meters_;
+  SwitchTrace* trace_ = nullptr;
+  const std::unique_ptr<Instruments> instruments_;
+};
+
+[[gnu::always_inline]] inline void Switcher::suspend(TaskControl& running, void*& frame) {
+  LockWatch::check_none_is_held();
+  if (--steps_left_ == 0) [[unlikely]] {
+    return suspend_slowly(running, frame);
+  }
+  if (!has_next_task()) return suspend_slowly(running, frame);
+  const ReadyRing::Entry next = take_next_task();
+  if (next.owner == &running) return;
+  ContextSwitch::switch_to(running, frame, *running_, next.frame);
+}
+
+[[gnu::always_inline]] inline ReadyRing::Entry Switcher::take_next() {
+  const ReadyRing::Entry next = ready_.pop();
+  // The signal handler of the CPU meter may look at it from here on.
+  std::atomic_signal_fence(std::memory_order_release);
+  running_ = static_cast<TaskControl*>(next.owner);
+  return next;
+}
+
+[[gnu::always_inline]] inline ReadyRing::Entry Switcher::take_next_task() {
+  ReadyRing::Entry next = take_next();
+  if (next.is_fresh()) [[unlikely]] {
+    next.frame = begin_stack(*running_);
+  }
+  return next;
+}
+
+inline void Switcher::count_steps() {
+  const std::uint32_t done = steps_ - steps_left_;
+  switch_count_ += done;
+  turn_left_ -= done;
+  if (sample_left_ != never_sample) sample_left_ -= done;
+  plan_steps();
+}
+
+// While a trace is active, every switch is inspected.
+inline void Switcher::plan_steps() {
+  steps_left_ = turn_left_ < sample_left_ ? turn_left_ : sample_left_;
+  if (trace_ != nullptr && steps_left_ > 1) steps_left_ = 1;
+  steps_ = steps_left_;
+}
+
+}  // namespace corolane::coroutine::detail

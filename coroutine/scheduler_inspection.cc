@@ -1,0 +1,163 @@
+// What a scheduler tells about its tasks and itself: lists, statistics, recordings.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "coroutine/base/check.h"
+#include "coroutine/cpu_profile.h"
+#include "coroutine/detail/async_frame_pool.h"
+#include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/cpu_meter.h"
+#include "coroutine/detail/instruments.h"
+#include "coroutine/detail/task_access.h"
+#include "coroutine/detail/task_tracer.h"
+#include "coroutine/scheduler.h"
+#include "coroutine/switch_trace.h"
+
+namespace corolane::coroutine {
+namespace {
+
+// The distance from the top of its stack to its suspended frame; zero when that is unknown, because
+// the task runs or waits for its turn.
+std::size_t stack_use_of(const detail::TaskControl& task) {
+  if (task.state != TaskState::suspended || &task == detail::Strand::task_of_stack()) return 0;
+  return static_cast<std::size_t>(task.stack_top - static_cast<const std::byte*>(task.frame));
+}
+
+}  // namespace
+
+std::vector<TaskInfo> Scheduler::tasks(const TasksOptions& options) const {
+  std::optional<detail::TaskTracer> tracer;
+  if (options.traces) tracer.emplace(ready_, detail::Strand::task_of_stack());
+  std::vector<TaskInfo> infos;
+  infos.reserve(std::min(task_count_, options.count_max));
+  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+    if (task.top().id <= options.after) return true;
+    if (infos.size() == options.count_max) return false;
+    infos.push_back(info_of(task));
+    if (tracer) infos.back().trace = tracer->trace(task);
+    return true;
+  });
+  return infos;
+}
+
+std::optional<TaskInfo> Scheduler::task(TaskId id) const {
+  std::optional<TaskInfo> info;
+  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+    if (task.top().id != id) return true;
+    info = info_of(task);
+    info->trace = detail::TaskTracer(ready_, detail::Strand::task_of_stack()).trace(task);
+    return false;
+  });
+  return info;
+}
+
+TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
+  const detail::TaskTop& top = task.top();
+  return {.id = top.id,
+          .name = std::string(task.name()),
+          .state = &task == detail::Strand::task_of_stack() ? TaskState::running : task.state,
+          .cancelled = task.is_cancelled(),
+          .waiting_for = task.waiting_for == nullptr ? "" : task.waiting_for,
+          .in_state = turn_time_ - task.state_since,
+          .age = turn_time_ - top.spawned_at,
+          .site = top.site,
+          .cpu = top.cpu.sum(),
+          .stack_size_bytes = StackPool::stack_size_bytes_min << task.stack_size_class,
+          .stack_used_bytes = stack_use_of(task)};
+}
+
+Scheduler::Statistics Scheduler::statistics() const {
+  return {.switch_ns = instruments_->switch_ns,
+          .create_ns = instruments_->create_ns,
+          .switch_count = switch_count(),
+          .created_count = last_task_id_,
+          .task_count = task_count_,
+          .task_count_peak = task_count_peak_,
+          .ready_count = ready_.size(),
+          .turn_count = turn_count_,
+          .stray_exception_count = instruments_->stray_exception_count,
+          .stackless_count = detail::AsyncFramePool::frame_count(),
+          .loop_cpu = instruments_->loop_cpu.sum(),
+          .measures_cpu = current_ == this && detail::CpuMeter::is_running()};
+}
+
+std::vector<SpawnSite> Scheduler::sites() const { return instruments_->sites.all(); }
+
+std::optional<Interruption> Scheduler::interrupt(Duration patience, InterruptionNote note) {
+  return instruments_->interrupter.interrupt(patience, note);
+}
+
+void detail::TaskAccess::tell_of_stray_exception(Switcher& scheduler, const StrayException& stray) {
+  ++scheduler.instruments_->stray_exception_count;
+  static_cast<Scheduler&>(scheduler).options_.on_stray_exception(stray);
+}
+
+void Scheduler::report_deadlock() const {
+  std::fprintf(stderr, "deadlock: every task waits and nothing can end a wait\n%s",
+               to_text(tasks()).c_str());
+  const std::size_t stackless_count = statistics().stackless_count;
+  if (stackless_count > 0) {
+    std::fprintf(stderr, "every stackless coroutine waits too, %zu\n", stackless_count);
+  }
+  if (deadlock_details_ != nullptr) deadlock_details_(*this);
+  std::abort();
+}
+
+bool Scheduler::begin(SwitchTrace& trace) {
+  if (trace_ != nullptr) return false;
+  trace_ = &trace;
+  trace_running();
+  watch_next_switch();
+  return true;
+}
+
+void Scheduler::end(SwitchTrace& trace) {
+  check(trace_ == &trace, "a trace that was begun is ended");
+  trace_loop();
+  trace_ = nullptr;
+}
+
+bool Scheduler::begin(CpuProfile& profile) {
+  if (instruments_->profile != nullptr) return false;
+  instruments_->profile = &profile;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return true;
+}
+
+void Scheduler::end(CpuProfile& profile) {
+  check(instruments_->profile == &profile, "a profile that was begun is ended");
+  instruments_->profile = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// Runs in a signal handler, between any two instructions of this thread. The computation of a
+// stackless coroutine is charged to the awaiting task.
+void Scheduler::charge_cpu(std::uint64_t nanoseconds, const void* context) {
+  detail::TaskControl* const task = detail::Strand::running_task();
+  detail::Instruments& instruments = *current_->instruments_;
+  if (CpuProfile* const profile = instruments.profile) {
+    profile->add(std::chrono::nanoseconds(nanoseconds), context, task);
+  }
+  if (task != nullptr) {
+    task->top().cpu.add(nanoseconds);
+    task->site_record->cpu.add(nanoseconds);
+  } else {
+    instruments.loop_cpu.add(nanoseconds);
+  }
+}
+
+// Runs in a signal handler as well.
+void Scheduler::answer_interruption(const void* context) {
+  if (current_ != nullptr) {
+    current_->instruments_->interrupter.answer(context, detail::Strand::running_task());
+  }
+}
+
+}  // namespace corolane::coroutine

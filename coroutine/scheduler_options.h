@@ -1,0 +1,52 @@
+// The options and the statistics of a Scheduler.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/histogram.h"
+#include "coroutine/stack/stack_pool.h"
+#include "coroutine/stray_exception.h"
+
+namespace corolane::coroutine {
+
+struct SchedulerOptions {
+  StackPool::Options stacks = {};
+  // One switch in this many is timed in production too; 0 switches it off.
+  std::uint32_t switch_sample_interval = 1'021;
+  std::uint32_t create_sample_interval = 1'019;
+  // Measures the stacks of the first task of each spawn site and of one task in this many: see
+  // Scheduler::sites(). A measured task pays for some system calls and for faulting in its stack's
+  // pages; 0 switches it off.
+  std::uint32_t stack_sample_interval = 4'093;
+  // The CPU time of the thread after which the running task is charged; 0 switches it off. One
+  // task's CPU time is accurate to a few kernel ticks (1 to 10 ms each), the sum over a thousand
+  // tasks much better. Uses SIGURG, unless the process handles that itself.
+  Duration cpu_sample_interval = std::chrono::milliseconds(1);
+  // The main task of run() does set-up work with deep frames.
+  std::size_t main_stack_size_bytes = 512 * 1024;
+  OnStrayException on_stray_exception = print_stray_exception;
+  // Not 0: ready tasks run in a random order that follows from this seed, and now and then outside
+  // events come first. For tests: a task that trusts, after a suspension, what it read before fails
+  // in some order.
+  std::uint64_t shuffle_seed = 0;
+};
+
+struct SchedulerStatistics {
+  Histogram switch_ns;  // From a task's suspension to the first step of the next.
+  Histogram create_ns;  // Of spawn(): stack, control block, queueing.
+  std::uint64_t switch_count = 0;
+  std::uint64_t created_count = 0;
+  std::size_t task_count = 0;  // Alive now; an ended task counts until it is joined.
+  std::size_t task_count_peak = 0;
+  std::size_t ready_count = 0;   // All ready ones, stackless coroutines included.
+  std::uint64_t turn_count = 0;  // Turns of the loop.
+  std::uint64_t stray_exception_count = 0;
+  std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now.
+  Duration loop_cpu{};              // Consumed by the loop itself: handlers, timers, posted work.
+  bool measures_cpu = false;        // Whether CPU time is being measured.
+};
+
+}  // namespace corolane::coroutine
