@@ -19,11 +19,11 @@
 
 namespace corolane::coroutine {
 namespace detail {
+class Switcher;
 struct TaskControl;
 }
 
 class MarkedSection;
-class Scheduler;
 
 // Follows the tasks of its thread through their sections.
 class SectionObserver {
@@ -59,7 +59,7 @@ class [[nodiscard]] MarkedSection {
   static SectionObserver* set_observer(SectionObserver* observer);
 
  private:
-  friend class Scheduler;
+  friend class detail::Switcher;
 
   // The innermost section of a task; null when it has none.
   static MarkedSection* of(const detail::TaskControl& task) {

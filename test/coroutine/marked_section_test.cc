@@ -31,7 +31,9 @@ class Notes final : public SectionObserver {
 
   void on_step_ended(const MarkedSection& section, std::uint32_t steps) override {
     all.push_back(std::string(section.name()) + " -" + std::to_string(steps));
-    if (pause != Duration::zero()) EXPECT_TRUE(sleep_for(pause));
+    if (pause != Duration::zero()) {
+      EXPECT_TRUE(sleep_for(pause));
+    }
   }
   void on_step_suspends(const MarkedSection& section, std::uint32_t step) override {
     all.push_back(std::string(section.name()) + " +" + std::to_string(step));

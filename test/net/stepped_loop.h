@@ -67,7 +67,9 @@ inline void read_bytes(RawSocket& peer, std::size_t count) {
   while (count > 0) {
     const std::size_t taken = peer.receive(std::min<std::size_t>(count, 64 * 1024));
     count -= taken;
-    if (taken == 0) ASSERT_TRUE(coroutine::yield());
+    if (taken == 0) {
+      ASSERT_TRUE(coroutine::yield());
+    }
   }
 }
 
