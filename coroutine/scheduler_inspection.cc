@@ -1,4 +1,4 @@
-// What a scheduler tells about its tasks and itself: lists, statistics, recordings.
+// A scheduler describes its tasks and itself: lists, statistics, recordings.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a scheduler measures and records beside running its tasks. A switch does not touch it, and
+// The measurements and recordings of a scheduler. A switch does not touch it, and
 // users of tasks need not compile it.
 #pragma once
 

@@ -27,8 +27,8 @@ class SpawnSites {
 
   // The record of the place where `task` was spawned; it never moves.
   SpawnSiteRecord& find(const TaskControl& task);
-  // Called for the task whose turn it is to be measured, before it runs: nothing below its control
-  // block is in use.
+  // Called before a measured task runs for the first time: nothing below its control block is in
+  // use.
   void begin_measuring(TaskControl& task);
 
   // Called inside the task, as its last action.

@@ -1,5 +1,5 @@
 // Leaves one task for the next: the part of a scheduler that every spawn, switch and end of a task
-// passes through. What a task needs of its scheduler is here, so that its users compile no more.
+// passes through. A user of tasks compiles this part of a scheduler and no more.
 //
 // Inlined into the function that waits: see coroutine/README.md. The loop around it is Scheduler.
 #pragma once

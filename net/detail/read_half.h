@@ -33,7 +33,7 @@ class ReadHalf : public Reader<ReadSink, ReadPlace> {
   bool has_early() const { return !early_.empty(); }
   std::size_t early_size() const { return early_.size(); }
 
-  // As Stream::read_some(), but 0 stands for every end. Its error has no name of the stream.
+  // Reads like Stream::read_some(), but 0 stands for every end. Errors do not name the stream.
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline);
 
   // True when the next bytes belong in the sink's call, unless the stream holds them back.

@@ -75,7 +75,9 @@ class FilterTest(unittest.TestCase):
 
     def test_the_class_of_the_file_has_its_text(self):
         self.assertEqual(
-            filter_text("// A gate.\n\ntemplate <int>\nclass [[nodiscard]] Gate {\nclass Gates {\n"),
+            filter_text(
+                "// A gate.\n\ntemplate <int>\nclass [[nodiscard]] Gate {\nclass Gates {\n"
+            ),
             "/// @file\n/// A gate.\n\n/// A gate.\ntemplate <int>\nclass [[nodiscard]] Gate {\n"
             "class Gates {",
         )

@@ -34,7 +34,7 @@ LEFT_OUT = re.compile(r"(?<![^\s{(])\.\.\.(?![^\s})])")
 SECTION = re.compile(r"^=== (\S+)$", re.MULTILINE)
 PLACE = re.compile(r"^\.\.\.$", re.MULTILINE)
 
-# What a function with an example returns: anything that the example does.
+# A function with an example may return anything.
 ANYTHING = """
 #include <chrono>
 namespace corolane::examples {
@@ -183,7 +183,9 @@ class UnitTest(unittest.TestCase):
         self.assertIn("net/a.h:4:", self.compile("three = four;"))
 
     def test_a_prelude_may_say_where_the_example_goes(self):
-        prelude = "int add(int, int);\n=== net/a.h\nclass A {\n  static const int two = 2;\n...\n};\n"
+        prelude = (
+            "int add(int, int);\n=== net/a.h\nclass A {\n  static const int two = 2;\n...\n};\n"
+        )
         self.assertEqual(self.compile("void f() { ... }", prelude), "")
         self.assertIn("net/a.h:4:", self.compile("three = 4;", prelude))
 

@@ -1,5 +1,5 @@
-# How every target of this repository is compiled, and how its tests are declared. What declares a
-# module, a service and its protos is installed, too, so it has files of its own.
+# The flags of every target of this repository, and the functions that declare its rooms and tests.
+# Functions that are installed, too, have files of their own.
 include(${CMAKE_CURRENT_LIST_DIR}/corolane_module.cmake)
 
 # Warnings are errors. The hardening flags are those of Debian's dpkg-buildflags;
@@ -26,7 +26,7 @@ if(COROLANE_SANITIZE)
   target_compile_options(corolane_compile_options INTERFACE
     -fsanitize=${COROLANE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(corolane_compile_options INTERFACE -fsanitize=${COROLANE_SANITIZE})
-  # What the sanitizers add confuses that warning (GCC's manual); release has it.
+  # The code that sanitizers add confuses that warning (GCC's manual); release has it.
   target_compile_options(corolane_compile_options INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
@@ -157,7 +157,7 @@ function(corolane_test name)
   target_link_libraries(${name}_test PRIVATE
     ${arg_USES} corolane_compile_options corolane_fixtures corolane_test_support
     corolane_test_options)
-  # Of hundreds of tests only those are told of that fail: so that these are found.
+  # Prints only the tests that fail, which would be lost among hundreds.
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()

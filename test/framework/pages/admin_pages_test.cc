@@ -267,7 +267,7 @@ TEST_F(AdminPagesTest, TasksAreJsonForPrograms) {
   EXPECT_THAT(found["spawned_at"], StartsWith("test/framework/pages/admin_pages_test.cc:"));
 }
 
-TEST_F(AdminPagesTest, OfVeryManyTasksTheOldestAreShown) {
+TEST_F(AdminPagesTest, TheOldestOfVeryManyTasksAreShown) {
   coroutine::Event end;
   coroutine::TaskGroup crowd;
   for (int i = 0; i < 1'200; ++i) {

@@ -31,7 +31,7 @@ struct Source {
     return text;
   }
 
-  // As a stream does that reads into the room.
+  // Does what a stream does that reads into the room.
   void fill(std::string_view text) {
     const std::span<std::byte> room = half.room(1024);
     std::memcpy(room.data(), text.data(), text.size());
