@@ -20,10 +20,10 @@ namespace {
 
 class ChannelModel final : public Model {
   enum Kind { send, receive, try_send, try_receive, close, renew };
-  static constexpr std::size_t capacity = 2;
 
   Command choose(Worker worker) override {
-    if (is_closed_ && is_at_rest() && below(4) == 0) return {.kind = renew};
+    if (is_closed_ && is_at_rest() && below(4) == 0)
+      return {.kind = renew, .argument = 1 + below(4)};
     if (below(64) == 0) return {.kind = close};
     return {.kind = below(4), .argument = ++last_value_, .deadline = random_deadline(worker)};
   }
@@ -42,7 +42,7 @@ class ChannelModel final : public Model {
         channel_->close();
         return 0;
       default:
-        channel_.emplace(capacity);
+        channel_.emplace(static_cast<std::size_t>(command.argument));
         return 0;
     }
   }
@@ -56,6 +56,7 @@ class ChannelModel final : public Model {
     } else if (command.kind == renew) {
       is_closed_ = false;
       values_.clear();
+      capacity_ = static_cast<std::size_t>(command.argument);
       complete(worker, 0);
     } else if (command.kind == send || command.kind == try_send ? put(worker, command.argument)
                                                                 : take(worker)) {
@@ -74,7 +75,7 @@ class ChannelModel final : public Model {
     if (is_closed_) return false;
     const auto receiver =
         take_first([](const Waiting& one) { return one.command.kind == receive; });
-    if (!receiver && values_.size() == capacity) return false;
+    if (!receiver && values_.size() == capacity_) return false;
     complete(worker, 0);
     if (receiver) {
       complete(receiver->worker, value);
@@ -94,7 +95,8 @@ class ChannelModel final : public Model {
     return true;
   }
 
-  std::optional<Channel<int>> channel_{std::in_place, capacity};
+  std::size_t capacity_ = 2;
+  std::optional<Channel<int>> channel_{std::in_place, capacity_};
   std::deque<int> values_;
   bool is_closed_ = false;
   int last_value_ = 0;

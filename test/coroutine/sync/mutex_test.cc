@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "coroutine/task_group.h"
-#include "coroutine/testing/random.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -77,65 +74,6 @@ TEST(MutexTest, UnlockHandsTheLockToTheLongestWaiter) {
   EXPECT_TRUE(group.join());
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4}));
 }
-
-// Random tasks lock in random ways, hold the lock across suspensions, and are cancelled at random.
-class MutexRivals {
- public:
-  void run() {
-    std::vector<Task<void>> rivals;
-    rivals.reserve(40);
-    for (int number = 0; number < 40; ++number) {
-      rivals.push_back(spawn("rival", [this] { compete(); }));
-    }
-    for (auto& rival : rivals) {
-      EXPECT_TRUE(sleep_for(random_.up_to(20ms)));
-      if (random_.one_in(2)) rival.cancel();
-    }
-    for (auto& rival : rivals) EXPECT_TRUE(rival.join());
-    // First come, first served, except for tasks that gave up.
-    EXPECT_TRUE(std::ranges::is_sorted(granted_));
-    EXPECT_GE(granted_.size(), 40u);
-  }
-
- private:
-  void compete() {
-    for (int round = 0; round < 10; ++round) {
-      static_cast<void>(sleep_for(random_.up_to(20ms)));
-      const std::uint64_t arrival = arrivals_++;
-      if (!lock_somehow()) continue;
-      EXPECT_EQ(holder_count_++, 0);
-      granted_.push_back(arrival);
-      for (auto turns = random_.below(3); turns > 0; --turns) static_cast<void>(yield());
-      static_cast<void>(sleep_for(random_.up_to(2ms)));
-      EXPECT_EQ(--holder_count_, 0);
-      mutex_.unlock();
-    }
-  }
-
-  bool lock_somehow() {
-    switch (random_.below(3)) {
-      case 0:
-        mutex_.lock();
-        return true;
-      case 1:
-        return mutex_.try_lock();
-      default:
-        break;
-    }
-    const Deadline deadline = Deadline::after(random_.up_to(20ms));
-    const bool locked = mutex_.try_lock_until(deadline);
-    EXPECT_TRUE(locked || is_cancelled() || now() == deadline.time());
-    return locked;
-  }
-
-  test::Random random_;
-  Mutex mutex_;
-  int holder_count_ = 0;
-  std::uint64_t arrivals_ = 0;
-  std::vector<std::uint64_t> granted_;
-};
-
-TEST(MutexPropertyTest, OneHolderAtATimeAndFirstComeFirstServed) { MutexRivals().run(); }
 
 TEST(MutexDeathTest, LockingTwiceIsReportedRatherThanADeadlock) {
   const auto lock_twice = [] {
