@@ -1,4 +1,4 @@
-// A scheduler describes its tasks and itself: lists, statistics, recordings.
+// The lists, statistics and recordings that a scheduler offers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// The options that a task is spawned with, its id, and the data of introspection.
+// The description of a task: the options it is spawned with, its id, and the data of introspection.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// The measurements and recordings of a scheduler. A switch does not touch it, and
-// users of tasks need not compile it.
+// The measurements and recordings of a scheduler: a switch does not touch them, and users of tasks
+// do not compile them.
 #pragma once
 
 #include <cstdint>

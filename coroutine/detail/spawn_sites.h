@@ -27,7 +27,7 @@ class SpawnSites {
 
   // The record of the place where `task` was spawned; it never moves.
   SpawnSiteRecord& find(const TaskControl& task);
-  // Called before a measured task runs for the first time: nothing below its control block is in
+  // Measures the stack of this task, which does not run yet: nothing below its control block is in
   // use.
   void begin_measuring(TaskControl& task);
 

@@ -1,5 +1,5 @@
 // Leaves one task for the next: the part of a scheduler that every spawn, switch and end of a task
-// passes through. A user of tasks compiles this part of a scheduler and no more.
+// passes through. Code that uses tasks compiles this part only.
 //
 // Inlined into the function that waits: see coroutine/README.md. The loop around it is Scheduler.
 #pragma once
