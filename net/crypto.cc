@@ -55,32 +55,6 @@ std::array<std::byte, 20> sha1(std::string_view text) {
   return digest;
 }
 
-std::string to_base64(std::span<const std::byte> bytes) {
-  // With room for the zero that OpenSSL appends.
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::size_t letter_count = std::min(text.find_first_not_of(letters), text.size());
-  const std::string_view padding = text.substr(letter_count);
-  // OpenSSL alone would also accept blanks around it.
-  if (text.size() % 4 != 0 || (!padding.empty() && padding != "=" && padding != "==")) return {};
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  if (size < 0) return {};
-  bytes.resize(static_cast<std::size_t>(size) - padding.size());
-  return bytes;
-}
-
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,11 +25,6 @@ Digest hmac_sha256(std::string_view key, std::initializer_list<std::string_view>
 
 // SHA-1 (FIPS 180-4), which is no longer secure: only for protocols that prescribe it.
 std::array<std::byte, 20> sha1(std::string_view text);
-
-// RFC 4648, section 4, with padding.
-std::string to_base64(std::span<const std::byte> bytes);
-// Decodes a text of to_base64(); nothing when the text is not valid.
-std::optional<std::string> from_base64(std::string_view text);
 
 // Takes a time that does not depend on where they differ.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);

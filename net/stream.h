@@ -169,9 +169,12 @@ class Stream {
   virtual std::string_view peer_identity() const { return {}; }
 };
 
-// Bytes of a text, for writing.
+// Bytes of a text, for writing, and the text that bytes are.
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
+}
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace corolane::net

@@ -15,13 +15,13 @@ constexpr std::string_view url_letters =
 constexpr std::uint8_t no_letter = 0xff;
 
 constexpr std::array<std::uint8_t, 256> values = [] {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(no_letter);
+  std::array<std::uint8_t, 256> table{};
+  table.fill(no_letter);
   for (std::size_t i = 0; i < letters.size(); ++i) {
-    values[static_cast<unsigned char>(letters[i])] = static_cast<std::uint8_t>(i);
-    values[static_cast<unsigned char>(url_letters[i])] = static_cast<std::uint8_t>(i);
+    table[static_cast<unsigned char>(letters[i])] = static_cast<std::uint8_t>(i);
+    table[static_cast<unsigned char>(url_letters[i])] = static_cast<std::uint8_t>(i);
   }
-  return values;
+  return table;
 }();
 
 std::uint32_t byte_at(std::string_view bytes, std::size_t index) {
@@ -38,10 +38,12 @@ void append_hex(std::string& text, std::uint8_t byte) {
   text.append({hex_digits[byte >> 4], hex_digits[byte & 15]});
 }
 
-std::string to_hex(std::span<const std::byte> bytes) {
+std::string to_hex(std::span<const std::byte> bytes) { return to_hex(text_of(bytes)); }
+
+std::string to_hex(std::string_view bytes) {
   std::string text;
   text.reserve(2 * bytes.size());
-  for (const std::byte byte : bytes) append_hex(text, static_cast<std::uint8_t>(byte));
+  for (const char byte : bytes) append_hex(text, static_cast<std::uint8_t>(byte));
   return text;
 }
 

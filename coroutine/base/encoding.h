@@ -13,6 +13,7 @@ namespace corolane {
 // Two lower-case digits for each byte.
 void append_hex(std::string& text, std::uint8_t byte);
 std::string to_hex(std::span<const std::byte> bytes);
+std::string to_hex(std::string_view bytes);
 // Fills `bytes` from pairs of lower-case digits at the beginning of `text`, which may be longer.
 // Returns false for any other character, and for a text that is too short.
 bool read_hex(std::string_view text, std::span<std::byte> bytes);

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
+
+#include "coroutine/base/encoding.h"
 
 namespace corolane {
 namespace {
@@ -37,7 +40,6 @@ bool is_control(std::string_view character) {
 }
 
 void append_escaped(std::string& out, std::string_view text, bool in_quotes) {
-  constexpr std::string_view hex_digits = "0123456789abcdef";
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const std::string_view character = text.substr(0, std::max<std::size_t>(1, length));
@@ -48,8 +50,7 @@ void append_escaped(std::string& out, std::string_view text, bool in_quotes) {
     } else if (last == '\t') {
       out.append("\\t");
     } else if (length == 0 || is_control(character)) {
-      const auto byte = static_cast<unsigned char>(last);
-      out.append({'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 0xf]});
+      append_hex(out.append("\\x"), static_cast<std::uint8_t>(last));
     } else {
       if (in_quotes && (last == '"' || last == '\\')) out.push_back('\\');
       out.append(character);
@@ -104,11 +105,37 @@ std::string quote(std::string_view text) {
 std::size_t utf8_length(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size()) {
+    if (std::uint64_t eight = 0; text.size() - length >= sizeof(eight)) {
+      std::memcpy(&eight, text.data() + length, sizeof(eight));
+      if ((eight & 0x8080808080808080U) == 0) {
+        length += sizeof(eight);
+        continue;
+      }
+    }
     const std::size_t next = character_length(text.substr(length));
     if (next == 0) break;
     length += next;
   }
   return length;
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  constexpr std::size_t character_bytes_max = 4;
+  const std::string_view head = text.substr(0, bytes_max);
+  const std::size_t valid = utf8_length(head);
+  return valid + character_bytes_max > bytes_max ? head.substr(0, valid) : head;
+}
+
+std::string to_utf8(std::string_view text, std::string_view replacement) {
+  std::string valid;
+  for (;;) {
+    const std::size_t length = utf8_length(text);
+    valid.append(text.substr(0, length));
+    if (length == text.size()) return valid;
+    valid.append(replacement);
+    text.remove_prefix(length + 1);
+  }
 }
 
 std::optional<std::size_t> nearest(std::string_view word,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/base/encoding.h"
 #include "coroutine/wait_queue.h"
 #include "framework/admin/admin.h"
 #include "framework/telemetry/log.h"
@@ -21,7 +22,7 @@ constexpr std::string_view basic = "Basic ";
 
 // The password of `user:password`, RFC 7617; the user does not matter.
 std::string password_of(std::string_view credentials) {
-  const auto decoded = net::from_base64(credentials);
+  const auto decoded = from_base64(credentials);
   if (!decoded) return {};
   const std::size_t colon = decoded->find(':');
   return colon == std::string::npos ? std::string() : decoded->substr(colon + 1);

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/crash/crash_names.h"
 #include "framework/diagnostics/detail/crash_handler.h"
 #include "framework/telemetry/build_id.h"
@@ -27,16 +28,7 @@ namespace {
 constexpr std::string_view first_line = "corolane crash report\n";
 constexpr std::string_view suffix = ".crash";
 
-std::string build_id() {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const char c : own_build_id()) {
-    const auto byte = static_cast<unsigned char>(c);
-    text.push_back(digits[byte >> 4]);
-    text.push_back(digits[byte & 15]);
-  }
-  return text;
-}
+std::string build_id() { return to_hex(own_build_id()); }
 
 std::string build_line() { return "build     " + build_id() + "\n"; }
 

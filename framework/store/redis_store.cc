@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/base/text.h"
 #include "framework/store/detail/redis_client.h"
 #include "framework/store/detail/refusals.h"
@@ -21,13 +22,7 @@ using Kind = RedisReply::Kind;
 // A script that the server runs atomically. The server caches it by its SHA-1.
 class Script {
  public:
-  explicit Script(std::string_view text) : text_(text) {
-    for (const std::byte byte : net::sha1(text)) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      hash_ += digits[std::to_integer<std::size_t>(byte >> 4)];
-      hash_ += digits[std::to_integer<std::size_t>(byte & std::byte(15))];
-    }
-  }
+  explicit Script(std::string_view text) : text_(text), hash_(to_hex(net::sha1(text))) {}
   std::string_view text() const { return text_; }
   std::string_view hash() const { return hash_; }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/base/text.h"
 
 namespace corolane::framework {
@@ -13,27 +14,18 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Invalid UTF-8 becomes U+FFFD: a collector would refuse the whole batch.
+// A collector would refuse the whole batch for text that is not UTF-8.
 void append_text(std::string& out, std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
+  if (!is_utf8(text)) return append_text(out, to_utf8(text));
   out.push_back('"');
-  while (!text.empty()) {
-    const std::size_t valid = utf8_length(text);
-    for (const char c : text.substr(0, valid)) {
-      if (c == '"' || c == '\\') {
-        out.append({'\\', c});
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        out.append("\\u00");
-        out.push_back(digits[static_cast<unsigned char>(c) >> 4]);
-        out.push_back(digits[static_cast<unsigned char>(c) & 15]);
-      } else {
-        out.push_back(c);
-      }
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out.append({'\\', c});
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      append_hex(out.append("\\u00"), static_cast<std::uint8_t>(c));
+    } else {
+      out.push_back(c);
     }
-    text.remove_prefix(valid);
-    if (text.empty()) break;
-    out.append("\xef\xbf\xbd");
-    text.remove_prefix(1);
   }
   out.push_back('"');
 }

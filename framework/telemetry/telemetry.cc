@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/section.h"
+#include "coroutine/base/encoding.h"
 #include "framework/telemetry/version.h"
 #include "net/crypto.h"
 #include "net/endpoint.h"
@@ -16,15 +17,9 @@ namespace {
 
 // Unique to this process, unlike the name, which an earlier node may have had.
 std::string random_instance_id() {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::array<std::byte, 16> bytes;
   net::fill_with_random_bytes(bytes);
-  std::string id;
-  for (const std::byte byte : bytes) {
-    id.push_back(digits[std::to_integer<std::size_t>(byte >> 4)]);
-    id.push_back(digits[std::to_integer<std::size_t>(byte & std::byte{15})]);
-  }
-  return id;
+  return to_hex(bytes);
 }
 
 std::unique_ptr<OtlpExporter> make_exporter(const Telemetry::Options& options,

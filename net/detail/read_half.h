@@ -33,7 +33,8 @@ class ReadHalf : public Reader<ReadSink, ReadPlace> {
   bool has_early() const { return !early_.empty(); }
   std::size_t early_size() const { return early_.size(); }
 
-  // Reads like Stream::read_some(), but 0 stands for every end. Errors do not name the stream.
+  // Differs from Stream::read_some() in that 0 stands for every end, and that its errors do not
+  // name the stream.
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline);
 
   // True when the next bytes belong in the sink's call, unless the stream holds them back.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "net/crypto.h"
 #include "net/parting_streams.h"
@@ -40,18 +41,6 @@ WebSocketMask new_mask() {
   left -= mask.size();
   std::memcpy(mask.data(), heap.data() + left, mask.size());
   return mask;
-}
-
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Cuts to at most `bytes_max` bytes, without splitting a character.
-std::string_view cut_text(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  std::size_t size = bytes_max;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  return text.substr(0, size);
 }
 
 std::string describe(const WebSocketClose& close) {
@@ -280,7 +269,7 @@ Result<void> WebSocket::check_writable(MessageKind kind, std::span<const std::by
   if (state_ != State::open) {
     return Error(Code::failed_precondition, "WebSocket: nothing is written after the close");
   }
-  if (kind == MessageKind::text && !detail::is_utf8(payload)) {
+  if (kind == MessageKind::text && !is_utf8(text_of(payload))) {
     return Error(Code::invalid_argument, "WebSocket: a text is UTF-8; send this as binary");
   }
   return {};
@@ -334,7 +323,7 @@ void WebSocket::send_close(std::uint16_t code, std::string_view reason) {
   std::array<std::byte, 2 + reason_bytes_max> payload;
   payload[0] = static_cast<std::byte>(code >> 8);
   payload[1] = static_cast<std::byte>(code & 0xff);
-  const std::string_view text = cut_text(reason, reason_bytes_max);
+  const std::string_view text = cut_utf8(reason, reason_bytes_max);
   std::ranges::copy(bytes_of(text), payload.begin() + 2);
   const auto frame = make_frame(WebSocketOpcode::close, std::span(payload).first(2 + text.size()));
   const auto sent = stream_->try_write(frame);

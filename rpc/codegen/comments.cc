@@ -17,15 +17,6 @@ namespace pb = google::protobuf;
 
 bool is_control(char c) { return (c >= '\0' && c < ' ' && c != '\t') || c == '\x7f'; }
 
-// Strings on the wire must be UTF-8, and compilers warn about other bytes.
-void make_utf8(std::string& text) {
-  std::size_t valid = utf8_length(text);
-  while (valid < text.size()) {
-    text[valid] = '?';
-    valid += utf8_length(std::string_view(text).substr(valid));
-  }
-}
-
 CommentLines lines_of(std::string_view text) {
   CommentLines lines;
   while (!text.empty()) {
@@ -33,7 +24,8 @@ CommentLines lines_of(std::string_view text) {
     std::string line(text.substr(0, length));
     text.remove_prefix(std::min(length + 1, text.size()));
     std::erase_if(line, is_control);
-    make_utf8(line);
+    // Strings on the wire must be UTF-8, and compilers warn about other bytes.
+    line = to_utf8(line, "?");
     line.erase(line.find_last_not_of(" \t") + 1);
     lines.push_back(std::move(line));
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/encoding.h"
 #include "net/http/percents.h"
 #include "rpc/http/detail/connect_error.h"
 #include "rpc/http/detail/http_listing.h"
@@ -267,7 +268,7 @@ Result<HttpFace::Impl::Question> HttpFace::Impl::question_of_get(const net::Http
   bool is_read = net::read_percents(request.query("message"), ' ', got_);
   if (is_read && request.query("base64") == "1") {
     std::string bytes;
-    is_read = detail::read_base64(got_, bytes);
+    is_read = read_any_base64(got_, bytes);
     got_ = std::move(bytes);
   }
   if (!is_read) return Error(Code::invalid_argument, "message is not in its stated encoding");

@@ -1,5 +1,4 @@
 // JsonReader: RapidJSON cuts the text, iteratively; detail/json_builder.h fills the message.
-#include <google/protobuf/stubs/common.h>
 
 #ifdef __SSE2__
 #define RAPIDJSON_SSE2  // Looks for the ends of strings sixteen bytes at a time.
@@ -10,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/base/text.h"
 #include "rpc/http/detail/json_builder.h"
 #include "rpc/http/json.h"
 
@@ -58,9 +58,7 @@ class Events {
  private:
   // RapidJSON accepts the second half of a surrogate pair without the first.
   bool is_text(std::string_view text) {
-    return !has_escapes_ ||
-           google::protobuf::internal::IsStructurallyValidUTF8(text.data(),
-                                                               static_cast<int>(text.size())) ||
+    return !has_escapes_ || is_utf8(text) ||
            builder_.refuse("half of a surrogate pair is not valid text");
   }
 
@@ -99,8 +97,7 @@ JsonReader::~JsonReader() = default;
 Result<void> JsonReader::read(std::string_view json, google::protobuf::Message& message) {
   if (last_size_ > kept_bytes_max) impl_ = std::make_unique<Impl>();
   last_size_ = json.size();
-  if (!google::protobuf::internal::IsStructurallyValidUTF8(json.data(),
-                                                           static_cast<int>(json.size()))) {
+  if (!is_utf8(json)) {
     return Error(Code::invalid_argument, "invalid JSON: it is not UTF-8");
   }
   impl_->builder.begin(message);

@@ -1,6 +1,5 @@
 // JsonWriter: walks a message with a separate stack, so that no coroutine stack is too small.
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/stubs/common.h>
 
 #include <array>
 #include <charconv>
@@ -9,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/base/encoding.h"
+#include "coroutine/base/text.h"
 #include "rpc/http/detail/json_text.h"
 #include "rpc/http/json.h"
 
@@ -233,7 +234,7 @@ bool JsonWriter::write_scalar(const pb::Message& message, const pb::FieldDescrip
                     : reflection.GetRepeatedStringReference(message, &field, index, &unused);
       if (field.type() == pb::FieldDescriptor::TYPE_STRING) return write_text(text, json);
       json += '"';
-      detail::append_base64(json, text);
+      append_base64(json, text);
       json += '"';
       return true;
     }
@@ -244,9 +245,7 @@ bool JsonWriter::write_scalar(const pb::Message& message, const pb::FieldDescrip
 }
 
 bool JsonWriter::write_text(std::string_view text, std::string& json) {
-  if (!pb::internal::IsStructurallyValidUTF8(text.data(), static_cast<int>(text.size()))) {
-    return fail("a string is not UTF-8");
-  }
+  if (!is_utf8(text)) return fail("a string is not UTF-8");
   detail::append_json_string(json, text);
   return true;
 }

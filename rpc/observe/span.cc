@@ -9,20 +9,6 @@
 #include "rpc/observe/tracing.h"
 
 namespace corolane::rpc {
-namespace {
-
-// Cuts to at most `bytes_max`, and never inside a character.
-std::string_view cut(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  constexpr std::size_t character_bytes_max = 4;
-  const std::string_view head = text.substr(0, bytes_max);
-  const std::size_t valid = utf8_length(head);
-  // Text that is not UTF-8 is cut anywhere.
-  return head.substr(0, valid + character_bytes_max > bytes_max ? valid : bytes_max);
-}
-
-}  // namespace
-
 Span::Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
            std::uint64_t parent_span_id, TimePoint start)
     : tracer_(&tracer),
@@ -32,7 +18,7 @@ Span::Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceCont
   record_->context = context;
   record_->parent_span_id = parent_span_id;
   record_->kind = kind;
-  record_->name = cut(name, tracer_->options_.text_bytes_max);
+  record_->name = cut_utf8(name, tracer_->options_.text_bytes_max);
   record_->start = start;
   outer_ = std::exchange(scope_->trace, context);
 }
@@ -47,13 +33,13 @@ void Span::append(SpanRecord::Attributes& attributes, std::string_view key,
   auto owned = std::visit(
       [&](const auto& held) -> SpanRecord::Value {
         if constexpr (std::is_same_v<decltype(held), const std::string_view&>) {
-          return std::string(cut(held, bytes_max));
+          return std::string(cut_utf8(held, bytes_max));
         } else {
           return held;
         }
       },
       value.get());
-  attributes.emplace_back(cut(key, bytes_max), std::move(owned));
+  attributes.emplace_back(cut_utf8(key, bytes_max), std::move(owned));
 }
 
 void Span::add_attribute(std::string_view key, const SpanValue& value) {
@@ -66,14 +52,14 @@ void Span::add_event(std::string_view name, std::initializer_list<SpanAttribute>
     return;
   }
   SpanRecord::Event& event = record_->events.emplace_back();
-  event.name = cut(name, tracer_->options_.text_bytes_max);
+  event.name = cut_utf8(name, tracer_->options_.text_bytes_max);
   event.time = now();
   for (const auto& [key, value] : attributes) append(event.attributes, key, value);
 }
 
 void Span::set_failure(Code code, std::string_view message) {
   record_->has_failed = true;
-  record_->failure = cut(message, tracer_->options_.text_bytes_max);
+  record_->failure = cut_utf8(message, tracer_->options_.text_bytes_max);
   add_attribute("error.type", to_string(code));
 }
 

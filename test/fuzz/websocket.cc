@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
 #include "test/fuzz/target.h"
 
 namespace corolane::fuzz {
 namespace {
 
 using net::detail::encode_websocket_header;
-using net::detail::is_utf8;
 using net::detail::WebSocketDecoder;
 using net::detail::WebSocketEvent;
 using net::detail::WebSocketMask;
@@ -69,8 +69,7 @@ void check_message(const Message& message) {
   } else {
     check(message.payload.size() <= limits.message_bytes_max, "no message is above the limit");
   }
-  check(message.opcode != WebSocketOpcode::text || is_utf8(bytes_of(message.payload)),
-        "a text is UTF-8");
+  check(message.opcode != WebSocketOpcode::text || is_utf8(message.payload), "a text is UTF-8");
   check(message.opcode != WebSocketOpcode::continuation, "a message is whole");
   if (message.opcode != WebSocketOpcode::close) return;
   const auto said = net::detail::read_websocket_close(bytes_of(message.payload));

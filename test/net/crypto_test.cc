@@ -2,40 +2,34 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
-#include <string_view>
 
+#include "coroutine/base/encoding.h"
 #include "net/stream.h"
 
 namespace corolane::net {
 namespace {
 
-TEST(Base64Test, HasTheVectorsOfItsRfc) {
-  // RFC 4648, 10.
-  struct Vector {
-    std::string_view bytes;
-    std::string_view text;
-  };
-  for (const auto& [bytes, text] :
-       {Vector{"", ""}, Vector{"f", "Zg=="}, Vector{"fo", "Zm8="}, Vector{"foo", "Zm9v"},
-        Vector{"foob", "Zm9vYg=="}, Vector{"fooba", "Zm9vYmE="}, Vector{"foobar", "Zm9vYmFy"}}) {
-    EXPECT_EQ(to_base64(bytes_of(bytes)), text);
-    EXPECT_EQ(from_base64(text), bytes);
-  }
+TEST(CryptoTest, AnHmacHasTheVectorOfItsRfc) {
+  // RFC 4231, 4.3.
+  EXPECT_EQ(to_hex(hmac_sha256("Jefe", {"what do ya want ", "", "for nothing?"})),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
-TEST(Base64Test, CarriesAllBytes) {
-  std::string all;
-  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
-  EXPECT_EQ(from_base64(to_base64(bytes_of(all))), all);
+TEST(CryptoTest, ASha1HasTheVectorOfItsStandard) {
+  EXPECT_EQ(to_hex(sha1("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
 }
 
-TEST(Base64Test, InvalidTextIsNotRead) {
-  for (const char* text : {"Z", "Zg", "Zg=", "Zm9vYg", "Zg==Zg==", "====", "Z===", "Zm9v\n\n\n\n",
-                           " Zm9v   ", "Zm-_", "Zm9\xff", "=Zg="}) {
-    EXPECT_EQ(from_base64(text), std::nullopt) << text;
-  }
+TEST(CryptoTest, EqualBytesHaveTheSameSize) {
+  EXPECT_TRUE(equal_in_constant_time(bytes_of("same"), bytes_of("same")));
+  EXPECT_FALSE(equal_in_constant_time(bytes_of("same"), bytes_of("sama")));
+  EXPECT_FALSE(equal_in_constant_time(bytes_of("same"), bytes_of("sam")));
+  EXPECT_TRUE(equal_in_constant_time({}, {}));
+}
+
+TEST(CryptoTest, RandomTextsDiffer) {
+  EXPECT_EQ(random_text(16).size(), 16u);
+  EXPECT_NE(random_text(16), random_text(16));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Ended {
   bool& gone_;
 };
 
-TEST(GraveyardTest, ABuriedObjectIsDestroyedInTheNextTurn) {
+TEST(GraveyardTest, AnObjectIsDestroyedInTheTurnAfterItIsBuried) {
   Graveyard<Ended> graveyard;
   bool gone = false;
   graveyard.bury(std::make_unique<Ended>(gone));

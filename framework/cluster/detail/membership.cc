@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
 #include "framework/cluster/detail/cluster_table.h"
 #include "net/crypto.h"
@@ -23,13 +24,7 @@ constexpr Duration rejoin_interval = 100ms;
 std::string random_incarnation() {
   std::array<std::byte, 6> bytes{};
   net::fill_with_random_bytes(bytes);
-  std::string text;
-  for (const std::byte byte : bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    text += digits[static_cast<std::size_t>(byte >> 4)];
-    text += digits[static_cast<std::size_t>(byte & std::byte{15})];
-  }
-  return text;
+  return to_hex(bytes);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/base/text.h"
 #include "net/crypto.h"
 #include "net/stream.h"
@@ -23,8 +24,6 @@ constexpr std::size_t shown_bytes_max = 200;
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
-
-std::string to_base64(std::string_view bytes) { return net::to_base64(net::bytes_of(bytes)); }
 
 // The range of all keys with the prefix: from the prefix to the first key after them. A zero byte
 // means the first key of all, or no upper bound.
@@ -89,8 +88,8 @@ std::optional<std::uint64_t> revision_in(const json& answer) {
 // Strips the prefix, which all requested keys have.
 std::optional<Directory::Entry> entry_of(const json& kv, std::string_view key_prefix) {
   if (!kv.is_object()) return {};
-  const auto key = net::from_base64(text_in(kv, "key"));
-  auto value = net::from_base64(text_in(kv, "value"));
+  const auto key = from_base64(text_in(kv, "key"));
+  auto value = from_base64(text_in(kv, "value"));
   const auto created_at = number_in(kv, "create_revision");
   const auto modified_at = number_in(kv, "mod_revision");
   if (!key || !key->starts_with(key_prefix) || !value || !created_at || !modified_at) return {};

@@ -32,8 +32,7 @@ std::string fitting(std::string_view name, double box_width) {
   const auto room = static_cast<std::size_t>(std::max(box_width / letter_width - 1, 0.0));
   if (name.size() <= room) return std::string(name);
   if (room < 4) return "";
-  std::string_view begin = name.substr(0, room - 2);
-  return std::string(begin.substr(0, utf8_length(begin))) + "..";
+  return std::string(cut_utf8(name, room - 2)) + "..";
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "coroutine/base/text.h"
+#include "net/stream.h"
+
 namespace corolane::net::detail {
 namespace {
 
@@ -160,7 +163,7 @@ WebSocketDecoder::Step WebSocketDecoder::finish_frame(WebSocketEvent& event) {
   if (!is_final_) return false;
   event.opcode = std::exchange(message_opcode_, WebSocketOpcode::continuation);
   message_was_given_ = true;
-  if (event.opcode == WebSocketOpcode::text && !is_utf8(event.payload)) {
+  if (event.opcode == WebSocketOpcode::text && !is_utf8(text_of(event.payload))) {
     return violation(bad_data, "a text that is not UTF-8");
   }
   return true;
@@ -223,61 +226,8 @@ std::expected<WebSocketViolation, WebSocketViolation> read_websocket_close(
   if (!is_websocket_close_code(code)) {
     return violation(protocol_error, "no close frame has the code " + std::to_string(code));
   }
-  if (!is_utf8(reason)) return violation(bad_data, "a reason that is not UTF-8");
-  return WebSocketViolation{
-      .code = code,
-      .reason = std::string(reinterpret_cast<const char*>(reason.data()), reason.size())};
-}
-
-namespace {
-
-// The length of the sequence that begins with a byte, and the bounds of its second byte; zero for a
-// byte that begins none. RFC 3629, section 4.
-struct Utf8Start {
-  std::size_t size;
-  unsigned second_min;
-  unsigned second_max;
-};
-
-Utf8Start utf8_start(unsigned first) {
-  if (first >= 0xc2 && first <= 0xdf) return {2, 0x80, 0xbf};
-  if (first == 0xe0) return {3, 0xa0, 0xbf};
-  if (first == 0xed) return {3, 0x80, 0x9f};
-  if (first >= 0xe1 && first <= 0xef) return {3, 0x80, 0xbf};
-  if (first == 0xf0) return {4, 0x90, 0xbf};
-  if (first >= 0xf1 && first <= 0xf3) return {4, 0x80, 0xbf};
-  if (first == 0xf4) return {4, 0x80, 0x8f};
-  return {0, 0, 0};
-}
-
-}  // namespace
-
-bool is_utf8(std::span<const std::byte> bytes) {
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    std::uint64_t word = 0;
-    if (bytes.size() - at >= sizeof(word)) {
-      std::memcpy(&word, bytes.data() + at, sizeof(word));
-      if ((word & 0x8080808080808080U) == 0) {
-        at += sizeof(word);
-        continue;
-      }
-    }
-    const unsigned first = to_number(bytes[at]);
-    if (first < 0x80) {
-      ++at;
-      continue;
-    }
-    const Utf8Start start = utf8_start(first);
-    if (start.size == 0 || bytes.size() - at < start.size) return false;
-    const unsigned second = to_number(bytes[at + 1]);
-    if (second < start.second_min || second > start.second_max) return false;
-    for (std::size_t index = 2; index < start.size; ++index) {
-      if ((to_number(bytes[at + index]) & 0xc0) != 0x80) return false;
-    }
-    at += start.size;
-  }
-  return true;
+  if (!is_utf8(text_of(reason))) return violation(bad_data, "a reason that is not UTF-8");
+  return WebSocketViolation{.code = code, .reason = std::string(text_of(reason))};
 }
 
 }  // namespace corolane::net::detail

@@ -114,7 +114,4 @@ std::expected<WebSocketViolation, WebSocketViolation> read_websocket_close(
 // Whether an endpoint may send that code.
 bool is_websocket_close_code(std::uint16_t code);
 
-// RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF.
-bool is_utf8(std::span<const std::byte> bytes);
-
 }  // namespace corolane::net::detail

@@ -1,9 +1,8 @@
 #include "rpc/http/detail/connect_error.h"
 
-#include <google/protobuf/stubs/common.h>
-
 #include <chrono>
 
+#include "coroutine/base/text.h"
 #include "rpc/http/detail/json_text.h"
 
 namespace corolane::rpc::detail {
@@ -46,13 +45,9 @@ void append_connect_error(std::string& json, const Error& error) {
   const std::string_view name =
       error.code() == Code::cancelled ? "canceled" : to_string(error.code());
   json.append(R"({"code":")").append(name).append("\"");
-  std::string message = error.message();
-  if (!google::protobuf::internal::IsStructurallyValidUTF8(message)) {
-    for (char& c : message) c = (c & 0x80) != 0 ? '?' : c;
-  }
-  if (!message.empty()) {
+  if (!error.message().empty()) {
     json += R"(,"message":)";
-    append_json_string(json, message);
+    append_json_string(json, to_utf8(error.message(), "?"));
   }
   json += '}';
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "coroutine/base/encoding.h"
 #include "rpc/http/detail/json_number.h"
 #include "rpc/http/detail/json_text.h"
 #include "rpc/http/json.h"
@@ -349,7 +350,7 @@ bool JsonBuilder::set_enum(const Place& at, const JsonScalar& value) {
 bool JsonBuilder::set_text(const Place& at, const JsonScalar& value) {
   const bool is_bytes = at.field->type() == pb::FieldDescriptor::TYPE_BYTES;
   std::string text;
-  if (value.kind != Kind::string || (is_bytes && !read_base64(value.text, text))) {
+  if (value.kind != Kind::string || (is_bytes && !read_any_base64(value.text, text))) {
     return expects(is_bytes ? "base64" : "a string", value);
   }
   if (!is_bytes) text.assign(value.text);

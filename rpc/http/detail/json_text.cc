@@ -9,30 +9,12 @@
 #include <array>
 #include <cstdint>
 
+#include "coroutine/base/encoding.h"
+
 namespace corolane::rpc::detail {
 namespace {
 
 namespace pb = google::protobuf;
-
-constexpr std::string_view base64_letters =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-constexpr std::uint8_t no_letter = 0xff;
-
-constexpr std::array<std::uint8_t, 256> base64_values = [] {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(no_letter);
-  for (std::size_t i = 0; i < base64_letters.size(); ++i) {
-    values[static_cast<unsigned char>(base64_letters[i])] = static_cast<std::uint8_t>(i);
-  }
-  values['-'] = 62;
-  values['_'] = 63;
-  return values;
-}();
-
-std::uint32_t byte_at(std::string_view bytes, std::size_t index) {
-  return static_cast<unsigned char>(bytes[index]);
-}
 
 // --- google.protobuf.Timestamp and Duration: seconds and nanos.
 
@@ -140,59 +122,7 @@ bool read_mask(std::string_view text, pb::Message& mask) {
 
 }  // namespace
 
-void append_base64(std::string& text, std::string_view bytes) {
-  const std::size_t begin = text.size();
-  text.resize(begin + (bytes.size() + 2) / 3 * 4, '=');
-  char* out = text.data() + begin;
-  const auto put = [&](std::uint32_t bits) { *out++ = base64_letters[bits & 63]; };
-  std::size_t i = 0;
-  for (; i + 3 <= bytes.size(); i += 3) {
-    const std::uint32_t three =
-        byte_at(bytes, i) << 16 | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2);
-    put(three >> 18);
-    put(three >> 12);
-    put(three >> 6);
-    put(three);
-  }
-  if (i == bytes.size()) return;
-  const bool has_two = i + 2 == bytes.size();
-  const std::uint32_t rest = byte_at(bytes, i) << 16 | (has_two ? byte_at(bytes, i + 1) << 8 : 0);
-  put(rest >> 18);
-  put(rest >> 12);
-  if (has_two) put(rest >> 6);
-}
-
-bool read_base64(std::string_view text, std::string& bytes) {
-  if (text.size() % 4 == 0 && text.ends_with('=')) text.remove_suffix(text.ends_with("==") ? 2 : 1);
-  if (text.size() % 4 == 1) return false;
-  bytes.resize(text.size() * 3 / 4);
-  char* out = bytes.data();
-  std::uint32_t seen = 0;  // Collects the bit that only no_letter has.
-  const auto value = [&](std::size_t index) {
-    const std::uint32_t bits = base64_values[static_cast<unsigned char>(text[index])];
-    seen |= bits;
-    return bits;
-  };
-  std::size_t i = 0;
-  for (; i + 4 <= text.size(); i += 4) {
-    const std::uint32_t bits =
-        value(i) << 18 | value(i + 1) << 12 | value(i + 2) << 6 | value(i + 3);
-    *out++ = static_cast<char>(bits >> 16);
-    *out++ = static_cast<char>(bits >> 8);
-    *out++ = static_cast<char>(bits);
-  }
-  if (i < text.size()) {
-    const bool has_three = i + 3 == text.size();
-    const std::uint32_t bits =
-        value(i) << 18 | value(i + 1) << 12 | (has_three ? value(i + 2) << 6 : 0);
-    *out++ = static_cast<char>(bits >> 16);
-    if (has_three) *out++ = static_cast<char>(bits >> 8);
-  }
-  return (seen & 0x80) == 0;
-}
-
 void append_json_string(std::string& json, std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
   json += '"';
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -206,7 +136,7 @@ void append_json_string(std::string& json, std::string_view text) {
     } else if (c == '\n') {
       json += "\\n";
     } else {
-      json.append("\\u00").append(1, digits[c >> 4]).append(1, digits[c & 15]);
+      append_hex(json.append("\\u00"), c);
     }
   }
   json.append(text.substr(begin)).append("\"");

@@ -8,11 +8,6 @@
 
 namespace corolane::rpc::detail {
 
-// RFC 4648, 4, with padding.
-void append_base64(std::string& text, std::string_view bytes);
-// Either alphabet of RFC 4648, with padding or without; false when it is neither.
-bool read_base64(std::string_view text, std::string& bytes);
-
 // In quotes. The text is UTF-8.
 void append_json_string(std::string& json, std::string_view text);
 

@@ -43,10 +43,6 @@ std::span<const std::byte> text_frame(net::Stream& stream, FrameHeader& header,
   return bytes;
 }
 
-std::string_view view(const net::Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 }  // namespace
 
 Connection::Connection(std::unique_ptr<net::Stream> stream, Handshake handshake,
@@ -186,7 +182,7 @@ Result<void> Connection::handle_first(const Frame& frame) {
   auto taken = handshake_.take(frame);
   if (!taken) return taken.error();
   if (answers_hello) say_hello();
-  if (*taken) send_text({.type = FrameType::auth}, view(**taken));
+  if (*taken) send_text({.type = FrameType::auth}, net::text_of(**taken));
   if (!handshake_.is_done() || state_ == State::ended) return {};
   state_ = State::open;
   decoder_.set_payload_size_max(limits_.payload_bytes_max);

@@ -14,7 +14,8 @@ namespace {
 TEST(HexTest, EachByteIsTwoLowerCaseDigits) {
   const std::array bytes = {std::byte{0x00}, std::byte{0x1f}, std::byte{0xab}, std::byte{0xff}};
   EXPECT_EQ(to_hex(bytes), "001fabff");
-  EXPECT_EQ(to_hex({}), "");
+  EXPECT_EQ(to_hex("\xfe!"), "fe21");
+  EXPECT_EQ(to_hex(""), "");
   std::string text = "%";
   append_hex(text, 0x0a);
   EXPECT_EQ(text, "%0a");

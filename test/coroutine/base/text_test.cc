@@ -55,6 +55,37 @@ TEST(TextTest, Utf8EndsWhereABadByteIs) {
   EXPECT_EQ(utf8_length("\xe2\x82"), 0u);          // Cut off.
 }
 
+// Eight bytes of ASCII are taken at a time.
+TEST(TextTest, ABadByteOrCharacterIsFoundAtEachPlace) {
+  for (std::size_t place = 0; place <= 20; ++place) {
+    std::string text(20, 'x');
+    text.insert(place, "\xfe");
+    EXPECT_EQ(utf8_length(text), place);
+    EXPECT_FALSE(is_utf8(text));
+    text.replace(place, 1, "\u265e");
+    EXPECT_TRUE(is_utf8(text));
+    EXPECT_EQ(utf8_length(std::string_view(text).substr(0, place + 2)), place);
+  }
+}
+
+TEST(TextTest, ACutSplitsNoCharacter) {
+  EXPECT_EQ(cut_utf8("K\u00f6nig", 10), "K\u00f6nig");
+  EXPECT_EQ(cut_utf8("K\u00f6nig", 3), "K\u00f6");
+  EXPECT_EQ(cut_utf8("K\u00f6nig", 2), "K");
+  EXPECT_EQ(cut_utf8("\U0001f600\U0001f600", 7), "\U0001f600");
+  EXPECT_EQ(cut_utf8("\U0001f600", 0), "");
+  EXPECT_EQ(cut_utf8("\xff is not UTF-8", 9), "\xff is not");
+}
+
+TEST(TextTest, EachByteThatIsNotUtf8IsReplaced) {
+  EXPECT_EQ(to_utf8(""), "");
+  EXPECT_EQ(to_utf8("K\u00f6nig"), "K\u00f6nig");
+  EXPECT_EQ(to_utf8("a\xff"
+                    "b\xc3"),
+            "a\ufffdb\ufffd");
+  EXPECT_EQ(to_utf8("\xe2\x82!", "?"), "??!");
+}
+
 TEST(TextTest, NearestFindsTypos) {
   const std::vector<std::string> keys = {"clock", "rooms_max", "scratch", "rooms_min", "ip"};
   EXPECT_EQ(meant("rooms_mx", keys), "rooms_max");    // A letter left out.

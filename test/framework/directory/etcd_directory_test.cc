@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
 #include "net/crypto.h"
@@ -302,7 +303,7 @@ class EtcdUsersTest : public EtcdDirectoryTest {
     EtcdDirectoryTest::SetUp();
     if (IsSkipped()) return;
     etcd_.start();
-    const auto base64 = [](std::string_view text) { return net::to_base64(net::bytes_of(text)); };
+    const auto base64 = [](std::string_view text) { return to_base64(text); };
     run_on_real_loop([&](RealLoop& real) {
       const auto tell = [&](std::string path, std::string body) {
         administer(real.network, etcd_, "/v3/auth/" + std::move(path), std::move(body));
