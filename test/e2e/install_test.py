@@ -206,7 +206,8 @@ class PackageTest(unittest.TestCase):
         paths = [line.split()[5].removeprefix("./") for line in listed]
         for path in (
             *("usr/bin/corolane", "usr/bin/protoc-gen-corolane", "usr/share/man/man1/corolane.1"),
-            *("usr/lib/corolane/libcorolane_framework.a", "usr/include/corolane/rpc/options.proto"),
+            *("usr/lib/corolane/libcorolane_framework_node.a", "usr/share/doc/corolane/copyright"),
+            *("usr/include/corolane/rpc/options.proto",),
             *("usr/lib/cmake/corolane/corolane-config.cmake",),
         ):
             self.assertIn(path, paths)
