@@ -21,6 +21,8 @@ constexpr std::uint16_t cluster_port = 8470;
 constexpr Duration stop_time_max = 5s;
 constexpr std::uint64_t knobs_concern = 10'000;
 constexpr Duration look_interval = 100ms;
+constexpr const char* mark_of_failed_start = "a node cannot start, and is started again";
+constexpr const char* mark_of_retried_call = "a call is retried and answered";
 
 // The clock of a seeded bug: it stands still during a turn.
 TimePoint turn_time() { return coroutine::Scheduler::current().turn_time(); }
@@ -56,7 +58,7 @@ class SimulatedCluster::ClientCalls final : public framework::CallObserver {
              (record.failure ? std::string(to_string(*record.failure)) : std::string("ok")) +
              " after " + std::to_string(record.errors.size()) + " errors";
     });
-    cluster_.sometimes("a call is retried and answered", !record.errors.empty() && !record.failure);
+    if (!record.errors.empty() && !record.failure) cluster_.sometimes(mark_of_retried_call);
     cluster_.checker_.on_call(record);
   }
 
@@ -76,7 +78,7 @@ SimulatedCluster::SimulatedCluster(const Options& options, SetUp set_up)
       store_(simulation_, fabric_, &checker_, options.bugs),
       clients_(simulation_.add_host("clients")),
       client_calls_(std::make_unique<ClientCalls>(*this)) {
-  sometimes("a node cannot start, and is started again", false);
+  if (options_.reader != nullptr) simulation_.trace().set_reader(options_.reader);
   clients_.start([this] {
     static_cast<void>(coroutine::sleep_until(Deadline::never()));
     clients_.end_tasks();
@@ -96,6 +98,7 @@ SimulatedCluster::SimulatedCluster(const Options& options, SetUp set_up)
 }
 
 SimulatedCluster::~SimulatedCluster() {
+  if (options_.on_end != nullptr) options_.on_end(*this);
   is_over_ = true;
   simulation_.set_on_step(nullptr);
   for (const auto& node : nodes_) node->host.kill();
@@ -148,7 +151,7 @@ void SimulatedCluster::live(std::size_t index) {
   process.node = nullptr;
   process.leave = nullptr;
   if (!process.host.is_alive() || !process.is_wanted) return;
-  sometimes("a node cannot start, and is started again", !has_started);
+  if (!has_started) sometimes(mark_of_failed_start);
   simulation_.at(simulation_.now() + options_.restart_after, [this, index] {
     if (nodes_[index]->is_wanted && !nodes_[index]->host.is_alive()) boot(index);
   });

@@ -37,6 +37,7 @@
 #include "framework/testing/directory_server.h"
 #include "framework/testing/fabric.h"
 #include "framework/testing/ownership_checker.h"
+#include "framework/testing/section_crashes.h"
 #include "framework/testing/simulation.h"
 #include "framework/testing/store_server.h"
 #include "net/endpoint.h"
@@ -53,6 +54,10 @@ class SimulatedCluster {
     // A node that could not start, so that its process ended, is restarted after this time.
     Duration restart_after = std::chrono::seconds(1);
     framework::SeededBugs bugs = {};
+    // Receives each event; null: nothing is traced.
+    Trace::Reader reader = nullptr;
+    // Called when the cluster is about to be destroyed; may be null.
+    std::function<void(SimulatedCluster& cluster)> on_end = nullptr;
   };
   // Registers the services and objects of a node, each time that it starts.
   using SetUp = std::function<void(framework::Node& node)>;
@@ -107,10 +112,12 @@ class SimulatedCluster {
   void heal();
 
   // For tests that inject other faults.
+  SectionCrashes& sections() { return sections_; }
   Fabric& fabric() { return fabric_; }
   StoreServer& store() { return store_; }
   DirectoryServer& directory() { return directory_; }
   Simulation& simulation() { return simulation_; }
+  const Simulation& simulation() const { return simulation_; }
   std::size_t node_count() const { return nodes_.size(); }
   Host& node_host(std::size_t node);
   Host& client_host() { return clients_; }
@@ -175,6 +182,7 @@ class SimulatedCluster {
   std::vector<std::string> violations_;
   bool is_over_ = false;
   std::map<std::string, bool> marks_;
+  SectionCrashes sections_{*this};
 };
 
 }  // namespace corolane::sim

@@ -1,21 +1,18 @@
-// Each fault begins at a random time and ends by itself.
+// Reads faults.
 #include "framework/testing/faults.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "config/loader.h"
-#include "framework/testing/host.h"
+#include "coroutine/base/check.h"
+#include "framework/testing/detail/fault_texts.h"
 
 namespace corolane::sim {
-namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::uint64_t concern = 100;
-// The largest error of a time of day that was set wrong.
-constexpr Duration time_of_day_off_max = 30s;
 
 std::string_view name_of(FaultKind kind) {
   for (const auto& choice : choices(FaultKind())) {
@@ -23,10 +20,6 @@ std::string_view name_of(FaultKind kind) {
   }
   return "";
 }
-
-std::string mark_of(const Fault& fault) { return "fault: " + std::string(name_of(fault.fault)); }
-
-}  // namespace
 
 void describe(config::Section& section, Fault& value) {
   section.field("fault", value.fault, "The kind of fault.");
@@ -39,14 +32,54 @@ void describe(config::Section& section, Fault& value) {
   section.field("amount", value.amount, "The severity, in a unit that depends on the fault.");
 }
 
-Result<Fault> read_fault(const std::string& path) {
-  auto loaded = config::load_file<Fault>(path);
+namespace {
+
+Result<Fault> checked(Result<config::Loaded<Fault>> loaded, const std::string& path) {
   if (!loaded) return loaded.error();
-  if (loaded->value.lasts_max < loaded->value.lasts_min) {
+  Fault& fault = loaded->value;
+  if (fault.lasts_max < fault.lasts_min) {
     return Error(Code::invalid_argument, path + ": lasts_max is below lasts_min");
   }
-  loaded->value.name = std::filesystem::path(path).stem().string();
-  return loaded->value;
+  fault.name = std::filesystem::path(path).stem().string();
+  return std::move(fault);
+}
+
+std::vector<Fault> load_standard_faults() {
+  std::vector<Fault> faults;
+  for (const FaultText& text : fault_texts()) {
+    const std::string name(text.name);
+    const auto fault = checked(config::load_text<Fault>(text.text, name), name);
+    check(fault.has_value(), "a standard fault is valid");
+    faults.push_back(*fault);
+  }
+  return faults;
+}
+
+// `name` is an element of a list of faults.
+Result<std::vector<Fault>> find_some(const std::string& name) {
+  if (name == "none") return std::vector<Fault>();
+  if (name == "all") return standard_faults();
+  const auto known = std::ranges::find(standard_faults(), name, &Fault::name);
+  if (known != standard_faults().end()) return std::vector<Fault>{*known};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name, ignored)) return read_faults(name);
+  if (name.ends_with(".yaml")) {
+    auto fault = read_fault(name);
+    if (!fault) return fault.error();
+    return std::vector<Fault>{*fault};
+  }
+  std::string names;
+  for (const Fault& fault : standard_faults()) names += " " + fault.name;
+  return Error(Code::not_found, "\"" + name + "\" is neither a file NAME.yaml, nor a folder, nor " +
+                                    "one of all, none," + names);
+}
+
+}  // namespace
+
+Result<Fault> read_fault(const std::string& path) {
+  auto fault = checked(config::load_file<Fault>(path), path);
+  if (fault) fault->path = path;
+  return fault;
 }
 
 Result<std::vector<Fault>> read_faults(const std::string& folder) {
@@ -69,257 +102,21 @@ Result<std::vector<Fault>> read_faults(const std::string& folder) {
   return faults;
 }
 
-Nemesis::Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults)
-    : cluster_(cluster), faults_(std::move(faults)) {
-  for (const Fault& fault : faults_) {
-    cluster_.sometimes(mark_of(fault), false);
-    dice_.push_back(cluster.simulation().dice(concern + std::hash<std::string>()(fault.name)));
+const std::vector<Fault>& standard_faults() {
+  static const std::vector<Fault> faults = load_standard_faults();
+  return faults;
+}
+
+Result<std::vector<Fault>> find_faults(std::string_view list) {
+  std::vector<Fault> faults;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    auto found = find_some(std::string(list.substr(0, comma)));
+    if (!found) return found.error();
+    std::ranges::move(*found, std::back_inserter(faults));
+    list.remove_prefix(std::min(comma + 1, list.size()));
   }
-}
-
-void Nemesis::run_until(TimePoint until) {
-  until_ = until;
-  for (std::size_t i = 0; i < faults_.size(); ++i) plan(i);
-}
-
-void Nemesis::later(Duration duration, std::move_only_function<void()> work) {
-  Simulation& simulation = cluster_.simulation();
-  simulation.at(std::min(simulation.now() + duration, until_), std::move(work));
-}
-
-// When two faults change the same condition, the end of the first ends both.
-template <typename Server, typename Change, typename Undo>
-void Nemesis::change_for(Server& server, Duration duration, Change change, Undo undo) {
-  auto condition = server.condition();
-  change(condition);
-  server.set_condition(condition);
-  later(duration, [&server, undo] {
-    auto mended = server.condition();
-    undo(mended);
-    server.set_condition(mended);
-  });
-}
-
-void Nemesis::plan(std::size_t index) {
-  Simulation& simulation = cluster_.simulation();
-  const TimePoint time = simulation.now() + dice_[index].up_to(2 * faults_[index].every);
-  if (time < until_) simulation.at(time, [this, index] { strike(index); });
-}
-
-void Nemesis::strike(std::size_t index) {
-  const Fault& fault = faults_[index];
-  test::Random& dice = dice_[index];
-  const Duration duration = fault.lasts_min + dice.up_to(fault.lasts_max - fault.lasts_min);
-  ++count_;
-  begin(fault, duration, dice);
-  plan(index);
-}
-
-void Nemesis::note(std::string_view what, std::string detail) {
-  Simulation& simulation = cluster_.simulation();
-  simulation.trace().add(simulation.now(), "fault", what, [&] { return detail; });
-}
-
-Host& Nemesis::any_host(test::Random& dice) {
-  const std::size_t count = cluster_.node_count();
-  const std::size_t choice = dice.below(count + 3);
-  if (choice < count) return cluster_.node_host(choice);
-  if (choice == count) return cluster_.client_host();
-  return choice == count + 1 ? cluster_.store().host() : cluster_.directory().host();
-}
-
-void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
-  cluster_.sometimes(mark_of(fault));
-  switch (fault.fault) {
-    case FaultKind::crash:
-    case FaultKind::power_off:
-    case FaultKind::drain:
-    case FaultKind::pause:
-    case FaultKind::skew_clock:
-    case FaultKind::few_stacks:
-      return strike_node(fault, duration, dice);
-    case FaultKind::reset:
-    case FaultKind::delay:
-    case FaultKind::cut_one_way:
-    case FaultKind::cut_off:
-    case FaultKind::part:
-      return strike_network(fault, duration, dice);
-    case FaultKind::no_leader:
-    case FaultKind::slow_directory:
-    case FaultKind::mute_directory:
-    case FaultKind::late_commits:
-    case FaultKind::late_lease:
-    case FaultKind::late_watch:
-    case FaultKind::watch_gap:
-      return strike_directory(fault, duration);
-    case FaultKind::slow_store:
-    case FaultKind::no_store:
-    case FaultKind::full_store:
-    case FaultKind::mute_store:
-    case FaultKind::late_writes:
-      return strike_store(fault, duration);
-  }
-}
-
-void Nemesis::strike_node(const Fault& fault, Duration duration, test::Random& dice) {
-  const std::size_t node = dice.below(cluster_.node_count());
-  Host& host = cluster_.node_host(node);
-  note(name_of(fault.fault), host.name() + " for " + std::to_string(duration / 1ms) + " ms");
-  const auto start_again = [this, node] { cluster_.restart(node); };
-  switch (fault.fault) {
-    case FaultKind::crash:
-      cluster_.crash(node);
-      return later(duration, start_again);
-    case FaultKind::power_off:
-      cluster_.switch_off(node);
-      return later(duration, start_again);
-    case FaultKind::drain:
-      cluster_.stop(node);
-      return later(duration, start_again);
-    case FaultKind::pause:
-      return cluster_.pause(node, std::min(duration, until_ - cluster_.simulation().now()));
-    case FaultKind::skew_clock: {
-      const auto wrong = static_cast<std::int64_t>(dice.below(2 * fault.amount + 1)) -
-                         static_cast<std::int64_t>(fault.amount);
-      cluster_.skew_clock(node, wrong, dice.up_to(2 * time_of_day_off_max) - time_of_day_off_max);
-      return later(duration, [this, node] { cluster_.skew_clock(node, 0, Duration::zero()); });
-    }
-    case FaultKind::few_stacks:
-      cluster_.crash(node);
-      host.set_stack_count_max(fault.amount);
-      cluster_.restart(node);
-      return later(duration, [this, node, &host] {
-        host.set_stack_count_max(0);
-        cluster_.crash(node);
-        cluster_.restart(node);
-      });
-    default:
-      return;
-  }
-}
-
-void Nemesis::strike_network(const Fault& fault, Duration duration, test::Random& dice) {
-  Fabric& fabric = cluster_.fabric();
-  const auto cut = [&](Host& from, Host& to) {
-    fabric.cut(from, to);
-    later(duration, [&fabric, &from, &to] { fabric.mend(from, to); });
-  };
-  const std::string length = " for " + std::to_string(duration / 1ms) + " ms";
-  switch (fault.fault) {
-    case FaultKind::reset: {
-      Host& a = any_host(dice);
-      Host& b = any_host(dice);
-      note("reset", a.name() + " and " + b.name());
-      return fabric.reset_one(a, b);
-    }
-    case FaultKind::delay: {
-      Host& from = any_host(dice);
-      Host& to = any_host(dice);
-      note("delay", from.name() + " to " + to.name() + length);
-      fabric.set_delay(from, to, dice.up_to(std::chrono::milliseconds(fault.amount)));
-      return later(duration, [&fabric, &from, &to] { fabric.set_delay(from, to, {}); });
-    }
-    case FaultKind::cut_one_way: {
-      Host& from = any_host(dice);
-      Host& to = any_host(dice);
-      note("cut", from.name() + " to " + to.name() + length);
-      return cut(from, to);
-    }
-    case FaultKind::cut_off: {
-      const std::size_t node = dice.below(cluster_.node_count());
-      Host& host = cluster_.node_host(node);
-      note("cut off", host.name() + length);
-      std::vector<Host*> others = {&cluster_.client_host(), &cluster_.store().host(),
-                                   &cluster_.directory().host()};
-      for (std::size_t i = 0; i < cluster_.node_count(); ++i) {
-        if (i != node) others.push_back(&cluster_.node_host(i));
-      }
-      for (Host* const other : others) {
-        cut(host, *other);
-        cut(*other, host);
-      }
-      return;
-    }
-    case FaultKind::part: {
-      note("parted", "nodes" + length);
-      const std::uint64_t side = dice.any();
-      for (std::size_t a = 0; a < cluster_.node_count(); ++a) {
-        for (std::size_t b = 0; b < cluster_.node_count(); ++b) {
-          if (((side >> a ^ side >> b) & 1) != 0) cut(cluster_.node_host(a), cluster_.node_host(b));
-        }
-      }
-      return;
-    }
-    default:
-      return;
-  }
-}
-
-void Nemesis::strike_directory(const Fault& fault, Duration duration) {
-  DirectoryServer& directory = cluster_.directory();
-  note("directory",
-       std::string(name_of(fault.fault)) + " for " + std::to_string(duration / 1ms) + " ms");
-  const auto with = [&](auto change, auto undo) { change_for(directory, duration, change, undo); };
-  using Condition = DirectoryServer::Condition;
-  const Duration amount = std::chrono::milliseconds(fault.amount);
-  switch (fault.fault) {
-    case FaultKind::no_leader:
-      return with([](Condition& c) { c.has_leader = false; },
-                  [](Condition& c) { c.has_leader = true; });
-    case FaultKind::slow_directory:
-      return with([&](Condition& c) { c.slow_by_max = c.watch_delay_max = amount; },
-                  [](Condition& c) { c.slow_by_max = c.watch_delay_max = {}; });
-    case FaultKind::mute_directory:
-      return with([&](Condition& c) { c.loses_one_in = fault.amount; },
-                  [](Condition& c) { c.loses_one_in = 0; });
-    case FaultKind::late_commits:
-      return with(
-          [&](Condition& c) {
-            c.late_one_in = fault.amount;
-            c.watch_delay_max = std::chrono::seconds(3);
-          },
-          [](Condition& c) {
-            c.late_one_in = 0;
-            c.watch_delay_max = {};
-          });
-    case FaultKind::late_lease:
-      return with([&](Condition& c) { c.lease_delay_max = amount; },
-                  [](Condition& c) { c.lease_delay_max = {}; });
-    case FaultKind::late_watch:
-      return with([&](Condition& c) { c.watch_delay_max = amount; },
-                  [](Condition& c) { c.watch_delay_max = {}; });
-    case FaultKind::watch_gap:
-      return with([&](Condition& c) { c.gap_one_in = fault.amount; },
-                  [](Condition& c) { c.gap_one_in = 0; });
-    default:
-      return;
-  }
-}
-
-void Nemesis::strike_store(const Fault& fault, Duration duration) {
-  StoreServer& store = cluster_.store();
-  note("store",
-       std::string(name_of(fault.fault)) + " for " + std::to_string(duration / 1ms) + " ms");
-  const auto with = [&](auto change, auto undo) { change_for(store, duration, change, undo); };
-  using Condition = StoreServer::Condition;
-  const Duration amount = std::chrono::milliseconds(fault.amount);
-  switch (fault.fault) {
-    case FaultKind::slow_store:
-      return with([&](Condition& c) { c.slow_by_max = amount; },
-                  [](Condition& c) { c.slow_by_max = {}; });
-    case FaultKind::no_store:
-      return with([](Condition& c) { c.is_away = true; }, [](Condition& c) { c.is_away = false; });
-    case FaultKind::full_store:
-      return with([](Condition& c) { c.is_full = true; }, [](Condition& c) { c.is_full = false; });
-    case FaultKind::mute_store:
-      return with([&](Condition& c) { c.loses_one_in = fault.amount; },
-                  [](Condition& c) { c.loses_one_in = 0; });
-    case FaultKind::late_writes:
-      return with([&](Condition& c) { c.late_one_in = fault.amount; },
-                  [](Condition& c) { c.late_one_in = 0; });
-    default:
-      return;
-  }
+  return faults;
 }
 
 }  // namespace corolane::sim

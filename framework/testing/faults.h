@@ -1,6 +1,6 @@
-// Faults that strike a simulation at random, driven by a seed and a list of faults.
+// Faults that strike a simulation at random (nemesis.h).
 //
-// Each fault is a small file, so that it can be read, changed and left out:
+// A fault is a small text, so that it can be read, changed and left out:
 //
 //   # One node is cut off from all other hosts.
 //   fault: cut_off
@@ -8,53 +8,58 @@
 //   lasts_min: 100ms
 //   lasts_max: 6s
 //
-// Folders of them are framework/testing/faults/network and framework/testing/faults/machines.
+// The standard faults are the files of framework/testing/faults/, which are compiled in. A test
+// reads others of its own:
+//
+//   auto faults = standard_faults();
+//   faults.push_back(*read_fault("test/faults/long_pause.yaml"));
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/choice.h"
 #include "config/section.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
-#include "coroutine/testing/random.h"
-#include "framework/testing/cluster.h"
 
 namespace corolane::sim {
 
 enum class FaultKind : std::uint8_t {
-  crash,           // A process dies, and is restarted afterwards.
-  power_off,       // A machine dies without notice to its peers.
-  drain,           // A node is drained, and restarted.
-  pause,           // A process stands still, or is busy with work that does not suspend.
-  skew_clock,      // A clock drifts by up to `amount` ppm; the time of day is off by seconds.
-  few_stacks,      // A node is restarted with memory for `amount` tasks.
-  reset,           // A connection breaks.
-  delay,           // The latency between two hosts rises by up to `amount` milliseconds.
-  cut_one_way,     // Messages from one host to another are held back.
-  cut_off,         // One node is cut off from all hosts, directory and store included.
-  part,            // Two groups of nodes are cut off from each other.
-  no_leader,       // The directory has no leader.
-  slow_directory,  // The directory takes up to `amount` milliseconds longer.
-  mute_directory,  // One of `amount` answers of the directory is lost.
-  late_commits,    // One of `amount` transactions commits late; watchers learn of it later still.
-  late_lease,      // Keepalives are applied or answered up to `amount` milliseconds late.
-  late_watch,      // Changes reach watchers up to `amount` milliseconds late.
-  watch_gap,       // Watchers miss one of `amount` changes.
-  slow_store,      // The store takes up to `amount` milliseconds longer.
-  no_store,        // The store refuses everything.
-  full_store,      // The store refuses writes.
-  mute_store,      // One of `amount` writes is applied and not answered.
-  late_writes,     // One of `amount` writes is applied long after its caller gave up.
+  crash,             // A process dies, and is restarted afterwards.
+  crash_in_section,  // The same at a step of a marked section (section_crashes.h).
+  power_off,         // A machine dies without notice to its peers.
+  drain,             // A node is drained, and restarted.
+  pause,             // A process stands still, or is busy with work that does not suspend.
+  skew_clock,        // A clock drifts by up to `amount` ppm; the time of day is off by seconds.
+  few_stacks,        // A node is restarted with memory for `amount` tasks.
+  reset,             // A connection breaks.
+  delay,             // The latency between two hosts rises by up to `amount` milliseconds.
+  cut_one_way,       // Messages from one host to another are held back.
+  cut_off,           // One node is cut off from all hosts, directory and store included.
+  part,              // Two groups of nodes are cut off from each other.
+  no_leader,         // The directory has no leader.
+  slow_directory,    // The directory takes up to `amount` milliseconds longer.
+  mute_directory,    // One of `amount` answers of the directory is lost.
+  late_commits,      // One of `amount` transactions commits late; watchers learn of it later still.
+  late_lease,        // Keepalives are applied or answered up to `amount` milliseconds late.
+  late_watch,        // Changes reach watchers up to `amount` milliseconds late.
+  watch_gap,         // Watchers miss one of `amount` changes.
+  slow_store,        // The store takes up to `amount` milliseconds longer.
+  no_store,          // The store refuses everything.
+  full_store,        // The store refuses writes.
+  mute_store,        // One of `amount` writes is applied and not answered.
+  late_writes,       // One of `amount` writes is applied long after its caller gave up.
 };
 
 constexpr auto choices(FaultKind) {
   return std::to_array<config::Choice<FaultKind>>({
       {"crash", FaultKind::crash},
+      {"crash_in_section", FaultKind::crash_in_section},
       {"power_off", FaultKind::power_off},
       {"drain", FaultKind::drain},
       {"pause", FaultKind::pause},
@@ -80,8 +85,12 @@ constexpr auto choices(FaultKind) {
   });
 }
 
+// "crash"
+std::string_view name_of(FaultKind kind);
+
 struct Fault {
   std::string name = {};  // The file's name without .yaml.
+  std::string path = {};  // Empty for a standard fault.
   FaultKind fault = FaultKind::crash;
   Duration every = std::chrono::seconds(15);  // On average.
   Duration lasts_min = std::chrono::milliseconds(100);
@@ -97,37 +106,11 @@ Result<Fault> read_fault(const std::string& path);
 // config::load_file().
 Result<std::vector<Fault>> read_faults(const std::string& folder);
 
-// Inflicts the faults on a cluster, which outlives it.
-class Nemesis {
- public:
-  Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults);
-  Nemesis(const Nemesis&) = delete;
-  Nemesis& operator=(const Nemesis&) = delete;
+// All faults of framework/testing/faults/: of the network first, then of machines.
+const std::vector<Fault>& standard_faults();
 
-  // Starts now. Every fault ends by `until` at the latest, and the cluster is whole again then.
-  void run_until(TimePoint until);
-  std::uint64_t count() const { return count_; }
-
- private:
-  void plan(std::size_t index);
-  void strike(std::size_t index);
-  // Begins a fault and schedules its end after `duration`.
-  void begin(const Fault& fault, Duration duration, test::Random& dice);
-  void strike_node(const Fault& fault, Duration duration, test::Random& dice);
-  void strike_network(const Fault& fault, Duration duration, test::Random& dice);
-  void strike_directory(const Fault& fault, Duration duration);
-  void strike_store(const Fault& fault, Duration duration);
-  template <typename Server, typename Change, typename Undo>
-  void change_for(Server& server, Duration duration, Change change, Undo undo);
-  void later(Duration duration, std::move_only_function<void()> work);
-  void note(std::string_view what, std::string detail);
-  Host& any_host(test::Random& dice);
-
-  SimulatedCluster& cluster_;
-  const std::vector<Fault> faults_;
-  std::vector<test::Random> dice_;  // One per fault: leaving one out changes no other.
-  TimePoint until_{};
-  std::uint64_t count_ = 0;
-};
+// The faults of a list such as "crash,reset,my_faults/slow.yaml": names of standard faults, files,
+// folders, "all" for every standard fault, "none". Fails with not_found, or like read_fault().
+Result<std::vector<Fault>> find_faults(std::string_view list);
 
 }  // namespace corolane::sim

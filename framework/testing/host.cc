@@ -98,6 +98,10 @@ void Host::end_life() {
   for (const auto& on_death : on_death_) on_death();
 }
 
+bool Host::is_running() const {
+  return scheduler_ != nullptr && coroutine::Scheduler::current_or_null() == scheduler_.get();
+}
+
 void Host::pause_until(TimePoint time) {
   if (!stale_time_) stale_time_ = local(simulation_.now());
   paused_until_ = std::max(paused_until_, time);
@@ -136,7 +140,7 @@ void Host::step() {
   const bool goes_on = scheduler_->step();
   simulation_.trace().mix(index_ << 56 | scheduler_->switch_count());
   run_after_step();
-  if (goes_on) return;
+  if (goes_on || !is_alive_) return;
   end_life();
   auto result = scheduler_->finish();
   check(result.has_value(), "the main function of a host throws nothing");

@@ -39,6 +39,8 @@ class Host final : public coroutine::EventSource {
   // Ends the life between two steps. Must not be called by one of its tasks.
   void kill();
   bool is_alive() const { return is_alive_; }
+  // Whether one of its tasks runs, or its loop.
+  bool is_running() const;
   // The number of starts; a message for one life does not reach the next one.
   std::uint64_t life() const { return life_; }
   // `on_death` is called when a life ends, before its tasks are unwound.

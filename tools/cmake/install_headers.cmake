@@ -10,7 +10,7 @@ set(folders
   framework/cluster framework/push framework/alarms framework/objects framework/routing
   framework/diagnostics framework/admin framework/node framework/run)
 set(waiting
-  rpc/options.pb.h framework/testing/cluster.h net/testing/network.h
+  rpc/options.pb.h framework/testing/nemesis.h net/testing/network.h
   coroutine/testing/leak_checks.h coroutine/testing/matchers.h coroutine/testing/random.h
   coroutine/testing/virtual_time.h)
 foreach(folder IN LISTS folders)

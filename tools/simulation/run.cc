@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "framework/testing/cluster.h"
+#include "framework/testing/nemesis.h"
 #include "tools/simulation/market.h"
 
 namespace corolane::sim {
