@@ -26,8 +26,9 @@ struct Arguments {
   bool has(std::string_view option) const { return options.contains(option); }
 };
 
-// Options may stand anywhere, with their value as "--timeout 5s" or "--timeout=5s". Fails with
-// invalid_argument for an option that has no rule, and for a missing or unexpected value.
+// Options may stand anywhere before a word "--", with their value as "--timeout 5s" or
+// "--timeout=5s"; "-h" is short for "--help". Fails with invalid_argument for an option that has no
+// rule or is given twice, for a missing value, and for one that is not expected.
 Result<Arguments> parse_arguments(std::span<const char* const> words,
                                   std::span<const OptionRule> rules);
 

@@ -317,6 +317,25 @@ class NoNodeTest(unittest.TestCase):
         self.assertIn("connect to 127.0.0.1:1: connection refused", played.stderr)
 
 
+class HelpTest(unittest.TestCase):
+    def test_help_has_two_names(self):
+        for program in (CHESS_NODE, BOTS):
+            with self.subTest(program=program):
+                texts = {
+                    subprocess.run([program, option], capture_output=True, check=True).stdout
+                    for option in ("-h", "--help")
+                }
+                self.assertEqual(len(texts), 1)
+                self.assertIn(b"usage: ", texts.pop().lower())
+
+    def test_a_repeated_option_of_the_bots_is_refused(self):
+        refused = subprocess.run(
+            [BOTS, "--players", "3", "--players", "4"], capture_output=True, check=False
+        )
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn(b"--players is given twice", refused.stderr)
+
+
 if __name__ == "__main__":
     CHESS_NODE, BOTS = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

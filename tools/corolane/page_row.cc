@@ -77,9 +77,6 @@ std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& 
                                           std::string_view value) {
   const std::string_view command = row.command.name;
   const std::string name(rule.name);
-  if (!rule.choices.empty() && !is_among(rule.choices, value)) {
-    return wrong_usage(command, name + " is one of " + join(rule.choices));
-  }
   if (rule.name == seconds_option) {
     if (seconds_of(value) == 0) {
       return wrong_usage(command, "--seconds is a number above 0, at most 99, such as 0.5");
