@@ -1,7 +1,9 @@
 // The operator's entrance to a node: pages over HTTP, on a listener apart from the service's.
 //
 //   AdminServer admin(network);
-//   admin.page("/health", "whether the node serves", [&](const net::HttpRequest&) { ... });
+//   admin.page("/health", "whether the node serves", [&](const net::HttpRequest&) {
+//     return net::HttpResponse{.body = "it serves"};
+//   });
 //   auto endpoint = admin.listen({.endpoint = {"127.0.0.1", 8461}});
 //
 // A page is text to curl, JSON with ?format=json, and to a browser a document that draws that JSON

@@ -1,5 +1,8 @@
 // Decides which requests an AdminServer answers.
 //
+//   AdminGate gate({.token = token, .log = &log});
+//   if (auto refused = gate.refusal(request)) return *refused;
+//
 // With a token it lets in requests that present it. Without one, every request comes from this
 // machine. But a foreign page in a browser here can send requests, too, once its site has its own
 // name resolve to a loopback address. Such a request names the site as its Host, so the Host must

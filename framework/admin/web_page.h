@@ -1,4 +1,6 @@
 // The document for browsers: one file that draws the JSON of the pages (web/page.html).
+//
+//   return net::HttpResponse{.content_type = "text/html", .body = std::string(web_page)};
 #pragma once
 
 #include <string_view>

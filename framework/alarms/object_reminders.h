@@ -4,6 +4,7 @@
 //     auto set = reminders().at("close", wall_clock().now() + 24h);
 //     ...
 //   }
+//
 //   Result<void> Auction::on_reminder(const Reminder& reminder) {
 //     if (reminder.name == "close") settle();
 //     return {};

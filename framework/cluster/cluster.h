@@ -4,8 +4,8 @@
 //   Cluster cluster(directory, fence, self, groups, tenants, log, {});
 //   if (auto joined = cluster.start(deadline); !joined) return joined.error();
 //   ...
-//   cluster.drain(deadline);
-//   cluster.stop();
+//   auto drained = cluster.drain(deadline, [](std::size_t left) { show(left); });
+//   cluster.stop(deadline);
 //
 // The store (store.h) makes it safe. The directory makes it live, and lets an owner answer from
 // memory as long as it keeps its lease there. A node whose lease expires stops serving before

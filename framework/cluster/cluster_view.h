@@ -1,6 +1,10 @@
 // The members of the cluster and the owners of its partitions, as one node last heard of them:
 // immutable, shared by its shards. It may be stale: a node that is called by mistake says so in its
 // answer.
+//
+//   for (const Member& member : view.members()) {
+//     std::cout << member.name << (member.is_draining ? " drains" : " serves") << '\n';
+//   }
 #pragma once
 
 #include <array>

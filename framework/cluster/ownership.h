@@ -1,5 +1,10 @@
 // The partitions that this node owns, and the time until which it may rely on that.
 //
+//   const auto epoch = ownership.epoch(partition);
+//   auto reply = look_up(id);
+//   if (!ownership.holds(partition, epoch)) return Error(Code::aborted, "no longer ours");
+//   return reply;
+//
 // One shard follows the directory and writes it; all shards read it, for every call.
 #pragma once
 

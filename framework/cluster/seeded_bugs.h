@@ -1,6 +1,8 @@
 // Mistakes that the protocol of ownership excludes, each to be made on purpose by a test: the
 // checkers of the simulation have to catch it (framework/testing). Nothing else sets one.
 //
+//   sim::SimulatedCluster cluster({.seed = seed, .bugs = {.no_seal = true}}, host_accounts);
+//
 // They are looked at where something has been refused already, or seldom happens, so they cost
 // nothing. Those that a store or a clock makes are made by the simulation's.
 #pragma once

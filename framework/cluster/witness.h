@@ -1,4 +1,12 @@
 // Reports the replies of owners to the checkers of a simulation.
+//
+//   class ReplyCount final : public Witness {
+//    public:
+//     void on_reply(const OwnerReply& reply) override { ++counts_[std::string(reply.type)]; }
+//
+//    private:
+//     std::map<std::string, int> counts_;
+//   };
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,10 @@
 // The report of a node that dies of a signal: a file that says which task of which object ran,
 // where it was, and where all other tasks were.
 //
+//   auto text = explain_crash("crashes/chess_node-node-1-20261123T011800Z-4711.crash");
+//   if (!text) return text.error();
+//   std::cout << *text;
+//
 // The file is in node.crash.folder, "PROGRAM-NODE-20261123T011800Z-PID.crash"; a line of the log
 // has its path. The text is for people: README.md lists its parts. It has the names of functions
 // when the process had time to find them; explain_crash() adds them later.

@@ -1,5 +1,13 @@
 // A small table that all nodes of a cluster share: the live nodes, and the owners of partitions.
 //
+//   auto lease = directory.grant(6s, deadline);
+//   if (!lease) return lease.error();
+//   auto outcome = directory.commit({.conditions = {{.key = "leader", .revision = 0}},
+//                                    .puts = {{"leader", "node-1", *lease}}},
+//                                   deadline);
+//   if (!outcome) return outcome.error();
+//   if (outcome->is_done) lead();
+//
 // Keys and values are text. Every change of the table has a number, its revision, larger than all
 // before; an entry knows the revision that created it and the one that changed it last. A
 // transaction compares those numbers and changes entries, in one step. An entry may be attached to

@@ -1,7 +1,7 @@
 // A directory in the memory of one process: for a node without a cluster, and for tests, where the
 // nodes of one thread share it.
 //
-//   LocalDirectory directory(/*first_revision=*/store.epoch_max());
+//   LocalDirectory directory(/*first_revision=*/epoch_max);
 //
 // It begins empty in each process, but the store knows revisions of earlier processes. So the
 // revisions begin above a given number.

@@ -5,7 +5,8 @@
 //       return std::make_unique<Lobby>(shard.router(), config.on(shard));
 //     });
 //   });
-//   ...
+//
+//   // In a method of Lobby, whose config_ is a Live<LobbyConfig>:
 //   if (room.size() >= config_->seats_max) return Error(Code::resource_exhausted, "full");
 //
 // Each shard has its own pointer to an immutable snapshot. A reload replaces the pointer between

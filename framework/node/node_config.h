@@ -1,4 +1,9 @@
 // The settings of a node: the section `node` of the configuration.
+//
+//   NodeConfig config;
+//   config.listen = "127.0.0.1:0";
+//   config.store = {.kind = StoreKind::memory};
+//   Node node(config, network);
 #pragma once
 
 #include <array>

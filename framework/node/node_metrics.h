@@ -1,5 +1,9 @@
 // The metrics that a node has once, besides those of its shards (shard_metrics.h), and the text of
 // all of them.
+//
+//   add_node_metrics(node.metrics(), node);
+//   auto text = metrics_text(node);
+//   if (!text) return text.error();
 #pragma once
 
 #include <string>

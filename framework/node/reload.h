@@ -1,5 +1,10 @@
 // The configuration of a running node, read again: by SIGHUP and by POST /config/reload.
 //
+//   Reload reload(source, node, {});
+//   auto changes = reload.run();
+//   if (!changes) return changes.error();
+//   for (const config::Change& change : *changes) show(change);
+//
 // All sources are read and checked as at the start. Changes of live keys take effect on all shards;
 // or an error says what is wrong, and nothing has changed. Other changes wait for the next start,
 // and the answer says so.

@@ -1,4 +1,6 @@
 // The metrics that every shard contributes to: its coroutines, its calls and its objects.
+//
+//   add_shard_metrics(shard.metrics(), shard);
 #pragma once
 
 #include "framework/telemetry/metrics.h"

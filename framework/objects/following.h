@@ -1,4 +1,11 @@
 // The handle of a subscription that an object follows: ObjectBase::follow().
+//
+//   auto following = follow(RoomClient(router(), "lobby").subscribe(),
+//                           [this](const Result<Publication<RoomEvent>>& event) {
+//                             if (event && !event->is_gap()) hear((*event)->text());
+//                           });
+//   if (!following) return following.error();
+//   lobby_ = *std::move(following);
 #pragma once
 
 #include <memory>

@@ -9,13 +9,13 @@
 //   class Counter : public CounterObject {
 //     Result<AddReply> add(const AddRequest& request, rpc::Context&) override {
 //       state().set_value(state().value() + request.amount());
-//       ...
+//       return reply_with(state());
 //     }
 //     Result<GetReply> get(const GetRequest&, rpc::Context&) const override { ... }
 //   };
 //
-//   main:     node.host<Counter>();
-//   anywhere: CounterClient(router, "visits").add(request);
+//   node.host<Counter>();                                         // In main.
+//   auto added = CounterClient(router, "visits").add(request);    // Anywhere.
 //
 // An object is made, sealed and loaded on its first call, and deactivated when it has not been
 // called for a while. It runs one call at a time, in the order in which they came, so a handler may

@@ -1,4 +1,12 @@
 // The publications of an object, as subscribers receive them (subscription.h).
+//
+//   auto event = events.next(deadline);
+//   if (!event) return event.error();
+//   if (event->is_gap()) {
+//     draw_anew();
+//   } else {
+//     append((*event)->text());
+//   }
 #pragma once
 
 #include <compare>

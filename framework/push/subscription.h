@@ -7,15 +7,14 @@
 //     rpc Look(LookRequest) returns (Picture) { option (corolane.method).read_only = true; }
 //   }
 //
-//   The object, in its turn:  publish(event);
+//   publish(event);  // The object, in its turn.
 //
-//   A service of streams:
-//   Result<void> watch(const WatchRequest& request, rpc::Writer<News>& out, rpc::Context& context)
-//   {
+//   // A service of streams:
+//   Result<void> watch(const WatchRequest& request, rpc::Writer<News>& out, rpc::Context& call) {
 //     RoomClient room(router_, request.room());
 //     auto events = room.subscribe();
 //     for (;;) {
-//       auto event = events.next(context.deadline());
+//       auto event = events.next(call.deadline());
 //       if (!event) return event.error();
 //       // First of all, and whenever something may be missing, all there is to see.
 //       auto news = event->is_gap() ? picture_of(room) : news_of(**event);

@@ -1,6 +1,10 @@
 // Calls objects from outside the cluster, through any of its nodes, for one caller that makes one
 // call at a time. Typed clients of objects (GameClient) use it as they use the router of a node.
 //
+//   RemoteRouter router(network, {{"10.0.0.5", 8460}, {"10.0.0.6", 8460}}, observer,
+//                       {.caller = "bot-17"});
+//   auto added = CounterClient(router, "visits").add(request);
+//
 // Each call has a request id, so it may be retried after any failure. When a node is gone, is
 // stopping or does not answer, the next one is tried.
 #pragma once

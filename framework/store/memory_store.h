@@ -1,5 +1,8 @@
 // Objects in the memory of this process: for tests, and for games without persistence.
 //
+//   auto store = std::make_shared<MemoryStore>();
+//   Node node(config, network, Log(LogLevel::info), {.store = store});
+//
 // Any number of shards may share one store, and in tests any number of nodes. It may be called from
 // any scheduler and never waits.
 #pragma once

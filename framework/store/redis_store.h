@@ -17,11 +17,12 @@
 // The keys of a partition share a hash tag, and therefore a slot of a Redis cluster. With the
 // default prefix, for the object "alice" of type "chess.Player" in partition 17, epochs as 20
 // decimal digits:
-//   corolane:epoch                          the last result of next_epoch()
-//   corolane:{17}:object:chess.Player:alice a hash: `epoch`; and, once it was written, `version` in
-//                                           decimal and `state`, the bytes
-//   corolane:{17}:due                       a sorted set: "chess.Player:alice" by its wake_at, in
-//                                           milliseconds since 1970, UTC
+//
+//    corolane:epoch                          the last result of next_epoch()
+//    corolane:{17}:object:chess.Player:alice a hash: `epoch`; and, once it was written, `version`
+//                                            in decimal and `state`, the bytes
+//    corolane:{17}:due                       a sorted set: "chess.Player:alice" by its wake_at, in
+//                                            milliseconds since 1970, UTC
 //
 // Belongs to one scheduler's thread.
 #pragma once

@@ -1,5 +1,10 @@
 // Stores objects while they are not in use: one row for each. It is the authority on their owners.
 //
+//   auto object = store.seal(key, epoch, deadline);
+//   if (!object) return object.error();
+//   const std::string bytes = change(object->bytes);
+//   auto written = store.write(key, epoch, object->version, {.bytes = bytes}, deadline);
+//
 // Safety comes from here. An owner seals an object with its epoch before it loads it, and every
 // write names the epoch and the version that it replaces. So a former owner, whatever it believes,
 // can write nothing once a later owner has sealed.

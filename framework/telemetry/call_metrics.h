@@ -1,4 +1,8 @@
 // The metrics of calls: those that a server serves and those that a client makes.
+//
+//   node.metrics().add([&](MetricWriter& out) {
+//     collect_client("store", store_client.statistics(), out);
+//   });
 #pragma once
 
 #include <array>

@@ -2,7 +2,9 @@
 //
 //   log.info("listening", {{"on", "127.0.0.1:8460"}, {"backlog", 1024}});
 //
-//   2026-02-01T12:00:00.123Z info    listening on=127.0.0.1:8460 backlog=1024
+// The line that it writes:
+//
+//     2026-02-01T12:00:00.123Z info    listening on=127.0.0.1:8460 backlog=1024
 //
 // Time is UTC. The message is a constant sentence and varying values go into fields, so that equal
 // events are found by their text. A line stays a single line whatever the values contain.

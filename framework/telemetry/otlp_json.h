@@ -1,6 +1,9 @@
 // Spans as the JSON of OTLP, the protocol of OpenTelemetry
 // (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
 //
+//   const std::vector<std::string> spans = {otlp_span(span, unix_offset)};
+//   const std::string body = otlp_request({.service_name = "chess"}, spans);
+//
 // The encoding is protobuf's JSON, but with ids in hexadecimal digits and enums as numbers; 64-bit
 // numbers are strings.
 #pragma once

@@ -1,6 +1,10 @@
 // The slowest recent calls, and the last ones that failed: for an operator who has heard that "it
 // hangs sometimes".
 //
+//   for (const SlowCalls::Call& call : slow_calls.slowest(now(), 10min)) {
+//     std::cout << call.method << " of " << call.object << ": " << call.took() << '\n';
+//   }
+//
 // The slowest calls of each of the last ten minutes are kept. Any other call costs two comparisons:
 // with the least duration that is kept, and with the end of the minute. Errors that are the
 // server's fault are kept apart from errors that answer a bad request, which come in any number and

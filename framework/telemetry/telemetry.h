@@ -1,5 +1,9 @@
 // Reports the calls of a node, besides its metrics: spans to a collector, and lines in the log.
 //
+//   Telemetry telemetry({.node_name = "node-1", .tracing = {.collector = "127.0.0.1:4318"}},
+//                       network, log);
+//   telemetry.watch(server);
+//
 // `tracing:` is off until a collector is configured. A node with tracing off still passes the trace
 // of a call on to the calls that it makes, so that it leaves no gap in the traces of others.
 #pragma once

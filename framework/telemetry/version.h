@@ -1,4 +1,6 @@
 // The version of corolane.
+//
+//   std::cout << "corolane " << version() << '\n';
 #pragma once
 
 #include <string_view>

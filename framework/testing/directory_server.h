@@ -1,6 +1,10 @@
 // The directory of a simulated cluster: a server that all nodes call as they call etcd, with its
 // faults.
 //
+//   cluster.directory().set_condition({.has_leader = false});
+//   cluster.run_for(5s);
+//   cluster.directory().set_condition({});
+//
 // Its table is strictly serializable, and the entries of a lease vanish with it. Watches are hints:
 // late, or with gaps.
 #pragma once

@@ -2,11 +2,11 @@
 //
 // A fault is a small text, so that it can be read, changed and left out:
 //
-//   # One node is cut off from all other hosts.
-//   fault: cut_off
-//   every: 12s
-//   lasts_min: 100ms
-//   lasts_max: 6s
+//     # One node is cut off from all other hosts.
+//     fault: cut_off
+//     every: 12s
+//     lasts_min: 100ms
+//     lasts_max: 6s
 //
 // The standard faults are the files of framework/testing/faults/, which are compiled in. A test
 // reads others of its own:

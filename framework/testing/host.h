@@ -1,5 +1,10 @@
 // A simulated machine with one process: a scheduler and its own clocks.
 //
+//   Host& server = simulation.add_host("server");
+//   server.start([&] { serve(); });
+//   simulation.run_for(1s);
+//   server.kill();
+//
 // A host lives from start() until its main function has returned or it is killed, and may be
 // started again. A killed host has no further visible effect; its tasks are cancelled to free what
 // they hold.

@@ -1,4 +1,7 @@
 // The fabric as one host sees it: its listeners and its ends of connections.
+//
+//   HostNetwork network(fabric, server);
+//   auto listener = network.listen({"0.0.0.0", 8460});
 #pragma once
 
 #include <cstdint>

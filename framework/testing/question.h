@@ -1,5 +1,8 @@
 // A host's calls to a server of the simulation. The request and the reply are messages; each may be
 // delayed or lost.
+//
+//   Line line(fabric, client, server);
+//   auto value = line.ask<int>(deadline, [] { return Result<int>(look_up()); });
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 //
 //   Simulation simulation({.seed = 7});
 //   Host& server = simulation.add_host("server");
-//   server.start([&] { ... });
+//   server.start([&] { serve(); });
 //   simulation.run_for(60s);
 //
 // Time passes when every host waits; a step of a host takes a few microseconds. A message between

@@ -1,6 +1,10 @@
 // The store of a simulated cluster: a server that all nodes call as they call redis, with its
 // faults.
 //
+//   cluster.store().set_condition({.slow_by_max = 200ms, .loses_one_in = 10});
+//   cluster.run_for(30s);
+//   cluster.store().set_condition({});
+//
 // It keeps every acknowledged write. It may be slow, full or unavailable, or lose the answer of a
 // write that it has applied. It may still apply a write seconds after its caller gave up.
 #pragma once

@@ -1,4 +1,8 @@
 // The events of a simulation: a hash that distinguishes two runs, and, for a reader, text.
+//
+//   simulation.trace().set_reader([](const Trace::Event& event) {
+//     std::cout << event.host << ": " << event.what << ' ' << event.detail << '\n';
+//   });
 #pragma once
 
 #include <cstdint>

@@ -4,11 +4,13 @@
 //   auto berlin = TimeZone::load("Europe/Berlin");
 //   WallTime time = nightly->next(clock.now(), *berlin);
 //
-//   minute   0-59         * for any, 5, lists 1,15, ranges 9-17, steps */10 and 9-17/2
-//   hour     0-23
-//   day      1-31         of the month: the 31st only in months that have one
-//   month    1-12         or JAN to DEC
-//   weekday  0-7          or SUN to SAT; 0 and 7 are Sunday
+// The fields:
+//
+//     minute   0-59         * for any, 5, lists 1,15, ranges 9-17, steps */10 and 9-17/2
+//     hour     0-23
+//     day      1-31         of the month: the 31st only in months that have one
+//     month    1-12         or JAN to DEC
+//     weekday  0-7          or SUN to SAT; 0 and 7 are Sunday
 //
 // With both a day and a weekday, either of them suffices. @yearly, @annually, @monthly, @weekly,
 // @daily, @midnight and @hourly stand for five fields.

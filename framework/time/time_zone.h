@@ -2,7 +2,7 @@
 //
 //   auto berlin = TimeZone::load("Europe/Berlin");
 //   if (!berlin) return berlin.error();
-//   berlin->local(clock.now());  // 2026-03-29 03:00
+//   const LocalTime local = berlin->local(clock.now());  // 2026-03-29 03:00
 //
 // A day may have 23 or 25 hours: some local times do not exist, others exist twice.
 #pragma once

@@ -1,5 +1,8 @@
 // The time of day, for data that outlives a process: reminders, and jobs at four in the morning.
 //
+//   const WallClock clock;
+//   auto set = reminders.at("close", clock.now() + 24h);
+//
 // People and NTP may set it, forwards and backwards, so it is for dates only. Measure durations
 // with now() (coroutine/base/clock.h).
 #pragma once

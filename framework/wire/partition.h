@@ -1,4 +1,6 @@
 // The id of an object, and the partition that the object belongs to, which determines its node.
+//
+//   const Partition partition = partition_of("chess.Game", "17");
 #pragma once
 
 #include <cstddef>

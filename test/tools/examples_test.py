@@ -29,12 +29,12 @@ sys.path.insert(0, str(ROOT / "tools/reference"))
 
 from headers import MODULES, examples_of, public_headers  # noqa: E402
 
-NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace (corolane[\w:]*) \{", re.MULTILINE)
 LEFT_OUT = re.compile(r"(?<![^\s{(])\.\.\.(?![^\s})])")
 SECTION = re.compile(r"^=== (\S+)$", re.MULTILINE)
 PLACE = re.compile(r"^\.\.\.$", re.MULTILINE)
 
-# A function with an example may return anything.
+# The result of a function with an example: it accepts whatever the example returns.
 ANYTHING = """
 #include <chrono>
 namespace corolane::examples {
