@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ("bench", "chaos", "fuzz", "run", "setup", "simulate", "test", "tidy")
+TOOLS = ("bench", "chaos", "coverage", "fuzz", "run", "setup", "simulate", "test", "tidy")
 # These would install or build something.
 FORBIDDEN = ("apt-get", "dpkg-query", "cmake", "ninja", "sudo")
 

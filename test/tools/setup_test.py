@@ -100,6 +100,11 @@ class SetupTest(unittest.TestCase):
         self.run_setup("--fuzz", installed=BUILD_PACKAGES)
         self.assertTrue(self.calls_made()[1].endswith("recommends " + " ".join(FUZZ_PACKAGES)))
 
+    def test_packages_of_every_check_are_installed_at_once(self):
+        self.run_setup("--full", installed=BUILD_PACKAGES)
+        everything = " ".join(dict.fromkeys([*TEST_PACKAGES, *FUZZ_PACKAGES, "gcovr"]))
+        self.assertTrue(self.calls_made()[1].endswith("recommends " + everything))
+
     def test_test_and_benchmark_packages_are_installed_at_once(self):
         self.run_setup("--tests", "--bench", installed=BUILD_PACKAGES)
         everything = " ".join(TEST_PACKAGES + BENCH_PACKAGES)

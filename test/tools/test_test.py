@@ -33,7 +33,10 @@ class TestTest(unittest.TestCase):
         self.folder = Path(folder.name)
         (self.folder / "tools").mkdir()
         shutil.copy(ROOT / "tools/test", self.folder / "tools/test")
-        for name in ("tools/setup", "cmake", "ctest"):
+        for name in (
+            *("tools/setup", "tools/coverage", "tools/tidy", "tools/fuzz", "tools/simulate"),
+            *("cmake", "ctest", "valgrind"),
+        ):
             program = self.folder / name
             program.write_text(PROGRAM)
             program.chmod(0o755)
@@ -115,6 +118,31 @@ class TestTest(unittest.TestCase):
         while process.exists():
             self.assertLess(time.monotonic(), end, "the build is still running")
             time.sleep(0.05)
+
+    def test_full_runs_every_further_check_after_the_presets(self):
+        status, lines = self.run_tool("--full")
+        self.assertEqual(status, 0, lines)
+        calls = self.calls.read_text().splitlines()
+        self.assertEqual(calls[0], "setup --full")
+        last_preset = max(i for i, call in enumerate(calls) if "ctest --preset tsan" in call)
+        programs = [call.split()[0] for call in calls[last_preset + 1 :]]
+        self.assertEqual(
+            list(dict.fromkeys(programs)),
+            ["cmake", "ctest", "coverage", "valgrind", "tidy", "fuzz", "simulate"],
+        )
+        self.assertEqual(self.presets_called("cmake")[6:], ["coverage"] * 4 + ["clang"] * 2)
+        self.assertEqual(lines[-1], "== all checks have passed")
+
+    def test_full_stops_at_each_check_that_fails(self):
+        for failing in ("coverage ", "valgrind", "tidy", "fuzz", "simulate"):
+            with self.subTest(failing=failing):
+                self.calls.write_text("")
+                status, lines = self.run_tool("--full", FAILING=failing)
+                self.assertEqual(status, 8, lines)
+
+    def test_full_goes_with_no_other_option(self):
+        status, _ = self.run_tool("--full", "--preset", "asan")
+        self.assertEqual(status, 2)
 
     def test_selected_tests_run_in_one_call_for_each_preset(self):
         status, lines = self.run_tool("-R", "tidy")

@@ -83,7 +83,9 @@ TEST(TextTest, EachByteThatIsNotUtf8IsReplaced) {
   EXPECT_EQ(to_utf8("a\xff"
                     "b\xc3"),
             "a\ufffdb\ufffd");
-  EXPECT_EQ(to_utf8("\xe2\x82!", "?"), "??!");
+  EXPECT_EQ(to_utf8("\xe2\x82!", "?"),
+            "?"
+            "?!");
 }
 
 TEST(TextTest, NearestFindsTypos) {
