@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "coroutine/base/encoding.h"
 #include "net/crypto.h"
 #include "net/detail/byte_buffer.h"
 #include "net/http/detail/http_request_parser.h"
