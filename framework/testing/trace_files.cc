@@ -17,6 +17,10 @@ std::string text_of(const json& event) {
 
 TraceFiles::TraceFiles(const std::string& path)
     : text_(std::fopen(path.c_str(), "we")), events_(std::fopen((path + ".json").c_str(), "we")) {
+  // Complete lines, even if the run crashes.
+  for (std::FILE* const file : {text_, events_}) {
+    if (file != nullptr) std::setvbuf(file, nullptr, _IOLBF, BUFSIZ);
+  }
   if (events_ != nullptr) std::fputs("[", events_);
 }
 

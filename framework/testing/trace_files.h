@@ -1,4 +1,11 @@
-// Writes a trace to files.
+// Writes the events of a simulation to files.
+//
+//   TraceFiles files("run.trace");
+//   SimulatedCluster cluster(
+//       {.reader = [&](const Trace::Event& event) { files.add(event, since_start(event.at)); }},
+//       host_guilds);
+//
+// A test for many seeds leaves it to `corolane simulate` (simulated_test.h).
 #pragma once
 
 #include <cstddef>

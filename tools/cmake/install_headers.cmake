@@ -10,7 +10,9 @@ set(folders
   framework/cluster framework/push framework/alarms framework/objects framework/routing
   framework/diagnostics framework/admin framework/node framework/run)
 set(waiting
-  rpc/options.pb.h framework/testing/nemesis.h net/testing/network.h
+  rpc/options.pb.h framework/testing/cluster.h framework/testing/nemesis.h
+  framework/testing/seed_driver.h framework/testing/simulated_test.h
+  framework/testing/trace_files.h net/testing/network.h
   coroutine/testing/leak_checks.h coroutine/testing/matchers.h coroutine/testing/random.h
   coroutine/testing/virtual_time.h)
 foreach(folder IN LISTS folders)

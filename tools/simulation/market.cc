@@ -69,9 +69,13 @@ void Market::set_up(framework::Node& node) {
   node.host<chess::Lobby>();
 }
 
-Market::Market(SimulatedCluster& cluster, const Options& options)
-    : cluster_(cluster), options_(options) {
-  cluster_.sometimes("the outcome of a call is unknown", false);
+Market::Market(SimulatedCluster& cluster, const SimulatedRun& run, const Options& options)
+    : cluster_(cluster), run_(run), options_(options) {
+  for (const char* const rare :
+        {"the outcome of a call is unknown", "an account has too little gold",
+         "a call is retried and answered", "a node cannot start, and is started again"}) {
+    cluster_.sometimes(rare, false);
+  }
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
   cluster_.invariant("tips are counted once", [this] { return what_tips_are_wrong(); });
   cluster_.invariant("donations are counted once", [this] { return what_donations_are_wrong(); });
@@ -108,7 +112,7 @@ void Market::trade(std::size_t index) {
   const std::string name = "trader " + std::to_string(index);
   framework::Router& router = cluster_.router(name);
   framework::Router& once = cluster_.router_without_ids(name);
-  while (!is_closed_) {
+  while (!run_.is_ending()) {
     if (!coroutine::sleep_for(think_time_min + dice.up_to(think_time_max - think_time_min))) return;
     const std::string account = any_account(dice);
     AccountClient client(router, account);
@@ -160,10 +164,10 @@ void Market::collect() {
   for (;;) {
     // Sleeps in short naps, because the market may close meanwhile.
     const TimePoint next = now() + dice.up_to(collection_interval_max);
-    while (now() < next && !is_closed_) {
+    while (now() < next && !run_.is_ending()) {
       if (!coroutine::sleep_for(nap_time_max)) return;
     }
-    if (is_closed_) return;
+    if (run_.is_ending()) return;
     coroutine::TaskGroup donors;
     for (std::size_t i = 0; i < options_.donor_count; ++i) {
       auto spawned = donors.spawn("donor", [this, i] { donate(i); });
@@ -183,7 +187,7 @@ void Market::donate(std::size_t donor) {
 }
 
 void Market::play(std::size_t table) {
-  for (std::size_t round = 0; !is_closed_; ++round) {
+  for (std::size_t round = 0; !run_.is_ending(); ++round) {
     play_game(table, "table " + std::to_string(table) + " game " + std::to_string(round));
   }
 }
@@ -223,7 +227,7 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
   if (!joined) return joined.error();
   // The opponent may have left because the market has closed.
   const auto is_left = [this](const Error& error) {
-    return is_closed_ && error.code() == Code::failed_precondition;
+    return run_.is_ending() && error.code() == Code::failed_precondition;
   };
   if (auto begun = client.wait_opponent({}); !begun) {
     return is_left(begun.error()) ? Result<void>() : begun.error();
@@ -237,7 +241,7 @@ Result<void> Market::sit_and_play(const std::string& name, chess::Seat seat,
       if (auto slept = coroutine::sleep_for(think_time_min + dice.up_to(think_time_max)); !slept) {
         return slept;
       }
-      if (is_closed_) break;
+      if (run_.is_ending()) break;
       const auto moves = rules::legal_moves(game.position());
       const rules::Move move = moves[dice.below(moves.size())];
       uci = rules::to_uci(move);

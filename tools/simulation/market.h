@@ -12,6 +12,7 @@
 #include "coroutine/testing/random.h"
 #include "framework/node/node.h"
 #include "framework/testing/cluster.h"
+#include "framework/testing/simulated_run.h"
 #include "services/chess/chess_config.h"
 #include "services/chess/game.corolane.h"
 #include "tools/simulation/trade/trade.corolane.h"
@@ -31,16 +32,15 @@ class Market {
   // Registers the objects of a node.
   static void set_up(framework::Node& node);
 
-  // Adds its invariants to the cluster, which outlives it.
-  Market(SimulatedCluster& cluster, const Options& options);
+  // Adds its invariants to the cluster. The clients work until the run is ending. Cluster and run
+  // outlive the market.
+  Market(SimulatedCluster& cluster, const SimulatedRun& run, const Options& options);
   ~Market();
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;
 
   // Starts all clients.
   void open();
-  // Clients start nothing new, and finish what is in flight.
-  void close() { is_closed_ = true; }
   // Calls every object once more after all clients have ended, and compares the results. I6: all
   // must answer within `answer_time_max`. Reports violations to the cluster.
   void settle(Duration answer_time_max);
@@ -69,8 +69,8 @@ class Market {
   std::string any_account(test::Random& dice) const;
 
   SimulatedCluster& cluster_;
+  const SimulatedRun& run_;
   const Options options_;
-  bool is_closed_ = false;
   bool has_everybody_answered_ = false;
   std::map<std::string, Tips> tips_;
   Tips donations_;

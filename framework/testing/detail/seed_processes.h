@@ -1,70 +1,60 @@
-// Processes that run seeds one after the other, and report the outcomes.
+// Processes that each make one run and report it.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tools/simulation/run.h"
-
 namespace corolane::sim {
 
-struct Seeds {
-  std::uint64_t first = 1;
-  std::uint64_t last = 200;
-
-  std::uint64_t count() const { return last - first + 1; }
-};
-
-// The outcome of a seed.
-struct Outcome {
-  std::uint64_t seed = 0;
-  std::string violation;  // The first violation; empty: none.
-  bool differs = false;   // Its second run had another hash.
-  bool ran_twice = false;
-  std::uint64_t hash = 0;
-  Duration simulated{};
-  Duration took{};
-  std::uint64_t faults = 0;
-  std::uint64_t calls = 0;
-  std::uint64_t writes = 0;
-  std::uint64_t games = 0;
-  std::map<std::string, bool> marks;
-};
-
-class Workers {
+// Belongs to one thread. A run that crashes, or that never ends, costs only its own process.
+class SeedProcesses {
  public:
-  // Starts `job_count` processes that run all seeds.
-  Workers(const RunPlan& plan, const Seeds& seeds, std::size_t job_count);
-  ~Workers() { stop(); }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
-  // Returns the next outcome; empty when all seeds are done. A worker that dies fails its seed.
-  // Blocks.
-  std::optional<Outcome> next();
-
-  void stop();
-
- private:
-  struct Worker {
-    pid_t process;
-    int pipe;
-    std::uint64_t next_seed;
-    std::uint64_t step;
-    std::string text;
+  struct Ended {
+    std::uint64_t seed = 0;
+    std::string report = {};
+    std::string death = {};  // Why the process died before it had reported; empty: it did not.
   };
 
-  void begin(const RunPlan& plan, const Seeds& seeds, std::size_t job, std::size_t jobs);
-  static std::optional<Outcome> take_line(Worker& worker);
-  std::optional<Outcome> read_from(std::size_t index);
+  // A process that takes longer than `time_max` of real time prints its tasks and dies.
+  SeedProcesses(std::size_t count_max, std::chrono::seconds time_max)
+      : count_max_(count_max), time_max_(time_max) {}
+  ~SeedProcesses() { stop_from(0); }
+  SeedProcesses(const SeedProcesses&) = delete;
+  SeedProcesses& operator=(const SeedProcesses&) = delete;
 
-  std::vector<Worker> workers_;
+  bool has_room() const { return processes_.size() < count_max_; }
+
+  // Calls `work` in a process of its own, whose result is the report. A quiet process prints
+  // nothing.
+  void start(std::uint64_t seed, const std::function<std::string()>& work, bool is_quiet = false);
+
+  // Waits until a process has ended; nothing when none is left. Blocks.
+  std::optional<Ended> next();
+
+  // Kills the processes of this seed and of later ones.
+  void stop_from(std::uint64_t seed);
+
+ private:
+  struct Process {
+    pid_t id = 0;
+    int pipe = -1;
+    std::uint64_t seed = 0;
+    std::string report = {};
+  };
+
+  [[noreturn]] void run(int pipe, const std::function<std::string()>& work, bool is_quiet) const;
+  Ended bury(std::size_t index);
+
+  const std::size_t count_max_;
+  const std::chrono::seconds time_max_;
+  std::vector<Process> processes_;
 };
 
 }  // namespace corolane::sim

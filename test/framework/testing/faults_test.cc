@@ -7,9 +7,12 @@
 #include <chrono>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "coroutine/testing/matchers.h"
 #include "coroutine/testing/temporary_folder.h"
+#include "framework/testing/detail/shrink.h"
+#include "framework/testing/simulated_run.h"
 #include "tools/simulation/run.h"
 
 namespace corolane::sim {
@@ -19,17 +22,6 @@ using namespace std::chrono_literals;
 using test::fails_with;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::vector<Fault> all_faults() {
-  std::vector<Fault> all;
-  for (const char* const folder :
-       {"framework/testing/faults/network", "framework/testing/faults/machines"}) {
-    const auto found = read_faults(folder);
-    EXPECT_TRUE(found) << found.error();
-    if (found) all.insert(all.end(), found->begin(), found->end());
-  }
-  return all;
-}
 
 TEST(FaultsTest, AreReadFromFiles) {
   const test::TemporaryFolder folder;
@@ -57,30 +49,70 @@ TEST(FaultsTest, AnInvalidFileIsRefusedWithItsLine) {
   EXPECT_THAT(read_faults(folder.path() / "nowhere"), fails_with(Code::not_found));
 }
 
+TEST(FaultsTest, TheStandardFaultsAreTheFilesOfTheFolder) {
+  std::vector<std::string> names;
+  for (const char* const folder :
+       {"framework/testing/faults/network", "framework/testing/faults/machines"}) {
+    const auto found = read_faults(folder);
+    ASSERT_TRUE(found) << found.error();
+    for (const Fault& fault : *found) names.push_back(fault.name);
+  }
+  std::vector<std::string> standard;
+  for (const Fault& fault : standard_faults()) {
+    standard.push_back(fault.name);
+    EXPECT_EQ(fault.path, "");
+  }
+  EXPECT_EQ(standard, names);
+}
+
+TEST(FaultsTest, AreFoundByNameFileAndFolder) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "long_pause.yaml";
+  std::ofstream(path) << "fault: pause\nlasts_max: 20s\n";
+  const auto found = find_faults("crash,reset," + path);
+  ASSERT_TRUE(found) << found.error();
+  ASSERT_EQ(found->size(), 3u);
+  EXPECT_EQ((*found)[0].name, "crash");
+  EXPECT_EQ((*found)[2].name, "long_pause");
+  EXPECT_EQ((*found)[2].path, path);
+  EXPECT_EQ(find_faults(folder.path().string())->size(), 1u);
+  EXPECT_EQ(find_faults("all")->size(), standard_faults().size());
+  EXPECT_THAT(*find_faults("none"), IsEmpty());
+}
+
+TEST(FaultsTest, AnUnknownNameIsRefusedWithTheKnownOnes) {
+  const auto found = find_faults("crash,rain");
+  ASSERT_THAT(found, fails_with(Code::not_found));
+  EXPECT_THAT(found.error().message(), HasSubstr("\"rain\" is neither a file"));
+  EXPECT_THAT(found.error().message(), HasSubstr(" power_off"));
+}
+
 TEST(RunTest, ASeedReplaysExactlyAndAnotherOneDiffers) {
+  const Scenario market = market_scenario();
   RunPlan plan{.seed = 11, .length = 15s, .node_count = 3, .client_count = 12};
-  plan.faults = all_faults();
-  const RunResult first = run(plan);
+  const RunResult first = run_once(market, plan);
   EXPECT_THAT(first.violations, IsEmpty());
-  EXPECT_GT(first.fault_count, 5u);
-  EXPECT_GT(first.call_count, 50u);
-  EXPECT_EQ(run(plan).hash, first.hash);
+  EXPECT_GT(first.counts.at("faults"), 5u);
+  EXPECT_GT(first.counts.at("calls answered"), 50u);
+  EXPECT_EQ(run_once(market, plan).hash, first.hash);
   // A reader of the trace does not change the run.
   std::size_t event_count = 0;
-  EXPECT_EQ(run(plan, [&](const Trace::Event&) { ++event_count; }).hash, first.hash);
+  EXPECT_EQ(run_once(market, plan, [&](const Trace::Event&) { ++event_count; }).hash, first.hash);
   EXPECT_GT(event_count, 1'000u);
   plan.seed = 12;
-  EXPECT_NE(run(plan).hash, first.hash);
+  EXPECT_NE(run_once(market, plan).hash, first.hash);
 }
 
 TEST(RunTest, AFailingRunIsShrunk) {
-  RunPlan plan{.seed = 1, .length = 16s, .node_count = 3, .client_count = 8};
-  plan.faults = all_faults();
-  plan.bugs.reply_before_write = true;
-  const RunResult failed = run(plan);
-  ASSERT_FALSE(failed.violations.empty());
-  EXPECT_THAT(failed.violations.front(), HasSubstr("I3"));
-  const RunPlan smaller = shrink(plan, failed.violations.front(), [](const RunPlan&, bool) {});
+  const Scenario market = market_scenario({.reply_before_write = true});
+  const RunPlan plan{.seed = 1, .length = 16s, .node_count = 3, .client_count = 8};
+  const auto kind_of_failure = [&](const RunPlan& tried) {
+    const RunResult result = run_once(market, tried);
+    return result.violations.empty() ? "" : kind_of(result.violations.front());
+  };
+  ASSERT_EQ(kind_of_failure(plan), "I3");
+  const RunPlan smaller =
+      shrink(plan, [&](const RunPlan& tried) { return kind_of_failure(tried) == "I3"; });
   EXPECT_THAT(smaller.faults, IsEmpty());
   EXPECT_EQ(smaller.node_count, 1u);
   EXPECT_LE(smaller.client_count, 4u);
