@@ -51,6 +51,7 @@ class PrefixTest(Installed):
             "net/http/http_server.h",
             "rpc/reflection/reflection.corolane.h",
             "coroutine/testing/matchers.h",
+            "framework/testing/simulated_test.h",
         )
         flags = ("-std=c++23", "-fsyntax-only", "-x", "c++", "-isystem", self.headers)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -66,13 +67,23 @@ class PrefixTest(Installed):
 
     def test_the_manual_has_the_help_of_each_command(self):
         manual = (self.prefix / "share/man/man1/corolane.1").read_text().replace("\\-", "-")
-        for command in ("new", "call", "stats", "completion"):
+        for command in ("new", "call", "stats", "simulate", "replay", "completion"):
             first_line = run(self.corolane, "help", command).splitlines()[0]
             self.assertIn(f".SH {command.upper()}\n.nf\n{first_line}\n", manual)
 
-    def test_the_completion_is_that_of_the_command(self):
-        completion = self.prefix / "share/bash-completion/completions/corolane"
-        self.assertEqual(completion.read_text(), run(self.corolane, "completion", "bash"))
+    def test_the_completions_are_those_of_the_command(self):
+        for shell, file in (
+            ("bash", "bash-completion/completions/corolane"),
+            ("fish", "fish/vendor_completions.d/corolane.fish"),
+            ("zsh", "zsh/vendor-completions/_corolane"),
+        ):
+            completion = (self.prefix / "share" / file).read_text()
+            self.assertEqual(completion, run(self.corolane, "completion", shell))
+
+    def test_gdb_finds_the_commands_for_tasks(self):
+        script = self.prefix / "share/corolane/gdb/corolane.py"
+        helped = run("gdb", "-nx", "-batch", "-ex", f"source {script}", "-ex", "help corolane")
+        self.assertIn("corolane tasks", helped)
 
 
 class CompilerTest(Installed):
@@ -145,7 +156,8 @@ install(TARGETS server library)
         rules = (BUILD / "cmake_install.cmake").read_text()
         needed = re.search(r'set\(NEEDED "(.+)"\)', rules)[1].split(";")
         copied = re.findall(r'file\(INSTALL .* FILES "(.+?)"\)', rules)
-        built = {file for file in copied if file.endswith((".a", "/corolane.1", "/corolane.bash"))}
+        made = (".a", "/corolane.1", "/corolane.bash", "/corolane.fish", "/_corolane")
+        built = {file for file in copied if file.endswith(made)}
         self.assertGreater(len(built), 15)
         self.assertEqual(built - set(needed), set())
         self.assertIn(str(BUILD.resolve() / "tools/corolane/corolane"), needed)
@@ -168,6 +180,10 @@ class NewProjectTest(Installed):
     def test_it_builds_without_a_warning_and_passes_its_test(self):
         self.assertNotIn("warning", self.built.lower())
         self.assertIn("100% tests passed", self.built)
+
+    def test_its_simulated_test_runs_for_many_seeds(self):
+        ran = run(self.corolane, "simulate", "build/debug/demo_test", "--seeds=1..8", cwd=self.project)
+        self.assertIn("8 seeds, 0 failed", ran)
 
     def test_its_node_serves_and_its_bots_play(self):
         node = harness.Node(
@@ -208,7 +224,9 @@ class PackageTest(unittest.TestCase):
             *("usr/bin/corolane", "usr/bin/protoc-gen-corolane", "usr/share/man/man1/corolane.1"),
             *("usr/lib/corolane/libcorolane_framework_node.a", "usr/share/doc/corolane/copyright"),
             *("usr/include/corolane/rpc/options.proto",),
-            *("usr/lib/cmake/corolane/corolane-config.cmake",),
+            *("usr/lib/cmake/corolane/corolane-config.cmake", "usr/share/corolane/gdb/corolane.py"),
+            "usr/share/fish/vendor_completions.d/corolane.fish",
+            *("usr/share/zsh/vendor-completions/_corolane",),
         ):
             self.assertIn(path, paths)
         self.assertEqual([path for path in paths if not path.startswith("usr/")], [])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A chess node that is recorded and replayed: node.record and tools/replay, as users meet them.
+"""A chess node that is recorded and replayed: node.record and corolane replay, as users meet them.
 
-Called with the paths of chess_node and bots, from the root of the tree.
+Called from the root of the tree with the paths of chess_node, bots and, where it is built, corolane.
 """
 
 import os
@@ -16,6 +16,7 @@ import harness
 
 CHESS_NODE = "chess_node"
 BOTS = "bots"
+COROLANE = ""  # Without it the node replays by itself.
 GAME_COUNT = 15
 
 
@@ -38,8 +39,9 @@ class RecordedNode(harness.ChessNode):
 
 
 def replay(*words):
+    command = [COROLANE, "replay"] if COROLANE else [CHESS_NODE, "--replay"]
     return subprocess.run(
-        ["tools/replay", *words], capture_output=True, text=True, check=False, timeout=300
+        [*command, *words], capture_output=True, text=True, check=False, timeout=300
     )
 
 
@@ -130,20 +132,41 @@ class ReplayTest(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn(advice, refused.stderr)
 
+    def test_another_program_can_replay_it(self):
+        if not COROLANE:
+            self.skipTest("corolane is not built with a sanitizer")
+        node = RecordedNode(self.folder.name)
+        node.end()
+        with open(node.recording, "rb") as file:
+            recorded = file.read()
+        path = os.path.realpath(CHESS_NODE).encode()
+        self.assertIn(path, recorded.partition(b"\n")[0])
+        # On another machine the program is elsewhere.
+        with open(node.recording, "wb") as file:
+            file.write(recorded.replace(path, b"/nowhere/chess_node", 1))
+        missing = replay(node.recording)
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("/nowhere/chess_node is missing; give its path with --program", missing.stderr)
+        again = replay(node.recording, "--program", CHESS_NODE)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+
     def test_wrong_usage_says_what_to_do(self):
+        if not COROLANE:
+            self.skipTest("corolane is not built with a sanitizer")
         for words, advice in (
-            ((), "it needs a recording"),
-            (("--trace",), "--trace needs the name of a file"),
+            ((), "needs the FILE of a recording; see corolane help replay"),
+            (("--trace",), "--trace needs a value"),
             (("no/such/file",), "no/such/file cannot be read"),
             (("README.md",), "README.md is not a recording of a node (node.record.file)"),
+            (("a", "b"), "replays one recording at a time"),
             (("--speed", "2"), 'unknown option "--speed"'),
         ):
             wrong = replay(*words)
             self.assertEqual(wrong.returncode, 2, wrong.stderr)
             self.assertIn(advice, wrong.stderr)
-        self.assertEqual(replay("--help").returncode, 0)
 
 
 if __name__ == "__main__":
     CHESS_NODE, BOTS = sys.argv[1:3]
+    COROLANE = "".join(sys.argv[3:])
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

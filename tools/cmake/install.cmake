@@ -24,8 +24,11 @@ target_compile_options(corolane_coroutine_stack INTERFACE
 list(TRANSFORM libraries PREPEND corolane_ OUTPUT_VARIABLE targets)
 # Runs before any file is copied, since some builds, such as that of tools/run, are partial.
 set(manual ${PROJECT_BINARY_DIR}/corolane.1)
-set(completion ${PROJECT_BINARY_DIR}/corolane.bash)
-set(needed ${manual} ${completion})
+set(completions
+  ${PROJECT_BINARY_DIR}/corolane.bash
+  ${PROJECT_BINARY_DIR}/corolane.fish
+  ${PROJECT_BINARY_DIR}/_corolane)
+set(needed ${manual} ${completions})
 foreach(target IN LISTS targets ITEMS protoc-gen-corolane corolane)
   get_target_property(type ${target} TYPE)
   if(NOT type STREQUAL "INTERFACE_LIBRARY")
@@ -72,17 +75,22 @@ install(FILES
   rpc/codegen/take_over.cmake
   DESTINATION ${package_folder})
 
-# The manual and the completion are generated from the command's own help.
-add_custom_command(OUTPUT ${manual} ${completion}
+# The manual and the completions are generated from the command's own tables.
+add_custom_command(OUTPUT ${manual} ${completions}
   COMMAND ${CMAKE_COMMAND} -DCOROLANE=$<TARGET_FILE:corolane> -DMANUAL=${manual}
-    -DCOMPLETION=${completion} -P ${PROJECT_SOURCE_DIR}/tools/corolane/manual.cmake
+    -DFOLDER=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/tools/corolane/manual.cmake
   DEPENDS corolane ${PROJECT_SOURCE_DIR}/tools/corolane/manual.cmake
   COMMENT "Writing the manual of corolane"
   VERBATIM)
-add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completion})
+add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completions})
 # Builds everything that is installed.
 add_custom_target(installable)
 add_dependencies(installable ${targets} protoc-gen-corolane corolane corolane_manual)
 install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${completion} RENAME corolane
+install(FILES ${PROJECT_BINARY_DIR}/corolane.bash RENAME corolane
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_BINARY_DIR}/corolane.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${PROJECT_BINARY_DIR}/_corolane
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES tools/gdb/corolane.py DESTINATION ${CMAKE_INSTALL_DATADIR}/corolane/gdb)

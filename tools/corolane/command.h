@@ -39,7 +39,7 @@ inline std::unexpected<Failure> wrong_usage(std::string_view command, std::strin
 using Outcome = std::expected<std::string, Failure>;
 
 // The completions that are offered for a word of a command.
-enum class WordKind : std::uint8_t { free, method, object, choice };
+enum class WordKind : std::uint8_t { free, method, object, choice, file };
 
 struct Command {
   std::string_view name;
@@ -50,7 +50,7 @@ struct Command {
   // The command talks to the admin pages of a node: it also has the options of admin_door.h, and
   // their help.
   bool asks_pages = false;
-  // The word after HOST:PORT, or the first word of a command without HOST:PORT.
+  // The word after HOST:PORT. A file, or a choice of a command that asks no pages, is the first.
   WordKind word = WordKind::free;
   std::string_view word_choices = {};  // Separated by blanks.
 };

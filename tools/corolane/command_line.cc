@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "coroutine/base/text.h"
-#include "framework/telemetry/version.h"
 #include "tools/corolane/commands.h"
+#include "tools/corolane/version.h"
 
 namespace corolane::tools::cli {
 namespace {
@@ -24,7 +24,7 @@ std::string overview() {
   text +=
       "  help         describes a command: corolane help call\n"
       "\n"
-      "  --help       print this text\n"
+      "  -h, --help   print this text\n"
       "  --version    print the version\n";
   return text;
 }
@@ -68,7 +68,7 @@ Outcome run_command_line(std::span<const char* const> words) {
   const std::string_view first = words.front();
   const auto rest = words.subspan(1);
   if (first == "--help" || first == "-h" || first == "help") return help(rest);
-  if (first == "--version") return "corolane " + std::string(framework::version()) + "\n";
+  if (first == "--version") return version_text();
   const auto command = find_command(first);
   if (!command) return std::unexpected(command.error());
   return run(**command, rest);

@@ -8,17 +8,21 @@
 #include "tools/corolane/new_project.h"
 #include "tools/corolane/page.h"
 #include "tools/corolane/page_commands.h"
+#include "tools/corolane/replay.h"
 #include "tools/corolane/run/run.h"
+#include "tools/corolane/simulate.h"
 #include "tools/corolane/top/top.h"
+#include "tools/corolane/version.h"
 
 namespace corolane::tools::cli {
 
 const std::vector<const Command*>& commands() {
   static const auto all = [] {
-    std::vector<const Command*> list = {&new_command, &run_command, &call_command, &bench_command,
-                                        &top_command};
+    std::vector<const Command*> list = {&new_command,  &simulate_command, &run_command,
+                                        &call_command, &bench_command,    &top_command};
     for (const Command& command : page_commands()) list.push_back(&command);
-    list.insert(list.end(), {&drain_command, &page_command, &completion_command});
+    list.insert(list.end(), {&drain_command, &page_command, &replay_command, &completion_command,
+                             &version_command});
     return list;
   }();
   return all;

@@ -1,6 +1,6 @@
-# cmake -DCOROLANE=program -DMANUAL=file -DCOMPLETION=file -P manual.cmake
+# cmake -DCOROLANE=program -DMANUAL=file -DFOLDER=folder -P manual.cmake
 #
-# Writes the manual page corolane.1 from the help texts, and the completion script for bash.
+# Writes the manual page corolane.1 from the help texts, and the completion scripts into the folder.
 function(ask output)
   execute_process(COMMAND ${COROLANE} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   set(${output} "${text}" PARENT_SCOPE)
@@ -42,4 +42,9 @@ endforeach()
 file(WRITE ${MANUAL} "${page}")
 
 ask(text completion bash)
-file(WRITE ${COMPLETION} "${text}")
+file(WRITE ${FOLDER}/corolane.bash "${text}")
+ask(text completion fish)
+file(WRITE ${FOLDER}/corolane.fish "${text}")
+# zsh finds the function by the name of its file.
+ask(text completion zsh)
+file(WRITE ${FOLDER}/_corolane "${text}")

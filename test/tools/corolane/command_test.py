@@ -7,8 +7,10 @@ Called with the paths of the command and of echo_server.
 
 import http.server
 import json
+import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -42,7 +44,7 @@ class CommandTest(unittest.TestCase):
 
 class HelpTest(CommandTest):
     def test_help_is_an_overview(self):
-        for words in (["help"], ["--help"]):
+        for words in (["help"], ["--help"], ["-h"]):
             text = corolane(*words).stdout
             self.assertTrue(text.startswith("Usage: corolane COMMAND ...\n"), text)
             self.assertIn("\n  call         calls a method with JSON\n", text)
@@ -55,12 +57,21 @@ class HelpTest(CommandTest):
             "explain": "[HOST:PORT] TYPE/ID [--json]",
             "drain": "[HOST:PORT] [--wait]",
             "page": "[HOST:PORT] PATH",
-            "completion": "bash",
+            "completion": "bash|fish|zsh",
+            "simulate": "PROGRAM",
+            "replay": "FILE",
         }
         for command, first in first_words.items():
             text = corolane("help", command).stdout
             self.assertTrue(text.startswith(f"Usage: corolane {command} {first}"), text)
             self.assert_prints(text, command, "--help")
+            self.assert_prints(text, command, "-h")
+
+    def test_each_command_has_help(self):
+        names = re.findall(r"^  ([a-z]+)  ", corolane("help").stdout, re.MULTILINE)
+        for name in names:
+            if name != "help":
+                self.assert_prints(corolane("help", name).stdout, name, "-h")
 
     def test_help_fits_a_terminal(self):
         names = re.findall(r"^  ([a-z]+)  ", corolane("help").stdout, re.MULTILINE)
@@ -71,6 +82,7 @@ class HelpTest(CommandTest):
 
     def test_the_version_is_that_of_the_project(self):
         self.assertRegex(corolane("--version").stdout, r"^corolane \d+\.\d+\.\d+\n$")
+        self.assert_prints(corolane("--version").stdout, "version")
 
     def test_without_a_command_the_overview_is_an_error(self):
         process = corolane()
@@ -83,7 +95,7 @@ class HelpTest(CommandTest):
             self.assertTrue(
                 process.stderr.startswith(
                     'corolane: "cal" is not a command; did you mean call?\n'
-                    "Commands: new, run, call, "
+                    "Commands: new, simulate, run, call, "
                 ),
                 process.stderr,
             )
@@ -123,6 +135,21 @@ class UsageTest(CommandTest):
             'corolane page: "stats" is not a path: a path begins with a slash; '
             "see corolane help page",
             *("page", "127.0.0.1:1", "stats"),
+        )
+
+    def test_a_repeated_option_is_named(self):
+        self.assert_fails(
+            2,
+            "corolane call: --timeout is given twice; see corolane help call",
+            *("call", "127.0.0.1:1", "Echo/Say", "--timeout", "5s", "--timeout=6s"),
+        )
+
+    def test_two_dashes_end_the_options(self):
+        self.assert_fails(
+            2,
+            'corolane page: "--json" is not a path: a path begins with a slash; '
+            "see corolane help page",
+            *("page", "127.0.0.1:1", "--", "--json"),
         )
 
     def test_a_stray_argument_is_named(self):
@@ -372,7 +399,7 @@ class CompletionTest(CommandTest):
         self.assert_offers("corolane ", *names)
         self.assert_offers("corolane ca", "call")
         self.assert_offers("corolane help sta", "stats", "stacks", "stalls")
-        self.assert_offers("corolane completion ", "bash")
+        self.assert_offers("corolane completion ", "bash", "fish", "zsh")
         self.assert_offers("corolane call ADDRESS --d", "--describe")
         self.assert_offers("corolane call ADDRESS --o", "--object")
         self.assert_offers("corolane config ADDRESS --r", "--reload")
@@ -402,13 +429,94 @@ class CompletionTest(CommandTest):
     def test_without_a_node_nothing_is_offered(self):
         self.assert_offers("corolane call 127.0.0.1:1 ")
 
+    def test_files_are_offered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a_test", "a_recording"):
+                open(f"{folder}/{name}", "w", encoding="utf-8").close()
+            for line in (
+                *(f"corolane {name} {folder}/a_t" for name in ("simulate", "replay", "run")),
+                f"corolane simulate x --trace {folder}/a_t",
+                f"corolane page ADDRESS --token {folder}/a_t",
+            ):
+                self.assert_offers(line, f"{folder}/a_test")
+
     def test_other_shells_are_refused(self):
         self.assert_fails(
             2,
-            'corolane completion: "fish" is not a supported shell; only bash is; '
+            'corolane completion: "ksh" is not a supported shell; bash, fish and zsh are; '
             "see corolane help completion",
-            *("completion", "fish"),
+            *("completion", "ksh"),
         )
+
+
+class OtherShellsTest(CommandTest):
+    """What fish and zsh offer, as far as these shells are installed, and what their scripts name."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = EchoServer()
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.server.stop() != 0:
+            raise AssertionError("the server did not end well")
+
+    def offers_of_fish(self, line):
+        script = f"{COROLANE} completion fish | source; complete -C '{line}'"
+        process = subprocess.run(
+            ["fish", "--no-config", "-c", script],
+            capture_output=True, text=True, check=False, timeout=60,
+            env={**os.environ, "PATH": f"{os.path.dirname(COROLANE)}:{os.environ['PATH']}"},
+        )  # fmt: skip
+        self.assertEqual(process.stderr, "")
+        return [offer.split("\t")[0] for offer in process.stdout.splitlines()]
+
+    def offers_of_zsh(self, line):
+        # The functions of the completion system print what they get.
+        script = (
+            "compdef() { :; }\n"
+            'compadd() { print -l -- ${(P)2}; }\n'
+            '_describe() { print -l -- ${${(P)2}%%:*}; }\n'
+            "_files() { print FILES; }\n"
+            'eval "$($1 completion zsh)"\n'
+            'words=("${(@s: :)2}")\nwords[1]=$1\nCURRENT=${#words}\n_corolane\n'
+        )
+        process = subprocess.run(
+            ["zsh", "-f", "-c", script, "zsh", COROLANE, line],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        self.assertEqual(process.stderr, "")
+        return [word for word in process.stdout.split("\n") if word.startswith(line.split(" ")[-1])]
+
+    def assert_offers(self, line, *choices):
+        line = line.replace("ADDRESS", self.server.address)
+        for shell, offers_of in (("fish", self.offers_of_fish), ("zsh", self.offers_of_zsh)):
+            if shutil.which(shell):
+                with self.subTest(shell=shell, line=line):
+                    self.assertEqual(sorted(set(offers_of(line))), sorted(choices))
+
+    def test_their_scripts_name_every_command_and_option(self):
+        names = re.findall(r"^  ([a-z]+)  ", corolane("help").stdout, re.MULTILINE)
+        fish, zsh = (corolane("completion", shell).stdout for shell in ("fish", "zsh"))
+        for name in names:
+            self.assertIn(f" -a {name} ", fish)
+            self.assertIn(f"    '{name}:", zsh)
+            told = re.findall(r"^  (--[a-z-]+)", corolane("help", name).stdout, re.MULTILINE)
+            for option in told if name != "help" else ():
+                seen = f"'__fish_seen_subcommand_from {name}' -l {option[2:]}"
+                self.assertRegex(fish, f"{re.escape(seen)}[ \\n]")
+                self.assertRegex(zsh, rf"      {name}\) choices=\(.*{option}\b.*\) ;;\n")
+
+    def test_they_offer_what_bash_offers(self):
+        self.assert_offers("corolane ca", "call")
+        self.assert_offers("corolane help sta", "stats", "stacks", "stalls")
+        self.assert_offers("corolane completion ", "bash", "fish", "zsh")
+        self.assert_offers("corolane call ADDRESS --d", "--describe")
+        self.assert_offers("corolane tasks ADDRESS --state r", "ready", "running")
+        self.assert_offers("corolane log ADDRESS ", "debug", "error", "info", "warning")
+        self.assert_offers("corolane call ADDRESS Echo/W", "Echo/Wait", "Echo/Whisper")
+        second = "corolane.cli_test.SecondEcho/Say"
+        self.assert_offers("corolane bench ADDRESS corolane.cli_test.S", second)
 
 
 class NoServerTest(CommandTest):

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "coroutine/base/text.h"
+#include "tools/corolane/program.h"
 
 namespace corolane::tools::cli::run {
 namespace {
@@ -49,19 +49,6 @@ class SpawnSetup {
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-Error cannot_start(const std::string& program, int error) {
-  const bool is_refused = error == EACCES || error == ENOEXEC;
-  return {is_refused ? Code::permission_denied : Code::not_found,
-          quote(program) + " cannot be started: " + std::strerror(error)};
-}
 
 }  // namespace
 
