@@ -98,8 +98,7 @@ Shard::Surroundings Node::surroundings() {
           .store_health = store_health_,
           .client_connections = client_connections_,
           .wall_clock = parts_.wall_clock,
-          .witness = parts_.witness,
-          .bugs = parts_.bugs};
+          .witness = parts_.witness};
 }
 
 Node::~Node() {

@@ -32,7 +32,6 @@
 #include "framework/admin/admin.h"
 #include "framework/cluster/cluster.h"
 #include "framework/cluster/ownership.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/directory/directory.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard.h"
@@ -70,7 +69,6 @@ class Node {
     WallClock wall_clock = {};
     Cluster::Options cluster = {};
     Witness* witness = nullptr;  // Outlives the node.
-    SeededBugs bugs = {};
   };
 
   // `network` outlives the node. The node logs to stderr.

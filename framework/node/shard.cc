@@ -36,7 +36,6 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
                  network, surroundings.log),
       router_(network, index),
       rpc_server_(network, rpc_options(surroundings.config.rpc)) {
-  router_.set_bugs(surroundings.bugs);
   router_.set_slow_calls(telemetry_.slow_calls());
   add_shard_metrics(metrics_, *this);
   telemetry_.watch(rpc_server_);
@@ -63,8 +62,7 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
       detail::ObjectCell::Surroundings{.store = *store_,
                                        .owners = router_,
                                        .clock = surroundings_.wall_clock,
-                                       .witness = surroundings_.witness,
-                                       .bugs = surroundings_.bugs},
+                                       .witness = surroundings_.witness},
       log(), host_options(surroundings_.config.objects, surroundings_.config.shard_count()));
   for (const HostedObjects& objects : surroundings_.objects) {
     detail::HostedType& type = host_->add(

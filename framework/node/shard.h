@@ -21,7 +21,6 @@
 #include "coroutine/scheduler.h"
 #include "framework/cluster/cluster_view.h"
 #include "framework/cluster/ownership.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/node/node_config.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/object.h"
@@ -72,7 +71,6 @@ class Shard {
     // The clock that objects read.
     WallClock wall_clock = {};
     Witness* witness = nullptr;
-    SeededBugs bugs = {};
   };
 
   Shard(std::size_t index, const Surroundings& surroundings, net::Network& network);

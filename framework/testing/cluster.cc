@@ -6,6 +6,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/pages/admin_pages.h"
 #include "framework/testing/host.h"
 #include "framework/wire/objects.pb.h"
@@ -24,8 +25,13 @@ constexpr Duration look_interval = 100ms;
 constexpr const char* mark_of_failed_start = "a node cannot start, and is started again";
 constexpr const char* mark_of_retried_call = "a call is retried and answered";
 
-// The clock of a seeded bug: it stands still during a turn.
-TimePoint turn_time() { return coroutine::Scheduler::current().turn_time(); }
+framework::Fence::Clock fence_clock() {
+  if (COROLANE_SEEDED_BUG(fence_from_cached_time)) {
+    return [] { return coroutine::Scheduler::current().turn_time(); };
+  }
+  if (COROLANE_SEEDED_BUG(reply_after_fence)) return [] { return TimePoint(); };
+  return corolane::now;
+}
 
 }  // namespace
 
@@ -75,7 +81,7 @@ SimulatedCluster::SimulatedCluster(const Options& options, SetUp set_up)
       checker_(
           [this](framework::Partition partition) { return directory_.owner_of({}, partition); },
           [this](std::string violation) { violated(std::move(violation)); }),
-      store_(simulation_, fabric_, &checker_, options.bugs),
+      store_(simulation_, fabric_, &checker_),
       clients_(simulation_.add_host("clients")),
       client_calls_(std::make_unique<ClientCalls>(*this)) {
   if (options_.reader != nullptr) simulation_.trace().set_reader(options_.reader);
@@ -130,15 +136,12 @@ void SimulatedCluster::live(std::size_t index) {
                                                 std::string(line.substr(line.find('Z') + 1)));
                      });
   framework::Cluster::Options cluster = cluster_options(process.number);
-  cluster.membership.bugs = options_.bugs;
-  cluster.partitions.bugs = options_.bugs;
   framework::Node node(config, fabric_.network_of(process.host), std::move(log),
                        {.store = store_.store_of(process.host),
                         .directory = directory_.directory_of(process.host),
-                        .clock = options_.bugs.fence_from_cached_time ? turn_time : corolane::now,
+                        .clock = fence_clock(),
                         .cluster = cluster,
-                        .witness = &process,
-                        .bugs = options_.bugs});
+                        .witness = &process});
   framework::add_node_pages(node.admin(), node);
   set_up_(node);
   coroutine::Event leave("the shutdown of a node");

@@ -31,7 +31,6 @@
 #include <string>
 #include <vector>
 
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/node/node.h"
 #include "framework/routing/remote_router.h"
 #include "framework/testing/directory_server.h"
@@ -53,7 +52,6 @@ class SimulatedCluster {
     Fabric::Options network = {};
     // A node that could not start, so that its process ended, is restarted after this time.
     Duration restart_after = std::chrono::seconds(1);
-    framework::SeededBugs bugs = {};
     // Receives each event; null: nothing is traced.
     Trace::Reader reader = nullptr;
     // Called when the cluster is about to be destroyed; may be null.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/task.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 
 namespace corolane::sim {
 namespace {
@@ -33,13 +34,13 @@ class StoreServer::Remote final : public framework::Store {
 
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
     const Names names(key);
-    if (server_.bugs_.no_seal) {
+    if (COROLANE_SEEDED_BUG(no_seal)) {
       auto loaded = load(names, deadline);
       // The caller relies on being the only writer from here on.
       if (loaded && server_.witness_ != nullptr) server_.witness_->on_sealed(key, epoch);
       return loaded;
     }
-    if (server_.bugs_.load_before_seal) {
+    if (COROLANE_SEEDED_BUG(load_before_seal)) {
       auto loaded = load(names, deadline);
       auto sealed = ask_to_seal(names, epoch, deadline);
       return sealed ? loaded : sealed;
@@ -129,8 +130,8 @@ class StoreServer::Remote final : public framework::Store {
     const ObjectKey key = request.names.key();
     std::uint64_t epoch = request.epoch;
     std::uint64_t version = request.version;
-    if (server.bugs_.no_seal) epoch = server.table_.look(key).epoch;
-    if (server.bugs_.version_check_off) version = server.table_.look(key).object.version;
+    if (COROLANE_SEEDED_BUG(no_seal)) epoch = server.table_.look(key).epoch;
+    if (COROLANE_SEEDED_BUG(version_check_off)) version = server.table_.look(key).object.version;
     auto written = server.table_.write(key, epoch, version,
                                        {.bytes = request.bytes, .wake_at = request.wake_at},
                                        Deadline::never());
@@ -144,12 +145,10 @@ class StoreServer::Remote final : public framework::Store {
   Line line_;
 };
 
-StoreServer::StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness,
-                         const framework::SeededBugs& bugs)
+StoreServer::StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness)
     : simulation_(simulation),
       fabric_(fabric),
       witness_(witness),
-      bugs_(bugs),
       dice_(simulation.dice(concern)),
       host_(simulation.add_host("store")) {
   host_.start([this] {

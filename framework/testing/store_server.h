@@ -19,7 +19,6 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/testing/random.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/store/memory_store.h"
 #include "framework/store/store.h"
 #include "framework/testing/fabric.h"
@@ -54,8 +53,7 @@ class StoreServer {
   };
 
   // All arguments outlive the server; `witness` may be null.
-  StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness,
-              const framework::SeededBugs& bugs);
+  StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness);
   ~StoreServer() { host_.kill(); }
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
@@ -82,7 +80,6 @@ class StoreServer {
   Simulation& simulation_;
   Fabric& fabric_;
   StoreWitness* const witness_;
-  const framework::SeededBugs bugs_;
   test::Random dice_;
   Condition condition_;
   // Late writes, by the type and id of their object.

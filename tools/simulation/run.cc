@@ -24,8 +24,8 @@ Market::Options market_options(std::size_t client_count) {
           .donor_count = client_count * 4};
 }
 
-void run_market(const framework::SeededBugs& bugs, SimulatedRun& run) {
-  SimulatedCluster cluster(run.options({.bugs = bugs}), Market::set_up);
+void run_market(SimulatedRun& run) {
+  SimulatedCluster cluster(run.options(), Market::set_up);
   Market market(cluster, run, market_options(run.plan().client_count));
   run.open(cluster);
   market.open();
@@ -36,8 +36,6 @@ void run_market(const framework::SeededBugs& bugs, SimulatedRun& run) {
 
 }  // namespace
 
-Scenario market_scenario(const framework::SeededBugs& bugs) {
-  return [bugs](SimulatedRun& run) { run_market(bugs, run); };
-}
+Scenario market_scenario() { return run_market; }
 
 }  // namespace corolane::sim

@@ -11,6 +11,7 @@
 #include "framework/testing/seed_driver.h"
 #include "tools/arguments.h"
 #include "tools/seed_options.h"
+#include "tools/simulation/planted_bugs.h"
 #include "tools/simulation/run.h"
 
 namespace corolane::sim {
@@ -27,23 +28,23 @@ constexpr const char* help =
 
 struct Choice {
   const char* name;
-  bool framework::SeededBugs::* member;
+  bool SeededBugs::* member;
 };
 
 constexpr Choice bugs[] = {
-    {"no_seal", &framework::SeededBugs::no_seal},
-    {"load_before_seal", &framework::SeededBugs::load_before_seal},
-    {"fence_from_cached_time", &framework::SeededBugs::fence_from_cached_time},
-    {"reply_before_write", &framework::SeededBugs::reply_before_write},
-    {"request_ids_outside_state", &framework::SeededBugs::request_ids_outside_state},
-    {"request_ids_evicted", &framework::SeededBugs::request_ids_evicted},
-    {"retry_on_unknown", &framework::SeededBugs::retry_on_unknown},
-    {"cache_without_epoch", &framework::SeededBugs::cache_without_epoch},
-    {"reply_after_fence", &framework::SeededBugs::reply_after_fence},
-    {"watch_trusted", &framework::SeededBugs::watch_trusted},
-    {"hand_over_without_compare", &framework::SeededBugs::hand_over_without_compare},
-    {"version_check_off", &framework::SeededBugs::version_check_off},
-    {"keepalive_time_at_answer", &framework::SeededBugs::keepalive_time_at_answer},
+    {"no_seal", &SeededBugs::no_seal},
+    {"load_before_seal", &SeededBugs::load_before_seal},
+    {"fence_from_cached_time", &SeededBugs::fence_from_cached_time},
+    {"reply_before_write", &SeededBugs::reply_before_write},
+    {"request_ids_outside_state", &SeededBugs::request_ids_outside_state},
+    {"request_ids_evicted", &SeededBugs::request_ids_evicted},
+    {"retry_on_unknown", &SeededBugs::retry_on_unknown},
+    {"cache_without_epoch", &SeededBugs::cache_without_epoch},
+    {"reply_after_fence", &SeededBugs::reply_after_fence},
+    {"watch_trusted", &SeededBugs::watch_trusted},
+    {"hand_over_without_compare", &SeededBugs::hand_over_without_compare},
+    {"version_check_off", &SeededBugs::version_check_off},
+    {"keepalive_time_at_answer", &SeededBugs::keepalive_time_at_answer},
 };
 
 const RunPlan default_plan{.length = std::chrono::seconds(60), .node_count = 5, .client_count = 50};
@@ -52,9 +53,10 @@ int run_bugs(const DriveOptions& options) {
   std::printf("%-26s %6s  %s\n", "bug", "seeds", "caught by");
   std::size_t caught_count = 0;
   for (const Choice& bug : bugs) {
-    framework::SeededBugs planted;
+    SeededBugs planted;
     planted.*bug.member = true;
-    const auto failure = first_failure(market_scenario(planted), default_plan, options);
+    const PlantedBugs in_this_process(planted);
+    const auto failure = first_failure(market_scenario(), default_plan, options);
     caught_count += failure ? 1 : 0;
     std::printf("%-26s %6s  %s\n", bug.name,
                 failure ? std::to_string(failure->seed - options.seeds.first + 1).c_str() : "-",
@@ -87,7 +89,7 @@ int main(std::span<const char* const> words) {
     return misused("\"" + arguments->words.front() + "\" is not an option");
   }
   DriveOptions options;
-  framework::SeededBugs planted;
+  SeededBugs planted;
   options.command = "tools/simulate";
   for (const auto& [option, value] : arguments->options) {
     if (option == "--bugs") continue;
@@ -108,8 +110,14 @@ int main(std::span<const char* const> words) {
     planted.*bug->member = true;
     options.command += " --bug " + value;
   }
+#ifndef COROLANE_SEEDED_BUGS
+  if (arguments->has("--bugs") || arguments->has("--bug")) {
+    return misused("a build with a sanitizer has no bugs to plant");
+  }
+#endif
   if (arguments->has("--bugs")) return run_bugs(options);
-  return drive(market_scenario(planted), default_plan, options);
+  const PlantedBugs in_this_process(planted);
+  return drive(market_scenario(), default_plan, options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
 #include "framework/cluster/detail/cluster_table.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 #include "net/crypto.h"
 
 namespace corolane::framework::detail {
@@ -65,7 +66,7 @@ Result<void> Membership::put_key(Member& self, Deadline deadline) {
 void Membership::heard(TimePoint sent_at) {
   if (is_lost_) return;
   if (!directory_.is_shared()) return fence_.set(TimePoint::max());
-  if (options_.bugs.keepalive_time_at_answer) sent_at = fence_.clock_now();
+  if (COROLANE_SEEDED_BUG(keepalive_time_at_answer)) sent_at = fence_.clock_now();
   fence_.set(std::max(fence_.at(), sent_at + options_.fence_after));
   // The same clock as the log lines of replies in object_host.cc.
   log_.debug("lease kept", {{"at", sent_at.time_since_epoch().count()}});

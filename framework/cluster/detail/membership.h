@@ -11,7 +11,6 @@
 #include "coroutine/base/result.h"
 #include "framework/cluster/cluster_view.h"
 #include "framework/cluster/ownership.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/directory/directory.h"
 #include "framework/telemetry/log.h"
 
@@ -27,7 +26,6 @@ class Membership {
     Duration fence_after = std::chrono::milliseconds(4'500);
     // The timeout of one keepalive; after a failure the next one follows soon.
     Duration keepalive_time_max = std::chrono::seconds(1);
-    SeededBugs bugs = {};
     // Called with each lease of a shared directory, before any key is attached to it.
     std::function<void(Directory::Lease lease)> on_lease = {};
   };

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/cluster/placement.h"
 
 namespace corolane::framework::detail {
@@ -49,7 +50,7 @@ void PartitionKeeper::adopt() {
       const auto partition = static_cast<Partition>(i);
       const Ownership::Epoch epoch = is_mine(known[i]) ? known[i].epoch : 0;
       if (group.ownership->epoch(partition) == epoch) continue;
-      if (epoch == 0 && options_.bugs.cache_without_epoch) continue;
+      if (epoch == 0 && COROLANE_SEEDED_BUG(cache_without_epoch)) continue;
       group.ownership->set_epoch(partition, epoch);
     }
   }
@@ -216,7 +217,7 @@ bool PartitionKeeper::claim(const Batch& batch) {
                                       .is_equal = false,
                                       .revision = epoch});
   }
-  if (options_.bugs.watch_trusted) transaction.conditions.clear();
+  if (COROLANE_SEEDED_BUG(watch_trusted)) transaction.conditions.clear();
   auto outcome = directory_.commit(transaction, Deadline::after(options_.commit_time_max));
   if (outcome && outcome->is_done) {
     claimed_count_ += batch.partitions.size();
@@ -294,7 +295,7 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
                                     .revision = batch.to_epoch});
   for (const auto& [partition, epoch] : epochs) {
     auto put = put_owner(batch, partition);
-    if (!options_.bugs.hand_over_without_compare) {
+    if (!COROLANE_SEEDED_BUG(hand_over_without_compare)) {
       transaction.conditions.push_back({.key = put.key, .revision = epoch});
     }
     transaction.puts.push_back(std::move(put));

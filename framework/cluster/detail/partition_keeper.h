@@ -18,7 +18,6 @@
 #include "framework/cluster/cluster_view.h"
 #include "framework/cluster/detail/cluster_table.h"
 #include "framework/cluster/ownership.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/directory/directory.h"
 #include "framework/telemetry/log.h"
 
@@ -54,7 +53,6 @@ class PartitionKeeper {
     // clients.
     Duration hand_over_interval = std::chrono::milliseconds(50);
     Duration commit_time_max = std::chrono::seconds(2);
-    SeededBugs bugs = {};
   };
 
   struct Group {

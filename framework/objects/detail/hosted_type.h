@@ -121,10 +121,6 @@ inline bool ObjectCell::is_current() const {
 
 inline bool ObjectCell::has_stale_object() const { return object_ != nullptr && !is_current(); }
 
-inline bool ObjectCell::is_owned() const {
-  const Ownership& ownership = type_.ownership();
-  return ownership.holds(partition_, epoch_) ||
-         (surroundings_.bugs.reply_after_fence && ownership.epoch(partition_) == epoch_);
-}
+inline bool ObjectCell::is_owned() const { return type_.ownership().holds(partition_, epoch_); }
 
 }  // namespace corolane::framework::detail

@@ -10,6 +10,7 @@
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/wire/detail/object_error.h"
@@ -298,7 +299,7 @@ std::string ObjectCell::serialise() {
   ObjectRecord record;
   serialise_in_order(object_->state_message(), *record.mutable_state());
   if (alarms_ != nullptr) alarms_->reminders.store(record);
-  if (ledger_ == nullptr || surroundings_.bugs.request_ids_outside_state) {
+  if (ledger_ == nullptr || COROLANE_SEEDED_BUG(request_ids_outside_state)) {
     return record.SerializeAsString();
   }
   std::string bytes;

@@ -23,7 +23,6 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/shared_mutex.h"
 #include "framework/cluster/ownership.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/cluster/witness.h"
 #include "framework/objects/detail/follower.h"
 #include "framework/objects/detail/object_alarms.h"
@@ -54,7 +53,6 @@ class ObjectCell {
     Owners& owners;
     WallClock clock = {};
     Witness* witness = nullptr;  // Null outside of a simulation; outlives it.
-    SeededBugs bugs = {};
   };
 
   ObjectCell(HostedType& type, std::string_view id, Partition partition,

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "coroutine/base/check.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -64,11 +65,11 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
   if (remembers(method_, request_id_)) {
     cell_.ledger().add(request_id_, method_.id, message.SerializeAsString(),
                        cell_.wall_clock().now());
-    if (host_.surroundings_.bugs.request_ids_evicted) cell_.ledger().forget_all_but(64);
+    if (COROLANE_SEEDED_BUG(request_ids_evicted)) cell_.ledger().forget_all_but(64);
     cell_.mark_changed();
   }
   // A read-only call has changed nothing and may share its turn.
-  const bool is_durable = method_.durable && !host_.surroundings_.bugs.reply_before_write;
+  const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);
   const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved();
   if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {
     if (auto saved = host_.save_for_reply(cell_, method_); !saved) return saved;

@@ -7,6 +7,7 @@
 
 #include "coroutine/cancel_scope.h"
 #include "coroutine/task.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/routing/detail/cross_call.h"
 #include "framework/routing/detail/cross_follow.h"
 #include "framework/wire/push.corolane.h"
@@ -218,7 +219,7 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
 // Retries calls that have certainly not begun, or are repeatable, after transient errors: an object
 // that moves, a node that is gone.
 bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) const {
-  if (bugs_.retry_on_unknown && error.maybe_executed()) return true;
+  if (COROLANE_SEEDED_BUG(retry_on_unknown) && error.maybe_executed()) return true;
   if (!error.not_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
   if (moved_of(error)) return true;
   // An error of the object itself, or of its store, is final.

@@ -20,7 +20,6 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster/cluster_view.h"
-#include "framework/cluster/seeded_bugs.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/detail/owners.h"
 #include "framework/objects/detail/publisher.h"
@@ -58,7 +57,6 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   std::shared_ptr<rpc::Client> client_of(const Member& member, std::size_t shard) {
     return clients_.of(member, shard);
   }
-  void set_bugs(const SeededBugs& bugs) { bugs_ = bugs; }
   // Records slow calls of its objects from this process; `slow_calls` outlives the router.
   void set_slow_calls(SlowCalls& slow_calls) { slow_calls_ = &slow_calls; }
   const NodeClients& node_clients() const { return clients_; }
@@ -166,7 +164,6 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   std::map<std::pair<std::string_view, Partition>, Learned> learned_;
   coroutine::Event view_changed_{"news of the cluster"};
   bool is_stopped_ = false;
-  SeededBugs bugs_;
   SlowCalls* slow_calls_ = nullptr;
   NodeClients clients_;
   coroutine::TaskGroup incoming_;  // Calls from other shards.

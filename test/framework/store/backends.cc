@@ -92,7 +92,7 @@ class SimulatedBackend : public StoreBackend {
  private:
   sim::Simulation simulation_{{.seed = 1}};
   sim::Fabric fabric_{simulation_};
-  sim::StoreServer server_{simulation_, fabric_, nullptr, {}};
+  sim::StoreServer server_{simulation_, fabric_, nullptr};
   sim::Host& node_ = simulation_.add_host("node");
 };
 

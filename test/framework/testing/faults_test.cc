@@ -13,6 +13,7 @@
 #include "coroutine/testing/temporary_folder.h"
 #include "framework/testing/detail/shrink.h"
 #include "framework/testing/simulated_run.h"
+#include "tools/simulation/planted_bugs.h"
 #include "tools/simulation/run.h"
 
 namespace corolane::sim {
@@ -103,8 +104,10 @@ TEST(RunTest, ASeedReplaysExactlyAndAnotherOneDiffers) {
   EXPECT_NE(run_once(market, plan).hash, first.hash);
 }
 
+#ifdef COROLANE_SEEDED_BUGS
 TEST(RunTest, AFailingRunIsShrunk) {
-  const Scenario market = market_scenario({.reply_before_write = true});
+  const PlantedBugs planted({.reply_before_write = true});
+  const Scenario market = market_scenario();
   const RunPlan plan{.seed = 1, .length = 16s, .node_count = 3, .client_count = 8};
   const auto kind_of_failure = [&](const RunPlan& tried) {
     const RunResult result = run_once(market, tried);
@@ -118,6 +121,7 @@ TEST(RunTest, AFailingRunIsShrunk) {
   EXPECT_LE(smaller.client_count, 4u);
   EXPECT_LE(smaller.length, 8s);
 }
+#endif
 
 }  // namespace
 }  // namespace corolane::sim

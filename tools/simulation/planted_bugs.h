@@ -1,0 +1,22 @@
+// Plants bugs in all nodes and stores of this process, as long as it exists. Only programs that
+// link corolane::seeded_bugs have any.
+#pragma once
+
+#include "framework/cluster/detail/seeded_bugs.h"
+
+namespace corolane::sim {
+
+using framework::detail::SeededBugs;
+
+class PlantedBugs {
+ public:
+  explicit PlantedBugs(const SeededBugs& bugs);
+  ~PlantedBugs();
+  PlantedBugs(const PlantedBugs&) = delete;
+  PlantedBugs& operator=(const PlantedBugs&) = delete;
+
+ private:
+  const SeededBugs previous_;
+};
+
+}  // namespace corolane::sim
