@@ -57,6 +57,42 @@ std::size_t Json::size() const {
   return elements->size();
 }
 
+const Json& Json::at(std::string_view key) const {
+  static const Json null;
+  const auto* const members = std::get_if<Object>(&value_);
+  if (members == nullptr) return null;
+  const auto found = std::ranges::find(*members, key, &Object::value_type::first);
+  return found == members->end() ? null : found->second;
+}
+
+bool Json::is_true() const {
+  const auto* const truth = std::get_if<bool>(&value_);
+  return truth != nullptr && *truth;
+}
+
+double Json::number() const {
+  return std::visit(
+      [](const auto& value) -> double {
+        using Held = std::remove_cvref_t<decltype(value)>;
+        if constexpr (!std::is_arithmetic_v<Held> || std::is_same_v<Held, bool>) {
+          return 0;
+        } else {
+          return static_cast<double>(value);
+        }
+      },
+      value_);
+}
+
+std::string_view Json::text() const {
+  const auto* const text = std::get_if<std::string>(&value_);
+  return text == nullptr ? std::string_view() : *text;
+}
+
+std::span<const Json> Json::elements() const {
+  const auto* const elements = std::get_if<Array>(&value_);
+  return elements == nullptr ? std::span<const Json>() : *elements;
+}
+
 std::string Json::to_text() const {
   std::string text;
   append_to(text, 0);

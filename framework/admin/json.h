@@ -1,4 +1,4 @@
-// A JSON value that pages build and write, but never read. The JSON library is behind json.cc, so
+// A JSON value that pages build and write; it is not parsed. The JSON library is behind json.cc, so
 // that a page does not compile it.
 //
 //   Json rows = Json::array();
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,10 @@ concept JsonList = !JsonText<T> && requires(const T& list) {
 class Json {
  public:
   struct Member;
+  using Array = std::vector<Json>;
+  using Object = std::vector<std::pair<std::string, Json>>;
+  using Value = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
+                             Array, Object>;
 
   Json() = default;  // null.
   Json(bool truth) : value_(truth) {}
@@ -58,15 +63,20 @@ class Json {
   // The number of elements of an array.
   std::size_t size() const;
 
+  // The member of an object; null when it has none, or is no object.
+  const Json& at(std::string_view key) const;
+  const Value& value() const { return value_; }
+  bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
+  bool is_true() const;
+  // Zero, an empty text and no elements for a value of another kind.
+  double number() const;
+  std::string_view text() const;
+  std::span<const Json> elements() const;
+
   // Writes a line for each element and member, and U+FFFD for invalid UTF-8.
   std::string to_text() const;
 
  private:
-  using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;
-  using Value = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
-                             Array, Object>;
-
   explicit Json(Value value) : value_(std::move(value)) {}
   void append_to(std::string& text, std::size_t indent) const;
 

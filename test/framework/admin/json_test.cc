@@ -47,6 +47,25 @@ TEST(JsonTest, WritesEmptyContainersOnOneLine) {
   EXPECT_EQ(Json::object().to_text(), "{}");
 }
 
+TEST(JsonTest, ReadsWhatWasBuilt) {
+  const Json json = {{"name", "x"}, {"count", 3}, {"seconds", 0.5}, {"is_open", true}};
+  EXPECT_EQ(json.at("name").text(), "x");
+  EXPECT_EQ(json.at("count").number(), 3.0);
+  EXPECT_EQ(json.at("seconds").number(), 0.5);
+  EXPECT_TRUE(json.at("is_open").is_true());
+  EXPECT_EQ(Json::array({1, 2}).elements().size(), 2u);
+}
+
+TEST(JsonTest, ReadsAValueOfAnotherKindAsNothing) {
+  const Json json = {{"name", "x"}};
+  EXPECT_TRUE(json.at("missing").is_null());
+  EXPECT_TRUE(json.at("name").at("part").is_null());
+  EXPECT_FALSE(json.at("name").is_true());
+  EXPECT_EQ(json.at("name").number(), 0.0);
+  EXPECT_EQ(json.text(), "");
+  EXPECT_TRUE(json.at("name").elements().empty());
+}
+
 TEST(JsonTest, ReplacesInvalidUtf8) {
   EXPECT_EQ(Json("a\xff").to_text(), "\"a\xef\xbf\xbd\"");
   EXPECT_EQ(Json({{"\xff", 1}}).to_text(), "{\n  \"\xef\xbf\xbd\": 1\n}");
