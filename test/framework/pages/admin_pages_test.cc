@@ -40,10 +40,7 @@ class AdminPagesTest : public testing::Test {
     return test::fetch(network_, node_.endpoints().admin, target);
   }
   Json json_page(const std::string& target) {
-    const auto response = page(target);
-    EXPECT_EQ(response.status, 200U) << response.body;
-    EXPECT_EQ(response.content_type, "application/json");
-    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+    return test::json_page(network_, node_.endpoints().admin, target);
   }
 
   void call_slow(std::chrono::milliseconds delay) {

@@ -35,8 +35,7 @@ class ConnectionsPageTest : public testing::Test {
     return test::fetch(network_, node.endpoints().admin, target);
   }
   Json json(const Node& node, const std::string& query = "") {
-    return Json::parse(page(node, "/connections?format=json" + query).body, nullptr,
-                       /*allow_exceptions=*/false);
+    return test::json_page(network_, node.endpoints().admin, "/connections?format=json" + query);
   }
   static std::vector<Json> of_side(const Json& page, const std::string& side) {
     std::vector<Json> found;

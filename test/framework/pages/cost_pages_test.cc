@@ -46,15 +46,12 @@ class CostPagesTest : public testing::Test {
     return test::fetch(network_, node_.endpoints().admin, target);
   }
   Json json_page(const std::string& target) {
-    const auto response = page(target);
-    EXPECT_EQ(response.status, 200U) << response.body;
-    EXPECT_EQ(response.content_type, "application/json");
-    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+    return test::json_page(network_, node_.endpoints().admin, target);
   }
-  Json method(std::string_view name) {
+  Json method(std::string_view name, std::string_view kind) {
     const Json page = json_page("/methods?format=json");
     for (const Json& row : page["methods"]) {
-      if (row["method"] == name) return row;
+      if (row["method"] == name && row["kind"] == kind) return row;
     }
     ADD_FAILURE() << "no method " << name;
     return {};
@@ -70,16 +67,15 @@ TEST_F(CostPagesTest, AMethodShowsTheCostOfItsHandlers) {
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(test::SlowClient(*client).wait(test::wait_request(100ms)));
   }
-  const Json row = method("corolane.test.Slow/Wait");
-  EXPECT_EQ(row["kind"], "service");
+  const Json row = method("corolane.test.Slow/Wait", "service");
   EXPECT_EQ(row["calls"], 4);
   EXPECT_EQ(row["running"], 0);
   EXPECT_EQ(row["errors"], 0);
   EXPECT_GE(row["p50_seconds"].get<double>(), 0.1);
-  EXPECT_EQ(row["timed_calls"], 2);
-  // The stack of the first call may already be measured for its spawn site.
+  EXPECT_GE(row["timed_calls"], 1);
+  EXPECT_LE(row["timed_calls"], 4);
   EXPECT_GE(row["measured_stacks"], 1);
-  EXPECT_LE(row["measured_stacks"], 2);
+  EXPECT_LE(row["measured_stacks"], row["timed_calls"]);
   // The handler waits in simulated time and uses little processor time.
   EXPECT_NEAR(row["run_seconds"].get<double>(), 0.1, 0.001);
   EXPECT_LT(row["cpu_seconds"].get<double>(), row["wait_seconds"].get<double>());
@@ -91,18 +87,16 @@ TEST_F(CostPagesTest, AMethodShowsTheCostOfItsHandlers) {
 
 TEST_F(CostPagesTest, AMethodOfObjectsHasARowOfItsOwn) {
   test::CounterClient counter(node_.router(), "visits");
-  test::AddRequest request;
-  request.set_amount(1);
   for (int i = 0; i < 5; ++i) {
-    auto call = coroutine::spawn("call", [&] { EXPECT_TRUE(counter.add(request)); });
+    auto call = coroutine::spawn("call", [&] { EXPECT_TRUE(counter.add(test::add_request(1))); });
     ASSERT_TRUE(call.join());
   }
-  const auto rows = json_page("/methods?format=json")["methods"];
-  const auto objects = std::ranges::count_if(rows, [](const Json& row) {
-    return row["method"] == "corolane.test.Counter/Add" && row["kind"] == "object" &&
-           row["calls"] == 5 && row["timed_calls"] == 2 && row["measured_stacks"] == 2;
-  });
-  EXPECT_EQ(objects, 1) << rows.dump(2);
+  const Json row = method("corolane.test.Counter/Add", "object");
+  EXPECT_EQ(row["calls"], 5);
+  EXPECT_GE(row["timed_calls"], 1);
+  EXPECT_LE(row["timed_calls"], 5);
+  EXPECT_GE(row["measured_stacks"], 1);
+  EXPECT_GT(row["stack_used_bytes"].get<int>(), 0);
   EXPECT_THAT(page("/methods").body, ContainsRegex("corolane.test.Counter/Add +object +5 +0 +0"));
 }
 

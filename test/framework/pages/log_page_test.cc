@@ -37,9 +37,7 @@ class LogPageTest : public testing::Test {
   net::HttpResponse fetch(const std::string& target, const std::string& method = "GET") {
     return test::fetch(network_, node_.endpoints().admin, target, method);
   }
-  Json json() {
-    return Json::parse(fetch("/log?format=json").body, nullptr, /*allow_exceptions=*/false);
-  }
+  Json json() { return test::json_page(network_, node_.endpoints().admin, "/log?format=json"); }
 
   sim::SimulatedNetwork network_;
   std::vector<std::string> written_;

@@ -39,9 +39,7 @@ class ObjectPageTest : public testing::Test {
     return test::fetch(network_, node.endpoints().admin, target);
   }
   Json json_page(const Node& node, const std::string& target) {
-    const auto response = page(node, target);
-    EXPECT_EQ(response.status, 200U) << response.body;
-    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+    return test::json_page(network_, node.endpoints().admin, target);
   }
 
   sim::SimulatedNetwork network_;

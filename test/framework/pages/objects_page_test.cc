@@ -35,9 +35,7 @@ class ObjectsPageTest : public testing::Test {
     return test::fetch(network_, node.endpoints().admin, "/objects").body;
   }
   Json json_page(const Node& node) {
-    const auto response = test::fetch(network_, node.endpoints().admin, "/objects?format=json");
-    EXPECT_EQ(response.content_type, "application/json") << response.body;
-    return Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+    return test::json_page(network_, node.endpoints().admin, "/objects?format=json");
   }
 
   sim::SimulatedNetwork network_;

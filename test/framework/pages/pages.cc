@@ -1,7 +1,10 @@
 // One request at a time, over net::fetch_http.
 #include "test/framework/pages/pages.h"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace corolane::test {
@@ -23,6 +26,14 @@ net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin,
   failure.status = 0;
   failure.body = response.error().to_string();
   return failure;
+}
+
+nlohmann::json json_page(net::Network& network, const net::Endpoint& admin,
+                         const std::string& target) {
+  const auto response = fetch(network, admin, target);
+  EXPECT_EQ(response.status, 200U) << response.body;
+  EXPECT_EQ(response.content_type, "application/json");
+  return nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace corolane::test

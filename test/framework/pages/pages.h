@@ -1,6 +1,7 @@
 // Reads admin pages as an operator would.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "net/http/http.h"
@@ -15,5 +16,9 @@ net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin,
                         const net::HttpRequest& request);
 net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin, std::string target,
                         std::string method = "GET");
+
+// The JSON of a page. The test fails when the page has another status than 200, or is no JSON.
+nlohmann::json json_page(net::Network& network, const net::Endpoint& admin,
+                         const std::string& target);
 
 }  // namespace corolane::test

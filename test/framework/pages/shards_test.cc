@@ -45,7 +45,7 @@ class Pages {
     return test::fetch(network_, node_.endpoints().admin, target);
   }
   Json json(const std::string& target) {
-    return Json::parse(get(target).body, nullptr, /*allow_exceptions=*/false);
+    return test::json_page(network_, node_.endpoints().admin, target);
   }
 
  private:

@@ -42,8 +42,7 @@ class SlowPageTest : public testing::Test {
     return test::fetch(network_, node_.endpoints().admin, target);
   }
   Json json(const std::string& query = "") {
-    return Json::parse(page("/slow?format=json" + query).body, nullptr,
-                       /*allow_exceptions=*/false);
+    return test::json_page(network_, node_.endpoints().admin, "/slow?format=json" + query);
   }
   void call_slow(std::chrono::milliseconds delay) {
     ASSERT_TRUE(test::SlowClient(*client_).wait(test::wait_request(delay),
@@ -89,9 +88,8 @@ TEST_F(SlowPageTest, TheSlowestCallsOfEachMinuteAreKept) {
 }
 
 TEST_F(SlowPageTest, AnErrorIsShownWithItsObjectAndItsText) {
-  test::AddRequest request;
+  test::AddRequest request = test::add_request(0, 50ms);
   request.set_then_fail(true);
-  request.set_pause_milliseconds(50);
   ASSERT_FALSE(CounterClient(node_.router(), "17").add(request));
   const Json page = json();
   ASSERT_EQ(page["errors"].size(), 1u);
@@ -124,10 +122,8 @@ TEST_F(SlowPageTest, ServerErrorsAreNotPushedOutByOthers) {
 TEST_F(SlowPageTest, AnObjectThatCallsIsTheCaller) {
   test::AddAlongRequest request;
   request.add_ids("b");
-  test::AddRequest pause;
-  pause.set_pause_milliseconds(300);
-  auto busy =
-      coroutine::spawn("busy", [&] { return CounterClient(node_.router(), "b").add(pause); });
+  auto busy = coroutine::spawn(
+      "busy", [&] { return CounterClient(node_.router(), "b").add(test::add_request(0, 300ms)); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   ASSERT_TRUE(CounterClient(node_.router(), "a").add_along(request));
   ASSERT_TRUE(busy.join());

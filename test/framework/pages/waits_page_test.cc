@@ -46,10 +46,9 @@ class WaitsPageTest : public testing::Test {
 
   // The id of a counter that is active on that node.
   std::string id_on(Node& node) {
-    test::AddRequest request;
     for (int i = 0; i < 1'000; ++i) {
       const std::string id = node.config().name + std::to_string(i);
-      EXPECT_TRUE(CounterClient(node.router(), id).add(request));
+      EXPECT_TRUE(CounterClient(node.router(), id).add(test::add_request(0)));
       const auto* const type = node.shard().host()->find_type("corolane.test.Counter");
       if (type->find(id) != nullptr) return id;
     }
@@ -59,6 +58,9 @@ class WaitsPageTest : public testing::Test {
 
   net::HttpResponse page(const Node& node, const std::string& target) {
     return test::fetch(network_, node.endpoints().admin, target);
+  }
+  Json json_page(const Node& node, const std::string& target) {
+    return test::json_page(network_, node.endpoints().admin, target);
   }
 
   sim::SimulatedNetwork network_;
@@ -82,6 +84,43 @@ TEST_F(WaitsPageTest, ACallIsShownWithItsCallerAndItsAge) {
   const auto text = page(*node, "/waits").body;
   EXPECT_THAT(text, ContainsRegex("outside +corolane.test.Counter\\(\"x\"\\) "
                                   "+corolane.test.Counter/WaitUntil +runs +1\\.0"));
+  calls.cancel_and_join();
+}
+
+TEST_F(WaitsPageTest, ACallThatWaitsForATurnIsShownWithItsHolder) {
+  const auto node = make("a");
+  coroutine::TaskGroup calls;
+  ASSERT_TRUE(calls.spawn("holder", [&] {
+    static_cast<void>(CounterClient(node->router(), "held").add(test::add_request(1, 1h)));
+  }));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  ASSERT_TRUE(calls.spawn("waiting", [&] {
+    test::AddAlongRequest request;
+    request.add_ids("held");
+    static_cast<void>(CounterClient(node->router(), "waiting").add_along(request));
+  }));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+
+  const Json page = json_page(*node, "/waits?format=json");
+  ASSERT_EQ(page["count"], 3);
+  const Json& holder = page["waits"][0];
+  EXPECT_EQ(holder["waiting"], nullptr);
+  EXPECT_EQ(holder["for"], "corolane.test.Counter(\"held\")");
+  EXPECT_EQ(holder["method"], "corolane.test.Counter/Add");
+  EXPECT_EQ(holder["stage"], "runs");
+  EXPECT_NEAR(holder["seconds"].get<double>(), 3.0, 0.1);
+  const auto task = holder["task_there"].get<std::string>();
+  EXPECT_EQ(json_page(*node, "/tasks/" + task + "?format=json")["waiting_for"], "sleep");
+
+  const Json* waiting = nullptr;
+  for (const Json& wait : page["waits"]) {
+    if (wait["stage"] == "waits for its turn") waiting = &wait;
+  }
+  ASSERT_NE(waiting, nullptr) << page.dump(2);
+  EXPECT_EQ((*waiting)["waiting"], "corolane.test.Counter(\"waiting\")");
+  EXPECT_EQ((*waiting)["for"], "corolane.test.Counter(\"held\")");
+  EXPECT_EQ((*waiting)["method"], "corolane.test.Counter/AddAlong");
+  EXPECT_NEAR((*waiting)["seconds"].get<double>(), 1.0, 0.1);
   calls.cancel_and_join();
 }
 
@@ -111,7 +150,7 @@ TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
                             "\") -> corolane.test.Counter(\"" + of_a + "\")\n";
   EXPECT_THAT(page(*a, "/waits").body, HasSubstr(cycle));
   EXPECT_THAT(page(*b, "/waits").body, HasSubstr(cycle));
-  const Json json = Json::parse(page(*a, "/waits?format=json").body);
+  const Json json = json_page(*a, "/waits?format=json");
   EXPECT_EQ(json["cycles"].size(), 1u);
   EXPECT_EQ(json["count"], 4);
   EXPECT_EQ(json["nodes_without_answer"].size(), 0u);
