@@ -12,6 +12,7 @@
 #include "framework/node/each_shard.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "net/http/percents.h"
 
@@ -121,7 +122,7 @@ Objects merged(std::vector<Objects> shards) {
   return all;
 }
 
-net::HttpResponse list_as_json(const std::string& type, const Objects& objects) {
+Json object_list_json(const std::string& type, const Objects& objects) {
   Json rows = Json::array();
   for (const ObjectRow& row : objects.rows) {
     rows.push_back({{"id", row.id},
@@ -133,23 +134,19 @@ net::HttpResponse list_as_json(const std::string& type, const Objects& objects) 
                     {"memory_bytes", row.memory_bytes},
                     {"type", type}});
   }
-  return json_response({{"type", type}, {"count", objects.count}, {"objects", std::move(rows)}});
+  return {{"type", type}, {"count", objects.count}, {"objects", std::move(rows)}};
 }
 
-net::HttpResponse list_as_text(const std::string& type, const Objects& objects) {
-  std::vector<Row<6>> rows = {{"ID", "WAITING", "RUNS", "TASK", "ACTIVE FOR", "BYTES"}};
-  for (const ObjectRow& row : objects.rows) {
-    rows.push_back({escaped(row.id), std::to_string(row.waiting_count),
-                    row.running.empty() ? "-" : escaped(row.running),
-                    row.task.id == 0 ? "-" : to_string(row.task),
-                    row.is_active ? seconds_text(row.age) : "not active",
-                    std::to_string(row.memory_bytes)});
-  }
-  std::string text = table_text(rows) + std::to_string(objects.count) + " objects of " + type;
-  if (objects.count > objects.rows.size()) {
-    text += ", the " + std::to_string(objects.rows.size()) + " with the most calls waiting shown";
-  }
-  return {.body = text + "\n"};
+std::string activity_cell(const Json& object) {
+  return object.at("is_active").is_true() ? seconds_text(object.at("seconds")) : "not active";
+}
+
+std::string object_list_text(const Json& page) {
+  return table_text(page.at("objects"),
+                    "ID: id, WAITING: waiting, RUNS: running, TASK: task, ACTIVE FOR: seconds, "
+                    "BYTES: memory_bytes",
+                    {{"seconds", activity_cell}}) +
+         total_text(page, "objects", "with the most calls waiting");
 }
 
 // `text` is the type as the request names it.
@@ -168,10 +165,7 @@ Result<net::HttpResponse> object_list_page(Node& node, const net::HttpRequest& r
   auto shards =
       from_each_shard(node, [&](const Shard& shard) { return objects_of(shard, *found); });
   if (!shards) return shards.error();
-  const Objects objects = merged(*std::move(shards));
-  return in_format(
-      request, [&] { return list_as_json(*found, objects); },
-      [&] { return list_as_text(*found, objects); });
+  return in_format(request, object_list_json(*found, merged(*std::move(shards))), object_list_text);
 }
 
 // --- What the node hosts
@@ -217,22 +211,6 @@ Json types_json(const std::vector<TypeRow>& types) {
   return rows;
 }
 
-std::string types_text(const std::vector<TypeRow>& types) {
-  if (types.empty()) return "no objects\n";
-  std::vector<Row<12>> rows = {{"TYPE", "ACTIVE", "BYTES", "UNSAVED", "CALLS", "REFUSED", "MOVED",
-                                "ACTIVATED", "DEACTIVATED", "SAVED", "SAVES FAILED", "PARTITIONS"}};
-  for (const auto& [name, statistics, owned_count] : types) {
-    rows.push_back(
-        {std::string(name), std::to_string(statistics.active_count),
-         std::to_string(statistics.memory_bytes), std::to_string(statistics.unsaved_count),
-         std::to_string(statistics.call_count), std::to_string(statistics.refused_count),
-         std::to_string(statistics.moved_count), std::to_string(statistics.activation_count),
-         std::to_string(statistics.deactivation_count), std::to_string(statistics.save_count),
-         std::to_string(statistics.failed_save_count), std::to_string(owned_count)});
-  }
-  return table_text(rows);
-}
-
 // --- The cluster
 
 // The number of partitions of one placement that a member owns.
@@ -260,18 +238,6 @@ Json shares_json(const std::vector<Share>& shares) {
   return rows;
 }
 
-// "512", or "512 of zone eu, 100 of role arena".
-std::string shares_text(const std::vector<Share>& shares) {
-  std::string text;
-  for (const auto& [placement, owned_count] : shares) {
-    text.append(text.empty() ? "" : ", ").append(std::to_string(owned_count));
-    if (placement != Placement()) text.append(" of");
-    if (!placement.zone.empty()) text.append(" zone ").append(escaped(placement.zone));
-    if (!placement.role.empty()) text.append(" role ").append(escaped(placement.role));
-  }
-  return text.empty() ? "0" : text;
-}
-
 Json cluster_json(const Cluster& cluster, const Fence& fence) {
   const ClusterView& view = *cluster.view();
   Json members = Json::array();
@@ -295,25 +261,51 @@ Json cluster_json(const Cluster& cluster, const Fence& fence) {
           {"nobody_owns", shares_json(shares_of(view, nullptr))}};
 }
 
-std::string cluster_text(const Cluster& cluster, const Fence& fence) {
-  const ClusterView& view = *cluster.view();
-  const Member& self = cluster.self();
-  std::string text = "node " + escaped(self.name) + ", epoch " + std::to_string(self.epoch) +
-                     ", incarnation " + escaped(self.incarnation) + ", fence " +
-                     (fence.is_never() ? "never" : "in " + seconds_text(fence.time_left())) +
-                     "\n\n";
-  std::vector<Row<8>> rows = {
-      {"MEMBER", "EPOCH", "INCARNATION", "VERSION", "SHARDS", "WEIGHT", "STATE", "PARTITIONS"}};
-  for (const Member& member : view.members()) {
-    rows.push_back({escaped(member.name), std::to_string(member.epoch), escaped(member.incarnation),
-                    escaped(member.version), std::to_string(member.shards.size()),
-                    std::to_string(member.weight), member.is_draining ? "draining" : "serving",
-                    shares_text(shares_of(view, &member))});
+// --- As text
+
+// "512", or "512 of zone eu, 100 of role arena".
+std::string shares_text(const Json& shares) {
+  std::string text;
+  for (const Json& share : shares.elements()) {
+    const Json& zone = share.at("zone");
+    const Json& role = share.at("role");
+    text.append(text.empty() ? "" : ", ").append(cell_text(share.at("partitions")));
+    if (!zone.text().empty() || !role.text().empty()) text.append(" of");
+    if (!zone.text().empty()) text.append(" zone ").append(cell_text(zone));
+    if (!role.text().empty()) text.append(" role ").append(cell_text(role));
   }
-  text += table_text(rows);
-  const auto orphans = shares_of(view, nullptr);
-  if (!orphans.empty()) text.append("owned by nobody: ").append(shares_text(orphans)).append("\n");
-  return text;
+  return text.empty() ? "0" : text;
+}
+
+std::string member_state_cell(const Json& member) {
+  return member.at("draining").is_true() ? "draining" : "serving";
+}
+
+std::string owned_cell(const Json& member) { return shares_text(member.at("owns")); }
+
+std::string cluster_text(const Json& cluster) {
+  if (cluster.is_null()) return "no cluster\n";
+  const Json& fence = cluster.at("fence_seconds");
+  const Json& orphans = cluster.at("nobody_owns");
+  return "node " + cell_text(cluster.at("name")) + ", epoch " + cell_text(cluster.at("epoch")) +
+         ", incarnation " + cell_text(cluster.at("incarnation")) + ", fence " +
+         (fence.is_null() ? "never" : "in " + seconds_text(fence)) + "\n\n" +
+         table_text(cluster.at("members"),
+                    "MEMBER: name, EPOCH: epoch, INCARNATION: incarnation, VERSION: version, "
+                    "SHARDS: shards, WEIGHT: weight, STATE: draining, PARTITIONS: owns",
+                    {{"draining", member_state_cell}, {"owns", owned_cell}}) +
+         (orphans.size() == 0 ? "" : "owned by nobody: " + shares_text(orphans) + "\n");
+}
+
+std::string objects_text(const Json& page) {
+  const Json& types = page.at("types");
+  if (types.size() == 0) return "no objects\n\n" + cluster_text(page.at("cluster"));
+  return table_text(types,
+                    "TYPE: type, ACTIVE: active, BYTES: memory_bytes, UNSAVED: unsaved, "
+                    "CALLS: calls, REFUSED: refused, MOVED: moved, ACTIVATED: activations, "
+                    "DEACTIVATED: deactivations, SAVED: saves, SAVES FAILED: failed_saves, "
+                    "PARTITIONS: partitions") +
+         "\n" + cluster_text(page.at("cluster"));
 }
 
 }  // namespace
@@ -343,18 +335,10 @@ Result<net::HttpResponse> objects_page(Node& node, const net::HttpRequest& reque
   if (!shards) return shards.error();
   const auto types = added_up(*std::move(shards), add_types);
   const Cluster* const cluster = node.cluster();
-  return in_format(
-      request,
-      [&] {
-        return json_response(
-            {{"types", types_json(types)},
-             {"cluster", cluster == nullptr ? Json() : cluster_json(*cluster, node.fence())}});
-      },
-      [&] {
-        return net::HttpResponse{
-            .body = types_text(types) + "\n" +
-                    (cluster == nullptr ? "no cluster\n" : cluster_text(*cluster, node.fence()))};
-      });
+  const Json page = {
+      {"types", types_json(types)},
+      {"cluster", cluster == nullptr ? Json() : cluster_json(*cluster, node.fence())}};
+  return in_format(request, page, objects_text);
 }
 
 }  // namespace corolane::framework::detail

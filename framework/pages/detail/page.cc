@@ -1,5 +1,6 @@
 #include "framework/pages/detail/page.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +16,13 @@ net::HttpResponse unknown_format(const net::HttpRequest& request) {
   return {
       .status = 400,
       .body = "format is text or json, as in " + std::string(request.path()) + "?format=json\n"};
+}
+
+std::optional<Format> format_of(const net::HttpRequest& request) {
+  const auto format = request.query("format");
+  if (format == "json") return Format::json;
+  if (format.empty() || format == "text") return Format::text;
+  return std::nullopt;
 }
 
 net::HttpResponse bad_query(const Error& error) {

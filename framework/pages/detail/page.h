@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -26,12 +29,25 @@ net::HttpResponse unknown_format(const net::HttpRequest& request);
 net::HttpResponse bad_query(const Error& error);
 
 // Calls as_json() or as_text(), as the request asks.
-template <typename AsJson, typename AsText>
+template <std::invocable AsJson, typename AsText>
 net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsText as_text) {
   const auto format = request.query("format");
   if (format == "json") return as_json();
   if (format.empty() || format == "text") return as_text();
   return unknown_format(request);
+}
+
+enum class Format : std::uint8_t { text, json };
+
+// The requested format; nullopt when it is neither.
+std::optional<Format> format_of(const net::HttpRequest& request);
+
+// Answers with a page's JSON, or with text(json), as the request asks.
+template <typename F>
+net::HttpResponse in_format(const net::HttpRequest& request, const Json& json, F text) {
+  const auto format = format_of(request);
+  if (!format) return unknown_format(request);
+  return *format == Format::json ? json_response(json) : net::HttpResponse{.body = text(json)};
 }
 
 double in_seconds(Duration duration);

@@ -260,8 +260,7 @@ TEST_F(LonelyObjectPageTest, AtMostAThousandObjectsAreShown) {
   EXPECT_EQ(list["objects"].size(), 1'000u);
   EXPECT_EQ(list["objects"][0]["id"], "2499");
   EXPECT_THAT(page(node_, "/objects?type=Counter").body,
-              HasSubstr("\n2500 objects of corolane.test.Counter, the 1000 with the most calls "
-                        "waiting shown\n"));
+              HasSubstr("\n2500 objects, the 1000 with the most calls waiting shown\n"));
   EXPECT_TRUE(busy.join());
   EXPECT_TRUE(waits.join());
 }
