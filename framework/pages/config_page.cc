@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/base/text.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 
 namespace corolane::framework {
 namespace {
@@ -32,9 +32,9 @@ const Change* pending_of(const Reload& reload, const Key& key) {
   return found == reload.pending().end() ? nullptr : &*found;
 }
 
-net::HttpResponse keys_as_json(const Reload& reload, const std::vector<Key>& keys) {
+Json keys_json(const Reload& reload) {
   Json rows = Json::array();
-  for (const Key& key : keys) {
+  for (const Key& key : reload.source().keys()) {
     const Change* const pending = pending_of(reload, key);
     rows.push_back({{"key", key.path},
                     {"value", key.shown},
@@ -45,56 +45,49 @@ net::HttpResponse keys_as_json(const Reload& reload, const std::vector<Key>& key
                     {"allowed", key.allowed},
                     {"help", key.help}});
   }
-  return detail::json_response({{"keys", std::move(rows)}});
+  return {{"keys", std::move(rows)}};
 }
 
-net::HttpResponse keys_as_text(const Reload& reload, const std::vector<Key>& keys) {
-  std::vector<detail::Row<5>> rows = {{"KEY", "VALUE", "LIVE", "AT NEXT START", "ORIGIN"}};
-  for (const Key& key : keys) {
-    const Change* const pending = pending_of(reload, key);
-    rows.push_back({key.path, key.shown, key.marks.is_live ? "live" : "-",
-                    pending == nullptr ? "-" : pending->after, escaped(origin_of(reload, key))});
-  }
-  return {.body = detail::table_text(rows)};
+std::string live_cell(const Json& key) { return key.at("live").is_true() ? "live" : "-"; }
+
+std::string keys_text(const Json& page) {
+  return detail::table_text(
+      page.at("keys"),
+      "KEY: key, VALUE: value, LIVE: live, AT NEXT START: at_next_start, ORIGIN: origin",
+      {{"live", live_cell}});
 }
 
 // --- /config/reload
 
-std::string_view effect_of(const Change& change) {
-  return change.is_live ? "now" : "at the next start";
-}
-
-net::HttpResponse changes_as_json(const std::vector<Change>& changes) {
+Json changes_json(const std::vector<Change>& changes) {
   Json rows = Json::array();
   for (const Change& change : changes) {
     rows.push_back({{"key", change.path},
                     {"before", change.before},
                     {"after", change.after},
-                    {"takes_effect", effect_of(change)}});
+                    {"takes_effect", change.is_live ? "now" : "at the next start"}});
   }
-  return detail::json_response({{"reloaded", true}, {"changes", std::move(rows)}});
+  return {{"reloaded", true}, {"changes", std::move(rows)}};
 }
 
-net::HttpResponse changes_as_text(const std::vector<Change>& changes) {
-  if (changes.empty()) return {.body = "reloaded; no value has changed\n"};
-  std::vector<detail::Row<4>> rows = {{"KEY", "BEFORE", "AFTER", "TAKES EFFECT"}};
-  for (const Change& change : changes) {
-    rows.push_back({change.path, change.before, change.after, std::string(effect_of(change))});
-  }
-  return {.body = detail::table_text(rows)};
+std::string changes_text(const Json& page) {
+  const Json& changes = page.at("changes");
+  if (changes.size() == 0) return "reloaded; no value has changed\n";
+  return detail::table_text(changes,
+                            "KEY: key, BEFORE: before, AFTER: after, TAKES EFFECT: takes_effect");
 }
 
-net::HttpResponse error_as_json(const Error& error) {
+Json error_json(const Error& error) {
   Json lines = Json::array();
   std::istringstream text(error.message());
   for (std::string line; std::getline(text, line);) lines.push_back(line);
-  return detail::json_response({{"reloaded", false}, {"errors", std::move(lines)}});
+  return {{"reloaded", false}, {"errors", std::move(lines)}};
 }
 
 net::HttpResponse failed(const net::HttpRequest& request, const Error& error) {
-  auto response = detail::in_format(
-      request, [&] { return error_as_json(error); },
-      [&] { return net::HttpResponse{.body = error.message() + "\nnothing has changed\n"}; });
+  auto response = detail::in_format(request, error_json(error), [&](const Json&) {
+    return error.message() + "\nnothing has changed\n";
+  });
   response.status = error.code() == Code::invalid_argument ? unprocessable : 503;
   return response;
 }
@@ -104,22 +97,14 @@ net::HttpResponse failed(const net::HttpRequest& request, const Error& error) {
 void add_config_pages(AdminServer& admin, const std::shared_ptr<Reload>& reload) {
   admin.page("/config", "every key with its value and where that comes from",
              [reload](const net::HttpRequest& request) {
-               const auto keys = reload->source().keys();
-               return detail::in_format(
-                   request, [&] { return keys_as_json(*reload, keys); },
-                   [&] { return keys_as_text(*reload, keys); });
+               return detail::in_format(request, keys_json(*reload), keys_text);
              });
   admin.action("/config/reload", "reads the configuration again",
                [reload](const net::HttpRequest& request) {
-                 const auto format = request.query("format");
-                 if (!format.empty() && format != "text" && format != "json") {
-                   return detail::unknown_format(request);
-                 }
+                 if (!detail::format_of(request)) return detail::unknown_format(request);
                  const auto changes = reload->run();
                  if (!changes) return failed(request, changes.error());
-                 return detail::in_format(
-                     request, [&] { return changes_as_json(*changes); },
-                     [&] { return changes_as_text(*changes); });
+                 return detail::in_format(request, changes_json(*changes), changes_text);
                });
 }
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "coroutine/base/text.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "net/http/percents.h"
 
@@ -142,7 +142,7 @@ void add_http(const Node& node, Connections& connections) {
   node.admin().for_each_connection(see("admin"));
 }
 
-net::HttpResponse as_json(const Connections& connections, TimePoint time) {
+Json connections_json(const Connections& connections, TimePoint time) {
   Json rows = Json::array();
   for (const Connection& connection : connections.rows()) {
     const net::StreamStatistics& statistics = connection.statistics;
@@ -162,31 +162,26 @@ net::HttpResponse as_json(const Connections& connections, TimePoint time) {
                     {"unsent_bytes", statistics.unsent_bytes},
                     {"is_above_mark", connection.is_above_mark()}});
   }
-  return json_response({{"count", connections.count()}, {"connections", std::move(rows)}});
+  return {{"count", connections.count()}, {"connections", std::move(rows)}};
 }
 
-net::HttpResponse as_text(const Connections& connections, TimePoint time) {
-  std::vector<Row<13>> rows = {{"SIDE", "PEER", "LOCAL", "IDENTITY", "TLS", "SHARD", "AGE",
-                                "SILENT", "RUNNING", "ANSWERED", "IN", "OUT", "UNSENT"}};
-  for (const Connection& connection : connections.rows()) {
-    const net::StreamStatistics& statistics = connection.statistics;
-    rows.push_back(
-        {std::string(connection.side) + (connection.is_open ? "" : ", not open"),
-         escaped(connection.peer), escaped(connection.local),
-         connection.identity.empty() ? "-" : escaped(connection.identity),
-         statistics.is_encrypted ? "yes" : "no", std::to_string(connection.shard),
-         seconds_text(time - statistics.opened_at), seconds_text(time - statistics.heard_at),
-         std::to_string(connection.running_count), std::to_string(connection.answered_count),
-         std::to_string(statistics.received_bytes), std::to_string(statistics.written_bytes),
-         std::to_string(statistics.unsent_bytes) +
-             (connection.is_above_mark() ? ", above its mark" : "")});
-  }
-  std::string text = table_text(rows) + std::to_string(connections.count()) +
-                     (connections.count() == 1 ? " connection" : " connections");
-  if (connections.count() > connections.rows().size()) {
-    text += ", the " + std::to_string(connections.rows().size()) + " with the most unsent shown";
-  }
-  return {.body = text + "\n"};
+std::string side_cell(const Json& row) {
+  return cell_text(row.at("side")) + (row.at("is_open").is_true() ? "" : ", not open");
+}
+
+std::string unsent_cell(const Json& row) {
+  return cell_text(row.at("unsent_bytes")) +
+         (row.at("is_above_mark").is_true() ? ", above its mark" : "");
+}
+
+std::string connections_text(const Json& page) {
+  return table_text(page.at("connections"),
+                    "SIDE: side, PEER: peer, LOCAL: local, IDENTITY: identity, TLS: tls, "
+                    "SHARD: shard, AGE: age_seconds, SILENT: silent_seconds, RUNNING: running, "
+                    "ANSWERED: answered, IN: received_bytes, OUT: written_bytes, "
+                    "UNSENT: unsent_bytes",
+                    {{"side", side_cell}, {"unsent_bytes", unsent_cell}}) +
+         total_text(page, "connections", "with the most unsent");
 }
 
 }  // namespace
@@ -208,8 +203,7 @@ Result<net::HttpResponse> connections_page(Node& node, const net::HttpRequest& r
   Connections all = added_up(*std::move(shards),
                              [](Connections& sum, const Connections& more) { sum.add(more); });
   all.arrange();
-  const TimePoint time = now();
-  return in_format(request, [&] { return as_json(all, time); }, [&] { return as_text(all, time); });
+  return in_format(request, connections_json(all, now()), connections_text);
 }
 
 }  // namespace corolane::framework::detail

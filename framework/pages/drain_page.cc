@@ -10,26 +10,23 @@
 namespace corolane::framework {
 namespace {
 
+using detail::Json;
+
 constexpr unsigned accepted = 202;
 
 net::HttpResponse answer(const Node& node, const net::HttpRequest& request, bool is_first) {
   const Duration time_max = node.config().stop_time_max;
-  auto response = detail::in_format(
-      request,
-      [&] {
-        return detail::json_response({{"stopping", true},
-                                      {"since_before", !is_first},
-                                      {"stop_time_max_seconds", detail::in_seconds(time_max)}});
-      },
-      [&] {
-        if (!is_first) return net::HttpResponse{.body = "the node is stopping already\n"};
-        return net::HttpResponse{
-            .body =
-                "the node stops, as by SIGTERM: it hands its objects over, refuses new calls, and "
-                "stores what has changed; calls that run longer than " +
-                config::format_duration(time_max) +
-                " (node.stop_time_max) are cancelled. Then the process exits with 0\n"};
-      });
+  const Json page = {{"stopping", true},
+                     {"since_before", !is_first},
+                     {"stop_time_max_seconds", detail::in_seconds(time_max)}};
+  auto response = detail::in_format(request, page, [&](const Json&) -> std::string {
+    if (!is_first) return "the node is stopping already\n";
+    return "the node stops, as by SIGTERM: it hands its objects over, refuses new calls, and "
+           "stores "
+           "what has changed; calls that run longer than " +
+           config::format_duration(time_max) +
+           " (node.stop_time_max) are cancelled. Then the process exits with 0\n";
+  });
   response.status = accepted;
   return response;
 }
@@ -40,10 +37,7 @@ void add_drain_action(Node& node, std::function<void()> ask_to_stop) {
   node.admin().action("/drain", "begins the graceful end of the process, as SIGTERM does",
                       [&node, ask = std::move(ask_to_stop),
                        was_asked = false](const net::HttpRequest& request) mutable {
-                        const auto format = request.query("format");
-                        if (!format.empty() && format != "text" && format != "json") {
-                          return detail::unknown_format(request);
-                        }
+                        if (!detail::format_of(request)) return detail::unknown_format(request);
                         const bool is_first =
                             !node.is_stopping() && !std::exchange(was_asked, true);
                         if (is_first) {

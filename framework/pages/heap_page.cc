@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
@@ -35,63 +36,62 @@ std::optional<T> read(MallocControl control, const char* name) {
   return value;
 }
 
-struct Figure {
-  const char* key;
-  const char* meaning;
-  std::optional<std::size_t> bytes;
-};
-
-struct Heap {
-  std::string_view allocator;
-  std::vector<Figure> figures;
-  bool is_sampled = false;
-};
-
-Heap heap_of_jemalloc(MallocControl control) {
+Json heap_of_jemalloc(MallocControl control) {
   std::uint64_t epoch = 1;  // Writing any value refreshes the figures.
   control("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
-  const auto bytes = [&](const char* name) { return read<std::size_t>(control, name); };
-  return {.allocator = "jemalloc",
-          .figures = {{"allocated_bytes", "in use by the program", bytes("stats.allocated")},
-                      {"active_bytes", "pages with allocations in use", bytes("stats.active")},
-                      {"metadata_bytes", "used by the allocator itself", bytes("stats.metadata")},
-                      {"resident_bytes", "pages in memory", bytes("stats.resident")},
-                      {"mapped_bytes", "address space in use", bytes("stats.mapped")},
-                      {"retained_bytes", "address space that is kept", bytes("stats.retained")}},
-          .is_sampled = read<bool>(control, "opt.prof").value_or(false)};
+  const auto bytes = [&](const char* name) {
+    const auto value = read<std::size_t>(control, name);
+    return value ? Json(*value) : Json();
+  };
+  return {{"allocator", "jemalloc"},
+          {"is_sampled", read<bool>(control, "opt.prof").value_or(false)},
+          {"allocated_bytes", bytes("stats.allocated")},
+          {"active_bytes", bytes("stats.active")},
+          {"metadata_bytes", bytes("stats.metadata")},
+          {"resident_bytes", bytes("stats.resident")},
+          {"mapped_bytes", bytes("stats.mapped")},
+          {"retained_bytes", bytes("stats.retained")}};
 }
 
-Heap heap_of_libc() {
+Json heap_of_libc() {
   const struct mallinfo2 info = ::mallinfo2();
-  return {.allocator = "libc",
-          .figures = {{"allocated_bytes", "in use by the program", info.uordblks + info.hblkhd},
-                      {"free_bytes", "free, kept for later allocations", info.fordblks},
-                      {"mapped_bytes", "taken from the system", info.arena + info.hblkhd},
-                      {"large_bytes", "of that, blocks with a mapping each", info.hblkhd},
-                      {"returnable_bytes", "free at the end of the heap", info.keepcost}}};
+  return {{"allocator", "libc"},
+          {"is_sampled", false},
+          {"allocated_bytes", info.uordblks + info.hblkhd},
+          {"free_bytes", info.fordblks},
+          {"mapped_bytes", info.arena + info.hblkhd},
+          {"large_bytes", info.hblkhd},
+          {"returnable_bytes", info.keepcost}};
 }
+
+// The meaning of each figure of either allocator.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> figures = {
+    {{"allocated_bytes", "in use by the program"},
+     {"active_bytes", "pages with allocations in use"},
+     {"metadata_bytes", "used by the allocator itself"},
+     {"resident_bytes", "pages in memory"},
+     {"free_bytes", "free, kept for later allocations"},
+     {"mapped_bytes", "address space in use"},
+     {"large_bytes", "of that, blocks with a mapping each"},
+     {"returnable_bytes", "free at the end of the heap"},
+     {"retained_bytes", "address space that is kept"}}};
 
 constexpr std::string_view how_to_sample =
     "to see which code allocates, start the node with LD_PRELOAD=libjemalloc.so.2 "
     "MALLOC_CONF=prof:true,prof_active:true (Debian: libjemalloc2), and open "
     "/heap?format=profile\n";
 
-net::HttpResponse heap_as_text(const Heap& heap) {
-  std::vector<Row<3>> rows = {{"WHAT", "BYTES", ""}};
-  for (const auto& [key, meaning, bytes] : heap.figures) {
-    rows.push_back({key, bytes ? std::to_string(*bytes) : "-", meaning});
+std::string heap_text(const Json& heap) {
+  std::vector<std::vector<std::string>> lines = {{"WHAT", "BYTES", ""}};
+  for (const auto& [key, meaning] : figures) {
+    if (const Json& bytes = heap.at(key); !bytes.is_null()) {
+      lines.push_back({std::string(key), cell_text(bytes), std::string(meaning)});
+    }
   }
-  return {.body = "allocator " + std::string(heap.allocator) + "\n" + table_text(rows) +
-                  std::string(heap.is_sampled ? "/heap?format=profile is a profile for jeprof\n"
-                                              : how_to_sample)};
-}
-
-net::HttpResponse heap_as_json(const Heap& heap) {
-  Json json = {{"allocator", heap.allocator}, {"is_sampled", heap.is_sampled}};
-  for (const Figure& figure : heap.figures) {
-    json[figure.key] = figure.bytes ? Json(*figure.bytes) : Json();
-  }
-  return json_response(json);
+  return "allocator " + cell_text(heap.at("allocator")) + "\n" + aligned_text(lines) +
+         std::string(heap.at("is_sampled").is_true()
+                         ? "/heap?format=profile is a profile for jeprof\n"
+                         : how_to_sample);
 }
 
 // jemalloc writes the profile to a file.
@@ -124,9 +124,9 @@ Result<net::HttpResponse> heap_page(Node& node, const net::HttpRequest& request)
   const MallocControl control = malloc_control();
   if (request.query("format") == "profile") return heap_profile(node, control);
   // Both allocators lock all arenas for a while.
-  Heap heap;
+  Json heap;
   node.run_beside([&] { heap = control == nullptr ? heap_of_libc() : heap_of_jemalloc(control); });
-  return in_format(request, [&] { return heap_as_json(heap); }, [&] { return heap_as_text(heap); });
+  return in_format(request, heap, heap_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "config/units.h"
-#include "coroutine/base/text.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/telemetry/detail/log_loan.h"
 
@@ -34,48 +34,44 @@ Result<Duration> time_of(std::string_view text) {
                                            std::string(example));
 }
 
-std::string level_text(const Log& log, const LogLoan& loan) {
-  std::string text = "level " + std::string(to_string(log.level()));
+Json level_json(Node& node) {
+  const LogLoan& loan = node.log_loan();
   const auto left = loan.time_left();
-  if (!left) return text + ", as configured; POST /log?level=debug&for=10m changes it\n";
-  return text + " for " + seconds_text(*left) + " more, then " +
-         std::string(to_string(loan.configured())) + " as configured\n";
-}
-
-Json level_json(const Log& log, const LogLoan& loan) {
-  const auto left = loan.time_left();
-  return {{"level", to_string(log.level())},
+  return {{"level", to_string(node.log().level())},
           {"configured", to_string(loan.configured())},
           {"lent_for_seconds", left ? Json(in_seconds(*left)) : Json()}};
+}
+
+std::string level_text(const Json& page) {
+  std::string text = "level " + cell_text(page.at("level"));
+  const Json& left = page.at("lent_for_seconds");
+  if (left.is_null()) return text + ", as configured; POST /log?level=debug&for=10m changes it\n";
+  return text + " for " + seconds_text(left) + " more, then " + cell_text(page.at("configured")) +
+         " as configured\n";
+}
+
+std::string log_text(const Json& page) {
+  std::string text = level_text(page) + "\n";
+  for (const Json& line : page.at("lines").elements()) {
+    std::string level(line.at("level").text());
+    level.resize(8, ' ');
+    text.append(line.at("at").text()).append(" ").append(level);
+    text.append(line.at("text").text()).append("\n");
+  }
+  return text;
 }
 
 }  // namespace
 
 Result<net::HttpResponse> log_page(Node& node, const net::HttpRequest& request) {
-  const LogLoan& loan = node.log_loan();
-  const auto lines = node.log().last_lines();
-  return in_format(
-      request,
-      [&] {
-        Json rows = Json::array();
-        for (const LogLine& line : lines) {
-          rows.push_back(
-              {{"at", utc_text(line.time)}, {"level", to_string(line.level)}, {"text", line.text}});
-        }
-        Json json = level_json(node.log(), loan);
-        json["lines"] = std::move(rows);
-        return json_response(json);
-      },
-      [&] {
-        std::string text = level_text(node.log(), loan) + "\n";
-        for (const LogLine& line : lines) {
-          std::string level(to_string(line.level));
-          level.resize(8, ' ');
-          text.append(utc_text(line.time)).append(" ").append(level);
-          text.append(line.text).append("\n");
-        }
-        return net::HttpResponse{.body = std::move(text)};
-      });
+  Json lines = Json::array();
+  for (const LogLine& line : node.log().last_lines()) {
+    lines.push_back(
+        {{"at", utc_text(line.time)}, {"level", to_string(line.level)}, {"text", line.text}});
+  }
+  Json page = level_json(node);
+  page["lines"] = std::move(lines);
+  return in_format(request, page, log_text);
 }
 
 Result<net::HttpResponse> lend_log_level(Node& node, const net::HttpRequest& request) {
@@ -83,12 +79,9 @@ Result<net::HttpResponse> lend_log_level(Node& node, const net::HttpRequest& req
   if (!level) return bad_query(level.error());
   const auto time = time_of(request.query("for"));
   if (!time) return bad_query(time.error());
-  const auto format = request.query("format");
-  if (!format.empty() && format != "text" && format != "json") return unknown_format(request);
+  if (!format_of(request)) return unknown_format(request);
   node.log_loan().lend(*level, *time);
-  return in_format(
-      request, [&] { return json_response(level_json(node.log(), node.log_loan())); },
-      [&] { return net::HttpResponse{.body = level_text(node.log(), node.log_loan())}; });
+  return in_format(request, level_json(node), level_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -26,14 +26,14 @@ std::vector<std::string> obstacles_of(const Node& node) {
 
 Result<net::HttpResponse> ready_page(Node& node, const net::HttpRequest& request) {
   const auto obstacles = obstacles_of(node);
-  auto response = in_format(
-      request,
-      [&] { return json_response({{"ready", obstacles.empty()}, {"obstacles", obstacles}}); },
-      [&] {
-        std::string text = obstacles.empty() ? "ready\n" : "";
-        for (const std::string& obstacle : obstacles) text.append(obstacle).append("\n");
-        return net::HttpResponse{.body = std::move(text)};
-      });
+  auto response = in_format(request, {{"ready", obstacles.empty()}, {"obstacles", obstacles}},
+                            [](const Json& page) {
+                              std::string text = page.at("ready").is_true() ? "ready\n" : "";
+                              for (const Json& obstacle : page.at("obstacles").elements()) {
+                                text.append(obstacle.text()).append("\n");
+                              }
+                              return text;
+                            });
   if (response.status == 200 && !obstacles.empty()) response.status = 503;
   return response;
 }

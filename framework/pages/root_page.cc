@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/telemetry/version.h"
 
@@ -20,29 +21,24 @@ Json pages_json(const Node& node) {
   return rows;
 }
 
-std::string pages_text(const Node& node) {
-  std::vector<Row<3>> rows;
-  for (const AdminServer::Listed& page : node.admin().pages()) {
-    rows.push_back(
-        {page.is_action ? "POST" : "GET", std::string(page.path), std::string(page.summary)});
+std::string root_text(const Json& root) {
+  std::vector<std::vector<std::string>> lines;
+  for (const Json& page : root.at("pages").elements()) {
+    lines.push_back({page.at("is_action").is_true() ? "POST" : "GET", cell_text(page.at("path")),
+                     cell_text(page.at("summary"))});
   }
-  return table_text(rows);
+  const Json& node = root.at("node");
+  return "node " + cell_text(node.at("name")) + ", corolane " + cell_text(node.at("version")) +
+         "; a browser gets a dashboard, ?format=json JSON\n\n" + aligned_text(lines);
 }
 
 }  // namespace
 
 Result<net::HttpResponse> root_page(Node& node, const net::HttpRequest& request) {
-  return in_format(
-      request,
-      [&] {
-        return json_response({{"node", {{"name", node.config().name}, {"version", version()}}},
-                              {"pages", pages_json(node)}});
-      },
-      [&] {
-        return net::HttpResponse{
-            .body = "node " + node.config().name + ", corolane " + std::string(version()) +
-                    "; a browser gets a dashboard, ?format=json JSON\n\n" + pages_text(node)};
-      });
+  return in_format(request,
+                   {{"node", {{"name", node.config().name}, {"version", version()}}},
+                    {"pages", pages_json(node)}},
+                   root_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_info.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
@@ -65,7 +65,7 @@ std::string place_text(const SpawnSite& site) {
   return site.place.line() == 0 ? "elsewhere" : site_text(site.place);
 }
 
-net::HttpResponse sites_as_json(const std::vector<SpawnSite>& sites) {
+Json sites_json(const std::vector<SpawnSite>& sites) {
   Json rows = Json::array();
   for (const SpawnSite& site : sites) {
     rows.push_back({{"spawned_at", place_text(site)},
@@ -77,21 +77,14 @@ net::HttpResponse sites_as_json(const std::vector<SpawnSite>& sites) {
                     {"stack_used_bytes_max", site.stack_used_bytes_max},
                     {"stack_size_bytes", site.stack_size_bytes}});
   }
-  return json_response({{"sites", std::move(rows)}});
+  return {{"sites", std::move(rows)}};
 }
 
-net::HttpResponse sites_as_text(const std::vector<SpawnSite>& sites) {
-  std::vector<Row<7>> rows = {
-      {"CPU", "SPAWNED", "ALIVE", "DEEPEST", "STACK", "FIRST NAME", "SPAWNED AT"}};
-  for (const SpawnSite& site : sites) {
-    const bool is_measured = site.measured_count > 0;
-    rows.push_back({seconds_text(site.cpu), std::to_string(site.spawned_count),
-                    std::to_string(site.alive_count),
-                    is_measured ? std::to_string(site.stack_used_bytes_max) : "-",
-                    is_measured ? std::to_string(site.stack_size_bytes) : "-",
-                    escaped(site.task_name), place_text(site)});
-  }
-  return {.body = table_text(rows)};
+std::string sites_text(const Json& page) {
+  return table_text(page.at("sites"),
+                    "CPU: cpu_seconds, SPAWNED: spawned, ALIVE: alive, MEASURED: stack_measured, "
+                    "DEEPEST: stack_used_bytes_max, STACK: stack_size_bytes, "
+                    "FIRST NAME: first_name, SPAWNED AT: spawned_at");
 }
 
 }  // namespace
@@ -104,8 +97,7 @@ Result<net::HttpResponse> sites_page(Node& node, const net::HttpRequest& request
                }).take();
   std::ranges::sort(sites, std::greater{},
                     [](const SpawnSite& site) { return std::tuple(site.cpu, site.spawned_count); });
-  return in_format(
-      request, [&] { return sites_as_json(sites); }, [&] { return sites_as_text(sites); });
+  return in_format(request, sites_json(sites), sites_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "coroutine/base/text.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/time/wall_clock.h"
@@ -76,19 +76,22 @@ Json calls_json(const std::vector<Call>& calls, TimePoint time) {
   return rows;
 }
 
-std::string or_dash(std::string_view text) { return text.empty() ? "-" : escaped(text); }
+std::string outcome_cell(const Json& call) {
+  const Json& error = call.at("error");
+  return cell_text(call.at("code")) + (error.text().empty() ? "" : ": " + cell_text(error));
+}
 
-std::string calls_text(std::string_view title, const std::vector<Call>& calls, TimePoint time) {
-  std::vector<Row<9>> rows = {
-      {std::string(title), "OBJECT", "TOOK", "QUEUE", "RUN", "AT", "CALLER", "TRACE", "OUTCOME"}};
-  for (const Call& call : calls) {
-    std::string outcome(rpc::to_string(call.code));
-    if (!call.error.empty()) outcome += ": " + escaped(call.error);
-    rows.push_back({call.method, or_dash(call.object), seconds_text(call.took()),
-                    seconds_text(call.waited), seconds_text(call.ran), at_text(call, time),
-                    or_dash(call.caller), or_dash(call.trace), std::move(outcome)});
-  }
-  return table_text(rows);
+std::string calls_text(const std::string& title, const Json& calls) {
+  return table_text(calls,
+                    title +
+                        ": method, OBJECT: object, TOOK: took_seconds, QUEUE: queue_seconds, "
+                        "RUN: run_seconds, AT: at, CALLER: caller, TRACE: trace, OUTCOME: code",
+                    {{"code", outcome_cell}});
+}
+
+std::string slow_text(const Json& page) {
+  return calls_text("SLOWEST", page.at("slowest")) + "\n" +
+         calls_text("LAST ERRORS", page.at("errors"));
 }
 
 }  // namespace
@@ -109,17 +112,11 @@ Result<net::HttpResponse> slow_page(Node& node, const net::HttpRequest& request)
   if (!shards) return shards.error();
   Calls calls = added_up(*std::move(shards), add_calls);
   arrange(calls);
-  return in_format(
-      request,
-      [&] {
-        return json_response({{"minutes", *minutes},
-                              {"slowest", calls_json(calls.slowest, time)},
-                              {"errors", calls_json(calls.errors, time)}});
-      },
-      [&] {
-        return net::HttpResponse{.body = calls_text("SLOWEST", calls.slowest, time) + "\n" +
-                                         calls_text("LAST ERRORS", calls.errors, time)};
-      });
+  return in_format(request,
+                   {{"minutes", *minutes},
+                    {"slowest", calls_json(calls.slowest, time)},
+                    {"errors", calls_json(calls.errors, time)}},
+                   slow_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -8,6 +8,7 @@
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/task_filter.h"
 
@@ -40,7 +41,7 @@ StackGroups stacks_of(const Shard& shard, const TaskFilter& filter) {
   return groups;
 }
 
-net::HttpResponse stacks_as_json(const std::vector<StackGroup>& groups, std::size_t task_count) {
+Json stacks_json(const std::vector<StackGroup>& groups, std::size_t task_count) {
   Json rows = Json::array();
   for (const StackGroup& group : groups) {
     rows.push_back({{"count", group.count},
@@ -52,7 +53,7 @@ net::HttpResponse stacks_as_json(const std::vector<StackGroup>& groups, std::siz
                     {"has_more_names", group.has_more_names},
                     {"stack", frames_json(group.frames)}});
   }
-  return json_response({{"count", task_count}, {"groups", std::move(rows)}});
+  return {{"count", task_count}, {"groups", std::move(rows)}};
 }
 
 }  // namespace
@@ -67,13 +68,10 @@ Result<net::HttpResponse> stacks_page(Node& node, const net::HttpRequest& reques
       *std::move(shards), [](StackGroups& sum, const StackGroups& more) { sum.add(more); });
   std::vector<StackGroup> groups;
   node.run_with_symbols([&](coroutine::Symbols& symbols) { groups = all.named(symbols); });
-  return in_format(
-      request, [&] { return stacks_as_json(groups, all.task_count()); },
-      [&] {
-        return net::HttpResponse{.body = coroutine::to_text(groups) +
-                                         std::to_string(all.task_count()) + " tasks at " +
-                                         std::to_string(groups.size()) + " places\n"};
-      });
+  return in_format(request, stacks_json(groups, all.task_count()), [&](const Json& page) {
+    return coroutine::to_text(groups) + count_text(page.at("count"), "task", "tasks") + " at " +
+           count_text(groups.size(), "place", "places") + "\n";
+  });
 }
 
 }  // namespace corolane::framework::detail

@@ -1,9 +1,9 @@
 // /stalls: tasks that kept a loop from turning.
 #include <utility>
 
-#include "coroutine/base/text.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
@@ -25,30 +25,37 @@ std::vector<Frames> frames_of(Node& node, const std::vector<Stall>& stalls) {
 
 Json stall_json(const Stall& stall, const Frames& frames) {
   const auto doing = stall.doing.value_or(coroutine::Interruption());
+  const coroutine::TaskAddress address{.scheduler = static_cast<std::uint32_t>(stall.shard),
+                                       .id = doing.task};
   return {{"number", stall.number},
           {"shard", stall.shard},
           {"begun_at", utc_text(stall.begun_at)},
           {"seconds", rounded(in_seconds(stall.lasted), 10'000)},
           {"is_going_on", stall.is_going_on},
-          {"task_id", doing.task},
+          {"task_id", doing.task == 0 ? Json() : address_json(address)},
           {"task", doing.task_name},
           {"object", doing.note},
           {"spawned_at", doing.task == 0 ? "" : site_text(doing.site)},
           {"stack", frames_json(frames)}};
 }
 
-std::string stall_text(const Stall& stall, const Frames& frames) {
-  const auto doing = stall.doing.value_or(coroutine::Interruption());
-  std::string text = "stall " + std::to_string(stall.number) + " of shard " +
-                     std::to_string(stall.shard) + " at " + utc_text(stall.begun_at) + " for " +
-                     seconds_text(stall.lasted) + (stall.is_going_on ? " so far\n" : "\n");
-  if (!stall.doing) return text + "    its thread did not answer\n";
-  text += doing.task == 0
-              ? std::string("    the loop itself")
-              : "    task " + std::to_string(doing.task) + " \"" + escaped(doing.task_name) +
-                    "\", spawned at " + site_text(doing.site);
-  if (!doing.note.empty()) text.append(", object ").append(escaped(doing.note));
-  return text + "\n" + coroutine::to_text(frames);
+std::string stall_text(const Json& stall) {
+  const std::string stack = frames_text(stall.at("stack"));
+  return table_text(Json::array({stall}),
+                    "STALL: number, SHARD: shard, BEGUN AT: begun_at, FOR: seconds, "
+                    "GOES ON: is_going_on, TASK: task_id, NAME: task, OBJECT: object, "
+                    "SPAWNED AT: spawned_at") +
+         (stack.empty() ? "    its thread did not answer\n" : stack);
+}
+
+std::string stalls_text(const Json& page) {
+  std::string text;
+  for (const Json& stall : page.at("stalls").elements()) text += stall_text(stall);
+  return text + count_text(page.at("count"), "stall", "stalls") + ", " +
+         seconds_text(page.at("seconds")) + " in all" +
+         (page.at("are_watched").is_true()
+              ? "\n"
+              : "; stalls are not detected: see node.stall_time_min\n");
 }
 
 }  // namespace
@@ -59,28 +66,14 @@ Result<net::HttpResponse> stalls_page(Node& node, const net::HttpRequest& reques
   const auto statistics =
       watchdog == nullptr ? StallWatchdog::Statistics() : watchdog->statistics();
   const auto frames = frames_of(node, stalls);
-  return in_format(
-      request,
-      [&] {
-        Json rows = Json::array();
-        for (std::size_t i = 0; i < stalls.size(); ++i) {
-          rows.push_back(stall_json(stalls[i], frames[i]));
-        }
-        return json_response({{"are_watched", watchdog != nullptr},
-                              {"count", statistics.count},
-                              {"seconds", in_seconds(statistics.time)},
-                              {"stalls", std::move(rows)}});
-      },
-      [&] {
-        std::string text;
-        for (std::size_t i = 0; i < stalls.size(); ++i) text += stall_text(stalls[i], frames[i]);
-        text += std::to_string(statistics.count) + " stalls, " + seconds_text(statistics.time) +
-                " in all";
-        return net::HttpResponse{
-            .body =
-                text + (watchdog == nullptr ? "; stalls are not detected: see node.stall_time_min\n"
-                                            : "\n")};
-      });
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < stalls.size(); ++i) rows.push_back(stall_json(stalls[i], frames[i]));
+  return in_format(request,
+                   {{"are_watched", watchdog != nullptr},
+                    {"count", statistics.count},
+                    {"seconds", in_seconds(statistics.time)},
+                    {"stalls", std::move(rows)}},
+                   stalls_text);
 }
 
 }  // namespace corolane::framework::detail

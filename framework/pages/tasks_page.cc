@@ -13,6 +13,7 @@
 #include "coroutine/task_info.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/task_filter.h"
 
@@ -94,39 +95,39 @@ Json task_json(const TaskInfo& task) {
           {"spawned_at", site_text(task.site)}};
 }
 
-net::HttpResponse tasks_as_json(const Tasks& tasks) {
+Json tasks_json(const Tasks& tasks) {
   Json rows = Json::array();
   for (const TaskInfo& task : tasks.oldest) rows.push_back(task_json(task));
-  return json_response({{"count", tasks.count}, {"tasks", std::move(rows)}});
+  return {{"count", tasks.count}, {"tasks", std::move(rows)}};
+}
+
+std::string state_cell(const Json& task) {
+  return cell_text(task.at("state")) + (task.at("cancelled").is_true() ? ", cancelled" : "");
 }
 
 // "1.2 of 64K": the part that is in use where the task waits.
-std::string stack_text(const TaskInfo& task) {
-  const std::string size = std::to_string(task.stack_size_bytes / 1024) + "K";
-  if (task.stack_used_bytes == 0) return size;
-  return fixed_text(static_cast<double>(task.stack_used_bytes) / 1024, 1) + " of " + size;
+std::string stack_cell(const Json& task) {
+  const Json& used = task.at("stack_used_bytes");
+  const std::string size = fixed_text(task.at("stack_size_bytes").number() / 1024, 0) + "K";
+  return used.is_null() ? size : fixed_text(used.number() / 1024, 1) + " of " + size;
 }
 
-std::string table_of(const std::vector<TaskInfo>& tasks) {
-  std::vector<Row<9>> rows = {
-      {"ID", "NAME", "STATE", "WAITS FOR", "SINCE", "AGE", "CPU", "STACK", "SPAWNED AT"}};
-  for (const TaskInfo& task : tasks) {
-    rows.push_back({to_string(task.address()), escaped(task.name),
-                    std::string(to_string(task.state)) + (task.cancelled ? ", cancelled" : ""),
-                    task.waiting_for.empty() ? "-" : task.waiting_for, seconds_text(task.in_state),
-                    seconds_text(task.age), seconds_text(task.cpu), stack_text(task),
-                    site_text(task.site)});
-  }
-  return table_text(rows);
+std::string table_of_tasks(const Json& tasks) {
+  return table_text(tasks,
+                    "ID: id, NAME: name, STATE: state, WAITS FOR: waiting_for, "
+                    "SINCE: in_state_seconds, AGE: age_seconds, CPU: cpu_seconds, "
+                    "STACK: stack_used_bytes, SPAWNED AT: spawned_at",
+                    {{"state", state_cell}, {"stack_used_bytes", stack_cell}});
 }
 
-net::HttpResponse tasks_as_text(const Tasks& tasks) {
-  std::string text = table_of(tasks.oldest);
-  text.append(std::to_string(tasks.count)).append(tasks.count == 1 ? " task" : " tasks");
-  if (tasks.count > tasks.oldest.size()) {
-    text.append(", the oldest ").append(std::to_string(tasks.oldest.size())).append(" shown");
-  }
-  return {.body = text + "\n"};
+std::string tasks_text(const Json& page) {
+  return table_of_tasks(page.at("tasks")) + total_text(page, "tasks", "oldest");
+}
+
+std::string task_text(const Json& task) {
+  const std::string stack = frames_text(task.at("stack"));
+  return table_of_tasks(Json::array({task})) +
+         (stack.empty() ? "no stack: it has not begun or has ended\n" : stack);
 }
 
 }  // namespace
@@ -143,9 +144,7 @@ Result<net::HttpResponse> tasks_page(Node& node, const net::HttpRequest& request
     return filter->is_any() ? tasks_of(shard) : filtered_tasks_of(shard, *filter);
   });
   if (!shards) return shards.error();
-  const Tasks tasks = merged(*std::move(shards));
-  return in_format(
-      request, [&] { return tasks_as_json(tasks); }, [&] { return tasks_as_text(tasks); });
+  return in_format(request, tasks_json(merged(*std::move(shards))), tasks_text);
 }
 
 Result<net::HttpResponse> task_page(Node& node, const net::HttpRequest& request) {
@@ -163,21 +162,11 @@ Result<net::HttpResponse> task_page(Node& node, const net::HttpRequest& request)
         .status = 404,
         .body = "no task " + escaped(text) + " is alive; /tasks lists those that are\n"};
   }
-  std::vector<coroutine::SourceFrame> frames;
-  node.run_with_symbols([&](coroutine::Symbols& symbols) { frames = symbols.frames(task->trace); });
-  return in_format(
-      request,
-      [&] {
-        Json json = task_json(*task);
-        json["stack"] = frames_json(frames);
-        return json_response(json);
-      },
-      [&] {
-        return net::HttpResponse{.body =
-                                     table_of({*task}) +
-                                     (frames.empty() ? "no stack: it has not begun or has ended\n"
-                                                     : coroutine::to_text(frames))};
-      });
+  Json json = task_json(*task);
+  node.run_with_symbols([&](coroutine::Symbols& symbols) {
+    json["stack"] = frames_json(symbols.frames(task->trace));
+  });
+  return in_format(request, json, task_text);
 }
 
 }  // namespace corolane::framework::detail

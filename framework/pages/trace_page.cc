@@ -16,6 +16,7 @@
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_seconds.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 
 namespace corolane::framework::detail {
@@ -116,7 +117,7 @@ struct Run {
   std::uint64_t longest = 0;
 };
 
-std::string as_text(const std::vector<ShardTrace>& shards, Duration time) {
+std::string trace_text(const std::vector<ShardTrace>& shards, Duration time) {
   std::map<std::string, Run> runs;
   std::uint64_t lost_count = 0;
   for (const ShardTrace& shard : shards) {
@@ -135,13 +136,14 @@ std::string as_text(const std::vector<ShardTrace>& shards, Duration time) {
   const std::size_t count = most.size();
   most.resize(std::min(count, rows_max));
 
-  std::vector<Row<4>> lines = {{"TASK", "RAN", "FOR MS", "LONGEST US"}};
+  std::vector<std::vector<std::string>> lines = {{"TASK", "RAN", "FOR MS", "LONGEST US"}};
   for (const auto& [name, run] : most) {
     lines.push_back({escaped(name), std::to_string(run.count),
                      fixed_text(microseconds(run.cycles) / 1000, 3),
                      fixed_text(microseconds(run.longest), 1)});
   }
-  std::string text = table_text(lines) + std::to_string(count) + " names in " + seconds_text(time);
+  std::string text =
+      aligned_text(lines) + std::to_string(count) + " names in " + seconds_text(time);
   if (count > rows_max) text += ", those that ran longest shown";
   if (lost_count > 0) text += "; dropped: " + std::to_string(lost_count) + " older switches";
   return text + "; ?format=json is a file for https://ui.perfetto.dev\n";
@@ -152,18 +154,15 @@ std::string as_text(const std::vector<ShardTrace>& shards, Duration time) {
 Result<net::HttpResponse> trace_page(Node& node, const net::HttpRequest& request) {
   const auto time = page_seconds(request, trace_time_default, trace_time_max);
   if (!time) return bad_query(time.error());
+  const auto format = format_of(request);
+  if (!format) return unknown_format(request);
   auto shards = from_each_shard(node, [&](Shard& shard) { return trace_of(shard, *time); });
   if (!shards) return shards.error();
   if (std::ranges::all_of(*shards, [](const ShardTrace& shard) { return shard == nullptr; })) {
     return net::HttpResponse{.status = 503, .body = "another trace is being taken\n"};
   }
-  return in_format(
-      request,
-      [&] {
-        return net::HttpResponse{.content_type = "application/json",
-                                 .body = as_perfetto(node, *shards)};
-      },
-      [&] { return net::HttpResponse{.body = as_text(*shards, *time)}; });
+  if (*format == Format::text) return net::HttpResponse{.body = trace_text(*shards, *time)};
+  return net::HttpResponse{.content_type = "application/json", .body = as_perfetto(node, *shards)};
 }
 
 }  // namespace corolane::framework::detail

@@ -13,6 +13,7 @@
 #include "framework/node/each_shard.h"
 #include "framework/node/inspection.corolane.h"
 #include "framework/pages/detail/page.h"
+#include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/wait_graph.h"
 #include "framework/routing/detail/object_router.h"
@@ -116,7 +117,7 @@ WaitGraph graph_of(const Waits& waits) {
   return graph;
 }
 
-Json as_json(const Waits& waits, WaitGraph& graph) {
+Json waits_json(const Waits& waits, WaitGraph& graph) {
   Json rows = Json::array();
   for (const auto& [node, wait] : waits.all) {
     if (rows.size() == wait_rows_max) break;
@@ -135,30 +136,33 @@ Json as_json(const Waits& waits, WaitGraph& graph) {
           {"nodes_without_answer", waits.silent_nodes}};
 }
 
-std::string cycle_text(const std::vector<std::string>& cycle) {
-  std::string text = "cycle: ";
-  for (const std::string& name : cycle) text.append(name).append(" -> ");
-  return text + cycle.front() + "\n";
+std::string waiting_cell(const Json& wait) {
+  return wait.at("waiting").is_null() ? "outside" : cell_text(wait.at("waiting"));
 }
 
-std::string as_text(const Waits& waits, WaitGraph& graph) {
+std::string cycle_text(const Json& cycle) {
+  std::string text = "cycle: ";
+  for (const Json& name : cycle.elements()) text.append(name.text()).append(" -> ");
+  return text.append(cycle.elements().front().text()).append("\n");
+}
+
+std::string waits_text(const Json& page) {
   std::string text;
-  for (const auto& cycle : graph.cycles()) text += cycle_text(cycle);
-  std::vector<Row<7>> rows = {{"WAITING", "FOR", "METHOD", "WHICH", "SINCE", "NODE", "TASK THERE"}};
-  for (const auto& [node, wait] : waits.all) {
-    if (rows.size() > wait_rows_max) break;
-    rows.push_back({wait.from_type().empty() ? "outside" : waiting_name(wait), awaited_name(wait),
-                    wait.method(), std::string(stage_text(wait)),
-                    seconds_text(std::chrono::milliseconds(wait.milliseconds())), escaped(node),
-                    wait.task().empty() ? "-" : wait.task()});
+  for (const Json& cycle : page.at("cycles").elements()) text += cycle_text(cycle);
+  text += table_text(page.at("waits"),
+                     "WAITING: waiting, FOR: for, METHOD: method, WHICH: stage, SINCE: seconds, "
+                     "NODE: node, TASK THERE: task_there",
+                     {{"waiting", waiting_cell}});
+  const Json& count = page.at("count");
+  text += count_text(count, "call of an object waits", "calls of objects wait");
+  if (count.number() > wait_rows_max) text += ", the longest shown";
+  const Json& left_out = page.at("left_out");
+  if (left_out.number() > 0)
+    text += "; " + count_text(left_out, "more was", "more were") + " left out";
+  text += "; " + count_text(page.at("cycles").size(), "cycle", "cycles") + "\n";
+  for (const Json& node : page.at("nodes_without_answer").elements()) {
+    text.append("no answer from node ").append(cell_text(node)).append("\n");
   }
-  text += table_text(rows) + std::to_string(waits.all.size()) + " calls of objects wait";
-  if (waits.all.size() > wait_rows_max) text += ", the longest shown";
-  if (waits.left_out_count > 0) {
-    text += "; " + std::to_string(waits.left_out_count) + " more were left out";
-  }
-  text += "; " + std::to_string(graph.cycles().size()) + " cycles\n";
-  for (const std::string& node : waits.silent_nodes) text += "no answer from node " + node + "\n";
   return text;
 }
 
@@ -174,9 +178,7 @@ Result<net::HttpResponse> waits_page(Node& node, const net::HttpRequest& request
     return net::HttpResponse{.content_type = "image/svg+xml",
                              .body = graph.svg(title, drawn_count_max)};
   }
-  return in_format(
-      request, [&] { return json_response(as_json(*waits, graph)); },
-      [&] { return net::HttpResponse{.body = as_text(*waits, graph)}; });
+  return in_format(request, waits_json(*waits, graph), waits_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -1,11 +1,7 @@
 // Helpers for the pages of a node.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <source_location>
@@ -27,15 +23,6 @@ net::HttpResponse json_response(const Json& json);
 
 net::HttpResponse unknown_format(const net::HttpRequest& request);
 net::HttpResponse bad_query(const Error& error);
-
-// Calls as_json() or as_text(), as the request asks.
-template <std::invocable AsJson, typename AsText>
-net::HttpResponse in_format(const net::HttpRequest& request, AsJson as_json, AsText as_text) {
-  const auto format = request.query("format");
-  if (format == "json") return as_json();
-  if (format.empty() || format == "text") return as_text();
-  return unknown_format(request);
-}
 
 enum class Format : std::uint8_t { text, json };
 
@@ -64,25 +51,5 @@ std::string site_text(const std::source_location& site);
 // The id of a task in /tasks/: 17, or "1.17" for a shard other than the first.
 Json address_json(const coroutine::TaskAddress& address);
 Json frames_json(const std::vector<coroutine::SourceFrame>& frames);
-
-template <std::size_t column_count>
-using Row = std::array<std::string, column_count>;
-
-// Lays rows out in columns, each as wide as its longest text.
-template <std::size_t column_count>
-std::string table_text(const std::vector<Row<column_count>>& rows) {
-  std::array<std::size_t, column_count> widths{};
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      text.append(row[i]).append(widths[i] - row[i].size() + 2, ' ');
-    }
-    text.append(row.back()).append("\n");
-  }
-  return text;
-}
 
 }  // namespace corolane::framework::detail
