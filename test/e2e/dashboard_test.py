@@ -265,6 +265,27 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
                 await browser.screenshot("page" + path.replace("/", "-"))
         self.assertEqual(browser.errors, [])
 
+    async def test_a_row_links_to_the_task_that_it_names(self):
+        browser = self.browser
+        await browser.go(self.node.admin + "/waits")
+        # Calls of the bots wait for moves all the time.
+        link = "document.querySelector(\"td a[href^='/tasks/']\")"
+        target = await browser.wait_for(f"{link}?.getAttribute('href')")
+        self.assertRegex(target, r"^/tasks/[0-9]+(\.[0-9]+)?$")
+        rows = (
+            ("task", "{task: '1.7', method: 'a.B/C'}", "/tasks/1.7"),
+            ("longest_id", "{longest_id: 7}", "/tasks/7"),
+            # A row of /stalls has the name of its task as well.
+            ("task", "{task: 'a.B/C', task_id: 7}", None),
+            ("task_id", "{task: 'a.B/C', task_id: 7}", "/tasks/7"),
+            ("task_id", "{task: '', task_id: null}", None),
+            ("task_there", "{task_there: '7', node: 'another node'}", None),
+        )
+        for key, row, expected in rows:
+            with self.subTest(key=key, row=row):
+                self.assertEqual(await browser.evaluate(f"linkOf('{key}', {row})"), expected)
+        self.assertEqual(browser.errors, [])
+
     async def test_a_profile_is_a_flame_graph(self):
         browser = self.browser
         await self.look(DESK, scheme="light")

@@ -38,12 +38,22 @@ function isTable(value) {
       value.every(row => row !== null && typeof row === 'object' && !Array.isArray(row));
 }
 
+let nodeName = '';  // The node that serves the page.
+
+// Whether the member is the id of a task of this node.
+function isTask(key, row) {
+  if (row[key] === null || row[key] === undefined) return false;
+  if (key === 'id') return !('type' in row);
+  // The tasks of other nodes have no page here.
+  if (key === 'task_there') return row.node === nodeName;
+  // A row with both shows the name of the task as `task`.
+  if (key === 'task') return !('task_id' in row);
+  return key === 'task_id' || key === 'longest_id';
+}
+
 // The address of the page about a row, if there is one.
 function linkOf(key, row) {
-  if (['id', 'longest_id', 'task', 'waits_for_task'].includes(key) && row[key] !== null &&
-      !('type' in row && key === 'id')) {
-    return '/tasks/' + encodeURIComponent(row[key]);
-  }
+  if (isTask(key, row)) return '/tasks/' + encodeURIComponent(row[key]);
   if (key === 'id' && 'type' in row) {
     return `/objects/${encodeURIComponent(row.type)}/${encodeURIComponent(row.id)}`;
   }
@@ -228,6 +238,7 @@ async function drawPage() {
 
 async function drawHead() {
   const {node, pages} = await fetchJson('/?format=json');
+  nodeName = node.name;
   document.title = `${node.name} ${location.pathname === '/' ? '' : location.pathname} - corolane`;
   document.getElementById('node').textContent = `${node.name}, ${node.version}`;
   document.getElementById('pages').replaceChildren(
