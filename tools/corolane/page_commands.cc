@@ -292,7 +292,8 @@ for a browser, or folded stacks for other tools.
                  .options = profile_options,
                  .run = nullptr,
                  .asks_pages = true},
-     .plain = {.beginning = "/profile"}},
+     .plain = {.beginning = "/profile"},
+     .seconds_max = 30},
     {.command = {.name = "trace",
                  .summary = "records what its schedulers do, for Perfetto",
                  .help = R"(Usage: corolane trace [HOST:PORT] [--seconds N] [--output FILE] [--json]
@@ -310,7 +311,8 @@ https://ui.perfetto.dev.
                  .options = trace_options,
                  .run = nullptr,
                  .asks_pages = true},
-     .plain = {.beginning = "/trace"}},
+     .plain = {.beginning = "/trace"},
+     .seconds_max = 10},
 });
 
 // --- The commands

@@ -65,12 +65,12 @@ bool is_among(std::string_view choices, std::string_view value) {
   return (" " + std::string(choices) + " ").contains(" " + std::string(value) + " ");
 }
 
-// The number of seconds; 0 when `text` is not a number above 0 and up to 99.
+// The number of seconds; 0 when `text` is not a number above 0.
 double seconds_of(std::string_view text) {
   double seconds = 0;
   const auto read = std::from_chars(text.begin(), text.end(), seconds, std::chars_format::fixed);
   const bool is_number = read.ec == std::errc() && read.ptr == text.end();
-  return is_number && seconds > 0 && seconds <= 99 ? seconds : 0;
+  return is_number && seconds > 0 ? seconds : 0;
 }
 
 std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& rule,
@@ -78,8 +78,10 @@ std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& 
   const std::string_view command = row.command.name;
   const std::string name(rule.name);
   if (rule.name == seconds_option) {
-    if (seconds_of(value) == 0) {
-      return wrong_usage(command, "--seconds is a number above 0, at most 99, such as 0.5");
+    const double seconds = seconds_of(value);
+    if (seconds == 0 || seconds > row.seconds_max) {
+      return wrong_usage(command, "--seconds is a number above 0, at most " +
+                                      std::to_string(row.seconds_max) + ", such as 0.5");
     }
   }
   if (rule.name == "--age") {

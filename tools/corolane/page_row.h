@@ -31,6 +31,8 @@ struct PageRow {
   Target with_flag = {};
   // Options that are allowed only with a word, separated by blanks.
   std::string_view word_options = {};
+  // The limit of --seconds, where the page takes it.
+  int seconds_max = 0;
   // Turns the body into text, for pages that are not text.
   Result<std::string> (*render)(std::string_view body) = nullptr;
 };

@@ -171,11 +171,18 @@ class UsageTest(CommandTest):
             "corolane log: LEVEL is one of debug, info, warning, error; see corolane help log",
             *("log", "127.0.0.1:1", "loud"),
         )
+        for seconds in ("5s", "0", "30.5"):
+            self.assert_fails(
+                2,
+                "corolane profile: --seconds is a number above 0, at most 30, such as 0.5; "
+                "see corolane help profile",
+                *("profile", "127.0.0.1:1", "--seconds", seconds),
+            )
         self.assert_fails(
             2,
-            "corolane profile: --seconds is a number above 0, at most 99, such as 0.5; "
-            "see corolane help profile",
-            *("profile", "127.0.0.1:1", "--seconds", "5s"),
+            "corolane trace: --seconds is a number above 0, at most 10, such as 0.5; "
+            "see corolane help trace",
+            *("trace", "127.0.0.1:1", "--seconds", "11"),
         )
 
     def test_a_missing_token_file_is_misuse(self):
@@ -622,7 +629,7 @@ class PagesTest(CommandTest):
             ("log debug --for 10min", "POST /log?level=debug&for=10min"),
             ("config", "GET /config"),
             ("config --reload --json", "POST /config/reload?format=json"),
-            ("profile --seconds 2 --format svg", "GET /profile?seconds=2&format=svg"),
+            ("profile --seconds 30 --format svg", "GET /profile?seconds=30&format=svg"),
             ("trace --seconds 0.5 --json", "GET /trace?seconds=0.5&format=json"),
             ("heap", "GET /heap"),
             ("drain", "POST /drain"),
