@@ -25,14 +25,14 @@ constexpr const char* guild_type = "corolane.sim.Guild";
 constexpr std::size_t donor_count = 200;
 constexpr std::uint64_t donations_of_each = 3;
 
-struct Outcome {
+struct Collection {
   std::uint64_t told = 0;  // Answered donations.
   std::uint64_t stored = 0;
   std::vector<std::string> violations;
 };
 
-Outcome collect(std::uint64_t seed) {
-  Outcome outcome;
+Collection collect(std::uint64_t seed) {
+  Collection outcome;
   SimulatedCluster cluster({.seed = seed, .nodes = 3},
                            [](framework::Node& node) { node.host<Guild>(); });
   for (std::size_t i = 0; i < donor_count; ++i) {
@@ -60,7 +60,7 @@ Outcome collect(std::uint64_t seed) {
 
 TEST(GuildTest, CountsEachDonationOnceAcrossACrashOfItsOwner) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const Outcome outcome = collect(seed);
+    const Collection outcome = collect(seed);
     EXPECT_EQ(outcome.told, donor_count * donations_of_each) << seed;
     EXPECT_EQ(outcome.stored, outcome.told) << seed;
     EXPECT_THAT(outcome.violations, IsEmpty()) << seed;
@@ -70,7 +70,7 @@ TEST(GuildTest, CountsEachDonationOnceAcrossACrashOfItsOwner) {
 #ifdef COROLANE_SEEDED_BUGS
 TEST(GuildTest, AnEvictedRequestIdIsCaught) {
   const PlantedBugs planted({.request_ids_evicted = true});
-  const Outcome outcome = collect(1);
+  const Collection outcome = collect(1);
   ASSERT_FALSE(outcome.violations.empty());
   EXPECT_THAT(outcome.violations.front(), testing::StartsWith("I4 "));
 }
