@@ -21,13 +21,13 @@
 #include "framework/testing/run_plan.h"
 #include "framework/testing/simulated_run.h"
 
-#define SIMULATED_TEST(suite, name, ...)                                               \
-  static void suite##_##name##_run(::corolane::sim::SimulatedRun& run);                \
-  [[maybe_unused]] static const bool suite##_##name##_is_added =                       \
-      ::corolane::sim::add_simulated_test(                                             \
-          {.suite = #suite, .test = #name, .file = __FILE__, .line = __LINE__},        \
-          [] { return ::corolane::sim::RunPlan{__VA_ARGS__}; }, suite##_##name##_run); \
-  static void suite##_##name##_run
+#define SIMULATED_TEST(test_suite, test_name, ...)                                               \
+  static void test_suite##_##test_name##_run(::corolane::sim::SimulatedRun& run);                \
+  [[maybe_unused]] static const bool test_suite##_##test_name##_is_added =                       \
+      ::corolane::sim::add_simulated_test(                                                       \
+          {.suite = #test_suite, .test = #test_name, .file = __FILE__, .line = __LINE__},        \
+          [] { return ::corolane::sim::RunPlan{__VA_ARGS__}; }, test_suite##_##test_name##_run); \
+  static void test_suite##_##test_name##_run
 
 namespace corolane::sim {
 
