@@ -21,7 +21,7 @@ namespace corolane::coroutine {
 namespace detail {
 class Switcher;
 struct TaskControl;
-}
+}  // namespace detail
 
 class MarkedSection;
 

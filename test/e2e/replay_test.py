@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A chess node that is recorded and replayed: node.record and corolane replay, as users meet them.
 
-Called from the root of the tree with the paths of chess_node, bots and, where it is built, corolane.
+Called from the root of the tree with the paths of chess_node, bots and, if built, corolane.
 """
 
 import os
@@ -146,7 +146,8 @@ class ReplayTest(unittest.TestCase):
             file.write(recorded.replace(path, b"/nowhere/chess_node", 1))
         missing = replay(node.recording)
         self.assertEqual(missing.returncode, 2)
-        self.assertIn("/nowhere/chess_node is missing; give its path with --program", missing.stderr)
+        hint = "/nowhere/chess_node is missing; give its path with --program"
+        self.assertIn(hint, missing.stderr)
         again = replay(node.recording, "--program", CHESS_NODE)
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
 

@@ -1,3 +1,4 @@
+// The completion of bash.
 #include <set>
 #include <string>
 #include <string_view>

@@ -1,3 +1,4 @@
+// The completion of fish.
 #include <string>
 #include <string_view>
 

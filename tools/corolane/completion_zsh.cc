@@ -1,3 +1,4 @@
+// The completion of zsh.
 #include <string>
 #include <string_view>
 

@@ -72,8 +72,8 @@ void Market::set_up(framework::Node& node) {
 Market::Market(SimulatedCluster& cluster, const SimulatedRun& run, const Options& options)
     : cluster_(cluster), run_(run), options_(options) {
   for (const char* const rare :
-        {"the outcome of a call is unknown", "an account has too little gold",
-         "a call is retried and answered", "a node cannot start, and is started again"}) {
+       {"the outcome of a call is unknown", "an account has too little gold",
+        "a call is retried and answered", "a node cannot start, and is started again"}) {
     cluster_.sometimes(rare, false);
   }
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });

@@ -14,7 +14,7 @@ from pathlib import Path
 
 COROUTINE_BENCH, NET_BENCH, RPC_BENCH = "coroutine_bench", "net_bench", "rpc_bench"
 OBJECTS_BENCH, NODE_BENCH = "objects_bench", "node_bench"
-TOOLS_BENCH = Path(__file__).resolve().parents[2] / "tools/bench"
+TOOLS_BENCH = Path(__file__).resolve().parents[3] / "tools/bench"
 
 
 def run(*command):

@@ -457,7 +457,7 @@ class CompletionTest(CommandTest):
 
 
 class OtherShellsTest(CommandTest):
-    """What fish and zsh offer, as far as these shells are installed, and what their scripts name."""
+    """The completions of fish and zsh, where these shells are installed, and their scripts."""
 
     @classmethod
     def setUpClass(cls):

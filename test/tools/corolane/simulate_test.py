@@ -93,7 +93,10 @@ class SimulateTest(unittest.TestCase):
     def test_wrong_usage_is_named(self):
         for words, message in (
             ((), "needs the PROGRAM of the tests; see corolane help simulate"),
-            ((PURSE_TEST, "--seeds", "9..3"), '--seeds must be of the form 1..200 or 7, not "9..3"'),
+            (
+                (PURSE_TEST, "--seeds", "9..3"),
+                '--seeds must be of the form 1..200 or 7, not "9..3"',
+            ),
             ((PURSE_TEST, "--faults", "rain"), '"rain" is neither a file NAME.yaml, nor a folder'),
             ((PURSE_TEST, "--test", "No.*"), "no simulated test No.*; it has PurseTest.Gold"),
             (("./nowhere",), '"./nowhere" cannot be started: No such file or directory'),

@@ -20,6 +20,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/node/node.h"
+#include "framework/pages/admin_pages.h"
 #include "net/http/http_client.h"
 #include "net/uv/uv_network.h"
 #include "rpc/server/server.h"
@@ -64,6 +65,7 @@ Result<void> serve_node(net::EventLoop& loop) {
   config.admin = "unix:" + admin_of_observed_node(::getppid());
   config.rpc.calls_per_connection_max = 100'000;
   Node node(std::move(config), network);
+  framework::add_node_pages(node.admin(), node);
   node.serve(EchoService());
   if (auto started = node.start(); !started) return started;
   node.observe();
@@ -141,6 +143,7 @@ Result<Measurement> with_waiting_tasks(std::size_t count, F measure) {
   use_all_cores();
   return with_network([&](net::Network& network) -> Result<Measurement> {
     Node node(node_config("crowded", 1), network);
+    framework::add_node_pages(node.admin(), node);
     if (auto started = node.start(); !started) return started.error();
     node.observe();
     coroutine::Event gong("gong");

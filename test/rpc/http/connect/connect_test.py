@@ -24,7 +24,7 @@ PROTOC = "protoc"
 NODE_FOLDER = Path("node")
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[3]
 
 # The errors of npm when it does not reach its registry.
 OUT_OF_REACH = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH",
