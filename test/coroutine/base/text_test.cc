@@ -74,7 +74,7 @@ TEST(TextTest, ACutSplitsNoCharacter) {
   EXPECT_EQ(cut_utf8("K\u00f6nig", 2), "K");
   EXPECT_EQ(cut_utf8("\U0001f600\U0001f600", 7), "\U0001f600");
   EXPECT_EQ(cut_utf8("\U0001f600", 0), "");
-  EXPECT_EQ(cut_utf8("\xff is not UTF-8", 9), "\xff is not");
+  EXPECT_EQ(cut_utf8("\xff is not UTF-8", 8), "\xff is not");
 }
 
 TEST(TextTest, EachByteThatIsNotUtf8IsReplaced) {
