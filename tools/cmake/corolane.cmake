@@ -66,16 +66,18 @@ if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
   target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
 
-# corolane_room(MODULE ROOM SOURCES file... [USES module...] [WRAPS third-party-target...])
+# corolane_room(MODULE ROOM [APART] SOURCES file... [USES module...]
+#   [WRAPS third-party-target...])
 #
 # One folder of a module as a target of its own, corolane::MODULE_ROOM; corolane_rooms() makes
 # corolane::MODULE of them. USES are rooms below it, as MODULE_ROOM, and other modules. With a
-# sanitizer the rooms of a module are one library, which takes half as long to compile.
+# sanitizer the rooms of a module are one library, which takes half as long to compile, except for
+# those that are APART because their generated code needs that library.
 function(corolane_room module room)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;USES;WRAPS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "APART" "" "SOURCES;USES;WRAPS")
   set(name ${module}_${room})
   set_property(GLOBAL APPEND PROPERTY COROLANE_ROOMS_${module} ${name})
-  if(NOT CMAKE_UNITY_BUILD)
+  if(NOT CMAKE_UNITY_BUILD OR arg_APART)
     corolane_module(${name} SOURCES ${arg_SOURCES} USES ${arg_USES} WRAPS ${arg_WRAPS})
     return()
   endif()
