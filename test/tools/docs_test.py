@@ -59,6 +59,11 @@ class OpeningTest(unittest.TestCase):
         self.assertEqual(opening_comment(text), [" A lock.", "", "   lock();"])
         self.assertEqual([block.lines for block in examples_of(text)], [["lock();"]])
 
+    def test_the_licence_above_it_is_no_part_of_it(self):
+        text = "// SPDX-License-Identifier: MIT\n// A lock.\n//\n//   lock();\n"
+        self.assertEqual([block.begin for block in examples_of(text)], [3])
+        self.assertEqual(filter_text(text).splitlines()[:2], ["/// @file", "/// A lock."])
+
     def test_public_headers_have_no_private_ones(self):
         headers = public_headers(ROOT)
         self.assertIn("coroutine/sync/gate.h", headers)

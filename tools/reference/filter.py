@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from headers import blocks_of, public_headers
+from headers import LICENCE, blocks_of, public_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,7 +85,7 @@ def filtered(name, lines):
             yield f"{match[1]}///< {escape(match[2].strip())}"
             continue
         else:
-            comment = [match[2]]
+            comment = ["" if LICENCE in match[2] else match[2]]
             is_opening = index == 1
             while index < len(lines) and (more := COMMENT.fullmatch(lines[index])):
                 comment.append(more[2])

@@ -18,7 +18,7 @@ MODULES = ("coroutine", "config", "net", "rpc", "framework")
 # Rooms that are not for users: the generator of services, the pages of a node, and its recordings.
 PRIVATE = ("rpc/codegen", "framework/pages", "framework/recording")
 
-COMMENT = re.compile(r" *//(?!/)(.*)")
+LICENCE = "SPDX-License-Identifier:"
 PROTOBUF = re.compile(r"(service|message) \w+ \{")
 
 
@@ -42,9 +42,14 @@ def public_headers(root):
 
 
 def opening_comment(text):
-    """The lines of the comment with which a header begins, without their slashes."""
+    """The lines of the comment with which a header begins, without their slashes. A line of the
+    licence above it counts as an empty one.
+    """
     lines = []
     for line in text.splitlines():
+        if not lines and LICENCE in line:
+            lines.append("")
+            continue
         match = re.fullmatch(r"//(.*)", line)
         if not match:
             break
