@@ -1,6 +1,6 @@
 // A Redis for one test: its folder is deleted at the end, and clients reach it by a Unix socket.
 //
-//   if (const auto missing = RedisServer::missing(); !missing.empty()) GTEST_SKIP() << missing;
+//   COROLANE_NEEDS(RedisServer::missing());
 //   RedisServer server;
 //   RedisStore store(network, {.endpoint = server.endpoint()});
 //

@@ -9,10 +9,11 @@
 
 namespace corolane::test {
 
-FixtureRun run_fixture(std::string_view filter, std::string_view patience) {
+FixtureRun run_fixture(std::string_view filter, std::string_view variable) {
   std::string command = "exec env ";
-  if (!patience.empty()) command.append("COROTEST_TIMEOUT_SECONDS=").append(patience);
-  command.append(" '" COROLANE_SUPPORT_FIXTURE "' '--gtest_filter=").append(filter);
+  command.append(variable)
+      .append(" '" COROLANE_SUPPORT_FIXTURE "' '--gtest_filter=")
+      .append(filter);
   command.append("' 2>&1");
 
   FixtureRun run = {.aborted = false, .exit_status = -1, .output = {}};

@@ -12,8 +12,8 @@ struct FixtureRun {
   std::string output;  // Its stdout and stderr.
 };
 
-// `filter` selects tests as --gtest_filter does; `patience` is the timeout of the watchdog in
-// seconds, empty for its default.
-FixtureRun run_fixture(std::string_view filter, std::string_view patience = {});
+// `filter` selects tests as --gtest_filter does; `variable`, "NAME=VALUE", is added to the
+// environment unless it is empty.
+FixtureRun run_fixture(std::string_view filter, std::string_view variable = {});
 
 }  // namespace corolane::test

@@ -1,13 +1,16 @@
-// Tests that leak and hang on purpose: the leak checks and the watchdog must catch them.
+// Tests that leak, hang and need missing programs on purpose: the leak checks, the watchdog and
+// COROLANE_NEEDS must catch them.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <thread>
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/leak_checks.h"
+#include "coroutine/testing/programs.h"
 #include "coroutine/timer_wheel.h"
 #include "coroutine/virtual_time.h"
 
@@ -59,6 +62,23 @@ TEST(WatchdogFixture, WaitsInASchedulerOfItsOwn) {
   Scheduler inner(time);
   EXPECT_TRUE(inner.run("inner", [] { EXPECT_TRUE(coroutine::sleep_for(1s)); }));
 }
+
+TEST(ProgramsFixture, NeedsAShell) {
+  COROLANE_NEEDS(missing_program("sh"));
+  std::puts("it has run");
+}
+
+TEST(ProgramsFixture, NeedsNoSuchProgram) {
+  COROLANE_NEEDS(missing_program("no-such-program"));
+  std::puts("it has run");
+}
+
+class ProgramsSetUpFixture : public testing::Test {
+ protected:
+  void SetUp() override { COROLANE_NEEDS(missing_program("no-such-program")); }
+};
+
+TEST_F(ProgramsSetUpFixture, Runs) { std::puts("it has run"); }
 
 }  // namespace
 }  // namespace corolane::test

@@ -13,7 +13,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(WatchdogTest, ATestThatNeverEndsIsNamedWithItsTasksAndAborted) {
-  const FixtureRun run = run_fixture("WatchdogFixture.SleepsForEver", "0.1");
+  const FixtureRun run =
+      run_fixture("WatchdogFixture.SleepsForEver", "COROTEST_TIMEOUT_SECONDS=0.1");
   EXPECT_TRUE(run.aborted);
   EXPECT_THAT(run.output, HasSubstr("the test WatchdogFixture.SleepsForEver takes longer than"));
   EXPECT_THAT(run.output, HasSubstr("\"tests\": suspended, waits for end of a task"));
@@ -22,20 +23,22 @@ TEST(WatchdogTest, ATestThatNeverEndsIsNamedWithItsTasksAndAborted) {
 }
 
 TEST(WatchdogTest, ATaskThatBlocksItsThreadIsInterruptedForItsTasks) {
-  const FixtureRun run = run_fixture("WatchdogFixture.BlocksItsThread", "0.1");
+  const FixtureRun run =
+      run_fixture("WatchdogFixture.BlocksItsThread", "COROTEST_TIMEOUT_SECONDS=0.1");
   EXPECT_TRUE(run.aborted);
   EXPECT_THAT(run.output, HasSubstr("interrupted"));
   EXPECT_THAT(run.output, HasSubstr("\"tests\": running"));
 }
 
 TEST(WatchdogTest, TheTasksOfASchedulerInsideTheTestAreShown) {
-  const FixtureRun run = run_fixture("WatchdogFixture.WaitsInASchedulerOfItsOwn", "0.1");
+  const FixtureRun run =
+      run_fixture("WatchdogFixture.WaitsInASchedulerOfItsOwn", "COROTEST_TIMEOUT_SECONDS=0.1");
   EXPECT_TRUE(run.aborted);
   EXPECT_THAT(run.output, HasSubstr("\"inner\": suspended, waits for sleep"));
 }
 
 TEST(WatchdogTest, ATimeoutThatIsNotANumberIsRefused) {
-  const FixtureRun run = run_fixture("LeakFixture.LeavesNothing", "soon");
+  const FixtureRun run = run_fixture("LeakFixture.LeavesNothing", "COROTEST_TIMEOUT_SECONDS=soon");
   EXPECT_EQ(run.exit_status, 2);
   EXPECT_THAT(run.output, HasSubstr("COROTEST_TIMEOUT_SECONDS=soon is no number"));
 }

@@ -11,6 +11,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "framework/directory/directory.h"
 #include "framework/directory/etcd_directory.h"
 #include "framework/directory/local_directory.h"
@@ -83,9 +84,7 @@ class DirectoryContractTest : public testing::TestWithParam<WorldKind> {
  protected:
   void SetUp() override {
     world_ = GetParam().make();
-    if (const std::string obstacle = world_->obstacle(); !obstacle.empty()) {
-      GTEST_SKIP() << obstacle;
-    }
+    COROLANE_NEEDS(world_->obstacle());
   }
 
   void run(const std::function<void(Directory&)>& body) { world_->run(body); }

@@ -13,6 +13,7 @@
 #include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "net/crypto.h"
 #include "net/http/http.h"
 #include "net/testing/certificates.h"
@@ -46,9 +47,7 @@ const net::HostPort nobody{.host = "127.0.0.1", .port = 1};
 class EtcdDirectoryTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string obstacle = EtcdServer::obstacle(); !obstacle.empty()) {
-      GTEST_SKIP() << obstacle;
-    }
+    COROLANE_NEEDS(EtcdServer::obstacle());
     static int count = 0;
     key_prefix_ = "/etcd " + std::to_string(++count) + "/";
   }

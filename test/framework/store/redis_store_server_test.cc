@@ -12,6 +12,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "framework/store/detail/redis_client.h"
 #include "framework/store/redis_store.h"
 #include "net/testing/chaos_proxy.h"
@@ -43,11 +44,7 @@ StoredObject load(Store& store, const ObjectKey& key, std::uint64_t epoch) {
 
 class RedisServerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    if (const std::string missing = RedisServer::missing(); !missing.empty()) {
-      GTEST_SKIP() << missing;
-    }
-  }
+  void SetUp() override { COROLANE_NEEDS(RedisServer::missing()); }
 
   RedisServer& start(std::vector<std::string> arguments = {}) {
     return server_.emplace(std::move(arguments));

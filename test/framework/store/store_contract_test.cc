@@ -16,6 +16,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "coroutine/testing/random.h"
 #include "framework/store/memory_store.h"
 #include "test/fixtures/real_loop.h"
@@ -71,7 +72,7 @@ class StoreContractTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     backend_ = test::make_store_backend(GetParam());
-    if (const std::string missing = backend_->missing(); !missing.empty()) GTEST_SKIP() << missing;
+    COROLANE_NEEDS(backend_->missing());
   }
 
   // Runs `body` on a shard of its own, whose store is closed afterwards.

@@ -18,6 +18,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "coroutine/virtual_time.h"
 #include "net/testing/network.h"
 #include "test/fixtures/real_loop.h"
@@ -590,7 +591,7 @@ TEST(HttpServerTest, SendsTheDate) {
 }
 
 TEST(HttpServerTest, CurlUnderstandsIt) {
-  if (std::system("curl --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "curl is missing";
+  COROLANE_NEEDS(test::missing_program("curl"));
   run_on_real_loop([](RealLoop& real) {
     HttpServer server(real.network, echo);
     const auto endpoint = server.listen(loopback);

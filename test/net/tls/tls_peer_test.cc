@@ -11,6 +11,7 @@
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "net/tls/tls.h"
 #include "net/uv/uv_worker_pool.h"
 #include "test/net/tls/tls_world.h"
@@ -24,8 +25,6 @@ using test::RealLoop;
 using test::run_on_real_loop;
 using test::soon;
 using testing::HasSubstr;
-
-bool has_openssl() { return std::system("openssl version > /dev/null 2>&1") == 0; }
 
 // A command whose output is read on another thread.
 class Command {
@@ -74,7 +73,7 @@ void answer_one(Listener& listener) {
 }
 
 TEST(TlsPeerTest, OpensslConnectsAsAClientWithBothVersions) {
-  if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
+  COROLANE_NEEDS(test::missing_program("openssl"));
   run_on_real_loop([](RealLoop& real) {
     TlsOptions options = server_tls();
     options.needs_peer_certificate = true;
@@ -100,7 +99,7 @@ TEST(TlsPeerTest, OpensslConnectsAsAClientWithBothVersions) {
 }
 
 TEST(TlsPeerTest, VersionsBeforeOnePointTwoAreNotSpoken) {
-  if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
+  COROLANE_NEEDS(test::missing_program("openssl"));
   run_on_real_loop([](RealLoop& real) {
     auto context = load_tls(server_tls());
     TlsNetwork network(real.network, *context);
@@ -114,7 +113,7 @@ TEST(TlsPeerTest, VersionsBeforeOnePointTwoAreNotSpoken) {
 }
 
 TEST(TlsPeerTest, OpensslServesAsAServer) {
-  if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
+  COROLANE_NEEDS(test::missing_program("openssl"));
   run_on_real_loop([](RealLoop& real) {
     const TlsOptions options = server_tls();
     // Answers each line reversed.
@@ -136,7 +135,7 @@ TEST(TlsPeerTest, OpensslServesAsAServer) {
 }
 
 TEST(TlsPeerTest, AServerWhoseCertificateHasExpiredIsRefused) {
-  if (!has_openssl()) GTEST_SKIP() << "openssl is missing";
+  COROLANE_NEEDS(test::missing_program("openssl"));
   run_on_real_loop([](RealLoop& real) {
     // Our own server would not even start with it.
     const auto files = cluster_authority().issue(

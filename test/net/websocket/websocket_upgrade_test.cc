@@ -15,6 +15,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/testing/programs.h"
 #include "net/testing/network.h"
 #include "net/uv/uv_worker_pool.h"
 #include "test/net/stream_pair.h"
@@ -201,8 +202,9 @@ TEST(WebSocketUpgradeTest, ARequestThatHttpCannotCarryIsNotSent) {
 // A Python script with Debian's python3-websockets, for either end. read_line() returns its output.
 constexpr const char* python = "/usr/bin/python3";
 
-bool has_python_websockets() {
-  return std::system("/usr/bin/python3 -c 'import websockets' > /dev/null 2>&1") == 0;
+std::string missing_python_websockets() {
+  const int status = std::system("/usr/bin/python3 -c 'import websockets' > /dev/null 2>&1");
+  return status == 0 ? "" : "python3-websockets is missing; tools/setup --tests installs it";
 }
 
 class Script {
@@ -231,7 +233,7 @@ class Script {
 };
 
 TEST(WebSocketUpgradeTest, PythonConnectsAsAClient) {
-  if (!has_python_websockets()) GTEST_SKIP() << "python3-websockets is missing";
+  COROLANE_NEEDS(missing_python_websockets());
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(loopback);
     ASSERT_TRUE(listener);
@@ -280,7 +282,7 @@ void echo_until_bye(std::unique_ptr<Stream> stream) {
 }
 
 TEST(WebSocketUpgradeTest, PythonSeesEveryLoopEndWithACloseFrame) {
-  if (!has_python_websockets()) GTEST_SKIP() << "python3-websockets is missing";
+  COROLANE_NEEDS(missing_python_websockets());
   run_on_real_loop([](RealLoop& real) {
     auto listener = real.network.listen(loopback);
     ASSERT_TRUE(listener);
@@ -329,7 +331,7 @@ asyncio.run(main())
 }
 
 TEST(WebSocketUpgradeTest, PythonServesAsAServer) {
-  if (!has_python_websockets()) GTEST_SKIP() << "python3-websockets is missing";
+  COROLANE_NEEDS(missing_python_websockets());
   run_on_real_loop([](RealLoop& real) {
     Script server(real, R"(
 import asyncio, websockets
