@@ -2,15 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "coroutine/testing/programs.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/node/node.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"
@@ -57,11 +57,11 @@ TEST(NodeMetricsTest, NamesAndTypesAreThoseOfTheGoldenList) {
 }
 
 TEST(NodeMetricsTest, PromtoolHasNoComplaints) {
-  if (std::system("command -v promtool >/dev/null") != 0) GTEST_SKIP() << "no promtool";
-  const std::string path = testing::TempDir() + "corolane_metrics_" + std::to_string(::getpid());
+  COROLANE_NEEDS(test::missing_program("promtool"));
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "metrics.txt";
   std::ofstream(path) << metrics_of_a_node();
   EXPECT_EQ(std::system(("promtool check metrics <" + path).c_str()), 0);
-  std::remove(path.c_str());
 }
 
 TEST(NodeMetricsTest, CallsAreCountedByMethod) {

@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -21,6 +19,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "coroutine/testing/temporary_folder.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
 #include "rpc/client/client.h"
@@ -63,18 +62,13 @@ Finished run_without_recorder(std::vector<std::string> arguments) {
 // A configuration file, deleted with this object.
 class ConfigFile {
  public:
-  explicit ConfigFile(std::string_view text)
-      : path_(testing::TempDir() + "corolane_run_main_" + std::to_string(::getpid()) + ".yaml") {
-    std::ofstream(path_) << text;
-  }
-  ~ConfigFile() { std::remove(path_.c_str()); }
-  ConfigFile(const ConfigFile&) = delete;
-  ConfigFile& operator=(const ConfigFile&) = delete;
+  explicit ConfigFile(std::string_view text) { std::ofstream(path_) << text; }
 
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "node.yaml";
 };
 
 // A running node in a process of its own, and a network to reach it.

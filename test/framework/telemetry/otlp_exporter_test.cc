@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/programs.h"
 #include "net/testing/network.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/telemetry/fake_collector.h"
@@ -265,7 +265,13 @@ TEST_F(OtlpExporterTest, DestructionDropsQueuedSpans) {
   export_with({.interval = 1s});
   take(3);
   pass(2s);
+  ASSERT_EQ(collector_.requests.size(), 1u) << "the first batch is on its way";
+  take(2);
+  const TimePoint start = now();
   exporter_.reset();
+  EXPECT_EQ(now(), start) << "it waits for no answer";
+  pass(3h);
+  EXPECT_EQ(collector_.requests.size(), 1u);
 }
 
 // Serves one request and prints its content, with Python's own HTTP and JSON.
@@ -294,7 +300,7 @@ server.handle_request()
 )";
 
 TEST(OtlpExporterRealTest, PythonReadsTheSentSpans) {
-  if (std::system("command -v python3 >/dev/null") != 0) GTEST_SKIP() << "no python3";
+  COROLANE_NEEDS(test::missing_program("python3"));
   test::run_on_real_loop([](test::RealLoop& real) {
     test::ChildProcess collector("/usr/bin/env", {"python3", "-c", python_collector});
     const std::string port = collector.read_line();

@@ -74,17 +74,23 @@ TEST(SimulationTest, AMessageForAnEarlierLifeDoesNotReachTheNext) {
 TEST(SimulationTest, APausedHostResumesInATurnWithAStaleTime) {
   Simulation simulation({.seed = 1});
   Host& host = simulation.add_host("host");
+  const auto age_of_turn = [] { return now() - coroutine::Scheduler::current().turn_time(); };
   Duration late{};
-  Duration stale{};
+  Duration age_of_next_turn{};
   host.start([&] {
     const TimePoint due = now() + 1s;
     EXPECT_TRUE(coroutine::sleep_until(Deadline::at(due)));
     late = now() - due;
-    stale = now() - coroutine::Scheduler::current().turn_time();
+    age_of_next_turn = age_of_turn();
   });
   simulation.run_for(500ms);
   host.pause_until(simulation.now() + 10s);
+  Duration age_of_first_turn{};
+  simulation.at(simulation.now() + 1s, host, [&] { age_of_first_turn = age_of_turn(); });
   simulation.run_for(20s);
+  EXPECT_GE(age_of_first_turn, 10s) << "the pause came between the clock and the work";
+  EXPECT_LT(age_of_first_turn, 10s + 1ms);
+  EXPECT_LT(age_of_next_turn, 1ms);
   EXPECT_GE(late, 9s);
   EXPECT_LT(late, 10s);
 }
