@@ -107,6 +107,20 @@ TEST_F(RequestLedgerTest, RefusesANewCallerInsteadOfForgettingOne) {
   EXPECT_EQ(seen("caller 0", 2), "new");
 }
 
+// They have taken effect by then, so nothing of them may be forgotten.
+TEST_F(RequestLedgerTest, KeepsAllCallsThatFoundTheLastFreePlaceAtOnce) {
+  for (int i = 0; i < 99; ++i) add("caller " + std::to_string(i), 1);
+  EXPECT_EQ(seen("ada", 1), "new");
+  EXPECT_EQ(seen("bob", 1), "new");
+  add("ada", 1, "of ada");
+  add("bob", 1, "of bob");
+  EXPECT_EQ(ledger_.caller_count(), 101U);
+  EXPECT_EQ(seen("ada", 1), "of ada");
+  EXPECT_EQ(seen("bob", 1), "of bob");
+  EXPECT_EQ(seen("caller 0", 1), "done");
+  EXPECT_EQ(seen("eve", 1), "resource_exhausted");
+}
+
 TEST_F(RequestLedgerTest, HasRoomAgainWhenTheOldestIsPastTheHorizon) {
   for (int i = 0; i < 100; ++i) {
     add("caller " + std::to_string(i), 1);
@@ -171,6 +185,20 @@ TEST_F(RequestLedgerTest, AForgottenReplyStaysForgottenOnTheNextOwner) {
   RequestLedger next;
   next.load(stored(), now_);
   EXPECT_THAT(next.find(id_of("ada", 1), add_method, now_), fails_with(Code::failed_precondition));
+}
+
+// Its limit may be lower there.
+TEST_F(RequestLedgerTest, TheNextOwnerForgetsTheOldestRepliesFirst) {
+  for (const char* caller : {"ada", "bob", "eve"}) add(caller, 1, std::string(300, 'x'));
+  RequestLedger next({.horizon = 10min, .reply_bytes_max = 700});
+  next.load(stored(), now_);
+  next.add(id_of("ivy", 1), add_method, std::string(300, 'x'), now_);
+  for (const char* caller : {"ada", "bob"}) {
+    EXPECT_THAT(next.find(id_of(caller, 1), add_method, now_),
+                fails_with(Code::failed_precondition));
+  }
+  EXPECT_TRUE(next.find(id_of("eve", 1), add_method, now_));
+  EXPECT_TRUE(next.find(id_of("ivy", 1), add_method, now_));
 }
 
 TEST_F(RequestLedgerTest, KeepsTheTimeOfAClockThatWasSlightlyAhead) {
