@@ -170,4 +170,4 @@ class ReplayTest(unittest.TestCase):
 if __name__ == "__main__":
     CHESS_NODE, BOTS = sys.argv[1:3]
     COROLANE = "".join(sys.argv[3:])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1])

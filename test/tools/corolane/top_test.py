@@ -158,7 +158,7 @@ class TopTest(unittest.TestCase):
         terminal = self.open()
         terminal.wait_for("CALLS/S")
         terminal.press("t")
-        terminal.wait_for(r"^> 1 .* main +framework/run_")
+        terminal.wait_for(r"^> 1 .* main +framework/run")
         terminal.press("\x1b[B")
         terminal.wait_for(r"^  1 .* main ")
         terminal.wait_for("^> ")
