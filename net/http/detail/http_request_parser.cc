@@ -17,7 +17,7 @@ namespace http = boost::beast::http;
 // A peer may announce any length; beyond this, only received bytes take memory.
 constexpr std::size_t body_bytes_reserved_max = 16 * 1024;
 
-std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
+std::string_view std_text(beast::string_view text) { return {text.data(), text.size()}; }
 
 // Checks its characters: those of a name, of an address in brackets, and of a port (RFC 3986,
 // 3.2.2).
@@ -61,16 +61,16 @@ class Parser final : public http::basic_parser<true> {
     if (is_header_done()) return;
     if (field == http::field::transfer_encoding) {
       has_coding_ = true;
-      has_unknown_coding_ = has_unknown_coding_ || !is_same_name(text_of(value), "chunked");
+      has_unknown_coding_ = has_unknown_coding_ || !is_same_name(std_text(value), "chunked");
     } else if (field == http::field::expect) {
-      expects_continue = is_same_name(text_of(value), "100-continue");
+      expects_continue = is_same_name(std_text(value), "100-continue");
     } else if (field == http::field::host) {
       ++host_count_;
-      is_host_malformed_ = is_host_malformed_ || !is_host(text_of(value));
+      is_host_malformed_ = is_host_malformed_ || !is_host(std_text(value));
     } else if (field == http::field::origin) {
       ++origin_count_;
     }
-    request_.headers.add(text_of(name), text_of(value));
+    request_.headers.add(std_text(name), std_text(value));
   }
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, Code&) override {

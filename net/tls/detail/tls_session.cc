@@ -73,7 +73,7 @@ long set_server_name(SSL* ssl, const std::string& name) {
                   const_cast<char*>(name.c_str()));
 }
 
-std::string_view text_of(const ASN1_STRING* string) {
+std::string_view asn1_text(const ASN1_STRING* string) {
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
           static_cast<std::size_t>(ASN1_STRING_length(string))};
 }
@@ -86,7 +86,7 @@ std::vector<std::string> names_of(const X509* certificate) {
   for (int index = 0; index < sk_GENERAL_NAME_num(all); ++index) {
     const GENERAL_NAME* const name = sk_GENERAL_NAME_value(all, index);
     if (name->type == GEN_DNS || name->type == GEN_URI) {
-      names.emplace_back(text_of(name->d.ia5));
+      names.emplace_back(asn1_text(name->d.ia5));
     }
   }
   GENERAL_NAMES_free(all);
@@ -97,7 +97,7 @@ std::string common_name_of(const X509* certificate) {
   const X509_NAME* const subject = X509_get_subject_name(certificate);
   const int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
   if (index < 0) return {};
-  return std::string(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index))));
+  return std::string(asn1_text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index))));
 }
 
 std::string identity_of(const X509* certificate) {

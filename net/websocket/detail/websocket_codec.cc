@@ -163,7 +163,7 @@ WebSocketDecoder::Step WebSocketDecoder::finish_frame(WebSocketEvent& event) {
   if (!is_final_) return false;
   event.opcode = std::exchange(message_opcode_, WebSocketOpcode::continuation);
   message_was_given_ = true;
-  if (event.opcode == WebSocketOpcode::text && !is_utf8(as_text(event.payload))) {
+  if (event.opcode == WebSocketOpcode::text && !is_utf8(text_of(event.payload))) {
     return violation(bad_data, "a text that is not UTF-8");
   }
   return true;
@@ -226,8 +226,8 @@ std::expected<WebSocketViolation, WebSocketViolation> read_websocket_close(
   if (!is_websocket_close_code(code)) {
     return violation(protocol_error, "no close frame has the code " + std::to_string(code));
   }
-  if (!is_utf8(as_text(reason))) return violation(bad_data, "a reason that is not UTF-8");
-  return WebSocketViolation{.code = code, .reason = std::string(as_text(reason))};
+  if (!is_utf8(text_of(reason))) return violation(bad_data, "a reason that is not UTF-8");
+  return WebSocketViolation{.code = code, .reason = std::string(text_of(reason))};
 }
 
 }  // namespace corolane::net::detail

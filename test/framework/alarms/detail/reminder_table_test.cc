@@ -52,7 +52,7 @@ class ReminderTableTest : public testing::Test {
         if (!alarm->has_ended()) alarm->run();
       });
     });
-    table_.emplace(*runner_, *cell_);
+    table_.emplace(*runner_, cell_->alarms());
   }
   void end() {
     table_.reset();
@@ -173,12 +173,12 @@ TEST_F(ReminderTableTest, AFailedRunIsRepeatedAfterGrowingPauses) {
               ElementsAre("a 1 at 0", "a 1 at 1", "a 1 at 3", "a 1 at 7", "a 1 at 15", "a 1 at 31",
                           "a 1 at 63", "a 1 at 123", "a 1 at 183", "a 1 at 243"));
   EXPECT_FALSE(was_changed()) << "nothing came of them";
-  EXPECT_EQ(stage_.type.counts.failed_reminder_count, 10U);
+  EXPECT_EQ(stage_.type.counts.alarms.failed_reminder_count, 10U);
   EXPECT_THAT(said_, HasSubstr("not now"));
   on_run_ = nullptr;
   sleep_until_second(310);
   EXPECT_EQ(table_->size(), 0U);
-  EXPECT_EQ(stage_.type.counts.reminder_count, 11U);
+  EXPECT_EQ(stage_.type.counts.alarms.reminder_count, 11U);
 }
 
 TEST_F(ReminderTableTest, ARunAfterFailuresBeginsWithAShortPauseAgain) {
