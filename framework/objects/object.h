@@ -14,8 +14,8 @@
 //     Result<GetReply> get(const GetRequest&, rpc::Context&) const override { ... }
 //   };
 //
-//   node.host<Counter>();                                         // In main.
-//   auto added = CounterClient(router, "visits").add(request);    // Anywhere.
+//   node.host<Counter>();                                       // In main.
+//   auto added = CounterClient(router, "visits").add(request);  // Anywhere.
 //
 // An object is made, sealed and loaded on its first call, and deactivated when it has not been
 // called for a while. It runs one call at a time, in the order in which they came, so a handler may

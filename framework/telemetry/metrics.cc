@@ -39,7 +39,7 @@ bool is_metric_name(std::string_view name) {
 }
 
 // Escapes as the format requires: backslash and line feed everywhere, the quote in label values.
-std::string escaped(std::string_view text, bool in_quotes) {
+std::string prometheus_escaped(std::string_view text, bool in_quotes) {
   std::string result;
   for (const char c : text) {
     if (c == '\n') {
@@ -60,7 +60,10 @@ std::string labels_text(MetricWriter::Labels labels) {
     require(is_metric_name(label.name) && label.name != "le", label.name,
             "the name of a label is lower_case and not le");
     if (!text.empty()) text += ',';
-    text.append(label.name).append("=\"").append(escaped(label.value, true)).append("\"");
+    text.append(label.name)
+        .append("=\"")
+        .append(prometheus_escaped(label.value, true))
+        .append("\"");
   }
   return text;
 }
@@ -157,7 +160,8 @@ void MetricWriter::add(const MetricWriter& other) {
 std::string MetricWriter::text() const {
   std::string text;
   for (const auto& [name, family] : families_) {
-    text.append("# HELP ").append(name).append(" ").append(escaped(family.kind.help, false));
+    text.append("# HELP ").append(name).append(" ").append(
+        prometheus_escaped(family.kind.help, false));
     text.append("\n# TYPE ").append(name).append(" ").append(family.kind.type).append("\n");
     for (const auto& [labels, values] : family.series) {
       if (family.kind.type == "histogram") {

@@ -136,7 +136,7 @@ class ReplayTest(unittest.TestCase):
         if not COROLANE:
             self.skipTest("corolane is not built with a sanitizer")
         node = RecordedNode(self.folder.name)
-        node.end()
+        node.stop()
         with open(node.recording, "rb") as file:
             recorded = file.read()
         path = os.path.realpath(CHESS_NODE).encode()

@@ -4,7 +4,8 @@
 Called with a build folder, which it installs, and perhaps with another page or folder of pages,
 whose names begin with their numbers. tutorial.py describes the format of a page. The test runs in
 its own network namespace where that is allowed, since its ports may be taken outside; otherwise
-they must be free. It leaves its files in BUILD/tutorial: `transcript.txt` has the whole output.
+they must be free. It leaves its files in a folder of BUILD that is named after the tutorial:
+`transcript.txt` has the whole output.
 """
 
 import fcntl
@@ -158,7 +159,7 @@ class TutorialTest(unittest.TestCase):
 
     def test_each_command_prints_what_its_page_says(self):
         self.assertTrue(self.pages, f"{TUTORIAL} has no pages")
-        folder = BUILD / "tutorial"
+        folder = BUILD / TUTORIAL.stem
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         install(BUILD, folder / "prefix")

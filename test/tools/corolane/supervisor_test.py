@@ -50,10 +50,11 @@ class SupervisorTest(unittest.TestCase):
     def supervise(self, plan, *words):
         with open(f"{self.folder}/plan", "w", encoding="utf-8") as file:
             file.write("\n".join(plan) + "\n")
+        retry_delay = () if "--retry-delay" in words else ("--retry-delay", "10ms")
         process = subprocess.Popen(
             [
                 COROLANE,
-                *("run", "game.yaml", "--program", self.program, "--retry-delay", "10ms", *words),
+                *("run", "game.yaml", "--program", self.program, *retry_delay, *words),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
