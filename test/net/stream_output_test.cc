@@ -163,7 +163,7 @@ TEST(StreamOutputTest, ASlowPeerThatAcknowledgesSomethingIsNotClosed) {
     RawSocket peer(::accept(listener.descriptor(), nullptr, nullptr));
     EXPECT_TRUE((*stream)->try_write(bytes_of(flood())));
     for (int round = 0; round < 10; ++round) {
-      read_bytes(peer, 200'000);
+      read_bytes(peer, 300'000);
       time.pass(4s);
       ASSERT_FALSE((*stream)->is_closed()) << "in round " << round;
     }

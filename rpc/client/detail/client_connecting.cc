@@ -177,6 +177,7 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
 void Client::Impl::over(detail::ClientConnection& connection) {
   const auto found =
       std::ranges::find(old_, &connection, [](const auto& old) { return old.get(); });
+  check(found != old_.end(), "a connection that is over has ended before");
   over_.bury(std::move(*found));
   old_.erase(found);
 }

@@ -493,7 +493,8 @@ class OtherShellsTest(CommandTest):
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         self.assertEqual(process.stderr, "")
-        return [word for word in process.stdout.split("\n") if word.startswith(line.split(" ")[-1])]
+        begun = line.rpartition(" ")[2]
+        return [word for word in process.stdout.split() if word.startswith(begun)]
 
     def assert_offers(self, line, *choices):
         line = line.replace("ADDRESS", self.server.address)

@@ -106,6 +106,7 @@ constexpr Command run_command = {
     .help = help,
     .options = options,
     .run = run_supervisor,
+    .word = WordKind::file,
 };
 
 }  // namespace corolane::tools::cli

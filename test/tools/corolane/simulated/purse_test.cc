@@ -160,6 +160,8 @@ SIMULATED_TEST(BrokenTest, ARunDoesNotFollowFromItsSeed, .length = 8s,
   cluster.spawn("client", [&] {
     const auto pause = is_asked_to_fail() ? std::random_device()() % 1'000'000'000 : 0;
     static_cast<void>(coroutine::sleep_for(Duration(pause)));
+    // No node has such objects, but the call is an event of the run.
+    static_cast<void>(PurseClient(cluster.router("client"), "nobody").take({}));
   });
   run.play(cluster);
 }
