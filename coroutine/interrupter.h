@@ -3,6 +3,8 @@
 //
 // By the signal of its CpuMeter: the handler, which must not allocate, records the answer, and the
 // asking thread reads it.
+//
+//   if (auto busy = scheduler.interrupt(50ms)) std::cout << busy->task_name << '\n';
 #pragma once
 
 #include <semaphore.h>

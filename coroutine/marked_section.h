@@ -1,11 +1,8 @@
 // A section of a task's code that a simulation interrupts at each of its steps.
 //
-//   Result<BidReply> Auction::bid(const BidRequest& request, rpc::Context&) {
-//     const coroutine::MarkedSection section("bid");
-//     state().set_pending(request.price());
-//     if (auto saved = save(); !saved) return saved.error();
-//     auto held = BidderClient(router(), request.bidder()).hold(gold(request));
-//     ...
+//   const MarkedSection section("bid");
+//   if (auto saved = save(); !saved) return saved.error();
+//   if (auto held = hold(gold); !held) return held.error();
 //
 // A change that is not stored before the next call goes wrong only when the process dies between
 // the two, and a random crash rarely falls there. So a simulation crashes a node before and after

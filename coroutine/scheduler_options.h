@@ -1,4 +1,6 @@
 // The options and the statistics of a Scheduler.
+//
+//   Scheduler scheduler(loop, {.stacks = {.stack_count_max = 10'000}});
 #pragma once
 
 #include <chrono>

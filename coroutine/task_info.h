@@ -1,4 +1,6 @@
 // The description of a task: the options it is spawned with, its id, and the data of introspection.
+//
+//   auto parsed = spawn("parse", [&] { return parse(text); }, {.stack_size_bytes = 256 * 1024});
 #pragma once
 
 #include <compare>

@@ -1,5 +1,8 @@
 // Destroys what has ended while it was being called: a stream may not be destroyed by the code that
 // it calls, and its owner hears of its end from just there.
+//
+//   Graveyard<Connection> ended_connections;
+//   ended_connections.bury(std::move(connection));
 #pragma once
 
 #include <memory>

@@ -1,5 +1,8 @@
 // Watches whether the peer of a connection is alive: it sends something, or it takes output. A peer
 // that does neither is asked with a ping, and given up when it does not answer either.
+//
+//   PeerLife life(now());
+//   if (life.look(stream.statistics(), now(), 10s) == PeerLife::State::silent) ping(stream);
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // What both ends of a connection have in common: which peers may connect, how dead ones are
 // detected, how much work is admitted, and how a connection is shown.
+//
+//   Client::Options options{.security = {.cluster = "chess", .shared_key = key}};
 #pragma once
 
 #include <chrono>

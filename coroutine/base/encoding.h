@@ -1,4 +1,6 @@
 // Texts for bytes: hexadecimal digits and base64.
+//
+//   const std::string text = to_hex("ab");  // "6162".
 #pragma once
 
 #include <cstddef>

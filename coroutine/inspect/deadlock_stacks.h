@@ -1,4 +1,7 @@
 // Shows in the report of a deadlock where its tasks wait.
+//
+//   show_stacks_of_deadlocks();
+//   scheduler.run("main", [] { serve(); });
 #pragma once
 
 namespace corolane::coroutine {

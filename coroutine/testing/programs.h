@@ -1,8 +1,10 @@
 // Programs that tests need, and that not every machine has.
 //
-//   TEST(TlsPeerTest, OpensslConnects) {
-//     COROLANE_NEEDS(missing_program("openssl"));
-//     ...
+//     TEST(TlsPeerTest, OpensslConnects) {
+//       COROLANE_NEEDS(missing_program("openssl"));
+//       ...
+//
+//   const auto reason = missing_program("openssl");
 //
 // Without the program the test is skipped. With CI=true in the environment it fails: nobody reads
 // there that a test is skipped every time.

@@ -1,4 +1,6 @@
 // The origin of subscriptions: a router, which finds the object that publishes.
+//
+//   Subscription<Event> events(source, "chess.Room", "17");
 #pragma once
 
 #include <string>

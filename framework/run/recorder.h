@@ -1,4 +1,6 @@
 // Another way to run a node: recorded, or again from a recording.
+//
+//   return run_main(argc, argv, set_up, &recorder);
 #pragma once
 
 #include <string>

@@ -1,4 +1,6 @@
 // How important a line of the log is.
+//
+//   log.set_level(LogLevel::debug);
 #pragma once
 
 #include <array>

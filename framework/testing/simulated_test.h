@@ -1,17 +1,15 @@
 // A test that runs a simulated cluster under faults, for any seed.
 //
-//   SIMULATED_TEST(GuildTest, NoDonationIsLost, .node_count = 5, .length = 20s)(SimulatedRun& run)
-//   {
+//   SIMULATED_TEST(GuildTest, NoGoldIsLost, .length = 20s, .node_count = 5)(SimulatedRun& run) {
 //     SimulatedCluster cluster(run.options(), host_guilds);
-//     cluster.invariant("no gold is lost", [&] { ... });
-//     ...
+//     cluster.invariant("no gold is lost", [&] { return what_is_lost(cluster); });
 //     run.play(cluster);
 //   }
 //
 // The words behind the name are members of RunPlan. Like any other test of the program it runs with
 // the rest, for seeds 1 to 5, or for the seed in COROTEST_SEED. For many seeds, several at a time:
 //
-//   corolane simulate build/my_game_test --seeds 1..1000
+//     corolane simulate build/my_game_test --seeds 1..1000
 //
 // A run fails when something is violated, or an expectation of GoogleTest is not met. The first
 // failing seed is shrunk, its events are written to a file, and the command that replays it is

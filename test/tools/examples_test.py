@@ -115,8 +115,10 @@ def unit_of(module, texts, prelude):
             continue
         section, more = without_includes(sections.get(path, ""))
         includes += f'\n#include "{path}"\n{more}'
-        named = NAMESPACE.search(text)
-        outer = named[1] if named else f"corolane::{module}"
+        # Declarations of other modules may come before the namespace of the header.
+        named = NAMESPACE.findall(text)
+        own = [name for name in named if name.startswith(f"corolane::{module}")]
+        outer = [*own, *reversed(named), f"corolane::{module}"][0]
         parts.append(example_of(path, number, outer, section, blocks, module))
     names = f"namespace corolane::{module}::example_names {{\n{common}\n}}\n"
     return "\n".join([ANYTHING, includes, names, *parts])
