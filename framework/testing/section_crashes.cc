@@ -10,6 +10,12 @@
 #include "framework/testing/host.h"
 
 namespace corolane::sim {
+namespace {
+
+// A moment that fewer than one in so many executions of its section reach is rare.
+constexpr std::uint64_t rare_one_in = 20;
+
+}  // namespace
 
 std::string to_text(const SectionMoment& moment) {
   if (moment.step == 0) return moment.section + ", at its beginning";
@@ -30,14 +36,24 @@ void SectionCrashes::arm(SectionMoment moment, OnCrash on_crash) {
 void SectionCrashes::arm_any(test::Random& dice, OnCrash on_crash) {
   armed_.reset();
   on_crash_ = std::move(on_crash);
-  if (moments_.empty()) return;
-  const auto by_count = [](const auto& entry) { return entry.second; };
-  const std::uint64_t fewest = std::ranges::min_element(moments_, {}, by_count)->second;
-  std::vector<const SectionMoment*> candidates;
-  for (const auto& [moment, count] : moments_) {
-    if (count == fewest) candidates.push_back(&moment);
+  std::vector<SectionMoment> candidates = usual_moments();
+  if (candidates.empty()) return;
+  const auto crashes = [this](const SectionMoment& moment) { return moments_.at(moment).crashes; };
+  const std::uint64_t fewest = crashes(*std::ranges::min_element(candidates, {}, crashes));
+  std::erase_if(candidates, [&](const SectionMoment& moment) { return crashes(moment) > fewest; });
+  armed_ = candidates[dice.below(candidates.size())];
+}
+
+std::vector<SectionMoment> SectionCrashes::usual_moments() const {
+  std::map<std::string, std::uint64_t> begun;  // By section.
+  for (const auto& [moment, visits] : moments_) {
+    if (moment.step == 0) begun[moment.section] = visits.count;
   }
-  armed_ = *candidates[dice.below(candidates.size())];
+  std::vector<SectionMoment> usual;
+  for (const auto& [moment, visits] : moments_) {
+    if (visits.count * rare_one_in >= begun[moment.section]) usual.push_back(moment);
+  }
+  return usual;
 }
 
 std::optional<SectionCrashes::Life> SectionCrashes::running() const {
@@ -65,7 +81,7 @@ void SectionCrashes::on_step_suspends(const coroutine::MarkedSection& section, s
 }
 
 void SectionCrashes::reach(SectionMoment moment, const Life& life) {
-  moments_.try_emplace(moment, 0);
+  ++moments_[moment].count;
   if (on_crash_ == nullptr || dying_ || (armed_ && *armed_ != moment)) return;
   dying_ = life;
   // The bytes of this step are sent after it, and the node crashes after they are sent.
@@ -77,7 +93,7 @@ void SectionCrashes::reach(SectionMoment moment, const Life& life) {
 
 void SectionCrashes::crash(const SectionMoment& moment, const Life& life) {
   dying_.reset();
-  ++moments_[moment];
+  ++moments_[moment].crashes;
   Simulation& simulation = cluster_.simulation();
   simulation.trace().add(simulation.now(), cluster_.node_host(life.node).name(), "crashes",
                          [&] { return "in the section " + to_text(moment); });

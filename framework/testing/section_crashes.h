@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "coroutine/marked_section.h"
 #include "coroutine/testing/random.h"
@@ -47,12 +48,18 @@ class SectionCrashes final : public coroutine::SectionObserver {
 
   // The next node that reaches the moment crashes there, once. Replaces what was armed before.
   void arm(SectionMoment moment, OnCrash on_crash);
-  // Chooses one of the moments that had the fewest crashes so far.
+  // Chooses one of the usual moments, of those that had the fewest crashes so far.
   void arm_any(test::Random& dice, OnCrash on_crash);
   void disarm() { on_crash_ = nullptr; }
 
-  // All moments that nodes have reached, with the number of crashes at each.
-  const std::map<SectionMoment, std::uint64_t>& moments() const { return moments_; }
+  struct Visits {
+    std::uint64_t count = 0;
+    std::uint64_t crashes = 0;
+  };
+  // All moments that nodes have reached.
+  const std::map<SectionMoment, Visits>& moments() const { return moments_; }
+  // Those that are not rare: a call that is retried for a while has many steps, which are.
+  std::vector<SectionMoment> usual_moments() const;
 
   void on_step_ended(const coroutine::MarkedSection& section, std::uint32_t steps) override;
   void on_step_suspends(const coroutine::MarkedSection& section, std::uint32_t step) override;
@@ -72,7 +79,7 @@ class SectionCrashes final : public coroutine::SectionObserver {
 
   SimulatedCluster& cluster_;
   coroutine::SectionObserver* const previous_;
-  std::map<SectionMoment, std::uint64_t> moments_;
+  std::map<SectionMoment, Visits> moments_;
   std::optional<SectionMoment> armed_;  // Empty: the first moment that is reached.
   OnCrash on_crash_;                    // Null: nothing is armed.
   std::optional<Life> dying_;           // Crashes at the end of this step.

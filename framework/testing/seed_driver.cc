@@ -113,7 +113,7 @@ class Report {
   void print_moments() const {
     if (moments_.empty()) return;
     const auto hit = std::ranges::count_if(moments_, [](const auto& m) { return m.second > 0; });
-    std::printf("nodes crashed at %zu of the %zu moments of marked sections\n",
+    std::printf("nodes crashed at %zu of the %zu usual moments of marked sections\n",
                 static_cast<std::size_t>(hit), moments_.size());
     for (const auto& [moment, crashes] : moments_) {
       if (crashes == 0) std::printf("  never: %s\n", moment.c_str());

@@ -84,8 +84,9 @@ void SimulatedRun::take(SimulatedCluster& cluster) {
   count("calls answered", cluster.checker().statistics().call_count);
   count("writes", cluster.checker().statistics().write_count);
   for (const auto& [mark, happened] : cluster.marks()) result_.marks[mark] |= happened;
-  for (const auto& [moment, crashes] : cluster.sections().moments()) {
-    result_.moments[to_text(moment)] += crashes;
+  const SectionCrashes& sections = cluster.sections();
+  for (const SectionMoment& moment : sections.usual_moments()) {
+    result_.moments[to_text(moment)] += sections.moments().at(moment).crashes;
   }
 }
 

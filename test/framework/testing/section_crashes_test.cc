@@ -130,8 +130,8 @@ TEST_F(SectionCrashesTest, EachMomentHasItsTurn) {
     EXPECT_TRUE(add_one());
     EXPECT_TRUE(has_crashed);
   }
-  for (const auto& [moment, crashes] : cluster_.sections().moments()) {
-    EXPECT_EQ(crashes, 1u) << to_text(moment);
+  for (const auto& [moment, visits] : cluster_.sections().moments()) {
+    EXPECT_EQ(visits.crashes, 1u) << to_text(moment);
   }
   EXPECT_EQ(stored(), static_cast<std::int64_t>(known.size()) + 1);
 }
@@ -160,8 +160,8 @@ TEST_F(SectionCrashesTest, TheFaultCrashesAtAllMoments) {
   nemesis.run_until(cluster_.simulation().now() + 120s);
   EXPECT_TRUE(cluster_.run_until([&] { return cluster_.are_clients_done(); }, 10min));
   EXPECT_GE(nemesis.count(), 5u);
-  for (const auto& [moment, crashes] : cluster_.sections().moments()) {
-    EXPECT_GE(crashes, 1u) << to_text(moment);
+  for (const auto& [moment, visits] : cluster_.sections().moments()) {
+    EXPECT_GE(visits.crashes, 1u) << to_text(moment);
   }
   EXPECT_EQ(stored(), 200);
   EXPECT_THAT(cluster_.violations(), IsEmpty());

@@ -35,7 +35,7 @@ class SimulateTest(unittest.TestCase):
         ran = self.simulate(PURSE_TEST, "--test", "PurseTest.*", "--seeds", "1..24")
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertIn("PurseTest.GoldIsConserved\n24 seeds, 0 failed; 1 run twice", ran.stdout)
-        hit = re.search(r"nodes crashed at (\d+) of the (\d+) moments of marked", ran.stdout)
+        hit = re.search(r"nodes crashed at (\d+) of the (\d+) usual moments of marked", ran.stdout)
         self.assertGreaterEqual(int(hit[1]), 5)
 
     def test_a_lost_write_between_two_steps_is_found_shrunk_and_replayed(self):
