@@ -33,7 +33,7 @@ struct RunPlan {
 
 struct RunResult {
   std::vector<std::string> violations = {};
-  std::uint64_t hash = 0;  // Of all events.
+  std::uint64_t hash = 0;  // It covers all events.
   Duration simulated{};
   Duration took{};                                   // Processor time.
   std::map<std::string, std::uint64_t> counts = {};  // Such as {"faults", 17}.

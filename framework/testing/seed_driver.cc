@@ -43,7 +43,7 @@ class Outcomes {
                        : static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))),
                    options.run_time_max) {}
 
-  std::optional<Outcome> next() {
+  std::optional<SeedOutcome> next() {
     while (!has_failed_ && next_seed_ <= options_.seeds.last && processes_.has_room()) {
       RunPlan plan = plan_;
       plan.seed = next_seed_++;
@@ -51,9 +51,9 @@ class Outcomes {
     }
     const auto ended = processes_.next();
     if (!ended) return std::nullopt;
-    Outcome outcome = ended->death.empty()
-                          ? outcome_of(ended->report)
-                          : Outcome{.seed = ended->seed, .violation = ended->death};
+    SeedOutcome outcome = ended->death.empty()
+                              ? outcome_of(ended->report)
+                              : SeedOutcome{.seed = ended->seed, .violation = ended->death};
     if (!outcome.violation.empty() && !options_.keeps_going) {
       // All earlier seeds have started.
       has_failed_ = true;
@@ -74,7 +74,7 @@ class Outcomes {
 // The sum of many outcomes.
 class Report {
  public:
-  void add(const Outcome& outcome) {
+  void add(const SeedOutcome& outcome) {
     ++done_;
     simulated_ += outcome.simulated;
     took_ += outcome.took;

@@ -4,7 +4,10 @@
 #include <array>
 #include <cctype>
 #include <iostream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tools/corolane/program.h"
 #include "tools/seed_options.h"
@@ -74,6 +77,24 @@ bool fits(std::string_view name, std::string_view pattern) {
          fits(name.substr(1), pattern.substr(1));
 }
 
+// The names of the simulated tests in what a program of GoogleTest prints for --gtest_list_tests.
+std::vector<std::string> simulated_tests_of(std::string_view listed) {
+  constexpr std::string_view mark = "  # GetParam() = any seed";
+  std::vector<std::string> tests;
+  std::string suite;
+  while (!listed.empty()) {
+    const std::size_t end = std::min(listed.find('\n'), listed.size());
+    const std::string_view line = listed.substr(0, end);
+    listed.remove_prefix(std::min(end + 1, listed.size()));
+    if (!line.starts_with("  ")) {
+      suite = line.substr(0, line.find(' '));
+    } else if (line.ends_with(mark)) {
+      tests.push_back(suite + std::string(line.substr(2, line.size() - 2 - mark.size())));
+    }
+  }
+  return tests;
+}
+
 // The request that the test reads from its environment: framework/testing/simulated_test.cc.
 std::string request_of(const Arguments& arguments, const std::string& command) {
   std::string request = "COROLANE_SIMULATE=command=" + command + "\n";
@@ -127,23 +148,6 @@ Outcome run(const Arguments& arguments) {
 }
 
 }  // namespace
-
-std::vector<std::string> simulated_tests_of(std::string_view listed) {
-  constexpr std::string_view mark = "  # GetParam() = any seed";
-  std::vector<std::string> tests;
-  std::string suite;
-  while (!listed.empty()) {
-    const std::size_t end = std::min(listed.find('\n'), listed.size());
-    const std::string_view line = listed.substr(0, end);
-    listed.remove_prefix(std::min(end + 1, listed.size()));
-    if (!line.starts_with("  ")) {
-      suite = line.substr(0, line.find(' '));
-    } else if (line.ends_with(mark)) {
-      tests.push_back(suite + std::string(line.substr(2, line.size() - 2 - mark.size())));
-    }
-  }
-  return tests;
-}
 
 constexpr Command simulate_command = {
     .name = "simulate",

@@ -17,16 +17,16 @@ constexpr std::uint64_t twice_one_in = 19;
 
 }  // namespace
 
-Outcome run_seed(const Scenario& scenario, const RunPlan& plan) {
+SeedOutcome run_seed(const Scenario& scenario, const RunPlan& plan) {
   RunResult result = run_once(scenario, plan);
-  Outcome outcome{.seed = plan.seed,
-                  .violation = result.violations.empty() ? "" : result.violations.front(),
-                  .ran_twice = plan.seed % twice_one_in == 0,
-                  .simulated = result.simulated,
-                  .took = result.took,
-                  .counts = std::move(result.counts),
-                  .marks = std::move(result.marks),
-                  .moments = std::move(result.moments)};
+  SeedOutcome outcome{.seed = plan.seed,
+                      .violation = result.violations.empty() ? "" : result.violations.front(),
+                      .ran_twice = plan.seed % twice_one_in == 0,
+                      .simulated = result.simulated,
+                      .took = result.took,
+                      .counts = std::move(result.counts),
+                      .marks = std::move(result.marks),
+                      .moments = std::move(result.moments)};
   if (outcome.ran_twice) {
     const OtherAddresses elsewhere;
     const RunResult again = run_once(scenario, plan);
@@ -37,7 +37,7 @@ Outcome run_seed(const Scenario& scenario, const RunPlan& plan) {
   return outcome;
 }
 
-std::string to_text(const Outcome& outcome) {
+std::string to_text(const SeedOutcome& outcome) {
   return json{{"seed", outcome.seed},         {"violation", outcome.violation},
               {"twice", outcome.ran_twice},   {"simulated", outcome.simulated.count()},
               {"took", outcome.took.count()}, {"counts", outcome.counts},
@@ -45,7 +45,7 @@ std::string to_text(const Outcome& outcome) {
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Outcome outcome_of(const std::string& text) {
+SeedOutcome outcome_of(const std::string& text) {
   const json read = json::parse(text);
   return {.seed = read["seed"],
           .violation = read["violation"],

@@ -11,7 +11,7 @@
 namespace corolane::sim {
 
 // The outcome of a seed.
-struct Outcome {
+struct SeedOutcome {
   std::uint64_t seed = 0;
   std::string violation = {};  // The first violation; empty: none.
   bool ran_twice = false;
@@ -26,9 +26,9 @@ struct Outcome {
 inline constexpr const char* differs = "the second run of the seed differs from the first";
 
 // Runs the seed of `plan`, some seeds twice to check that both runs are the same.
-Outcome run_seed(const Scenario& scenario, const RunPlan& plan);
+SeedOutcome run_seed(const Scenario& scenario, const RunPlan& plan);
 
-std::string to_text(const Outcome& outcome);
-Outcome outcome_of(const std::string& text);
+std::string to_text(const SeedOutcome& outcome);
+SeedOutcome outcome_of(const std::string& text);
 
 }  // namespace corolane::sim

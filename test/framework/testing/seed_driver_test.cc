@@ -157,15 +157,15 @@ TEST(SeedProcessesTest, LargeReportsArriveThroughHighDescriptors) {
 }
 
 TEST(OutcomeTest, IsTheSameAfterItsWayThroughText) {
-  const Outcome outcome{.seed = 7,
-                        .violation = "I3 \"a\": \n",
-                        .ran_twice = true,
-                        .simulated = 3s,
-                        .took = 5ms,
-                        .counts = {{"faults", 9}},
-                        .marks = {{"it rains", true}, {"it snows", false}},
-                        .moments = {{"bid, during step 1", 2}}};
-  const Outcome read = outcome_of(to_text(outcome));
+  const SeedOutcome outcome{.seed = 7,
+                            .violation = "I3 \"a\": \n",
+                            .ran_twice = true,
+                            .simulated = 3s,
+                            .took = 5ms,
+                            .counts = {{"faults", 9}},
+                            .marks = {{"it rains", true}, {"it snows", false}},
+                            .moments = {{"bid, during step 1", 2}}};
+  const SeedOutcome read = outcome_of(to_text(outcome));
   EXPECT_EQ(read.seed, outcome.seed);
   EXPECT_EQ(read.violation, outcome.violation);
   EXPECT_EQ(read.ran_twice, outcome.ran_twice);
