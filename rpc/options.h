@@ -1,4 +1,4 @@
-// What both ends of a connection have in common: which peers may connect, how dead ones are
+// The options of both ends of a connection: which peers may connect, how dead ones are
 // detected, how much work is admitted, and how a connection is shown.
 //
 //   Client::Options options{.security = {.cluster = "chess", .shared_key = key}};

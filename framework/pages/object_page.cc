@@ -45,7 +45,7 @@ struct ObjectReport {
   Json active = {};                // Null: not active.
   std::vector<Json> running = {};  // Or waiting without a turn; the earliest comes first.
   std::vector<Json> waiting = {};
-  std::vector<coroutine::TaskId> tasks = {};  // Of the running calls.
+  std::vector<coroutine::TaskId> tasks = {};  // A running call.
   std::vector<coroutine::StackTrace> traces = {};
   std::size_t running_count = 0;
   std::size_t waiting_count = 0;

@@ -12,7 +12,7 @@
 namespace corolane::sim {
 namespace {
 
-// A moment is rare when fewer than one of so many executions of its section reach it.
+// A moment is rare when fewer than one in this many executions of its section reach it.
 constexpr std::uint64_t rare_one_in = 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the timers and reminders of an object need of it: its name, its turn, its store.
+// The needs of the timers and reminders of an object: its name, its turn, its store.
 #pragma once
 
 #include <cstdint>
