@@ -234,7 +234,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
         await browser.click("td a[href='/tasks/1']")
         await browser.wait_for("location.pathname === '/tasks/1'")
         stack = await browser.wait_for("document.querySelector('ol.stack')?.innerText")
-        self.assertIn("serve_until_signal", stack)
+        self.assertIn("run_node", stack)
         await browser.screenshot("task")
 
         await browser.click("nav a[href='/methods']")
@@ -267,7 +267,7 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_row_links_to_the_task_that_it_names(self):
         browser = self.browser
-        await browser.go(self.node.admin + "/waits")
+        await browser.go(self.node.url + "/waits")
         # Calls of the bots wait for moves all the time.
         link = "document.querySelector(\"td a[href^='/tasks/']\")"
         target = await browser.wait_for(f"{link}?.getAttribute('href')")
