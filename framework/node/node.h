@@ -154,6 +154,7 @@ class Node {
   Metrics& metrics() { return shard_->metrics(); }
   rpc::Tracer& tracer() { return shard_->tracer(); }
   Router& router() { return shard_->router(); }
+  // It has no pages until add_node_pages() (pages/admin_pages.h), which run_main() calls.
   AdminServer& admin() { return *admin_; }
   const AdminServer& admin() const { return *admin_; }
 
