@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names the enumerators of an enum in a configuration.
 //
 // Declare it next to the enum, in its namespace, so that argument-dependent lookup finds it:

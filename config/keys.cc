@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Section that visits all keys, and the operations on them.
 #include "config/keys.h"
 

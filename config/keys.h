@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All keys of a configuration as a list: what an operator may set, the values in effect, and the
 // changes from one configuration to the next.
 //

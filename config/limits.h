@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The allowed values of a field: between(1s, 24h), at_least(1), at_most(64 * kibibyte),
 // where(is_name).
 //

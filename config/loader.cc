@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The steps of a load: from bytes to a value or a list of problems.
 #include "config/loader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loads a configuration, and prints one.
 //
 //   auto loaded = config::load_file<NodeConfig>("node.yaml", overrides);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The properties of a key that matter to an operator beside its value.
 //
 //   section.field("clock", value.clock, "Thinking time.", config::at_least(1s), config::live);

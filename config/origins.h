@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The origin of each value that is not a default.
 //
 //   const auto origin = loaded->origins.find("chess.clock");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An override is a path, a value and a label; its path is followed from the root of the tree.
 #include "config/overrides.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values from the command line and the environment that replace those of the file.
 //
 //   const Overrides overrides = {.environment = process_environment(),

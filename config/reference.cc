@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Section that writes a table of its keys, followed by those of its inner sections.
 #include "config/reference.h"
 

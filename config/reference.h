@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All keys as Markdown, for operators who write a configuration: a table for each section, with
 // types, defaults, limits, whether a reload changes the key, and its purpose.
 //

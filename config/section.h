@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Describes a struct to the loader and to the printer, in one place.
 //
 //   struct ChessConfig {

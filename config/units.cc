@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One parser and one formatter for both families of units; a family is a table.
 #include "config/units.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Durations and byte counts as people write them: 250ms, 1.5h, 64KiB.
 //
 //   auto timeout = parse_duration("1.5h");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A part of the running task that behaves like a task of its own at a lower price: it can be
 // cancelled alone, and has its own task-local values.
 //

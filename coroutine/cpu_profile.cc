@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/cpu_profile.h"
 
 #include <algorithm>

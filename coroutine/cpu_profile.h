@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles the CPU time of a scheduler's thread: samples of its stacks, by coroutine.
 //
 //   CpuProfile profile(sample_count_max);

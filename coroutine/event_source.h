@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A scheduler's view of the world outside its thread, and of time.
 //
 //   class Frames final : public EventSource {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/interrupter.h"
 
 #include <sys/syscall.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asks a thread what it is doing, for watchdogs of loops that stop turning: see
 // Scheduler::interrupt().
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/marked_section.h"
 
 #include <utility>

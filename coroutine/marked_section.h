@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A section of a task's code that a simulation interrupts at each of its steps.
 //
 //   const MarkedSection section("bid");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/no_suspend.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A stretch of code that must not suspend: it changes shared state that other tasks must not see
 // half done.
 //

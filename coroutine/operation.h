@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Anything that can be waited for, written once: a task performs it, a stackless coroutine awaits
 // it, and select() takes several of them.
 //

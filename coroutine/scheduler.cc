@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/scheduler.h"
 
 #include <algorithm>

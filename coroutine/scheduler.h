@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs tasks, one at a time, on one thread.
 //
 //   net::EventLoop loop;

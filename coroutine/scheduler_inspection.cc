@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lists, statistics and recordings that a scheduler offers.
 #include <algorithm>
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The options and the statistics of a Scheduler.
 //
 //   Scheduler scheduler(loop, {.stacks = {.stack_count_max = 10'000}});

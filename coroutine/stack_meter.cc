@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack_meter.h"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measures how deep the running task uses its stack between two points: for samples of a handler's
 // needs.
 //

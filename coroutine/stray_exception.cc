@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stray_exception.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An exception that escaped the function of a task, or a stackless coroutine: a bug, since nothing
 // here throws by design.
 //

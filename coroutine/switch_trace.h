@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Records what runs on a scheduler's thread, switch by switch: for a picture of some milliseconds.
 //
 //   SwitchTrace trace(slice_count_max);

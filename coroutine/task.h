@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A task: a function that runs in a coroutine of its own, and the handle that owns it.
 //
 //   auto left = spawn("left", [&] { return load(left_id); });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/task_group.h"
 
 namespace corolane::coroutine {

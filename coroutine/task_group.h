@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Owns any number of tasks that come and go: the calls of a server, the bots of a game.
 //
 //   TaskGroup group;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/task_info.h"
 
 #include <array>

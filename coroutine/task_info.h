@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The description of a task: the options it is spawned with, its id, and the data of introspection.
 //
 //   auto parsed = spawn("parse", [&] { return parse(text); }, {.stack_size_bytes = 256 * 1024});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A variable of which every task has its own value, like a thread_local for tasks.
 //
 //   constinit TaskLocal<std::uint64_t> request_id;                       // At namespace scope.

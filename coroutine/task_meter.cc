@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/task_meter.h"
 
 #include <utility>

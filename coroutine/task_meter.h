@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measures exactly what the running task consumes between two points: for samples of what a handler
 // costs.
 //

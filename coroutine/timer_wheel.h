@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All timers of a scheduler: arming and cancelling are O(1) and never allocate.
 //
 //   class Blink : public Timer {

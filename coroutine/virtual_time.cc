@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/virtual_time.h"
 
 #include <utility>

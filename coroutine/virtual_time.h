@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Time that passes only when every task waits: a sleep of a year takes no real time, and ends
 // exactly on its deadline. The EventSource of tests.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of waiting that are not worth inlining or need no inlining: see detail/task_wait.h.
 #include "coroutine/wait_queue.h"
 

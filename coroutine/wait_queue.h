@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lets tasks wait for one another: the list below everything that blocks.
 //
 //   class Event {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/address_shares.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Divides a limited resource of a server, such as running calls, among addresses, so that no single
 // address takes everything.
 //

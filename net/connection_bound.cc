@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/connection_bound.h"
 
 namespace corolane::net {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bounds the connections that are open at the same time: in total, and per address.
 //
 //   ConnectionBound bound({.count_max = 16'384});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/crypto.h"
 
 #include <openssl/crypto.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The few cryptographic functions that protocols above the stream need; OpenSSL computes them.
 //
 //   std::array<std::byte, 16> nonce;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How many sockets and files the process may have open.
 //
 //   std::cout << "up to " << raise_descriptor_limit() << " sockets\n";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where a peer listens: a numeric IPv4 or IPv6 address and a port, or a Unix socket.
 //
 //     127.0.0.1:8460   [::1]:8460

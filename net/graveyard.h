@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Destroys what has ended while it was being called: a stream may not be destroyed by the code that
 // it calls, and its owner hears of its end from just there.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interface to other processes, and the seam at which a simulation replaces it.
 //
 //   auto listener = network.listen({"127.0.0.1", 8460});  // A server.

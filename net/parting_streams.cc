@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/parting_streams.h"
 
 #include <chrono>

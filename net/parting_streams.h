@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Closing streams: their owners are done with them, but their peers have not taken all output yet.
 //
 //   if (auto* parting = stream->parting_streams()) parting->take(std::move(stream), goodbye, 10s);

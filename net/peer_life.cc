@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/peer_life.h"
 
 #include <algorithm>

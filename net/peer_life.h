@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Watches whether the peer of a connection is alive: it sends something, or it takes output. A peer
 // that does neither is asked with a ping, and given up when it does not answer either.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/stream.h"
 
 #include <vector>

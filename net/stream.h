@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A reliable, ordered flow of bytes in both directions: a connection over TCP or a Unix socket.
 //
 //   if (auto written = stream->write_all(bytes_of("hello\n"), deadline); !written) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Datagrams: small messages that may be lost, duplicated or reordered, and never wait for one
 // another.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocking work beside the loop: a password to hash, a file to read, a library that blocks.
 //
 //   auto hash = run_blocking(workers, [password] { return slow_hash(password); }, deadline);

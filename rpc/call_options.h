@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The options of one call, set by its caller.
 //
 //   auto reply = chess.move(request, {.deadline = Deadline::after(2s), .authorization = token});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/call_scope.h"
 
 #include <algorithm>

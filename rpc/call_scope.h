@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The values that the calls of a handler inherit implicitly: its remaining time, its trace, and
 // which resources it may take.
 //

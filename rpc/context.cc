@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/context.h"
 
 #include "rpc/service.h"

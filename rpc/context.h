@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The call that a handler serves, as the handler sees it.
 //
 //   Result<MoveReply> Chess::move(const MoveRequest& request, rpc::Context& context) {

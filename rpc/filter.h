@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Filters: plain functions around calls, for concerns that all calls share: logging, metrics,
 // tracing, authentication.
 //

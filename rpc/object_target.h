@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The data that a call of an object carries on its way to the node where the object lives
 // (framework/objects/object.h).
 //

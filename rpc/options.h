@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The options of both ends of a connection: which peers may connect, how dead ones are
 // detected, how much work is admitted, and how a connection is shown.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The types that protoc-gen-corolane generates code against: a service is a table of methods.
 //
 //   for (const rpc::Method& method : service.methods()) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Methods that answer with a stream of messages, written and read as linear code.
 //
 //   // The server:

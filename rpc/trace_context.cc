@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/trace_context.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The place of a call in a trace, as it is passed between processes.
 //
 //   const auto trace = rpc::parse_traceparent(request.header("traceparent"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The words of a command line, after the name of the command.
 #pragma once
 

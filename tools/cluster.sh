@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The cluster of tools/run --nodes: its etcd and redis, and the spread of objects over its nodes.
 # tools/run sources this file, which uses its functions and its arrays of nodes.
 # shellcheck shell=bash disable=SC2154

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The options of tools/simulate and `corolane simulate`: rules for the command line, and their
 // help.
 #pragma once

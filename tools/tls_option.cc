@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/tls_option.h"
 
 #include <string>

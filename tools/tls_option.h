@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The TLS options of the tools: three options, and the network that follows from them.
 #pragma once
 

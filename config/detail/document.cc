@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Builds nodes from the events of yaml-cpp's parser. Unlike its own tree, the events show duplicate
 // keys and anchors, and the nesting as it grows.
 #include "config/detail/document.h"

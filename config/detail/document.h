@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parses YAML text into nodes. The only file that uses yaml-cpp.
 //
 // Supports the part of YAML that a configuration needs: one document of sections, lists and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Section that prints.
 #include "config/detail/printing.h"
 

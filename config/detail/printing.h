@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lays out values as YAML that can be loaded again and explains itself: help above each key, the
 // origin of its value behind it.
 #pragma once

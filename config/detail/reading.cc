@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Section that loads, and its checks of the structure.
 #include "config/detail/reading.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The findings of a load so far, and the steps of reading that do not depend on a type.
 //
 // Wrong input does not end a load: it is reported, and reading continues with the next value, so

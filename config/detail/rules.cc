@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Section that checks the rules of a struct and of all structs in it.
 #include "config/detail/rules.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks the constraints between the values of a configuration.
 #pragma once
 

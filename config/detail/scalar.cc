@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The longer functions of the scalar types.
 #include "config/detail/scalar.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Converts one scalar between its text and its type.
 //
 // ScalarTraits<T> has a name, "duration", and three functions: expected() describes what T accepts,

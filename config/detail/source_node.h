@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A configuration before it has types: the contents of the file and the overrides, with their
 // places.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Excerpts and joined lists.
 #include "config/detail/text.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Excerpts and lists for messages about a configuration.
 #pragma once
 

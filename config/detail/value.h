@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A field of any type, as the loader and the printer see it: reads a node and prints YAML. Lists,
 // optionals and structs are decomposed here, down to scalars.
 #pragma once

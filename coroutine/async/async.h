@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stackless coroutines: for millions of small entities, each of which waits most of the time.
 //
 //   Async<Score> play(Game& game, Deadline deadline) {

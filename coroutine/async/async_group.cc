@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keeps the list of children; see detail/async_strand.h for the strands.
 #include "coroutine/async/async_group.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Owns any number of stackless coroutines that come and go, millions of them: the entities of a
 // world.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts a thread's memory allocations: for samples of what a call costs.
 //
 //   const Allocations before = allocations();

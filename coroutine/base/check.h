@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks invariants that hold for any input: a violated check is a bug of ours and ends the
 // process.
 //

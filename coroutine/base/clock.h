@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The time that every wait here is measured in.
 //
 //   const TimePoint start = now();

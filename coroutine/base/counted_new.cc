@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The C++ library's operator new with two counters. It calls malloc(), so it matches the library's
 // operator delete, which calls free(). All other forms of the library call this one, except the
 // aligned ones. It is alone in its object file: a program's own operator new replaces it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The processor's cycle counter: a time stamp that costs a few nanoseconds.
 //
 //   const std::uint64_t start = cycle_count();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The time at which a wait gives up.
 //
 //   const Deadline deadline = Deadline::after(5s);

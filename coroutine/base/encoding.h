@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Texts for bytes: hexadecimal digits and base64.
 //
 //   const std::string text = to_hex("ab");  // "6162".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/base/error.h"
 
 #include <array>

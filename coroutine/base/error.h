@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An error as a value.
 //
 //   if (!games.contains(id)) return Error(Code::not_found, "no game " + std::to_string(id));

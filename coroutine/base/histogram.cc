@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/base/histogram.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts values in buckets whose width grows with the value, so that quantiles of anything from
 // one to 2^40 are right within 6.25 % in 5 KiB and a record costs about two nanoseconds.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A value, or the Error that says why there is none.
 //
 //   Result<Stack> acquire();

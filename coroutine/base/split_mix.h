@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Deterministic pseudorandom numbers from a seed, for choices that need not be secret.
 //
 //   SplitMix64 random(seed);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Escaping, UTF-8 and spelling.
 #include "coroutine/base/text.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shows people text that a person typed or a peer sent.
 //
 //   std::string message = "no map " + quote(typed);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gives names to the stacks in a report of a crash.
 //
 //   std::cout << name_stacks(read_report("crash.txt"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/crash/crash_scene.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tells a handler of a fatal signal about the thread that it interrupts: the running task, its
 // stack, and where all other tasks of this thread wait.
 //

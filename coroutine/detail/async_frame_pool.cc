@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Provides the blocks of stackless frames, and frees them when the thread ends.
 #include "coroutine/detail/async_frame_pool.h"
 

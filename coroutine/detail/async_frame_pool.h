@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory for the frames of stackless coroutines: a free list per size, for each thread.
 //
 // A frame lives for the time of one call, millions may wait at once, and its size is known where it

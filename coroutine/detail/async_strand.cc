@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The waiting and resuming of stackless coroutines; everything else is inlined into them.
 #include "coroutine/detail/async_strand.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A line of execution without a stack: a stackless coroutine and the chain of those that it awaits;
 // the innermost one runs or waits.
 //

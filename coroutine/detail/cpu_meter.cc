@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/cpu_meter.h"
 
 #include <unistd.h>

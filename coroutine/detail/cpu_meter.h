@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attributes the CPU time of a thread, at no cost to the switches between tasks.
 //
 // A timer on the thread's own CPU clock interrupts it after each interval of computation, and the

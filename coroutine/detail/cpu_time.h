@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CPU time that a CpuMeter charges to a task, to a spawn site or to the loop.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/group_end.h"
 
 namespace corolane::coroutine::detail {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts the children of a group and waits for their end: the common part of TaskGroup and
 // AsyncGroup.
 #pragma once

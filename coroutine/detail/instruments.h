@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The measurements and recordings of a scheduler: a switch does not touch them, and users of tasks
 // do not compile them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A doubly linked list through nodes that live inside its elements: no allocation, O(1) removal.
 #pragma once
 

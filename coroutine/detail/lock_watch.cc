@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program's own definitions take precedence over those of shared libraries, for the libraries
 // too: every call in the process arrives here. Calls inside the C library do not, as in
 // pthread_cond_wait(), but they lock as often as they unlock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Catches a task that suspends, or ends, while it holds a std::mutex: in debug builds.
 //
 // A std::mutex belongs to the thread. When its holder suspends, the next task that locks it blocks

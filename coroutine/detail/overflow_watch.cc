@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The handler calls only what signal-safety(7) allows: the fault may happen inside any function, an
 // allocation or printf() included.
 #include "coroutine/detail/overflow_watch.h"

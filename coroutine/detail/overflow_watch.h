@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports which task overflowed its stack, before the process dies.
 //
 // Below each stack lies a guard, so an overflow is a SIGSEGV. That alone shows neither that a stack

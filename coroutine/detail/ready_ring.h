@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The queue of ready tasks and stackless coroutines: first in, first out, in a dense ring.
 //
 // The ring is dense and stores the saved frame next to its task, so the way from one task to the

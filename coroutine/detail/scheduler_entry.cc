@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list, and the lock of its writers.
 #include "coroutine/detail/scheduler_entry.h"
 

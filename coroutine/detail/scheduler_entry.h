@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lets a debugger find every scheduler of a process, or of its core file.
 //
 // Nothing in the process reads the list: tools/gdb/corolane.py does, by these names.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Storage for a value whose owner knows without a flag whether it exists.
 #pragma once
 

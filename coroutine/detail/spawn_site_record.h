@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The counts of one spawn site. Every spawn and every end of a task updates them, so they are apart
 // from the table that finds them (spawn_sites.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/spawn_sites.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the record of each spawn site, and now and then measures how deep a task's stack went.
 //
 // Repeated spawns from one place cost one comparison (Switcher::finish_spawn()); other places are

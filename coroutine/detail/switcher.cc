@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/switcher.h"
 
 #include <cstdint>

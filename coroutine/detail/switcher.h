@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Leaves one task for the next: the part of a scheduler that every spawn, switch and end of a task
 // passes through. Code that uses tasks compiles this part only.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gives templates and primitives access to the running task and its scheduler, and holds the
 // inlined functions of spawning.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/task_control.h"
 
 #include "coroutine/detail/switcher.h"

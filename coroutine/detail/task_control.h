@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The control block of a task: it lies at the top of the task's own stack, so that creating a task
 // allocates nothing.
 //

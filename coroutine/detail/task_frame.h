@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Holds a task's function and result, next to its control block at the top of its stack, and the
 // steps of spawning that do not depend on their types.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/task_locals.h"
 
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The storage of a task's task-local values (task_local.h): a list, newest first.
 //
 // The first few lie at the top of its stack (TaskTop), so that a task with a request id and a trace

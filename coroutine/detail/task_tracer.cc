@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/task_tracer.h"
 
 #include <array>

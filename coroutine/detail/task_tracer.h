@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the saved registers of tasks, wherever they are stored at the moment, and walks from there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The wait of a task in a queue.
 //
 // All of it is inlined into the waiting function: after a switch each return is mispredicted, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One act of waiting: at one place in a queue or, when selecting, at several; with a deadline.
 //
 // Only the derived classes know the waiter: a task or a stackless coroutine.

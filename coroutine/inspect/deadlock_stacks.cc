@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/inspect/deadlock_stacks.h"
 
 #include <cstdio>

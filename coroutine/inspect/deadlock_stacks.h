@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shows in the report of a deadlock where its tasks wait.
 //
 //   show_stacks_of_deadlocks();

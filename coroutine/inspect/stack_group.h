@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups tasks that wait for the same thing at the same place, so that thirty thousand tasks shrink
 // to a readable page.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All the code that uses libdw (elfutils).
 #include "coroutine/inspect/symbols.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Translates the addresses of a stack trace into functions and lines.
 //
 //   Symbols symbols;

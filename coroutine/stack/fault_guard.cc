@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/fault_guard.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lets a handler of a signal run on any stack, and survive a fault of its own: that of a fatal
 // signal runs because something is broken, so what it reads may be broken too.
 //

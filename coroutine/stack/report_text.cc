@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/report_text.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text for a descriptor, composed without allocation and written without stdio: safe in a handler
 // of a fatal signal (signal-safety(7)).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/stack_pool.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hands out coroutine stacks and keeps returned ones warm for reuse.
 //
 //   StackPool pool({.stack_count_max = 10'000});

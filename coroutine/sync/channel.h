@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A bounded queue between tasks of one scheduler: senders wait while it is full, receivers while
 // it is empty, each in order of arrival.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Waits under a Mutex for a change of what it guards: shaped like std::condition_variable.
 //
 //   std::unique_lock lock(mutex);

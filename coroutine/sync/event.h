@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A fact that becomes true: tasks wait until it is set.
 //
 //   Event ready;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One value that will exist later, such as the answer to a request: one side promises it, the other
 // waits for it.
 //

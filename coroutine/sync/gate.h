@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Admits calls until it is closed, and then waits for those inside: for a shutdown that drains the
 // calls in flight (after seastar::gate).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One lock per key, such as one per player: tasks that work on different keys do not wait.
 //
 //   KeyedMutex<PlayerId> players;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Waits until a number of events have happened: shaped like std::latch, for tasks of one scheduler.
 //
 //   Latch loaded(/*expected=*/2);

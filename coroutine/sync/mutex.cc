@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/mutex.h"
 
 #include "coroutine/base/check.h"

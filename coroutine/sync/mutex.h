@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Guards a state across suspensions: shaped like std::timed_mutex, for tasks of one scheduler and,
 // by locking(), for stackless coroutines.
 //

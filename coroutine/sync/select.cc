@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of select() that does not depend on the operations.
 #include "coroutine/sync/select.h"
 

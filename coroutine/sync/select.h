@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Completes whichever of several operations can be completed first, and only that one.
 //
 //   auto first = select(deadline, moves.receiving(), stop.waiting());

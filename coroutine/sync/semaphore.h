@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A number of resources that tasks share, such as connections to a database: shaped like
 // std::counting_semaphore, for tasks of one scheduler.
 //

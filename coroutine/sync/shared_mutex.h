@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Guards a state that many tasks read and few change, across suspensions: shaped like
 // std::shared_timed_mutex, for tasks of one scheduler.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of checks, and the listener that compares before and after.
 #include "coroutine/testing/leak_checks.h"
 

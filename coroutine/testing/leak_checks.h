@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fails a test that leaves something behind.
 //
 //   const bool checked = test::add_leak_check("open handles", [] { return open_handle_count(); });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs all tests inside one task, in virtual time.
 //
 // A test therefore suspends wherever the code under test does, and a sleep of an hour costs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matchers for results, to use in EXPECT_THAT.
 //
 //   EXPECT_THAT(task.join(), fails_with(Code::cancelled));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/testing/programs.h"
 
 #include <unistd.h>

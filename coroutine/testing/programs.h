@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs that tests need, and that not every machine has.
 //
 //     TEST(TlsPeerTest, OpensslConnects) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One engine of the standard library, and the source of its seed.
 #include "coroutine/testing/random.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random choices for tests, from a seed that is printed, so that a failure can be repeated.
 //
 //   Random random;

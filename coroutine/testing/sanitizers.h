@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tells tests under which sanitizer they run, for the few that behave differently there.
 //
 //   const int repetitions = under_slow_watch() ? 100 : 10'000;

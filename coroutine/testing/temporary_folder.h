@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A folder for one test, deleted at its end with all of its content.
 //
 //   const TemporaryFolder folder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The time in which all tests run.
 //
 //   coroutine::VirtualTime::Outside outside(virtual_time());  // Another thread is at work.

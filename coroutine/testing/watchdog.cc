@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread that sleeps until the deadline of the running test.
 #include "coroutine/testing/watchdog.h"
 

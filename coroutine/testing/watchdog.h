@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ends a run in which one test takes too long.
 //
 //   Watchdog watchdog(scheduler);

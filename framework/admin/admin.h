@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operator's entrance to a node: pages over HTTP, on a listener apart from the service's.
 //
 //   AdminServer admin(network);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/admin/gate.h"
 
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decides which requests an AdminServer answers.
 //
 //   AdminGate gate({.token = token, .log = &log});

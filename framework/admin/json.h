@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A JSON value that pages build and write; it is not parsed. The JSON library is behind json.cc, so
 // that a page does not compile it.
 //

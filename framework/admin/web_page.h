@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The document for browsers: one file that draws the JSON of the pages (web/page.html).
 //
 //   return net::HttpResponse{.content_type = "text/html", .body = std::string(web_page)};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/alarms/object_reminders.h"
 
 #include "framework/alarms/detail/reminder_table.h"

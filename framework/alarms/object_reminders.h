@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reminders wake an object at a time of day, whether or not it is active then.
 //
 //   Result<OpenReply> Auction::open(const OpenRequest& request, rpc::Context&) {

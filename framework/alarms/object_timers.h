@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Timers of an object, which run while it is active.
 //
 //   Result<void> Room::on_activate() {

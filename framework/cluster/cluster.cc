@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/cluster/cluster.h"
 
 #include <algorithm>

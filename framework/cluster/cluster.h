@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // This node's place in the cluster: it joins, owns its share of the partitions, hands over those
 // that belong to other nodes, and knows who owns the rest.
 //

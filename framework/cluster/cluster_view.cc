@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/cluster/cluster_view.h"
 
 #include <algorithm>

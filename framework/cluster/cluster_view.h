@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The members of the cluster and the owners of its partitions, as one node last heard of them:
 // immutable, shared by its shards. It may be stale: a node that is called by mistake says so in its
 // answer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The partitions that this node owns, and the time until which it may rely on that.
 //
 //   const auto epoch = ownership.epoch(partition);

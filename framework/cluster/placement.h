@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Assigns partitions to nodes: every node that sees the same members computes the same result.
 //
 //   const Member* owner = choose_owner(members, {.zone = "eu"}, partition_of("chess.Game", "17"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports the replies of owners to the checkers of a simulation.
 //
 //   class ReplyCount final : public Witness {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/diagnostics/crash_report.h"
 
 #include <unistd.h>

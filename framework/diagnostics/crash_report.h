@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The report of a node that dies of a signal: a file that says which task of which object ran,
 // where it was, and where all other tasks were.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A small table that all nodes of a cluster share: the live nodes, and the owners of partitions.
 //
 //   auto lease = directory.grant(6s, deadline);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The directory of a cluster in etcd (https://etcd.io), version 3.4 or later.
 //
 //   EtcdDirectory directory(network, {.endpoints = {{"10.0.0.5", 2379}, {"10.0.0.6", 2379}}});

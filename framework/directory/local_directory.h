@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A directory in the memory of one process: for a node without a cluster, and for tests, where the
 // nodes of one thread share it.
 //

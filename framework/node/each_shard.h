@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asks all shards of a node, each on its own thread.
 //
 //   auto rooms = from_each_shard(node, [](Shard& shard) { return rooms_of(shard).size(); });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The configuration of a service that may change while it runs, without a lock.
 //
 //   return framework::run_main(argc, argv, [](Node& node, const Live<LobbyConfig>& config) {

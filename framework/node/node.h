@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One process of a game server: it serves calls and hosts objects, and has the tools that an
 // operator needs.
 //

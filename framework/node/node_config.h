@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The settings of a node: the section `node` of the configuration.
 //
 //   NodeConfig config;

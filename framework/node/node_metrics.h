@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The metrics that a node has once, besides those of its shards (shard_metrics.h), and the text of
 // all of them.
 //

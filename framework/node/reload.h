@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The configuration of a running node, read again: by SIGHUP and by POST /config/reload.
 //
 //   Reload reload(source, node, {});

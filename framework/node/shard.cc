@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/shard.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of a node on one thread: the services and objects that live there, and what they need.
 // Shards share no mutable state; a call from one to another is a message.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The metrics that every shard contributes to: its coroutines, its calls and its objects.
 //
 //   add_shard_metrics(shard.metrics(), shard);

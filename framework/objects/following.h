@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The handle of a subscription that an object follows: ObjectBase::follow().
 //
 //   auto following = follow(RoomClient(router(), "lobby").subscribe(),

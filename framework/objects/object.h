@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects: players, rooms, guilds. Each has an id and a state, and is active in one place at most.
 //
 //   service Counter {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects that publish: rooms, guilds, markets. subscription.h describes subscribers and their
 // uses.
 //

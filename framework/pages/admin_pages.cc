@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/admin_pages.h"
 
 #include <string>

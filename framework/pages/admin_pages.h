@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The admin pages that every node has: /, /health, /ready, /metrics, /stats, /objects,
 // /connections, /slow, /log, /sites, /stalls, /tasks and those below them. They show all of its
 // shards.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/config_page.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pages for the node's configuration and its reload.
 #pragma once
 

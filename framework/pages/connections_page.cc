@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /connections: the node's connections, incoming and outgoing.
 #include <algorithm>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // POST /drain: the graceful shutdown of a process, without a signal.
 #pragma once
 

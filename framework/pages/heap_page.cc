@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /heap: how memory is used.
 #include <dlfcn.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /log: the last lines of the log, and a temporary level.
 #include <optional>
 #include <string>

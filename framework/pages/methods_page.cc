@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /methods: the cost of each method's handlers.
 #include <algorithm>
 #include <cstdint>

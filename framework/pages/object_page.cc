@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /objects/{type}/{id}: one object, its owner and its calls.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /objects: the hosted types and the cluster; /objects?type=: the active objects of a type.
 #include <algorithm>
 #include <cstdint>

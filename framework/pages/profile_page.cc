@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /profile: where the node spends CPU time.
 #include <chrono>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /ready: for load balancers and probes.
 #include "framework/cluster/cluster.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"

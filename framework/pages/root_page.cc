@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /: the list of pages.
 #include <utility>
 

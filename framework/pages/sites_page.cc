@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /sites: the places that spawn coroutines, and the cost of those.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /slow: the slowest calls of the last minutes, and the last ones that failed.
 #include <charconv>
 #include <iterator>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /tasks/stacks: where the node's coroutines wait; equal stacks are grouped.
 #include <cstdint>
 #include <utility>

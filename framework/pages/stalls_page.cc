@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /stalls: tasks that kept a loop from turning.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /stats: the node's counters as JSON.
 #include <algorithm>
 #include <chrono>

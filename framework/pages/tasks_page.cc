@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /tasks: every coroutine of the node; /tasks/{id}: one of them, with its stack.
 #include <algorithm>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /trace: which task ran when, switch by switch.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // /waits: which objects wait for which.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The publications of an object, as subscribers receive them (subscription.h).
 //
 //   auto event = events.next(deadline);

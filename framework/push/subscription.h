@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups and push: an object publishes to its subscribers, for example the players in a room, the
 // members of a guild, or the connections of spectators.
 //

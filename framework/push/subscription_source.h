@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The origin of subscriptions: a router, which finds the object that publishes.
 //
 //   Subscription<Event> events(source, "chess.Room", "17");

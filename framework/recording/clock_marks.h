@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The last reading of each clock: a recording stores the differences, which are small.
 #pragma once
 

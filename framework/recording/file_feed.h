@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Feeds the inbox of a replayed node from a recording.
 #pragma once
 

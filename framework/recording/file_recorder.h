@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lets a program record the input of its node to a file (node.record.file) and replay it
 // (--replay):
 //

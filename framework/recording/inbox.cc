@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/recording/inbox.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The only input of a recorded or replayed node: the EventSource of its scheduler.
 //
 // Apart from it the node has one thread and makes no system calls. Its requests to the outside

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/recording/inbox_network.h"
 
 #include <deque>

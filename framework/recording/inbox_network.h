@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network of a recorded or replayed node, as messages of its inbox.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/recording/inbox_store.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The store of a recorded or replayed node, if it is not accessed over the network: calls of its
 // inbox.
 #pragma once

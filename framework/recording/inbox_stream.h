@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A connection of a recorded or replayed node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/recording/live_feed.h"
 
 #include <unistd.h>

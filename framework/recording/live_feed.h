@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Connects a recorded node with the real outside and writes all its input to a file.
 #pragma once
 

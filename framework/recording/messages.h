@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Converts our values to messages of a recording and back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/recording/outside.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real network and store of a recorded node, on a loop of its own: executes the node's requests
 // and reports input to it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/recording/recorded_run.h"
 
 #include <cerrno>

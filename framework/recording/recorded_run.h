@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a node that is recorded or replayed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The file of a recording: bounded, and complete up to the moment at which its process died.
 //
 //   auto file = RecordingWriter::create("chess.recording", 64 << 20, header);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/routing/remote_router.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls objects from outside the cluster, through any of its nodes, for one caller that makes one
 // call at a time. Typed clients of objects (GameClient) use it as they use the router of a node.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Routes calls to objects, wherever they live; typed clients of objects use it.
 //
 //   CounterClient(router, "visits").add(request, {.deadline = deadline});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Another way to run a node: recorded, or again from a recording.
 //
 //   return run_main(argc, argv, set_up, &recorder);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/run/run_main.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The main function of a program that is a node:
 //
 //   int main(int argc, char** argv) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/memory_store.h"
 
 #include "framework/store/detail/refusals.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects in the memory of this process: for tests, and for games without persistence.
 //
 //   auto store = std::make_shared<MemoryStore>();

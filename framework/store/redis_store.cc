@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/redis_store.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects in a Redis that all nodes of a cluster share.
 //
 //   RedisStore store(network, {.endpoint = {"redis.example", 6379}, .password = password});

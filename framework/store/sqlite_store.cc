@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/sqlite_store.h"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects in one local SQLite file: the default store of a node.
 //
 //   auto store = SqliteStore::open("/var/lib/chess/objects.db");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stores objects while they are not in use: one row for each. It is the authority on their owners.
 //
 //   auto object = store.seal(key, epoch, deadline);

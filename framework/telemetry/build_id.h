@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The build of this program, to compare what it has written with what another build has.
 //
 //   if (recorded_id != own_build_id()) std::cerr << "another build was recorded\n";

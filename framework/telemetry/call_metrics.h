@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The metrics of calls: those that a server serves and those that a client makes.
 //
 //   node.metrics().add([&](MetricWriter& out) {

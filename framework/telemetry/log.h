@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The log of a node: one line per event, for people and for grep.
 //
 //   log.info("listening", {{"on", "127.0.0.1:8460"}, {"backlog", 1024}});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How important a line of the log is.
 //
 //   log.set_level(LogLevel::debug);

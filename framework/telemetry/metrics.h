@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The metrics of a node in Prometheus's text exposition format 0.0.4.
 //
 //   metrics.add([&](MetricWriter& out) {

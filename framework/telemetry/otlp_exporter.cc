@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/telemetry/otlp_exporter.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sends spans to a collector, by OTLP over HTTP with JSON
 // (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/telemetry/otlp_json.h"
 
 #include <array>

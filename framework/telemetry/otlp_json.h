@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Spans as the JSON of OTLP, the protocol of OpenTelemetry
 // (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/telemetry/slow_calls.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The slowest recent calls, and the last ones that failed: for an operator who has heard that "it
 // hangs sometimes".
 //

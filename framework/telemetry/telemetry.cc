@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/telemetry/telemetry.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports the calls of a node, besides its metrics: spans to a collector, and lines in the log.
 //
 //   Telemetry telemetry({.node_name = "node-1", .tracing = {.collector = "127.0.0.1:4318"}},

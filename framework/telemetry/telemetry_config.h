@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The settings of tracing and of the call log: node.tracing and node.call_log.
 //
 //   const TracingConfig tracing{.collector = "127.0.0.1:4318", .sample_ratio = 0.1};

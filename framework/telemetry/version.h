@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The version of corolane.
 //
 //   std::cout << "corolane " << version() << '\n';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Boots nodes on hosts, routes their clients, and checks invariants.
 #include "framework/testing/cluster.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole cluster in one test: real nodes, their clients, network, directory and store run in one
 // thread and simulated time, and a seed decides everything.
 //

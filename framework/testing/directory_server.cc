@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A local directory behind messages that are late or lost.
 #include "framework/testing/directory_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The directory of a simulated cluster: a server that all nodes call as they call etcd, with its
 // faults.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Links between hosts, and the messages in flight on them.
 #include "framework/testing/fabric.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network between the hosts of a simulation, with its latencies and faults.
 //
 //   Fabric fabric(simulation, {.latency_max = 2ms});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads faults.
 #include "framework/testing/faults.h"
 

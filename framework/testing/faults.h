@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Faults that strike a simulation at random (nemesis.h).
 //
 // A fault is a small text, so that it can be read, changed and left out:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps a scheduler, and runs clocks that drift.
 #include "framework/testing/host.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A simulated machine with one process: a scheduler and its own clocks.
 //
 //   Host& server = simulation.add_host("server");

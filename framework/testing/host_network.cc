@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Listeners and streams that hand bytes to the fabric, and take them from it.
 #include "framework/testing/host_network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fabric as one host sees it: its listeners and its ends of connections.
 //
 //   HostNetwork network(fabric, server);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each fault begins at a random time and ends by itself.
 #include "framework/testing/nemesis.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inflicts faults on a simulated cluster, at random times that follow from its seed.
 //
 //   SimulatedCluster cluster({.seed = 7}, host_guilds);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Records the replies, writes and results of each object, and compares them.
 #include "framework/testing/ownership_checker.h"
 

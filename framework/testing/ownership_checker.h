@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks the invariants of ownership (framework/cluster/README.md) while a simulation runs. It sees
 // every reply of an owner, every operation of the store, and every result of a call.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A host's calls to a server of the simulation. The request and the reply are messages; each may be
 // delayed or lost.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One simulated run: all that decides it, and what came out.
 //
 //   const RunPlan plan{.seed = 7, .length = 20s, .node_count = 5};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/testing/section_crashes.h"
 
 #include <algorithm>

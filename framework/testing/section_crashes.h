@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Crashes a node of a simulated cluster at an exact step of a marked section.
 //
 //   cluster.sections().arm({.section = "bid", .step = 2, .has_ended = true},

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hands out the seeds, sums the outcomes, and explains the first failure.
 #include "framework/testing/seed_driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Makes a run for each of many seeds, several at a time, and explains the first that fails.
 //
 //   DriveOptions options;

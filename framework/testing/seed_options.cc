@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The options of a command line that drives seeds, and the command that replays a run.
 #include <charconv>
 #include <optional>

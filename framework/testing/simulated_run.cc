@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The phases of a run, and its outcome.
 #include "framework/testing/simulated_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A run of a simulated cluster under faults, for a test that runs for many seeds
 // (simulated_test.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a test for a few seeds, or drives it for many when the environment says so.
 #include "framework/testing/simulated_test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A test that runs a simulated cluster under faults, for any seed.
 //
 //   SIMULATED_TEST(GuildTest, NoGoldIsLost, .length = 20s, .node_count = 5)(SimulatedRun& run) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The queue of events, and the choice of the next step.
 #include "framework/testing/simulation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Many hosts in one thread, under one simulated clock. A seed decides whose turn it is, how long
 // everything takes, and which events coincide.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A memory store behind messages that are late or lost.
 #include "framework/testing/store_server.h"
 

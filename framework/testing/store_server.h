@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The store of a simulated cluster: a server that all nodes call as they call redis, with its
 // faults.
 //

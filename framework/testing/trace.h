@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The events of a simulation: a hash that distinguishes two runs, and, for a reader, text.
 //
 //   simulation.trace().set_reader([](const Trace::Event& event) {

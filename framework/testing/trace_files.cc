@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Formats events as text and as JSON.
 #include "framework/testing/trace_files.h"
 

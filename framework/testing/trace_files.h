@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the events of a simulation to files.
 //
 //   TraceFiles files("run.trace");

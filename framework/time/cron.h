@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times of day in the notation that cron has used since 1975.
 //
 //   auto nightly = CronExpression::parse("0 4 * * MON-FRI");

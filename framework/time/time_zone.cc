@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/time/time_zone.h"
 
 #include <absl/time/civil_time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Local time in the time zones of IANA, such as "Europe/Berlin", from the tzdata of the machine.
 //
 //   auto berlin = TimeZone::load("Europe/Berlin");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The time of day, for data that outlives a process: reminders, and jobs at four in the morning.
 //
 //   const WallClock clock;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The id of an object, and the partition that the object belongs to, which determines its node.
 //
 //   const Partition partition = partition_of("chess.Game", "17");

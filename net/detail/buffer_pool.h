@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lends buffers to streams that have bytes waiting, so that an idle connection holds none and a
 // busy one allocates none.
 //

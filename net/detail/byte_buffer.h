@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A queue of bytes: appended at the end, taken from the front, in one block of memory that grows as
 // needed and is never zeroed. A buffer that was moved from is empty.
 #pragma once

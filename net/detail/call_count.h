@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts the tasks that are inside a call of an object. The object may not be destroyed before they
 // return: even a task that was woken and has not run yet would return into freed memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Work that the loop does at the end of a turn, before it waits: sockets whose output is collected.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/detail/read_half.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reading half of a stream: hands input to its reader, and keeps what comes ahead of it.
 //
 // A stream reads from a socket, from records of TLS or from a simulated peer, and stops reading by

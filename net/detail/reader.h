@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The one reader of a source that hands out values as they come: a task that waits for the next
 // one, or a sink that is called with each of them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Endpoints in the kernel's format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // HTTP/1.1: the types that servers (http_server.h) and clients share, and a minimal client.
 //
 //   auto response = fetch_http(network, {"metrics.example", 80}, {.target = "/health"}, deadline);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sends one HTTP request after the other over a persistent connection.
 //
 //   HttpClient client(network, {.host = "10.0.0.5", .port = 2379});

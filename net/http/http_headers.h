@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The header fields of an HTTP message: names and values in the order of their arrival.
 //
 //   HttpHeaders headers = {{"Accept", "application/json"}};

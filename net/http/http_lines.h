@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a response that has no known end, line by line: a watch, a log that is followed, a stream
 // of JSON objects.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Serves HTTP/1.1: keep-alive, pipelining, one task per connection while it has requests.
 //
 //   HttpServer server(network, [](const HttpRequest& request) {

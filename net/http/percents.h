@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The percent-encoding of URLs (RFC 3986, 2.1): "%20" for a blank.
 //
 //   std::string decoded;

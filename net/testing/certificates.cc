@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The only file of the tests that includes OpenSSL.
 #include "net/testing/certificates.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Certificates for tests, issued on demand: none can expire in the tree.
 //
 //   CertificateAuthority authority("cluster");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The two tasks of a direction, and the faults, which the second one executes.
 #include "net/testing/chaos_lane.h"
 

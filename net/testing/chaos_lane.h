@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One direction of a connection through a ChaosProxy: a queue between two tasks.
 //
 //   ChaosLane lane({.trace = trace,

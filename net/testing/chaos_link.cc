@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Four tasks for two directions, which end together.
 #include "net/testing/chaos_link.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One established connection through a ChaosProxy: both streams, both directions, their tasks.
 //
 //   ChaosLink link({.trace = trace, .number = 1, .break_off = break_off}, std::move(client),

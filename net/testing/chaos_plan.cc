@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How fates and whole plans are drawn.
 #include "net/testing/chaos_plan.h"
 

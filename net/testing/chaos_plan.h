@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Says what a ChaosProxy does to the connections that pass through it.
 //
 //   const ChaosPlan plan = {.reset_one_in = 4,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Accepts a connection, draws its fate, connects to the target, and hands over to a ChaosLink.
 #include "net/testing/chaos_proxy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sits between clients and a server, and does to their bytes what networks do.
 //
 //   ChaosProxy proxy(network, {.target = {"server", 1}, .seed = seed, .plan = plan});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts events, and keeps the order across connections.
 #include "net/testing/chaos_trace.h"
 

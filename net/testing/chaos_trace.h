@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The log of a ChaosProxy: its events in order, and the count of each kind.
 //
 //   EXPECT_GT(proxy.trace().count(ChaosEvent::Kind::reset), 0U) << proxy.trace().to_text();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams and listeners that exchange bytes after a delay, in virtual time.
 #include "net/testing/network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A network inside one process and one thread, in virtual time: every delay is exact, and a test
 // injects the faults.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Datagrams wait at their receiver, sorted by due time.
 #include "net/testing/udp_socket.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A UDP socket of the simulated network: datagrams that arrive after a delay, in order, exactly
 // once.
 //

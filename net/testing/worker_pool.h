@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocking work in virtual time: a function runs on the test's own thread, and its task resumes
 // after a time that the test chooses. Functions run one after the other, so that a seed replays
 // exactly.

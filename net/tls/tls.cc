@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/tls/tls.h"
 
 #include <utility>

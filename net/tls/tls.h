@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // TLS around the connections of any Network, for servers and clients, with certificates on either
 // side or on both.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Connects a scheduler to the outside world: a libuv loop as its EventSource.
 //
 //   net::EventLoop loop;

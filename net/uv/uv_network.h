@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real network: TCP, Unix sockets and UDP by libuv.
 //
 //   EventLoop loop;

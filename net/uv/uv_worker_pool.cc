@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/uv_worker_pool.h"
 
 #include <uv.h>

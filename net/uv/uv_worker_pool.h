@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real WorkerPool: the threads that libuv keeps for all loops of the process.
 //
 //   UvWorkerPool workers(loop, {.job_count_max = 64});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/websocket/websocket.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Messages in both directions over one connection, as in browsers (RFC 6455), for either end.
 //
 //   auto socket = net::connect_websocket(network, {"game.example", 80}, "/play", deadline);

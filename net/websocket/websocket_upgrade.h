@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The opening handshake of a WebSocket: an HTTP request that asks for one (RFC 6455, section 4).
 //
 //   auto socket = accept_websocket(std::move(stream), deadline, {.protocols = {"chess"}});

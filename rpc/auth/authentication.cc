@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/auth/authentication.h"
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A filter that identifies the caller and lets only calls of known callers through.
 //
 //   server.add_filter(rpc::authenticate(

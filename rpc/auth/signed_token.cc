@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/auth/signed_token.h"
 
 #include <algorithm>

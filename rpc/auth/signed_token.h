@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tokens that identify a principal for a limited time, signed with a key that the services share:
 // one service logs users in and signs; all others verify without a round trip.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The public interface of Client, and its calls: filters, attempts, retries. Connecting is in
 // detail/client_connecting.cc.
 #include "rpc/client/client.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The client side: any number of tasks call at the same time, each as a function that returns the
 // reply.
 //

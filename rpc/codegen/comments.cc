@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/codegen/comments.h"
 
 #include <google/protobuf/descriptor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The comments above and behind the parts of a .proto file.
 #pragma once
 

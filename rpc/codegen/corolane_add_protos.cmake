@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # corolane_add_protos(TARGET name PROTOS file... [USES module...] [IMPORT_ROOT folder])
 #
 # Adds a static library corolane_NAME, alias corolane::NAME, with the code generated from .proto

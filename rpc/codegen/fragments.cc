@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/codegen/fragments.h"
 
 namespace corolane::rpc::codegen {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pieces of C++ that both generated files are made of.
 //
 // Generated code breaks its lines at fixed places, whatever their length: parameters stand one

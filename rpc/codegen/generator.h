@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The plugin as the protobuf compiler sees it.
 #pragma once
 

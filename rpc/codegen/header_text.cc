@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // X.corolane.h: an abstract class and a client for each service.
 #include <set>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // protoc-gen-corolane: `protoc --corolane_out=DIR` finds it by that name.
 #include <google/protobuf/compiler/plugin.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/codegen/method_options.h"
 
 #include <google/protobuf/descriptor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads `option (corolane.method)` of a method and `option (corolane.object)` of a service, with
 // defaults and limits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The model that code is generated from: the services of a .proto file, spelled as in C++.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/codegen/names.h"
 
 #include <google/protobuf/compiler/cpp/names.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How names of a .proto file are spelled in C++, and on the wire.
 #pragma once
 

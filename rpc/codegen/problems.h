@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds what is in a .proto file but cannot become C++ or be called over the wire.
 #pragma once
 

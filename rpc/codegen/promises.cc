@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/codegen/promises.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The options of a method as sentences, for the comments of generated code.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // X.corolane.cc: the method table of each service, and the members of both classes that use it.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # cmake -DFROM=folder -DTO=folder -DSTEM=path -DONLY_IF_DIFFERENT=bool -P take_over.cmake
 #
 # Copies STEM.h and STEM.cc from protoc's output folder to the folder where they are compiled: with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes generated code.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Filters around a call, on either side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A reference to a callable that outlives it: a callback without an allocation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random delays, so that callers that failed together do not retry together.
 #pragma once
 

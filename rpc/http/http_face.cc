@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/http/http_face.h"
 
 #include <google/protobuf/descriptor.h>

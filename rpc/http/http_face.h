@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Serves the services of a Server over HTTP, by the Connect protocol
 // (https://connectrpc.com/docs/protocol), so that curl, browsers and Connect's generated clients in
 // many languages can call them:

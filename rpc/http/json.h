@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Messages as JSON and back, by the mapping of proto3
 // (https://protobuf.dev/programming-guides/json/): names in camelCase, 64-bit integers as strings,
 // enums by name, bytes in base64, and the well-known types as people write them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // JsonReader: RapidJSON cuts the text, iteratively; detail/json_builder.h fills the message.
 
 #ifdef __SSE2__

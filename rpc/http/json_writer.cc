@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // JsonWriter: walks a message with a separate stack, so that no coroutine stack is too small.
 #include <google/protobuf/descriptor.h>
 

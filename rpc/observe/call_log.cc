@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/observe/call_log.h"
 
 #include "rpc/call_scope.h"

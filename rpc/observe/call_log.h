@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports the calls that an operator should know of: those that failed by the server's fault, those
 // that took too long, and a sample of all others.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/observe/call_outcome.h"
 
 namespace corolane::rpc {

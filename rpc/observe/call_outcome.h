@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The outcome of a call, as an operator of the server sees it.
 //
 //   const auto outcome = rpc::outcome_of(call, result);

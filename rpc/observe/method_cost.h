@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The cost of a method's handlers, measured exactly for a sample of its calls.
 //
 //   for (const auto& method : server.statistics().methods) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A span: a timed operation in one process, as a part of a trace.
 //
 //   rpc::Span span = tracer.span("load player");

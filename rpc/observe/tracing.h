@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens a span for each call of a sampled trace, on the server and on the client, and decides which
 // traces are sampled.
 //

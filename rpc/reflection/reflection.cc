@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/reflection/reflection.h"
 
 #include <google/protobuf/descriptor.h>

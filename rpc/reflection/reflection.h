@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Describes to callers what a server serves: names, types and message descriptors.
 //
 //   std::optional<rpc::ReflectionService> reflection;  // Like all services, outlives its server.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Connections come and go here; the Dispatcher serves their requests.
 #include "rpc/server/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The server side: each request runs its handler as straight-line code in a task of its own.
 //
 //   rpc::Server server(network, {});

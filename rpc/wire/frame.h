@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The frames of a connection: a fixed header of 32 bytes, then an extension, then the message.
 //
 //     offset size

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Converts what a request carries beside its message, between the wire and the runtime.
 //
 //   const rpc::ExtensionBytes extension(trace, token, /*object=*/nullptr);

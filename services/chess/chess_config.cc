@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "services/chess/chess_config.h"
 
 #include "config/section.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The settings of the chess service: the section `chess` of the configuration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The service that clients call: the objects of game.proto do the work, wherever they live.
 #pragma once
 

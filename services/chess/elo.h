@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ratings by Elo, The Rating of Chessplayers (1978), 1.4.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "services/chess/game.h"
 
 #include <chrono>

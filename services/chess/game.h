@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object of one game: a room that is stored with every move, and the rating changes it causes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "services/chess/lobby.h"
 
 #include <algorithm>

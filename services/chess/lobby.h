@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object that brings together players who want the same kind of game.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A node that serves chess: chess_node --config config/samples/chess.yaml
 #include <memory>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object of one player: a rating, and its results.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A room: one game of chess with its two seats and its clocks. Nothing in it suspends. Its time is
 // the scheduler's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The credential of a player for a seat.
 #pragma once
 

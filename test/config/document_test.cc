@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/detail/document.h.
 #include "config/detail/document.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A configuration with marks and rules for the tests of this folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about the list of keys: marks, secrets, changes, and the keys that a reload applies.
 #include "config/keys.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/limits.h.
 #include "config/limits.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/loader.h and config/section.h.
 #include "config/loader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading survives any change of a file: it never crashes, and each of its messages names a line.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/overrides.h, tested through loads.
 #include "config/overrides.h"
 

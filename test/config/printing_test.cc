@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config::print().
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about the reference of all keys.
 #include "config/reference.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about rules: the error for values that contradict one another, and its place.
 #include "config/detail/rules.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A configuration with a field of every type for the tests of this folder.
 #pragma once
 

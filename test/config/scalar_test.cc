@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/detail/scalar.h.
 #include "config/detail/scalar.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/detail/text.h.
 #include "config/detail/text.h"
 

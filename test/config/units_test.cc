@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about config/units.h.
 #include "config/units.h"
 

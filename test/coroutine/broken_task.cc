@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Breaks the parts of a task that only the scheduler knows.
 #include "test/coroutine/broken_task.h"
 

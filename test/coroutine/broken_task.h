@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Corrupts the scheduler's data about a task, for tests of code that has to survive that.
 #pragma once
 

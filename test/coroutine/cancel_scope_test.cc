@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/cancel_scope.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cancels a mixed workload at each suspension point in turn: the ended waits report it, no other
 // task waits in vain, nothing is lost and nothing is left over.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cancellation is a value: every suspending call returns it in a cancelled task.
 #include <gtest/gtest.h>
 

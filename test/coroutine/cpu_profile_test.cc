@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The samples of a profile: which task computed, and where.
 #include "coroutine/cpu_profile.h"
 

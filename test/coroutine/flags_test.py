@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Programs that are compiled with other flags than the library: they work, or the linker refuses
 them with the reason.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The steps that an observer of marked sections sees.
 #include "coroutine/marked_section.h"
 

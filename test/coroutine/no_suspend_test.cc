@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about what is allowed inside a NoSuspend.
 #include "coroutine/no_suspend.h"
 

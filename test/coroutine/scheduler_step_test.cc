@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Schedulers driven in steps, several by one thread, and ready tasks in random order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How much a turn of the scheduler does before it looks outside again, and how timers, posts and
 // tasks share it.
 #include <gmock/gmock.h>

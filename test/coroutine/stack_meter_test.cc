@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stack use that a meter reports to its task.
 #include "coroutine/stack_meter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every stray exception is reported, whatever owns the task and whatever it does with the result.
 #include "coroutine/stray_exception.h"
 

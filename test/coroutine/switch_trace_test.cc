@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The slices that a trace records of a scheduler's switches.
 #include "coroutine/switch_trace.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The owner and lifetime of a value, and its inheritance by children.
 #include "coroutine/task_local.h"
 

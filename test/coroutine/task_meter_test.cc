@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The consumption that a meter reports to its task.
 #include "coroutine/task_meter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/task.h"
 
 #include <gtest/gtest.h>

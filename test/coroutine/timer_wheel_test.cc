@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/timer_wheel.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/wait_queue.h"
 
 #include <gtest/gtest.h>

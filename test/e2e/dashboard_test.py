@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """The pages of a node under load in a browser: headless Chromium, driven through its DevTools
 protocol.
 

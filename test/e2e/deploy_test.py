@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The files of deploy/ fit the programs: units, rules, dashboard, manifests, runbook.
 
 Called with the paths of chess_node and corolane. It needs systemd-analyze, promtool and a Python

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What tests of programs share: a node as a process on free ports, games for its bots, free ports
 for other servers, and programs that a test needs.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A test that needs a missing program is skipped, and fails with CI=true."""
 
 import os

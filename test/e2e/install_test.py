@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """An installation as its user sees it: a project of `corolane new` finds it, builds, passes its
 test and serves. Also checks the contents of the Debian package.
 

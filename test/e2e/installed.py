@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """An installation in a prefix, and the environment of its user: for install_test.py and
 tutorial_test.py.
 """

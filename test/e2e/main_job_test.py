@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The main job as its user sees it: a chess node and its bots, two processes over loopback.
 
 Called with the paths of chess_node and bots, from the root of the tree.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A chess node that is recorded and replayed: node.record and corolane replay, as users meet them.
 
 Called from the root of the tree with the paths of chess_node, bots and, if built, corolane.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/run as its user meets it, with the programs of a build folder.
 
 Called with that folder. main_job_test.py tests a single node.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads a page of a tutorial: commands, their expected output, and the files that a reader saves.
 
   ```sh      commands; one shell runs all commands of the page

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the pages of deploy/tutorial as their reader would: each command must print what they say.
 
 Called with a build folder, which it installs, and perhaps with another page or folder of pages,

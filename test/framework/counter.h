@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object of counter.proto.
 #pragma once
 

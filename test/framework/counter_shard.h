@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One shard that owns all partitions and hosts counters.
 #pragma once
 

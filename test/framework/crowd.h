@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tasks on all shards of a node: each "spectator" waits for "a move" until the crowd is destroyed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program that is a node and dies on request: crash_report_test runs it.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program that is a node with the slow service: run_main_test runs it.
 #include "framework/recording/file_recorder.h"
 #include "framework/run/run_main.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An object that lacks one of its methods: does not compile.
 #include "framework/node/node.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program that is a node; the test writes its configuration file and has it reloaded.
 #pragma once
 

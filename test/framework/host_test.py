@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks the compiler error for an object class that lacks a method.
 
 Called with the compiler and the folder of the generated headers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object of puppet.proto. The test decides what it does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The objects of room.proto, and the service that forwards their publications to clients.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A subscriber's copy of a room, with a check of its consistency.
 #pragma once
 

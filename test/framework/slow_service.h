@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The service of slow.proto.
 #pragma once
 

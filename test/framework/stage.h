@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One shard that owns all partitions, without a node, over a store that it may share with other
 // shards. The objects of tests are constructed here and nowhere else.
 //

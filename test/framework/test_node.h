@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A node for tests: its configuration, and a client of it.
 #pragma once
 

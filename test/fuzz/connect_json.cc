@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // JSON of messages: a message that was read can be written, and reads back the same; all other
 // input is refused with an error, not a crash.
 //

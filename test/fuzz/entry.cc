@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The function that libFuzzer calls, as does replay.cc.
 #include "test/fuzz/entry.h"
 

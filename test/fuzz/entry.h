@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The entry point that libFuzzer expects (https://llvm.org/docs/LibFuzzer.html).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The extension of a request, the object that it names, and the trace context in it and in a
 // traceparent header: any part of the bytes that is understood is printed and read back the same,
 // and a frame carries the bytes unchanged, in any chunking.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FrameDecoder: the same frames and the same verdict in any chunking, and headers are read back as
 // written.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A server and a peer that sends arbitrary bytes: a good client beside it is still served, no peer
 // is served before a valid hello, answers are frames, and the chunking changes nothing.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // HTTP/1.1: requests and responses have the same meaning in any chunking, and each end reads the
 // other's output as it was meant.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a target over files and folders of inputs: a corpus as a test, without a fuzzer.
 #include <cstdint>
 #include <cstdio>

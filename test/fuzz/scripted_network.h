@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A network without waiting: a stream's peer has sent all its bytes in advance. Nothing suspends,
 // so no scheduler is needed, and a target is as fast as the code that it tests.
 #pragma once

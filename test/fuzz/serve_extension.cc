@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The extension of a request that is served: objects on the smallest stacks, behind a door for
 // nodes and one for clients. For every extension the server survives, a good client is still
 // served, and every call ends.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A fuzz target is a function that takes any bytes and aborts when a promise is broken.
 //
 // A promise is more than the absence of crashes: input has the same meaning in one piece and in

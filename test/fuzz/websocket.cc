@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The frames of WebSockets: the same messages, or the same close, in any chunking; within the
 // limits; and messages that are encoded again are decoded the same.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The configuration loader: a load returns a configuration that is printed and read back as an
 // equal one, or an error whose every line names a place.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about shares by address, and about the places of connections.
 #include "net/address_shares.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/descriptor_limit.h"
 
 #include <gtest/gtest.h>

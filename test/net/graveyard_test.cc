@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/graveyard.h"
 
 #include <gtest/gtest.h>

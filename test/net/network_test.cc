@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // connect_to(): over the simulated network, where a test sets the delay and behaviour of each
 // address, and once over real sockets.
 #include "net/network.h"

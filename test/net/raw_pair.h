@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A stream whose peer is a raw socket.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A peer that misbehaves as no Stream would: it breaks connections, never reads, never accepts.
 #pragma once
 

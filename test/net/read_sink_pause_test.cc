@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When a ReadSink is given nothing: while it is paused, while its replies pile up, and when it has
 // used up its share of a turn.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams as code on the loop's stack uses them: a ReadSink, and try_write() from within it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a test on a real event loop, with real sockets, but with a clock that moves only while the
 // test lets time pass. So a slow peer is as slow as the test says, on any machine.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a stream handles output that its peer does not take at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

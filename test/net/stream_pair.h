@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Two ends of a connection over loopback, and helpers to read and write them.
 #pragma once
 

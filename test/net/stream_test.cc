@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams in a task: read_some(), write_all(), and how they end.
 #include "net/stream.h"
 

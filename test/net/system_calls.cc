@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Interposes functions of the C library for the calls that tests count.
 #include "test/net/system_calls.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts the system calls of the loop and the allocations, and makes sendmmsg() fail when a test
 // wants that: over loopback it never does.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A ReadSink that records its calls.
 #pragma once
 

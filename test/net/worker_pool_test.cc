@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // run_blocking() in virtual time: its results, and when they arrive.
 #include "net/worker_pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Peers that send what no real client would send: they get a clear error or the end of their
 // connection, hold no more memory than their share, and do not affect other clients.
 #include <gtest/gtest.h>

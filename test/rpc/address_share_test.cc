@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The shares of one address in a server, as attackers and other clients see them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

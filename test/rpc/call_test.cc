@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The guarantees that a caller has, whatever happens to the call.
 #include <gtest/gtest.h>
 

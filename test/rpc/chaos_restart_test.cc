@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The guarantees for callers, readers of streams and senders of one-way messages while the network
 // misbehaves and the server restarts again and again.
 //

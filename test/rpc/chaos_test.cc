@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The guarantees for callers while the network between them and the server misbehaves.
 //
 // Each seed is a run: clients call through a ChaosProxy, everything that happens is written into a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Echo service, and a server with one client over the simulated network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The executions that a test of chaos has seen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The filters used in production cost an unobserved call no allocation.
 #include <gtest/gtest.h>
 

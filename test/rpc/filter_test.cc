@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Filters around calls, of servers and of clients.
 #include "rpc/filter.h"
 

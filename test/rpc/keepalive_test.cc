@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long a vanished peer is waited for.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Mirror service: returns its request.
 #pragma once
 

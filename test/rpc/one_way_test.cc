@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Methods without a reply.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The values that a handler passes to the calls that it makes: its deadline, cancellation, trace.
 #include <gtest/gtest.h>
 

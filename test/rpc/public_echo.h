@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The Echo service for clients from outside the cluster: all of its methods are public.
 #pragma once
 

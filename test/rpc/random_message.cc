@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fills messages field by field through reflection, and the well-known types within their ranges.
 #include "test/rpc/random_message.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random messages of a type, for properties that hold for all messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A client that sends raw frames, which an rpc::Client would never send.
 #pragma once
 

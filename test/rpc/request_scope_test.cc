@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The scope of a call's request id, as handlers see it behind each door.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which peers may connect: clusters, shared keys and their proofs.
 #include <gtest/gtest.h>
 

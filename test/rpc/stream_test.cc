@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Methods that answer with a stream: order, flow control, ends of all kinds.
 #include "rpc/stream.h"
 

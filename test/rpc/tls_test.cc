@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mutual TLS between the nodes of a cluster: which peers are served, with which identity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rules of https://www.w3.org/TR/trace-context/ for the header traceparent.
 #include "rpc/trace_context.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Words and options in any order, and the errors for wrong ones.
 #include "tools/arguments.h"
 

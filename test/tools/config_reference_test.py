@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """config/REFERENCE.md equals the output of --config-reference.
 
 Called with the paths of chess_node and of the file.

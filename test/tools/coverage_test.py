@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/coverage adds up what gcovr has counted, and fails for a module that is below the bar."""
 
 import json

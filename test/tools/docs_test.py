@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/docs turns the comments of public headers into pages, without a warning of Doxygen."""
 
 import subprocess

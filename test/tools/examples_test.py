@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Each public header shows its use in an example, and the examples compile.
 
 Called with a compiler and a build tree. tools/reference/headers.py says what an example is. The

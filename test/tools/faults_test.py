@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The checker of tools/chaos finds each kind of violation, and none in a correct history.
 
 No cluster is started here: its records are made up.

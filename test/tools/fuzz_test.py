@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/fuzz knows its targets and arguments, and each target has a corpus to replay.
 
 No target is built or run here: that takes clang and minutes.

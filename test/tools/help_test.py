@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The programs of tools/ print their help at once: without packages, a build, or a network."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/setup installs only the missing packages, and otherwise changes nothing.
 
 The package manager is a stand-in that records its calls: the test installs nothing.

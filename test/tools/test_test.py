@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/test with stand-ins that only print their arguments: the order of calls, and the status."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The program's malloc replaces that of the C library for all linked code. It forwards to the names
 // under which glibc exports the real functions.
 #include "tools/benchmarks/allocation_count.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts the allocations of the whole process by replacing malloc, which operator new calls.
 #pragma once
 

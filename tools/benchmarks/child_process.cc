@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A child prints the value and its other results, or exits with a status other than 0 and prints
 // the reason.
 #include "tools/benchmarks/child_process.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A measurement in its own process: each starts with the same empty heap and fresh stacks, leaves
 // nothing behind for the next one, and may fail or crash without ending the run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The command line that all benchmarks share.
 #include "tools/benchmarks/command.h"
 

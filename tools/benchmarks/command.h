@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shared code of the benchmarks of `tools/bench`: options, the choice of rows, the report.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The program behind `tools/bench coroutine`, which builds it and the peers in other languages.
 #include <array>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One function for each group of rows. Each row describes one operation in a sentence; the bars are
 // the project's own goals.
 #include "tools/benchmarks/coroutine_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rows of `tools/bench coroutine`: operations, limits and bars.
 #pragma once
 

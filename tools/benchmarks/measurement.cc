@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the clock, finds the size of a batch, and takes the median over batches.
 #include "tools/benchmarks/measurement.h"
 

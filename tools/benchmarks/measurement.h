@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The result of a contestant for one row, and the timing of operations.
 //
 // Time is the CPU time of the process, so that other work on the machine counts little. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The program behind `tools/bench net`.
 #include <array>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One function for each group of rows; the bars are the project's own goals.
 #include "tools/benchmarks/net_rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bars are the project's own goals.
 #include "tools/benchmarks/node_rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rows of `tools/bench node`: the cost of observing a node, limits and bars.
 #pragma once
 

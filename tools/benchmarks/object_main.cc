@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The program behind `tools/bench objects`.
 #include <chrono>
 #include <cstddef>

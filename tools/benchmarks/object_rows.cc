@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each row describes one operation in a sentence; the bars are the project's own goals.
 #include "tools/benchmarks/object_rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rows of `tools/bench objects`: operations, limits and bars.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order of turns of the coroutines in a ring.
 #pragma once
 

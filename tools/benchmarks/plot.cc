@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes SVG: a few shapes at computed places.
 #include "tools/benchmarks/plot.h"
 

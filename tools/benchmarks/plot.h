@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A chart of the rows as an SVG image.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Two pipes, a fork, and PR_SET_PDEATHSIG, which kills a child when its parent dies.
 #include "tools/benchmarks/process.h"
 

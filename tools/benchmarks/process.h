@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A child process that exchanges lines with its parent over two pipes. It dies with its handle,
 // with its parent, and after patience_seconds.
 #pragma once

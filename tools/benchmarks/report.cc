@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Columns are as wide as their widest cell; numbers are aligned to the right.
 #include "tools/benchmarks/report.h"
 

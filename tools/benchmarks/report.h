@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports the results of rows, for people and for programs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads /proc.
 #include "tools/benchmarks/resident_memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The resident memory of a process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares the median with the bar.
 #include "tools/benchmarks/result.h"
 

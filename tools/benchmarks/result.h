@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The result of a row's rounds.
 #pragma once
 

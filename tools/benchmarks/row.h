@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A row of the benchmark: one operation, measured for us, for the limit that its bar names, and for
 // every peer that supports it.
 #pragma once

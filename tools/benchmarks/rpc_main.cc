@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The program behind `tools/bench rpc`.
 #include <array>
 #include <chrono>

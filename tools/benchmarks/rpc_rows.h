@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rows of `tools/bench rpc`: calls, limits and bars.
 #pragma once
 

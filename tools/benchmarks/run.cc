@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs the rounds, and drops contestants that fail.
 #include "tools/benchmarks/run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measures a row: every contestant runs once in each round, so that changes of the machine
 // meanwhile affect all of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Computes medians by sorting: the series are short.
 #include "tools/benchmarks/statistics.h"
 

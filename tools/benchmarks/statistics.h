@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Medians, which represent a series of measurements on a machine that is never quite idle.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/bots/bot.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bots: each is a coroutine with a connection of its own that plays or watches one game.
 #pragma once
 

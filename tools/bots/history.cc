@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/bots/history.h"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The history of the bots: each call with its request, its reply and its times. tools/chaos checks
 // it for consistency.
 //

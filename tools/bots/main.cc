@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plays real games against chess nodes: two players and a spectator per game, each a coroutine with
 // its own connection. See --help.
 #include <algorithm>

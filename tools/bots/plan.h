@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The plan of the bots: games in PGN, and how each should end.
 #pragma once
 

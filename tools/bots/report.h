@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table printed at the end of a run of the bots.
 #pragma once
 

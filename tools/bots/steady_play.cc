@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/bots/steady_play.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bots that play continuously, whatever happens to the nodes: game after game, with direct calls of
 // the objects, each recorded in the history.
 #pragma once

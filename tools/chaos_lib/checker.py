@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checks the invariants of ownership on the records of a run (records.py).
 
 Each check returns a list of violations, as readable lines. HOW says how each is checked.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """An etcd, a redis and chess nodes on this machine, as processes that can be killed, suspended and
 restarted.
 """

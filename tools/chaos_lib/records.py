@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads the records of a run: the history of the bots, the logs of the nodes, and the file in which
 redis keeps all writes.
 """

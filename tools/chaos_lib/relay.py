@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Relays connections to a server until it is cut. Then no data passes, and neither end sees an
 error, as when the network between two machines breaks.
 """

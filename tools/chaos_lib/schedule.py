@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The schedule of faults in a cluster, drawn from a seed before the run starts."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How long objects were unavailable: after the death of their node, and during a handover."""
 
 from collections import defaultdict

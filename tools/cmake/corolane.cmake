@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The flags of every target of this repository, and the functions that declare its rooms and tests.
 # Functions that are installed, too, have files of their own.
 include(${CMAKE_CURRENT_LIST_DIR}/corolane_module.cmake)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The functions that declare a module and a service, in this repository and in projects that find it
 # installed.
 include_guard()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The files that `cmake --install` puts into a prefix for find_package(corolane): libraries,
 # headers, protos, the plugin and the command. Included last: it names targets of all folders.
 include(GNUInstallDirs)

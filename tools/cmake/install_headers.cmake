@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Copies the public headers from SOURCE to TO, with all headers that they include, from SOURCE or
 # GENERATED. Runs when the tree is installed.
 cmake_policy(VERSION 3.25)

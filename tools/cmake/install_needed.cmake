@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Builds the installed targets in BUILD, unless all the files in NEEDED exist. Runs first when the
 # tree is installed.
 cmake_policy(VERSION 3.25)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The Debian package: `cpack -G DEB` in the build tree.
 set(CPACK_PACKAGE_NAME corolane)
 set(CPACK_PACKAGE_CONTACT "the corolane authors")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Access to the admin pages of a running node, shared by the commands that show them.
 //
 // All of them take HOST:PORT first, which is node.admin of the node, and the same options. Without

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane call: calls any method of a running node, with JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A command of `corolane`: words in, text and exit status out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The whole command line of `corolane`: chooses the command, and prints help.
 #pragma once
 

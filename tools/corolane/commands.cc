@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/commands.h"
 
 #include "tools/corolane/admin_door.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All commands of `corolane`; its help, its completion and its manual come from them.
 #pragma once
 

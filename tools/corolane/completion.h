@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane completion: lets a shell complete the words of `corolane`.
 #pragma once
 

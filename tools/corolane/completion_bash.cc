@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The completion of bash.
 #include <set>
 #include <string>

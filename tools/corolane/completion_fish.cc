@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The completion of fish.
 #include <string>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The completion scripts of each shell, made from the table of commands.
 #pragma once
 

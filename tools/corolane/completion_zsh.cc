@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The completion of zsh.
 #include <string>
 #include <string_view>

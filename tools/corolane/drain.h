@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane drain: starts the graceful shutdown of a node, and waits for its end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/dynamic_call.h"
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls methods that this program was not built with, and lists the methods of a server.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # cmake -DFOLDER=folder -DFILES=name,... -DOUTPUT=file -P embed.cmake
 #
 # Writes the source file that contains the files as text: project_template().

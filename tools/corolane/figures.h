@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Short figures for people: three digits and a unit, "1.23M", "24.0 MiB", "8.90 ms".
 #pragma once
 

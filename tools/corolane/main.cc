@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane: creates a project, and talks to a running node. See `corolane help`.
 #include <iostream>
 #include <span>

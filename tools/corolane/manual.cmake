@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # cmake -DCOROLANE=program -DMANUAL=file -DFOLDER=folder -P manual.cmake
 #
 # Writes the manual page corolane.1 from the help texts, and the completion scripts into the folder.

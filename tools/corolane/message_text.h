@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Message types as text, for people who write a message as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/method_search.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the method that a user means by part of its name.
 #pragma once
 

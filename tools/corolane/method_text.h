@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The methods of a server as text, for people who want to call one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/new_project.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane new: creates a project, a game server that builds and passes its test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/on_network.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs sequential code that talks to a node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane page: prints an admin page of a running node, for people and for probes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The commands that fetch an admin page of a node and print it: tasks, objects, log, ...
 //
 // They are rows of a table, which maps their words and options to a request. The query parameter of

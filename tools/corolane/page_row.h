@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A command of page_commands.h, and the request that it makes.
 #pragma once
 

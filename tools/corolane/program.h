@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs that commands of `corolane` run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/project_name.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rules for project names: a name is a folder, a namespace, a protobuf package and the prefix
 // of the cmake targets.
 #pragma once

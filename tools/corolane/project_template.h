@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The files of tools/corolane/templates, as they were when the command was built.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Prepares the call of a method that the server described.
 #pragma once
 

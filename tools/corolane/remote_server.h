@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A server that describes its services.
 #pragma once
 

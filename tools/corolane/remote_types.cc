@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/remote_types.h"
 
 #include <google/protobuf/descriptor.pb.h>

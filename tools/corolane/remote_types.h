@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Message types received as descriptors, and their messages as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/replay.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane replay: runs a recorded node again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane simulate: runs the simulated tests of a program for many seeds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/stats_text.h"
 
 #include <algorithm>

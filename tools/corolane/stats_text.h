@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Statistics as text for people.
 #pragma once
 

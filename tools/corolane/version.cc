@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/version.h"
 
 #include "framework/telemetry/version.h"

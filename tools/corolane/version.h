@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane version: prints the version.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Shows the tasks of a corolane process in gdb, live or from its core file.
 
   (gdb) source tools/gdb/corolane.py

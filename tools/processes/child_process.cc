@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Forks and executes, with a pipe for stdout and an unnamed file for stderr.
 #include "tools/processes/child_process.h"
 

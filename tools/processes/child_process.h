@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program under test, in a process of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Debian's etcd, as a child process.
 #include "tools/processes/etcd_server.h"
 

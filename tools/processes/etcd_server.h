@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An etcd for one test: it listens on free ports, keeps its data in a temporary folder, and both
 // disappear with it.
 //

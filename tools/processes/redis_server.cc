@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs the system's redis-server.
 #include "tools/processes/redis_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A Redis for one test: its folder is deleted at the end, and clients reach it by a Unix socket.
 //
 //   COROLANE_NEEDS(RedisServer::missing());

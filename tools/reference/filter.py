@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Copies the public headers to a folder, with comments that Doxygen reads: filter.py FOLDER.
 
 Our comments are plain `//`. The one that opens a header becomes the page of the file, and of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The public headers, their comments, and the examples in them: for tools/docs and its tests.
 
 A header opens with a comment that says what it is for. In it, lines that are indented by three

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Traders and players, and the checks of their results.
 #include "tools/simulation/market.h"
 

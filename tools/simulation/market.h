@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Clients of a simulated cluster that play chess and trade, and check the results. tools/simulate
 // runs them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/simulation/planted_bugs.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plants bugs in all nodes and stores of this process, as long as it exists. Only programs that
 // link corolane::seeded_bugs have any.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/simulation/run.h"
 
 #include <algorithm>

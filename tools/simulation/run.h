@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One simulated run of the market under faults.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The program behind tools/simulate: runs a simulated cluster once for each of many seeds.
 #include <algorithm>
 #include <chrono>

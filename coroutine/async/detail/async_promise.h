@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The promise of a stackless coroutine: one word in its frame, the destination of its result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The awaitables that until() returns.
 //
 // An awaitable is only a reference to the operation, which lives as long as the co_await

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/crash/detail/crash_tasks.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tasks of a scheduler, grouped by equal stacks without allocating: for the handler of a fatal
 // signal.
 #pragma once

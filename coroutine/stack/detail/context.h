@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A flow of control that can be suspended and resumed, on a stack of its own.
 //
 // Holds its saved frame and the data that sanitizers need. The switch itself is in

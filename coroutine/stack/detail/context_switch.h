@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The switch from one context to another.
 //
 // All of it is inlined into the function that suspends. The saved instructions are not the reason:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Starts a flow with Boost.Context, and checks that our declarations match Boost's.
 #include "coroutine/stack/detail/jump.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The jump to another stack.
 //
 // It is Boost.Context's, except on x86-64, where it is ours: a few instructions in the function

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/detail/sanitizer.h"
 
 // Its name depends on the sanitizer that this file is compiled with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tells which sanitizer this build uses: sanitizers have to be notified of every change of stack.
 //
 // Tasks have more members with one, and larger stacks. So a program and the library must be built

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/detail/stack_class.h"
 
 #include <algorithm>

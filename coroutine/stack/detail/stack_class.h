@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stacks of one size: which of them are idle, and how many the recent demand needs.
 //
 // The idle ones lie in one dense array of their tops, the best last:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/detail/stack_depth.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measures how deep a stack was used: it is blanked before, and examined afterwards.
 //
 // The pages below are given back to the kernel, so that mincore() shows which of them reappear; the

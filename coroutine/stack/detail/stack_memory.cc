@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/detail/stack_memory.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel's services for coroutine stacks: address space, guards, and memory on demand.
 //
 // Each stack lies in a slot of its own, cut from a larger mapping:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A suspended context is walked without running it: a small function in assembler pretends, by its
 // call frame information, that the context called it. So the walk needs no room on that stack,
 // which may be about to overflow, changes nothing there, and need not be announced to a sanitizer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Walks stacks by the call frame information that the compiler leaves for exceptions.
 //
 // A walk along frame pointers would be faster, but ends, or goes astray, where a task waits inside

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tells valgrind about stacks that it did not see being made. Outside valgrind nothing happens, and
 // a call costs next to nothing; without its header it compiles to nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Several operations, one of which will complete: the common part of select() and of until() for
 // stackless coroutines, whose waits differ.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page "/": the current activity of the node, as charts of the last two minutes, from /stats.
 'use strict';
 

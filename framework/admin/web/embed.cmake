@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # cmake -D FOLDER=... -D OUTPUT=... -P embed.cmake
 #
 # Writes OUTPUT, a source file with page.html as one text, its style and scripts inside.

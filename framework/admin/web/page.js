@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws any admin page from its JSON: lists of things as tables that can be sorted and searched,
 // things as lists of their properties, stacks as stacks.
 'use strict';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/alarms/detail/alarm.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Work that an object does at a given time: one of its timers, or its next reminder.
 //
 // Life cycle: an armed alarm waits in the timing wheel and costs no stack. When it rings, the

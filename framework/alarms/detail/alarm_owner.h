@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The needs of the timers and reminders of an object: its name, its turn, its store.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs the timers and reminders of objects, each in a task of its own, and counts them.
 #pragma once
 

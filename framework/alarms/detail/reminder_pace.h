@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The schedule of a reminder, including ticks whose time has passed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reminders of one active object: the implementation of ObjectReminders.
 #pragma once
 

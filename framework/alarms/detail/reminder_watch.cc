@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/alarms/detail/reminder_watch.h"
 
 #include <algorithm>

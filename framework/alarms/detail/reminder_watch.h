@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Wakes the inactive objects of one shard when their reminders are due.
 //
 // The store knows the next reminder of each object. The watch queries each partition as soon as we

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The schedules of timers, and the numbers of their ticks.
 //
 // A pace has

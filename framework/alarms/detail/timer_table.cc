@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/alarms/detail/timer_table.h"
 
 #include <algorithm>

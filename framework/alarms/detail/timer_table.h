@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The timers of one object: the implementation of ObjectTimers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/cluster/detail/cluster_table.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parsed entries of the directory: the nodes, and the owner of each partition.
 //
 //   nodes/NAME.INCARNATION     {"shards": ["10.0.0.1:8470"], ...}, on the node's lease

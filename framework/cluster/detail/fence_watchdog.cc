@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/cluster/detail/fence_watchdog.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ends the process when its node should be fenced and has not noticed: a loop that never returns to
 // its timers, a debugger, a machine that slept (step 8 of the protocol in README.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // This process in the directory: its lease, its key, and the fence that falls when the lease cannot
 // be renewed (steps 1, 2, 8 and 11 of the protocol in README.md).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/cluster/detail/partition_keeper.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims the partitions that this node should own and hands over those that another node should
 // own, only by transactions of the directory (steps 3, 4 and 9 of the protocol in README.md).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Deliberate bugs that the ownership protocol must exclude, to show that the checkers of the
 // simulation catch them. They exist in the simulator alone: tools/simulation compiles the sources
 // that have one again, with COROLANE_SEEDED_BUGS. Elsewhere COROLANE_SEEDED_BUG() is false.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All code that runs in a handler calls only functions that signal-safety(7) allows, and system
 // calls.
 #include "framework/diagnostics/detail/crash_handler.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Handles the signals that kill a process: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT.
 //
 // Stops all other threads, writes a report of the unchanged process, logs the path of the report,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/diagnostics/detail/stall_watchdog.h"
 
 #include <pthread.h>

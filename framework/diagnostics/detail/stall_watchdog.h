@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Detects loops that do not turn and reports the task that blocks them: a handler that computes for
 // too long, or blocks the thread, delays all others of its shard.
 //

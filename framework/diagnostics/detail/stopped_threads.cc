@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/diagnostics/detail/stopped_threads.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The other threads of a crashed process: they stop where they are, and each reports its own state
 // when asked, since only the thread itself knows its tasks.
 //

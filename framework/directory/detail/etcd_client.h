@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sends requests to an etcd over HTTP, to any member that answers, with a token when etcd requires
 // authentication.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/directory/detail/etcd_json.h"
 
 #include <algorithm>

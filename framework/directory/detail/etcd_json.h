@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Requests and answers of etcd in the JSON of its gateway
 // (https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/).
 //

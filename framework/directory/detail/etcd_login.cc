@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/directory/detail/etcd_login.h"
 
 #include <mutex>

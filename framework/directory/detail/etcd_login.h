@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The token of a user in etcd: requested on demand, and again when etcd refuses it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/directory/detail/transaction.h"
 
 #include <set>

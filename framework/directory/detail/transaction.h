@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks and errors that all backends of the directory share.
 #pragma once
 

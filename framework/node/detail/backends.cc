@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/backends.h"
 
 #include <memory>

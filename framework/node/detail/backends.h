@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens the store and the directory that a configuration selects.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/inspection_service.h"
 
 #include "framework/node/detail/object_waits.h"

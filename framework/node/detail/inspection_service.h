@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Serves other nodes' queries for their pages about the whole cluster; clients have no access to
 // it.
 #pragma once

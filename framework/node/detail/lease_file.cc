@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/lease_file.h"
 
 #include <chrono>

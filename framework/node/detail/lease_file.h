@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the lease of this node to a file for the supervisor that started the process. When the
 // process dies the supervisor revokes the lease, so other nodes need not wait for it to expire.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/node_tenants.h"
 
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The objects of a node, on all its shards, as its Cluster sees them.
 #pragma once
 

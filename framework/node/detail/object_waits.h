@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The wait graph of the objects that a shard hosts.
 #pragma once
 

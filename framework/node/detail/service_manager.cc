@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/service_manager.h"
 
 #include <systemd/sd-daemon.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports the state of the node to the service manager that has started this process, by the
 // protocol of systemd (sd_notify(3)): readiness, status, and shutdown with its time limit.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All shards of a node: the first one, whose thread this belongs to, and those on other threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A shard on a thread of its own, with its loop, network and scheduler.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/side_thread.h"
 
 #include <pthread.h>

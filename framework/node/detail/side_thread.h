@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread for work that would block a loop, such as reading debug information.
 //
 //   side.run([&] { groups = all.named(symbols); });

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/detail/stop_signal.h"
 
 #include <pthread.h>

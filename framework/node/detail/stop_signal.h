@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // SIGINT and SIGTERM, and SIGHUP where it has a meaning, taken by a thread of their own: a process
 // must end on a signal, even if a handler never returns to its loop.
 //

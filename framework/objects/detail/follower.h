@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Delivers the publications that an object follows, each in a turn of the object: one task per
 // Following.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The objects of one type on one shard: their factory, their cells, and the service by which the
 // RPC server calls them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/objects/detail/object_alarms.h"
 
 #include "framework/objects/detail/hosted_type.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The timers and reminders of one object, created on first use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/objects/detail/object_cell.h"
 
 #include <google/protobuf/io/coded_stream.h>

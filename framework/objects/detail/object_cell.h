@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The place of one object on its shard: the object while it is alive, its turns, and its state in
 // the store.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/objects/detail/object_history.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The outcome of the last calls of one object, for an operator who diagnoses it.
 //
 // Every object has a history, and most are never read. So a call takes a few bytes in a ring of

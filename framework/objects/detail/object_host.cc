@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/objects/detail/object_host.h"
 
 #include <algorithm>

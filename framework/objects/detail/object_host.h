@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The objects of one shard: finds and creates them, gives their calls turns, saves them, and
 // deactivates them when they are idle.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects leave their host because their partition moves, they are idle, or the node stops.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The publications of objects, and the publications of others that they follow.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes changed objects, each within a second of its first unsaved change: the oldest first, some
 // at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counters of the objects of one type on one shard, or sums over several types.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The scopes of a call in an object: its visit, its place in the mailbox, its turn, and the gate
 // that its reply passes.
 #pragma once

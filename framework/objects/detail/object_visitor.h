@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A visitor of an object, for inspection from outside: a call, or work of the object itself, that
 // waits for a turn, has one, or waits without one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where objects live, and the way to those that do not live here: what the objects of a shard need
 // of its router.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sends the publications of an object from its own shard to a shard that follows it.
 #pragma once
 

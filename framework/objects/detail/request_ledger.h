@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The calls with a request id that have taken effect on an object, and their replies. The ledger is
 // stored with the object's state, so a retried call takes effect once.
 //

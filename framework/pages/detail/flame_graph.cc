@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/detail/flame_graph.h"
 
 #include <algorithm>

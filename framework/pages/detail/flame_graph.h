@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shows where time was spent, by stack: as folded lines, and as a flame graph.
 //
 // Brendan Gregg, The Flame Graph (ACM Queue 14, 2, 2016): each box is a function, as wide as the

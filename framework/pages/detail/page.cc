@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/detail/page.h"
 
 #include <array>

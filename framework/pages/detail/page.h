@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Helpers for the pages of a node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/detail/page_seconds.h"
 
 #include <charconv>

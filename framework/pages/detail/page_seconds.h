@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The time that a page observes: ?seconds=5.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws the text of a page from its JSON.
 //
 //   table_text(page.at("tasks"), "ID: id, NAME: name, AGE: age_seconds") +

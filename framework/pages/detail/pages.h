@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pages of every node. Each is a function that collects what it shows from all shards, and
 // suspends meanwhile. It fails when a shard cannot be reached.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/detail/svg.h"
 
 #include "coroutine/base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Building blocks of drawings for browsers. Drawings are self-contained, and readable on light and
 // dark ground.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/detail/task_filter.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Selects the tasks that a page shows:
 // ?state=suspended&name=Move&waiting_for=mutex&site=room.cc&shard=1&age=5s
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/pages/detail/wait_graph.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The graph of waits between objects: finds cycles, and draws it.
 #pragma once
 

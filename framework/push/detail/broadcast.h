@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Publications in order, for any number of readers of this shard, each at its own pace.
 //
 // Each publication is stored once for all readers and kept until every reader has read it, within

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/push/detail/feed.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The publications of one object on a shard with subscribers: one Feed serves all of them, finds
 // the object, and follows it when it moves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/push/detail/topic.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The publications of one object while it lives here. Its readers forward them to the shards of its
 // subscribers, one reader per shard.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A call to an object of another shard of this process: two messages between threads, without
 // serialisation. The request is copied, because a caller that gives up does not wait for the
 // callee; the reply is moved.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/routing/detail/cross_follow.h"
 
 #include <utility>

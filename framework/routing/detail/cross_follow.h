@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Carries the publications of an object on another shard of this process to this one: a message
 // between threads for each batch, and one back when there is room for the next. The publications
 // are immutable and therefore shared.

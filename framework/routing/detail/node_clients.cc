@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/routing/detail/node_clients.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The connections of one shard to the shards of other nodes: one per remote shard, opened by the
 // first call.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/routing/detail/object_router.h"
 
 #include <algorithm>

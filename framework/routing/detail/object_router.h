@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The router of one shard: locates an object and forwards the call to it.
 //
 // Its view of other nodes may be stale. A node that is asked for an object that lives elsewhere

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/routing/detail/push_service.h"
 
 #include "framework/objects/detail/publisher.h"

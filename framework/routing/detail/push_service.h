@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lets other nodes follow the objects of this shard; clients have no access to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/run/detail/command_line.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/run/detail/node_life.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The life of a node, from its start to its stop.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program that is a node, without its types.
 #pragma once
 

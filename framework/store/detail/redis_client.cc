@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/detail/redis_client.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A connection to a Redis, reopened when it is lost. Replies are matched to their calls by order.
 //
 // Input is pushed by the stream, so no task waits to read. Belongs to one scheduler's thread.

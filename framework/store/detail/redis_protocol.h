@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The protocol of Redis (RESP2, https://redis.io/docs/reference/protocol-spec/) as bytes, without a
 // connection. Only its .cc includes hiredis.
 #pragma once

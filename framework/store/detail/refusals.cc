@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/detail/refusals.h"
 
 #include <string>

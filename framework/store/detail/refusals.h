@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Errors of refused calls, with the same texts for all stores.
 #pragma once
 

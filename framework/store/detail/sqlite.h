@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A wrapper of SQLite (https://sqlite.org/cinterface.html) without its pointers and codes: a
 // database and its statements, with failures as Error. Only this header includes the library.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The file of an SqliteStore: its contents, and the operations of one transaction.
 //
 // It belongs to one process, which holds SQLite's lock on it. application_id, "Cor1", marks it as

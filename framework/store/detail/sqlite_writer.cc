@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/detail/sqlite_writer.h"
 
 #include <pthread.h>

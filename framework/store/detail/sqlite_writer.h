@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The thread that works on the file of an SqliteStore, and the transport of calls to it and back.
 //
 // A commit waits for the disk, and costs the same for one call and for a hundred. So the thread

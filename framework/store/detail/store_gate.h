@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The access of one shard to its store. Callers of objects only learn that the store is full or
 // unavailable; its address and details go to the log, at a limited rate. While the store is full it
 // is probed each second, so a node whose objects are only read notices when there is room again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/telemetry/detail/log_loan.h"
 
 #include "coroutine/base/deadline.h"

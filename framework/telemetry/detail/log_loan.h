@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A temporary log level. An operator who raises the level to find a bug tends to forget to lower
 // it, so the level reverts by itself.
 //

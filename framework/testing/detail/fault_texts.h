@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The files of framework/testing/faults/, compiled in (embed_faults.cmake).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shifts the addresses of a second run, which must behave the same.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/testing/detail/outcome.h"
 
 #include <nlohmann/json.hpp>

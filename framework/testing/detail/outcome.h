@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The outcome of a run, which its process reports as text.
 #pragma once
 

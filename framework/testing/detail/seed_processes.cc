@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Forks a process for each run, and reads its report.
 #include "framework/testing/detail/seed_processes.h"
 

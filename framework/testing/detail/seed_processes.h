@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Processes that each make one run and report it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Makes a failing run smaller, so that its cause can be seen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/testing/detail/traced_run.h"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A run whose events are written to files, and that is made twice.
 #pragma once
 

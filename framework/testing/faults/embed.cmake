@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # cmake -DFOLDER=folder -DOUTPUT=file -P embed.cmake
 #
 # Writes the source file that contains the faults in `network` and `machines` as text: those of the

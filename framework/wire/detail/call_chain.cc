@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/wire/detail/call_chain.h"
 
 #include <algorithm>

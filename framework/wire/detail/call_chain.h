@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object calls that wait for the running one. A call back into one of those objects would
 // deadlock, so it is refused before it waits.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/wire/detail/object_error.h"
 
 #include <string>

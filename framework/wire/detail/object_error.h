@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Errors of calls that are not served here: another node owns the object (step 10 of the protocol
 // in framework/cluster/README.md), or its id is invalid.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bounds the header of a message that Boost.Beast parses. For .cc files that see Beast.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One connection of an HttpServer: reads requests on the loop's stack, has a task while it answers.
 #pragma once
 

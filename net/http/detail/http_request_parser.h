@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parses requests from a byte stream that arrives in pieces of any size.
 //
 // Boost.Beast validates every byte; http_request_parser.cc only decides where the parts are stored,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/http/detail/http_wire.h"
 
 #include <algorithm>

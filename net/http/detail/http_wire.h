@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // HTTP/1.1 messages as bytes: reads responses from a stream, writes requests and responses as text.
 //
 // Boost.Beast parses; only http_wire.cc and http_request_parser.cc see it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/tls/detail/openssl.h"
 
 #include <openssl/err.h>

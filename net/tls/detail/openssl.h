@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // OpenSSL's objects as owned values, and its errors as text.
 #pragma once
 

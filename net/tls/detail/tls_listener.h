@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Accepts connections for a TlsNetwork: a task takes them from the inner listener and starts their
 // handshakes, which need no task; completed ones wait for accept().
 #pragma once

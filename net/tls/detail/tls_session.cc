@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/tls/detail/tls_session.h"
 
 #include <openssl/err.h>

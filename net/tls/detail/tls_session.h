@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One end of a TLS connection without a socket: consumes the peer's bytes and produces its own.
 //
 // OpenSSL implements the protocol. It reads directly from the bytes that are fed, and its output

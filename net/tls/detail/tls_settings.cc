@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/tls/detail/tls_settings.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The contents of a TlsContext's files in OpenSSL's form; immutable once made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The state that the connections of a TlsNetwork share: buffers, and the counts of handshakes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a TlsStream opens, closes and writes; reading is in tls_stream_input.cc.
 #include "net/tls/detail/tls_stream.h"
 

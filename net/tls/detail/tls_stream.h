@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A Stream inside of TLS, over any other Stream.
 //
 // It is the read sink of the inner stream, and opens records right there; plain text that the

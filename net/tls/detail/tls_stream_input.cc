@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reading half of TlsStream: records are opened on arrival, directly for a waiting task,
 // through the network's buffer for the sink, or a little ahead of both.
 #include <utility>

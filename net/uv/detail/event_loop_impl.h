@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The implementation of EventLoop, for this module's own files only: it alone gives access to
 // libuv's loop.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How many bytes each connection may read per turn of the loop.
 //
 // Many when few connections are busy, so that each read is worth its system call; few when a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/detail/resolve.h"
 
 #include <uv.h>

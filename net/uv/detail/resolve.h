@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Resolves host names with the system's resolver, on a thread of libuv's pool.
 #pragma once
 

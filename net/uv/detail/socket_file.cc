@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/detail/socket_file.h"
 
 #include <fcntl.h>

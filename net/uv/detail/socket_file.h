@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The file of a Unix socket: created by bind(), and left behind by a server that died.
 #pragma once
 

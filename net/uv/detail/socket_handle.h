@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of a SocketStream that libuv holds, and the callbacks that libuv calls.
 #pragma once
 

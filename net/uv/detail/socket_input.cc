@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reading half of SocketStream: bytes go directly to a waiting task, through the loop's buffer
 // to the sink, or, while there is neither, a little ahead of both.
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A listening socket, of TCP or a Unix socket, as a Listener.
 //
 // Connections stay in the kernel's backlog until a task takes them: there is no second queue to

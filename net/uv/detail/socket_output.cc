@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The writing half of SocketStream: output is collected during a turn of the loop, and sent at its
 // end with one system call; libuv sends the rest that the kernel does not take at once.
 #include <linux/sockios.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a SocketStream opens and closes; its two directions are in socket_input.cc and
 // socket_output.cc.
 #include "net/uv/detail/socket_stream.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A connection of libuv as a Stream: over TCP or a Unix socket, which differ in how they begin.
 //
 // libuv's part (its handle, requests and the bytes being sent) lives in a SocketHandle, which frees

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/detail/tcp_options.h"
 
 #include <netinet/in.h>

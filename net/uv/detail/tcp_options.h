@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Applies StreamOptions to a TCP socket.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Failures of libuv and the kernel as Errors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/detail/uv_udp_socket.h"
 
 #include <sys/socket.h>

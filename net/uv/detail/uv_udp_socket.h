@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A UDP socket of the kernel, in batches: recvmmsg() and sendmmsg().
 //
 // Datagrams wait in the kernel until a reader takes them: there is no second queue. libuv only

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/websocket/detail/websocket_codec.h"
 
 #include <algorithm>

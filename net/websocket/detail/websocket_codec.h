@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The frames of RFC 6455 as bytes: decodes messages from input in pieces of any size, and names the
 // rule that a peer broke; encodes frames.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a client connects: one connection at a time, replaced when it is lost, by a task that lives
 // while there is a reason to connect.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/client/detail/client_connection.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One connection of a client, from its hello to its end: sends requests and matches replies to
 // calls.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The implementation of Client: the current or the next connection, and retries.
 #pragma once
 

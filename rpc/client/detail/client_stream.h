@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reading end of a stream: keeps encoded messages until the reader takes them.
 #pragma once
 

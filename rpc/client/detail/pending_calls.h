@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The calls of one connection that wait for an answer, by id.
 #pragma once
 

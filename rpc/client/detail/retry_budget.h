@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Limits retries to one in ten of the recent calls.
 //
 // Without such a bound, retries would add load to servers that fail from overload (Google SRE book,

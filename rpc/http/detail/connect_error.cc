@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/http/detail/connect_error.h"
 
 #include <chrono>

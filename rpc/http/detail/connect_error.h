@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Errors in the form of the Connect protocol (https://connectrpc.com/docs/protocol#error-codes).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/http/detail/http_listing.h"
 
 #include <google/protobuf/descriptor.h>

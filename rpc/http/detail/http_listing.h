@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page that lists what a server serves.
 #pragma once
 

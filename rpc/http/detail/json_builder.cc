@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/http/detail/json_builder.h"
 
 #include <google/protobuf/descriptor.h>

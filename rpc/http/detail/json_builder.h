@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fills a message from the parser events of a JSON text.
 //
 // Open objects and arrays are on a separate stack: deeply nested text costs no coroutine stack.

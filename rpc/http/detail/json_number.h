@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads JSON numbers into the types of protobuf.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/http/detail/json_text.h"
 
 #include <google/protobuf/descriptor.h>

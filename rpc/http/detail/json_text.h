@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values that JSON writes as text although they are not strings in protobuf.
 #pragma once
 

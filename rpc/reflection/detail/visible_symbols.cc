@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/reflection/detail/visible_symbols.h"
 
 #include <google/protobuf/descriptor.h>

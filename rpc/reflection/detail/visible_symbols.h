@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decides which parts of the linked protos a peer may see.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/server/detail/admission.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether a call may wait for its turn, or is refused at once.
 //
 // A shard is one thread, so overload means that calls wait for it. The number that may wait adapts

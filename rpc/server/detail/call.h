@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One request that is being served: its message, its context, and the way back to its caller.
 //
 // Calls are recycled with their memory, so that in the steady state serving a call allocates only

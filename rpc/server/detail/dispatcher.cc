@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/server/detail/dispatcher.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Accepts requests and runs them: admission, the queue of waiting calls, a task for each call, and
 // statistics.
 //

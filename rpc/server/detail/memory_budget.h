@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bounds the memory that decoded requests take, over all connections of a server.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/server/detail/object_options.h"
 
 #include <google/protobuf/descriptor.h>

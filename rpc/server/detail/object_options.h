@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the object options of a service from its .proto (options.proto).
 #pragma once
 

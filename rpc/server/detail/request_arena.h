@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The memory of one request: a block of its own, and the heap for what spills over.
 #pragma once
 

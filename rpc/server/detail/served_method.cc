@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/server/detail/served_method.h"
 
 #include <bit>

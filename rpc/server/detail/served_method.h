@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A method of a server: the service that serves it, and its statistics.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A client as the server sees it: its connection and its calls in flight.
 #pragma once
 

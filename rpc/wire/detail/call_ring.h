@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The waiting calls in order of arrival; a call that gives up leaves a gap.
 #pragma once
 

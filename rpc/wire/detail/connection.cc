@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/wire/detail/connection.h"
 
 #include <algorithm>

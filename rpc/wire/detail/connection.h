@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part that both ends of a connection share: a stream of frames, the handshake, liveness.
 //
 // Cuts frames on the loop's stack and passes them to its derived class. Closes a peer that sends

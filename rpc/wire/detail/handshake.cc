@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/wire/detail/handshake.h"
 
 #include <array>

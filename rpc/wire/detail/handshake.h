@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The handshake of a connection, as a computation without I/O.
 //
 //   client                       server

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Castling: the squares of its pieces, and the rights that are left.
 #pragma once
 

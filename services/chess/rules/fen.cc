@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads and writes Forsyth-Edwards notation, one field per function.
 #include "services/chess/rules/fen.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Positions as text in Forsyth-Edwards notation:
 //
 //   rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plays moves and judges, after each, whether the rules end the game.
 #include "services/chess/rules/game.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A game: a position with the history that the drawing rules need.
 //
 // Holds no list of moves: repetitions can only lie behind the last capture or pawn move, and the

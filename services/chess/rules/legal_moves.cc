@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Legal moves without trial and error: first the constraints of the king's safety on all other
 // pieces (answer the check, stay on the line of a pin), then the targets that comply.
 #include "services/chess/rules/legal_moves.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The moves that the rules allow, and the reason when they forbid one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One move of one side, by its squares.
 #pragma once
 

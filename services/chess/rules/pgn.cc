@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Splits a text into sections, then reads the tags and the movetext of each game in them.
 #include "services/chess/rules/pgn.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads games in Portable Game Notation.
 //
 //   [Event "Online game"]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Colours and pieces, with their names and letters in notations.
 #pragma once
 

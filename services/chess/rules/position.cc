@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Positions: the conditions for a Setup, and the effect of a move.
 #include "services/chess/rules/position.h"
 

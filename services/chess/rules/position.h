@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A position: the pieces, the side to move, and the rights that the past has left.
 //
 // A plain value of under a hundred bytes that can never hold an impossible position: it begins as

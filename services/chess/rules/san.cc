@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads and writes standard algebraic notation. Reading selects from the legal moves; only a
 // failure is examined further, for its reason.
 #include "services/chess/rules/san.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves in standard algebraic notation, as people write them: the piece, the part of its origin
 // that distinguishes it, "x" for a capture, the target, "=Q" for a promotion, "+" or "#".
 //

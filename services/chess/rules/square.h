@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The 64 squares of the board, and their names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A set of squares in one machine word, so that questions about the whole board ("which of my
 // pieces stand on this line?") take a few bit operations.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads and writes moves as pairs of squares.
 #include "services/chess/rules/uci.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves in the notation of chess engines: the two squares, and the letter of a promotion.
 //
 //   e2e4   e1g1 (castling)   e7e8q

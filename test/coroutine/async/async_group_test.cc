@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/async/async_group.h"
 
 #include <gmock/gmock.h>

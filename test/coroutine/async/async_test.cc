@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/async/async.h"
 
 #include <gmock/gmock.h>

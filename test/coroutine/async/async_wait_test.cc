@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The waits of a stackless coroutine: deadlines, operations and turns.
 #include <gtest/gtest.h>
 

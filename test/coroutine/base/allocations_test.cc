@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts of a thread's allocations.
 #include "coroutine/base/allocations.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/base/cycle_clock.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/base/encoding.h"
 
 #include <gtest/gtest.h>

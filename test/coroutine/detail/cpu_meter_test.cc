@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The attribution of a thread's CPU time. It is real time, even with a virtual scheduler clock: so
 // the tests only compare it with the kernel's figures.
 #include "coroutine/detail/cpu_meter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/list.h"
 
 #include <gtest/gtest.h>

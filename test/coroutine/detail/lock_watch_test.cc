@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Only debug builds watch locks; other builds skip these tests.
 #include "coroutine/detail/lock_watch.h"
 

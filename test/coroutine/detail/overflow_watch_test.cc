@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Covers every kind of stack overflow at every size: each is reported by name and ends by SIGSEGV.
 //
 // Under the address sanitizer its own report follows ours, and it exits with a status of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/detail/ready_ring.h"
 
 #include <gmock/gmock.h>

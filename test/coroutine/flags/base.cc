@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Uses only base, and links nothing else.
 #include <cstdio>
 

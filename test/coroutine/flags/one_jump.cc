@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Holds values across a jump, to inspect the assembler code.
 #include <immintrin.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Holds values in registers across a switch to a flow that overwrites these registers. Prints the
 // lost values, and fails then.
 #include <array>

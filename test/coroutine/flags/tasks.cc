@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program with tasks and stackless coroutines: prints the result of each.
 #include <chrono>
 #include <cstdio>

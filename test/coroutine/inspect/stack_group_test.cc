@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/inspect/stack_group.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/inspect/symbols.h"
 
 #include <gmock/gmock.h>

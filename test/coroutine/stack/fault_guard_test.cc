@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Leaves a function from inside a signal handler.
 #include "coroutine/stack/fault_guard.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The output of a handler of a fatal signal.
 #include "coroutine/stack/report_text.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How the stack pool follows demand: which stacks stay warm, and when memory is given back.
 #include <gtest/gtest.h>
 #include <sys/mman.h>

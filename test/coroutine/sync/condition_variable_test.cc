@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/condition_variable.h"
 
 #include <gtest/gtest.h>

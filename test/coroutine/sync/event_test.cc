@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/event.h"
 
 #include <gtest/gtest.h>

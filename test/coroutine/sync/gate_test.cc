@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/gate.h"
 
 #include <gtest/gtest.h>

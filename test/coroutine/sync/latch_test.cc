@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/latch.h"
 
 #include <gtest/gtest.h>

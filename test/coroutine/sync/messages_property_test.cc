@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares every primitive that passes messages between tasks with a simple model of it, by random
 // operations: see model.h.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Drives the workers, and compares the outcomes with those of the model.
 #include "test/coroutine/sync/model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares a primitive with a simple model of it.
 //
 // Some workers, each a task, perform random commands on the primitive. The model predicts for every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares every primitive that is held or counted with a simple model of it, by random operations:
 // see model.h. The others are in messages_property_test.cc.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/select.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/semaphore.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/sync/shared_mutex.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs through a shell, which merges stdout and stderr into one stream.
 #include "test/coroutine/testing/fixture_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs tests of support_fixture in a process of their own and reports how it ended.
 #pragma once
 

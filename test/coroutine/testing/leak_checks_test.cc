@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs fixture tests that leak on purpose and reads their output.
 #include "coroutine/testing/leak_checks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The promises of main.cc to every test.
 #include <gtest/gtest.h>
 

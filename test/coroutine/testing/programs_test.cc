@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs fixture tests that need programs, and reads whether they were skipped or failed.
 #include "coroutine/testing/programs.h"
 

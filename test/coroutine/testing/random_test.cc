@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tests rely on repeatable choices, and on their bounds.
 #include "coroutine/testing/random.h"
 

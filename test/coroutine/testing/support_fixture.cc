@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tests that leak, hang and need missing programs on purpose: the leak checks, the watchdog and
 // COROLANE_NEEDS must catch them.
 #include <gtest/gtest.h>

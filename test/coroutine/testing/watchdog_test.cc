@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs fixture tests that hang on purpose and reads their output.
 #include "coroutine/testing/watchdog.h"
 

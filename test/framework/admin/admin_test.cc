@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/admin/admin.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/admin/json.h"
 
 #include <gtest/gtest.h>

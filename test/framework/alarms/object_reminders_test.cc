@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/alarms/object_reminders.h"
 
 #include <gmock/gmock.h>

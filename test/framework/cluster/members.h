@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Members of a cluster, and their keys in its directory.
 #pragma once
 

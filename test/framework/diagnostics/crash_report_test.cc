@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes in processes of their own die of every signal, and leave a report behind.
 #include "framework/diagnostics/crash_report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The contract of every directory, whatever its implementation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Provides an empty directory to the contract tests of all directories.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The behaviour of a real etcd: its members, users, certificates, and outages.
 #include "framework/directory/etcd_directory.h"
 

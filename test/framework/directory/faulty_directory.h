@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One node's view of a directory that it shares with other nodes: late, or unreachable.
 #pragma once
 

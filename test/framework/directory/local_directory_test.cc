@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/directory/local_directory.h"
 
 #include <gmock/gmock.h>

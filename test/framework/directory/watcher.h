@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A task that watches a directory and records the changes.
 //
 //   Watcher watcher(directory, "nodes/", snapshot.revision + 1);

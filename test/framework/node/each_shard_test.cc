@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/each_shard.h"
 
 #include <gmock/gmock.h>

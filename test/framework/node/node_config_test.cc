@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/node_config.h"
 
 #include <gmock/gmock.h>

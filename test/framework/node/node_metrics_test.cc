@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/node/node_metrics.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A running node reloads ten thousand damaged files: it never crashes, takes over all live keys or
 // none, and each error names its place.
 #include <gtest/gtest.h>

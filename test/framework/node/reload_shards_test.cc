@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A reload of a node with several threads, on the real loop: all of them change, or none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tests of a configuration that is reloaded while the node runs.
 #include "framework/node/reload.h"
 

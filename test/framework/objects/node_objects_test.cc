@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects of several nodes, in one thread and virtual time: the nodes share a directory and a
 // store.
 #include <gmock/gmock.h>

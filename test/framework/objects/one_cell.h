@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One cell of an owner with epoch 1, called in the place of its host; there are no other turns.
 #pragma once
 

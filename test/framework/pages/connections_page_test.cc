@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page of a node's connections: its peers, and the traffic of each connection.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

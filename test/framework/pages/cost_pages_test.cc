@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pages that show the cost of a node in time and memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The last lines of the log, and a level that is lent for a while.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

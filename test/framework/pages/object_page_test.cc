@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pages for an operator about one object, and about all active objects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page of the hosted object types and the members of the cluster.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

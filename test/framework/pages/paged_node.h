@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A node with its admin pages, as run_main() makes it.
 #pragma once
 

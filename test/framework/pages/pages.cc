@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One request at a time, over net::fetch_http.
 #include "test/framework/pages/pages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads admin pages as an operator would.
 #pragma once
 

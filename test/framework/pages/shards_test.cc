@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pages of a node with several threads, on the real loop.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

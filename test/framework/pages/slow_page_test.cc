@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The slowest calls of the last minutes, and the calls that failed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The waits among the objects of two nodes, as the page of either node shows them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

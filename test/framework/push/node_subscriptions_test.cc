@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Subscriptions over several nodes, in one thread and virtual time: the nodes share a directory and
 // a store.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Subscriptions over several threads of a node, on the real loop.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects publish and follow one another on one shard.
 #include "framework/push/subscription.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network of a recorded node, over the real one; a replayed node sees the same without a
 // network.
 #include "framework/recording/inbox_network.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A stream of a node whose outside is played by the test: what it asks for, and what it makes of
 // each arrival.
 #include "framework/recording/inbox_stream.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recordings as files: their content, and what survives the end of the writer.
 #include "framework/recording/recording_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The outside of a recorded node as a test plays it: arrivals come when the test says so, requests
 // are noted, and time passes only while nothing else happens.
 #pragma once

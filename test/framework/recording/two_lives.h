@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a test twice: as a recorded node over the real network, and replayed from the recording
 // without a network.
 //

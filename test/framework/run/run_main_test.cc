@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // run_main() in processes of their own: command line, configuration, signals, exit status.
 #include "framework/run/run_main.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How each of the stores is opened.
 #include "test/framework/store/backends.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stores that must satisfy the contract of framework/store/store.h.
 #pragma once
 

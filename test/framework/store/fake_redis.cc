@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Commands are arrays of bulk strings: https://redis.io/docs/reference/protocol-spec/.
 #include "test/framework/store/fake_redis.h"
 

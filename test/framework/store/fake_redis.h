@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The server of a RedisStore in tests of its protocol: it parses commands, keeps nothing, and
 // replies as the test says.
 #pragma once

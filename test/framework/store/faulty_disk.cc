@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A layer of file methods (https://sqlite.org/c3ref/io_methods.html) above those of the system.
 #include "test/framework/store/faulty_disk.h"
 

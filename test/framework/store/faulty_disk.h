@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A disk for SQLite that fails on demand, and knows the files that a power loss would leave.
 //
 //   FaultyDisk disk;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One node's view of a store that it shares with other nodes: slow, unreachable, failing some
 // writes, or losing its answers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens the SqliteStore at its only argument and ends: a second process for the tests.
 #include <cstdlib>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A RedisStore with a real server that dies, is full, demands a password, or cannot be heard.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of RedisStore that the contract does not cover: its protocol, in virtual time with a
 // scripted server.
 #include "framework/store/redis_store.h"

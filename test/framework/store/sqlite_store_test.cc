@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of SqliteStore that the contract does not cover: its file, its disk, its batches. All
 // tests run on real loops, since the disk belongs to another thread.
 #include "framework/store/sqlite_store.h"

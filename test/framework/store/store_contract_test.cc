@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The contract of framework/store/store.h, for every store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

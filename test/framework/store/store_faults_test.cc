@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The store of a node is unreachable, is full, or loses its replies, while clients keep calling:
 // acknowledged changes are stored exactly once, and service recovers within seconds.
 #include <gmock/gmock.h>

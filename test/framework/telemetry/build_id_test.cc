@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The build id of the test program itself.
 #include "framework/telemetry/build_id.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // JSON stays out of the header: it is slow to compile.
 #include "test/framework/telemetry/fake_collector.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An OTLP collector for tests: an HTTP server that keeps all requests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/telemetry/log.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A node reports its calls: as spans that reach a collector, as log lines, and as metrics.
 #include "framework/telemetry/telemetry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole simulated clusters serve, survive faults, and replay from a seed.
 #include "framework/testing/cluster.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network between simulated hosts delivers bytes in order, and breaks on request.
 #include "framework/testing/fabric.h"
 

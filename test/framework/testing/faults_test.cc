@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Faults as files, and runs of the market under them.
 #include "framework/testing/faults.h"
 

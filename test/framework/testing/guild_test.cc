@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An object with more callers than any other, whose owner dies in the middle of their calls.
 #include "tools/simulation/trade/guild.h"
 

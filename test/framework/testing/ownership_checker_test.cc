@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The checker compares the callers that an object remembers from write to write (I4).
 #include "framework/testing/ownership_checker.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Crashes at exact steps of the sections that a handler marks.
 #include "framework/testing/section_crashes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Options of a command line, the first failing seed, and what a process reports.
 #include "framework/testing/seed_driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The plans that shrinking a failing plan leaves.
 #include "framework/testing/detail/shrink.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hosts share one thread and simulated time.
 #include "framework/testing/simulation.h"
 

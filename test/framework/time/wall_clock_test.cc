@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/time/wall_clock.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times of day as tests write them: "2026-03-29 01:00", in UTC or in the local time of a place.
 #pragma once
 

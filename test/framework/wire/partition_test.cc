@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/wire/partition.h"
 
 #include <gtest/gtest.h>

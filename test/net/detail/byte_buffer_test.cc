@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/detail/byte_buffer.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/detail/socket_address.h"
 
 #include <gmock/gmock.h>

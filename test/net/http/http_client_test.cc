@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // fetch_http(), against HttpServer and against misbehaving servers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

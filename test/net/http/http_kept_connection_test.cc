@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // HttpClient: its connection between two requests, and requests whose connection breaks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

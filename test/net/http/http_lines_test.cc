@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/http/http_lines.h"
 
 #include <gmock/gmock.h>

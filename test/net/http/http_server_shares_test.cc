@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The shares of one address in an HttpServer, in virtual time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // HttpServer under arbitrary input from its peers, in virtual time.
 #include "net/http/http_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An HTTP server that sends what the test scripts, over the simulated network.
 //
 //   ScriptedServer server(network, [](Stream& stream, std::size_t number) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each fault of the proxy as both ends see it.
 #include "net/testing/chaos_proxy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The proxy never damages bytes, whatever its plan; and a seed determines a whole run.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams over the simulated network keep the promises of net/stream.h.
 #include "net/testing/network.h"
 

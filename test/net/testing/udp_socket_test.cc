@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Datagrams over the simulated network keep the promises of net/udp.h.
 #include "net/testing/udp_socket.h"
 

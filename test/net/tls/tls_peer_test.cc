@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // TLS with a foreign peer: the openssl command, on either side, over real sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // TlsStream keeps the promises of a Stream: over the simulated network, in virtual time, and over
 // real sockets where the kernel's behaviour matters.
 #include "net/tls/detail/tls_stream.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which peers are admitted, and with which certificates: contexts, handshakes and their failures,
 // in virtual time.
 #include "net/tls/tls.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A server and a client with TLS over the simulated network: the common start of TLS tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/event_loop.h"
 
 #include <gtest/gtest.h>

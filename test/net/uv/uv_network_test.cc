@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/uv_network.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocking work on real threads. A test opens a Door to let a function continue, and so decides the
 // order of events.
 #include "net/uv/uv_worker_pool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Frames of RFC 6455 for tests, valid or not.
 #pragma once
 

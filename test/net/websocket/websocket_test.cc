@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // WebSockets against one another and against hand-written frames, in virtual time.
 #include "net/websocket/websocket.h"
 

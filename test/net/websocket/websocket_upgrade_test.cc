@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The opening handshake of WebSockets, on both ends, and with foreign peers.
 #include "net/websocket/websocket_upgrade.h"
 

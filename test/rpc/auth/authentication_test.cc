@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Authentication: which calls pass, and with which principal.
 #include "rpc/auth/authentication.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long a client from outside the cluster may keep a call open.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

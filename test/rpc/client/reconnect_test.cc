@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A client whose connection breaks, or whose server is gone.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which calls are retried, when, and how often.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Tests corolane_add_protos() in a separate project: what the build repeats after a change, and the
 errors for wrong calls.
 

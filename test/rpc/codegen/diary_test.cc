@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The code that protoc-gen-corolane generates for the objects of diary.proto: a base with a method
 // table and a state, and a client that gives an id to a router.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The code that protoc-gen-corolane generates for notebook.proto: a base with a method table, and a
 // client that calls the methods.
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Tests the exact error messages of protoc-gen-corolane, and compares the generated code of
 library.proto with the golden files data/library.corolane.h and .cc.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Services that are split over files, packages and libraries, or named like C++ things.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The services over HTTP, on the simulated network and in virtual time.
 #include "rpc/http/http_face.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // JSON of messages, compared with protobuf's own, and malformed input from peers.
 #include "rpc/http/json.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The calls that are logged for an operator.
 #include "rpc/observe/call_log.h"
 

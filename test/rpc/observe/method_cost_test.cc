@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which handlers are measured, and how the measurements add up.
 #include "rpc/observe/method_cost.h"
 

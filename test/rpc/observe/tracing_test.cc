@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Spans of calls, and their parents.
 #include "rpc/observe/tracing.h"
 

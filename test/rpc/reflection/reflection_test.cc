@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The description that a server gives of itself is enough to rebuild its types.
 #include "rpc/reflection/reflection.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Admission: how many calls may wait, and what callers see of it.
 #include "rpc/server/detail/admission.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A server that stops loses no call.
 #include <gtest/gtest.h>
 

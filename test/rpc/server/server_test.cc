@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The guarantees of a server while it runs, is overloaded, and stops.
 #include "rpc/server/server.h"
 

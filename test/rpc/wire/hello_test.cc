@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Connections that do not begin with a valid hello.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "rpc/wire/request_extension.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes that serve chess, in one thread and virtual time, over a store that outlives them.
 //
 //   ChessNodes nodes;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The chess service through its generated client, over the simulated network.
 #include "services/chess/chess_service.h"
 

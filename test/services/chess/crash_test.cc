@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A crash in the middle of a move loses no move: a model for users' tests of a game service
 // (framework/testing/README.md).
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "services/chess/elo.h"
 
 #include <gtest/gtest.h>

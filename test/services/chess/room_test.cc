@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "services/chess/room.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts the methods of a chess node that a stranger can reach by frames, by HTTP and by
 // reflection. A stranger is a client without any credential that has read every .proto.
 #include <gmock/gmock.h>

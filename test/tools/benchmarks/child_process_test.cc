@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measurements succeed, fail, crash, and run in other programs.
 #include "tools/benchmarks/child_process.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The benchmarks as a user runs them: their output, and how they refuse invalid arguments.
 
 Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench and node_bench. No

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Only the content of the chart is tested; its looks are judged by eye.
 #include "tools/benchmarks/plot.h"
 

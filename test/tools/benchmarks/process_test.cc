@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Children exchange lines, end in many ways, and never outlive their parents.
 #include "tools/benchmarks/process.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reports that people and programs read.
 #include "tools/benchmarks/report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The conditions under which a bar holds.
 #include "tools/benchmarks/result.h"
 

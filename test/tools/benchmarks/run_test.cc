@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rounds with contestants that return at once.
 #include "tools/benchmarks/run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Medians of short series.
 #include "tools/benchmarks/statistics.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bots against a chess service, over a simulated network.
 #include "tools/bots/bot.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bots that keep playing whatever happens to the nodes, over a simulated network.
 #include "tools/bots/steady_play.h"
 

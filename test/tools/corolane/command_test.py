@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The corolane command as a user sees it: words in, text and exit status out, against servers in
 other processes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls to a server whose types come over the wire.
 #include "tools/corolane/dynamic_call.h"
 

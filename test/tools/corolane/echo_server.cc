@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Serves echo.proto on a free loopback port, prints the port, and ends with its input: for tests
 // that need a real process.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The services of echo.proto.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Short figures.
 #include "tools/corolane/figures.h"
 

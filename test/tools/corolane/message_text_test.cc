@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of types, and examples that can be sent.
 #include "tools/corolane/message_text.h"
 

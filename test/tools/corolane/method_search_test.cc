@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The method that a name stands for, and the proposals when there is none.
 #include "tools/corolane/method_search.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of methods.
 #include "tools/corolane/method_text.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """corolane simulate as a user meets it: a correct program passes, a planted bug is found, made
 smaller and replayed.
 

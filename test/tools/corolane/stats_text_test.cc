@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The layout of statistics.
 #include "tools/corolane/stats_text.h"
 

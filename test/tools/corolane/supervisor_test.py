@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """corolane run: the supervisor of scripted programs, and of a node.
 
 Called with the paths of the command and of a node's program.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """corolane top in a terminal, with keys, against a node that plays chess: the contents of the
 screen, and whether the terminal is restored afterwards.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/gdb/corolane.py as its user sees it: on a live process, and on a core file of it.
 
 Called with the path of task_zoo, a program that stops with a task in every state.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A process with a task in every state, for gdb to inspect; it stops in all_in_place().
 #include <chrono>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The echo of the floor: every piece of input is sent back as it arrived.
 #include "tools/benchmarks/floor/epoll_server.h"
 

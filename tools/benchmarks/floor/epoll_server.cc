@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One loop accepts and answers connections as epoll reports them.
 #include "tools/benchmarks/floor/epoll_server.h"
 

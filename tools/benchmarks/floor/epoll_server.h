@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A minimal server: raw epoll, one read and one write per readiness, no timers, no limits, no
 // tasks. It is the limit of the rows of tools/bench net and tools/bench rpc.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A call is a request parsed on an arena and a reply built there; the replies to all requests of
 // one read go out in one write. Every method is answered as Echo.
 #include <google/protobuf/arena.h>

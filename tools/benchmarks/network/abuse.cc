@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The abusers run in separate processes, because the limit of descriptors is per process.
 #include "tools/benchmarks/network/abuse.h"
 

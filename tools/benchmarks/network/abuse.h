@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The effect of abusive clients on well-behaved ones.
 #pragma once
 

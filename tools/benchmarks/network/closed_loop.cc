@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each slot is a request of the window; an answered slot is sent again.
 #include "tools/benchmarks/network/closed_loop.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The generator of closed loops: one thread, raw epoll, one read and one write per readiness.
 //
 // Requests that go out together share one sending time, and replies that arrive together share one

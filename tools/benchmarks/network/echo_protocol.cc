@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Echo, and the order in which its slots are answered.
 #include <algorithm>
 #include <array>

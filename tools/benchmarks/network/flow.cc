@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // epoll, and reads and writes on a non-blocking socket.
 #include "tools/benchmarks/network/flow.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One connection of a raw epoll program, for the floors and the generators.
 #pragma once
 

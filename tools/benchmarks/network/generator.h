@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Puts a load on a server and measures its answers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // HTTP/1.1 with keep-alive. Only the status and the length of a reply are checked.
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of HTTP/1.1 that the generator and the floor need.
 #pragma once
 

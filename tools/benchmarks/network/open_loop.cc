@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The schedule is arithmetic: call n of a run is due n intervals after the start, so that calls in
 // flight need no record.
 #include "tools/benchmarks/network/open_loop.h"

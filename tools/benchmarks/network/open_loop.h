@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The generator of open loops: calls leave on schedule, whether or not earlier calls were answered,
 // like calls of very many clients. When the server cannot keep up, calls pile up.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A closed loop finds the capacity, and an open loop exceeds it.
 #include "tools/benchmarks/network/overload.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The behaviour of a server that receives more calls than it can answer.
 #pragma once
 

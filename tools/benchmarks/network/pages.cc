@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread beside the clients, on their core, reads the pages.
 #include "tools/benchmarks/network/pages.h"
 

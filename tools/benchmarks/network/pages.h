@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The response time of a node's pages while it is overloaded.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exchanges lines through the pipes of a process.
 #include "tools/benchmarks/network/program.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A generator in its own process, on the generator's core: the client of a peer, or ours.
 //
 // It reads lines from its standard input. Each is a time in milliseconds: it keeps up its load for

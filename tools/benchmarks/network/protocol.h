@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Requests and replies as bytes, for the generator. Each protocol numbers the requests in flight on
 // a connection by slots, and finds the slot of each reply.
 #pragma once

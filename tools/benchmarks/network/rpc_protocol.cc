@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Requests are copies of one frame that differ in their call id, which is the slot.
 #include <algorithm>
 #include <cstring>

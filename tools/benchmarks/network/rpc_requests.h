@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ready-made frames of a client.
 #pragma once
 

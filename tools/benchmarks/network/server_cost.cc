@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The measured time begins and ends with nothing in flight: every operation is counted with its
 // full cost, and the server waits, so that the kernel's account of its CPU time is complete.
 #include "tools/benchmarks/network/server_cost.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The cost of an operation for a server: the CPU time of its process, divided by the operations
 // that a generator on the other core completed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The server prints its port as a line; its CPU time is the kernel's clock of its process.
 #include "tools/benchmarks/network/server_process.h"
 

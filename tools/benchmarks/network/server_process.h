@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A server under measurement: it runs in its own process, alone on its core, so that the CPU time
 // of the process is the exact cost of its work.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Wraps system calls, and interprets their results.
 #include "tools/benchmarks/network/socket.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sockets as the floors and the generators use them: raw, non-blocking, on 127.0.0.1.
 #pragma once
 

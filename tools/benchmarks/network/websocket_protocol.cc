@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The handshake and the frames of RFC 6455. All frames have 64 bytes, which need no extended
 // length. The mask is the same in every frame: neither end checks that it changes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The header of a frame (rpc/wire/frame.h) as a struct: the floor and the generator read and write
 // it without the checks that a product needs.
 #pragma once

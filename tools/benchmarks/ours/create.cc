@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tasks are created, entered once, end, and return their stacks.
 #include <cstdint>
 

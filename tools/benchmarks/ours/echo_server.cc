@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams with a read sink; a separate task answers each message.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The service of our servers: it echoes the payload.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The functions of our_peer, one file per group of rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // rpc::HttpFace on the real network, with the default limits of a server.
 #include "coroutine/task.h"
 #include "net/http/http_server.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // net::HttpServer with a handler that only copies a body.
 #include "net/http/http_server.h"
 

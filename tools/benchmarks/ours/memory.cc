@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tasks that wait without a deadline.
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A node that is measured in its own process reads its pages itself.
 #include "tools/benchmarks/ours/node.h"
 

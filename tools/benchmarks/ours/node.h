@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes under full observation, and a server without any.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes in the benchmark's own process that host counters.
 #include "tools/benchmarks/ours/objects.h"
 

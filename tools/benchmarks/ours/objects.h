@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The cost of object calls, and the memory of objects.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes within the benchmark's own process.
 #pragma once
 

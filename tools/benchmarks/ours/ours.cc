@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of our functions.
 #include "tools/benchmarks/ours/ours.h"
 

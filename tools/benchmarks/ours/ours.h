@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Our side of the rows of tools/bench coroutine. coroutine_rows.cc describes the operations.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Measures in virtual time how the stack pool keeps and frees stacks while load rises and falls.
 #include <algorithm>
 #include <chrono>

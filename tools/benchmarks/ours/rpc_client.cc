@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A client process: each line starts a run of its tasks, and it blocks until the next line.
 #include "tools/benchmarks/ours/rpc_client.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Our own client, and the allocations of its messages alone.
 #pragma once
 

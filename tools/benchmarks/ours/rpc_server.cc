@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // rpc::Server on the real network, with the default limits of a server and the filters that a
 // tracing node puts around calls.
 #include "coroutine/task.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A scheduler for the length of one measurement.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The shared main function of our server processes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Our servers, configured as in production: with statistics, deadlines and admission on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One node in the benchmark's own process. With two shards, half of the calls cross shards.
 #include "tools/benchmarks/ours/shards.h"
 

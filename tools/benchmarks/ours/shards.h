@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The throughput of a node with one or two shards.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A timer wheel with a million live timers, whose deadlines lie at random within the next minute.
 // Time is a number here, so that only the wheel is measured.
 #include <algorithm>

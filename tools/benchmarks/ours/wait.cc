@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tasks wait for one another: by joining, over channels, and for a stackless child.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // WebSockets with a sink; a separate task answers each message.
 #include <array>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tasks yield to one another. The measuring task is a member of the ring: each of its yields is one
 // pass through all the others.
 #include <cstdint>

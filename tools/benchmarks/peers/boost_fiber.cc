@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Boost.Fiber as its manual suggests for speed: pooled stacks, the round-robin scheduler, one
 // thread. The measuring thread is a fiber as well, and yields with the others.
 #include <boost/fiber/buffered_channel.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A minimal scheduler of C++20 coroutines: a ring of handles and a loop that resumes them. They
 // have no stack, so only a coroutine can call a function that suspends.
 #include <coroutine>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Raw fcontext of Boost.Context, driven by a loop: the loop enters a coroutine, and the coroutine
 // suspends back into the loop, which takes two jumps. It has no scheduler, no exceptions, no
 // statistics.

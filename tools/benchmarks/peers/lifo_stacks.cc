@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stacks are mapped one by one, or cut from one mapping for all.
 #include "tools/benchmarks/peers/lifo_stacks.h"
 

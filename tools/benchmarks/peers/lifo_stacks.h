@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A simple pool of stacks: the stack returned last is handed out first.
 //
 // Each stack is its own mapping with a guard page below it. `tuned` adds known optimisations: one

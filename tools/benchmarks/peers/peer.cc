@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of peers.
 #include "tools/benchmarks/peers/peer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interface of contestants written in C++: a function for each operation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ucontext of the C library, driven by a loop as in fcontext.cc: swapcontext there and back. Each
 // switch saves the signal mask by a system call.
 #include <ucontext.h>

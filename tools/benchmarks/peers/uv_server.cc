@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // C in the style of libuv: handles with callbacks, memory by malloc.
 #include "tools/benchmarks/peers/uv_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Servers on bare libuv.
 #pragma once
 

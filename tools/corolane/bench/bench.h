@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane bench: an open-loop load on any method of a running node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/bench/load.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sends calls by a schedule, whether or not earlier ones have been answered.
 //
 // A load that waits for replies before it sends more slows down together with the server, so it

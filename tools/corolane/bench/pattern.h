@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A text that differs from call to call: {i} is replaced by the number of the call, counted from 0,
 // and {i%100} by that number modulo 100.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/bench/tally.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The outcomes of the calls of a load.
 #pragma once
 

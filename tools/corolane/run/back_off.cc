@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/run/back_off.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decides when a failed process is restarted, and when to give up.
 #pragma once
 

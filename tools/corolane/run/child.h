@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A child process that this process starts and watches.
 //
 // It has a process group of its own, so that Ctrl-C at a terminal reaches only the supervisor,

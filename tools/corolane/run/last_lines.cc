@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/run/last_lines.h"
 
 #include "coroutine/base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keeps the last lines of a text of any length.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/run/lease_keeper.h"
 
 #include <poll.h>

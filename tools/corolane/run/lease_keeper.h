@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Revokes the lease of a dead node in the directory of its cluster.
 //
 // Other nodes may take over its objects only when its lease is gone, and an unrevoked lease takes

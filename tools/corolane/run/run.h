@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane run: runs a node under a supervisor.
 #pragma once
 

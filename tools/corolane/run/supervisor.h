@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keeps a process running: restarts it when it fails, and gives up when that does not help.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws a frame as lines of text for the screen of `corolane top`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tools/corolane/top/frame.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The contents of `corolane top`: a snapshot of a node, and the changes since the one before.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads key presses from the bytes that a terminal sends.
 #pragma once
 

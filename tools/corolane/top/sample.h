@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A sample of a node: its pages /stats and /tasks, parsed.
 #pragma once
 

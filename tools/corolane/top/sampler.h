@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Samples a node periodically on a thread of its own, so that keys are handled while the node does
 // not answer.
 #pragma once

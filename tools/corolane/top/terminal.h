@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Takes over the terminal of this process: keys arrive one by one, and the whole screen is ours.
 //
 // The terminal is restored however the process ends: by the destructor, or when a signal kills the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // corolane top: shows a node live in the terminal.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The user's view of a node: a table, its order, a selected row, and an open item.
 #pragma once
 

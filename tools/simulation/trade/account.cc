@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pays at once, and retries the delivery until it succeeds.
 #include "tools/simulation/trade/account.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object of trade.proto: a saga with an idempotent transfer record.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The object of trade.proto that has many callers.
 #pragma once
 

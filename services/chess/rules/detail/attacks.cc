@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attacks by table: one look-up for leaping pieces; for sliding pieces, the ray in each direction
 // minus the ray that begins at its first blocker.
 #include "services/chess/rules/detail/attacks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The squares that a piece attacks from its square.
 //
 // Attacks ignore the piece on the attacked square: a defended piece counts as attacked.

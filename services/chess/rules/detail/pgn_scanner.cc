@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The words of PGN.
 #include "services/chess/rules/detail/pgn_scanner.h"
 

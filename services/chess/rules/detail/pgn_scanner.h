@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cuts PGN text into significant words: tags, moves, results, parentheses. Comments, move numbers
 // and annotations are checked and skipped.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Quotes untrusted text for error messages.
 #include "services/chess/rules/detail/quote.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Untrusted text inside an error message.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How each kind of piece moves.
 #include "services/chess/rules/detail/targets.h"
 

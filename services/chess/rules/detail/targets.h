@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The squares that a piece may move to by its way of moving, regardless of its own king's safety.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/detail/context.h"
 
 #include <gtest/gtest.h>

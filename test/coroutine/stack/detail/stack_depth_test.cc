@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blanks and examines memory in the role of a stack.
 #include "coroutine/stack/detail/stack_depth.h"
 

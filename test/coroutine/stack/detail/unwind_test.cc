@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "coroutine/stack/detail/unwind.h"
 
 #include <gmock/gmock.h>

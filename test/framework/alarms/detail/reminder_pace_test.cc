@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/alarms/detail/reminder_pace.h"
 
 #include <gmock/gmock.h>

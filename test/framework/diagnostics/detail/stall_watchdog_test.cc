@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops that stall, on the real clock: a watchdog is another thread.
 #include "framework/diagnostics/detail/stall_watchdog.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // EtcdClient, and the watch of EtcdDirectory on top of it, against scripted members: over the
 // simulated network, in virtual time.
 #include "framework/directory/detail/etcd_client.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The notifications that nodes in processes of their own send to a service manager, here a socket
 // of the test.
 #include "framework/node/detail/service_manager.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The destruction of a StopSignal; run_main_test.cc covers the signals, in processes of their own.
 #include "framework/node/detail/stop_signal.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The errors of an object's calls that mark the handler as not started: those of the host, of the
 // router and of the network path, never an error that a handler passes on.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The publications of one object: when they leave it, and when they are lost.
 #include <google/protobuf/wrappers.pb.h>
 #include <gtest/gtest.h>

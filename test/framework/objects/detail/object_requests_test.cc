@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls with request ids take effect once: on the next owner, among many other callers, and when
 // the stored reply is invalid.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/objects/detail/request_ledger.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Time by stacks, as folded text and as a drawing.
 #include "framework/pages/detail/flame_graph.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of pages, drawn from their JSON.
 #include "framework/pages/detail/page_text.h"
 

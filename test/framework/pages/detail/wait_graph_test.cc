@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The cycles among waiting objects, and their drawing.
 #include "framework/pages/detail/wait_graph.h"
 

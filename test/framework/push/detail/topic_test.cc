@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/push/detail/topic.h"
 
 #include <google/protobuf/wrappers.pb.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "framework/store/detail/store_gate.h"
 
 #include <gmock/gmock.h>

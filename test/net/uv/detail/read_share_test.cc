@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/detail/read_share.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Unix sockets as the network offers them, and the fate of their files.
 #include "net/uv/detail/socket_file.h"
 

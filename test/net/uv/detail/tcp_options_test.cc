@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // StreamOptions, read back from the sockets that they apply to.
 #include "net/uv/detail/tcp_options.h"
 

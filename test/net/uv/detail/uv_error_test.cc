@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "net/uv/detail/uv_error.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // UDP over loopback: batches, linear and push, and datagrams that the kernel does not take.
 #include "net/uv/detail/uv_udp_socket.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Frames of RFC 6455 as bytes, whole and in pieces, and every violation of their rules.
 #include "net/websocket/detail/websocket_codec.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls connect_server with the client of the Connect project, in both codecs. Arguments: the URL
 // of the server and a FileDescriptorSet of its protos. Throws at the first broken claim.
 import assert from "node:assert/strict";

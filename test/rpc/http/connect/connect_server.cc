@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Serves echo.proto and mirror.proto over HTTP on a free loopback port for clients in other
 // processes. Prints the port, and ends at the end of its input.
 #include <cstdio>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Tests services over HTTP, with real sockets and foreign clients: curl, and @connectrpc/connect
 from npm.
 

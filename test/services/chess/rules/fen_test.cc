@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/fen.h and about the conditions for a Position::Setup.
 #include "services/chess/rules/fen.h"
 

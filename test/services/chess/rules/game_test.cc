@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/game.h.
 #include "services/chess/rules/game.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/legal_moves.h, one rule each; perft_test.cc counts all moves.
 #include "services/chess/rules/legal_moves.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading any mutated text ends in a value or in an error that gives the place, and damage inside
 // one game of a PGN spares its neighbours.
 #include <gtest/gtest.h>

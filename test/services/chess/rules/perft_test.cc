@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts the leaves of move trees of known size: any rule that is missing, wrong or applied twice
 // changes a number (https://www.chessprogramming.org/Perft_Results).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/pgn.h; the lines in them count from one.
 #include "services/chess/rules/pgn.h"
 

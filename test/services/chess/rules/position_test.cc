@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/position.h.
 #include "services/chess/rules/position.h"
 

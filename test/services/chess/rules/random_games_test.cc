@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Invariants of every reachable position, checked on games of random moves.
 //
 // Each test prints its seed; COROTEST_SEED=N repeats the run with seed N.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Replays whole files of games: 366 games of people, with the results of another implementation for
 // each (test/data/chess/README.md), and a few deliberately damaged ones.
 #include <gtest/gtest.h>

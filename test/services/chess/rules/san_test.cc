@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/san.h.
 #include "services/chess/rules/san.h"
 

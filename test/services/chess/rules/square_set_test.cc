@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/square.h and square_set.h.
 #include "services/chess/rules/square_set.h"
 

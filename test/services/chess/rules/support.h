@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Helpers for the tests of the rules: positions from FEN, sets of squares, test data.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Claims about services/chess/rules/uci.h.
 #include "services/chess/rules/uci.h"
 

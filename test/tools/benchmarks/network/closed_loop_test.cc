@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The generator runs against the floors, which answer, and against servers that do not.
 #include "tools/benchmarks/network/closed_loop.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls leave on schedule, to a server that answers and to one that does not.
 #include "tools/benchmarks/network/open_loop.h"
 

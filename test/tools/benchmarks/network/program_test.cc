@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Clients receive their commands as lines.
 #include "tools/benchmarks/network/program.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every protocol meets replies cut at every byte, and invalid replies.
 #include "tools/benchmarks/network/protocol.h"
 

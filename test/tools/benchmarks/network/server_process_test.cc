@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Servers that start, servers that do not, and the clock of a server.
 #include "tools/benchmarks/network/server_process.h"
 

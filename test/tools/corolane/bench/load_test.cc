@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls that are sent by a schedule, in virtual time.
 #include "tools/corolane/bench/load.h"
 

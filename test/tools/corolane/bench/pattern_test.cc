@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Texts that differ from call to call.
 #include "tools/corolane/bench/pattern.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The times at which a failed process is restarted.
 #include "tools/corolane/run/back_off.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The last lines of a text.
 #include "tools/corolane/run/last_lines.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A correct program, and the same with a bug between two awaited steps: for simulate_test.py.
 #include <gtest/gtest.h>
 

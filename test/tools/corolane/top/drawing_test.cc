@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lines on the screen.
 #include "tools/corolane/top/drawing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The frame made from two samples.
 #include "tools/corolane/top/frame.h"
 

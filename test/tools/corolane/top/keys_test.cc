@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes from a terminal, read as keys.
 #include "tools/corolane/top/keys.h"
 

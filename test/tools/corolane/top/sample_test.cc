@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parsing of the pages of a node.
 #include "tools/corolane/top/sample.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Samples of a node for tests.
 #pragma once
 

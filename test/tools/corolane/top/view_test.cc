@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The effects of keys.
 #include "tools/corolane/top/view.h"
 

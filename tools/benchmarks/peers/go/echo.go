@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A server of echo/*: a goroutine for each connection, on the network poller of the runtime.
 package main
 

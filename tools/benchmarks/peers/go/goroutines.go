@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Goroutines yield, start and end, wait, and exchange values over channels.
 package main
 

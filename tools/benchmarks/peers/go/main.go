@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Goroutines, as a peer of tools/bench coroutine and tools/bench net: "go_peer --rows" prints the
 // names of its rows, "go_peer ROW MILLISECONDS" measures a row for about that time and prints its
 // value, and "go_peer serve ROW" prints the port on which it serves a row of messages. It expects

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Timers of the runtime while a million of them are live. Its time is real, so timers that must
 // fire are armed for a moment in the near future, and the CPU time until all have fired counts.
 package main

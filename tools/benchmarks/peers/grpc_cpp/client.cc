@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The load: a number of calls in flight on each channel; each channel has its own connection.
 #include <grpcpp/grpcpp.h>
 

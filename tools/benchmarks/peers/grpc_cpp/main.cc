@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // gRPC C++ with its asynchronous interface, as a peer of tools/bench rpc: "grpc_cpp_peer --rows"
 // prints the names of its rows, "grpc_cpp_peer serve" prints its port and serves, "grpc_cpp_peer
 // call PORT CONNECTIONS IN_FLIGHT" puts a load on it. Client and server have one completion queue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The two halves of the peer. Each returns the exit status of the program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Follows greeter_async_server of gRPC's examples, with as many calls posted as a row has in
 // flight.
 #include <grpcpp/grpcpp.h>

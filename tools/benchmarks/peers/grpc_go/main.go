@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // gRPC Go, as a peer of tools/bench rpc: "grpc_go_peer --rows" prints the names of its rows,
 // "grpc_go_peer serve" prints its port and serves, "grpc_go_peer call PORT CONNECTIONS IN_FLIGHT"
 // puts a load on it (network/program.h says how). Both sides have one core each.

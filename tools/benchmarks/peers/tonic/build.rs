@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! Generates server and client from tools/benchmarks/echo.proto; payloads are `Bytes`, which are not
 //! copied out of the read buffer.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! A server of echo/*, with a task for each connection.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

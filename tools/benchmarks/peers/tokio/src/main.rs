@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! tokio's current_thread scheduler, as a peer of tools/bench coroutine and tools/bench net:
 //! "tokio_peer --rows" prints the names of its rows, "tokio_peer ROW MILLISECONDS" measures a row
 //! for about that time and prints its value, "tokio_peer serve ROW" prints the port on which it

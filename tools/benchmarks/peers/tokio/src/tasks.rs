@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! Tasks yield, start and end, wait, and exchange values over channels.
 
 use std::future::Future;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! Timers of the runtime while a million of them are live. Each is a Sleep future that was polled
 //! once.
 

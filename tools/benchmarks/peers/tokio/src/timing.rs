@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! Times operations like measurement.cc does for C++: by the CPU time of the process, in batches of
 //! a millisecond or more, of which the median counts.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! The load: one task per connection and call in flight.
 
 use crate::proto::echo_client::EchoClient;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! tonic, gRPC in Rust, as a peer of tools/bench rpc: "tonic_peer --rows" prints the names of its
 //! rows, "tonic_peer serve" prints its port and serves, "tonic_peer call PORT CONNECTIONS
 //! IN_FLIGHT" puts a load on it (network/program.h says how). Client and server have one thread

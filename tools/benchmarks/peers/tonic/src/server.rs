@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! The Echo service.
 
 use crate::proto::echo_server::{Echo, EchoServer};
