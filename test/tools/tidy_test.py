@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/tidy accepts a small tree that keeps its rules, and reports each violation of one."""
 
 import json
@@ -223,6 +224,16 @@ class FilesTest(TidyTest):
         self.assert_content()
         self.write("net/tcp.cc", licence + '#include "net/stream.h"\n')
         self.assert_finds("net/tcp.cc:2: opens without saying what the file is for")
+
+    def test_a_source_without_the_licence_of_its_tree_is_found(self):
+        self.write("net/tcp.cc", SOURCE)
+        self.write("LICENSE", "MIT License\n")
+        self.write("tools/corolane/templates/guild.cc", SOURCE)
+        text = (self.root / "tools/tidy").read_text()
+        self.assertIn("SPDX-License-Identifier: MIT", text[:100])
+        self.assert_finds("net/tcp.cc:1: names no licence")
+        self.write("net/tcp.cc", "// SPDX-License-Identifier: MIT\n" + SOURCE)
+        self.assert_content()
 
     def test_a_header_without_a_purpose_is_found(self):
         self.write("net/tcp.h", "#pragma once\n")
