@@ -66,6 +66,16 @@ TEST(OneWayTest, ACallWithoutAServerFails) {
   EXPECT_THAT(EchoClient(*connection).note(make_echo("lost")), fails_with(Code::unavailable));
 }
 
+TEST(OneWayTest, RequestThatDoesNotFitAFrameIsNotExecuted) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoRequest large;
+  large.set_text(text_above_a_frame());
+  const auto noted = EchoClient(*connection).note(large);
+  ASSERT_THAT(noted, fails_with(Code::resource_exhausted));
+  EXPECT_TRUE(noted.error().not_executed());
+}
+
 TEST(OneWayTest, NothingIsAnswered) {
   EchoWorld world({.calls_per_connection_max = 1});
   world.service.note_time = 100ms;
