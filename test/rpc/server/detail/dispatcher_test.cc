@@ -421,6 +421,23 @@ TEST(DispatcherTest, CallWithoutAStackIsRefused) {
   EXPECT_TRUE(ran);
 }
 
+TEST(DispatcherTest, CallWithoutAFrameAndWithoutAStackIsRefusedToo) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 2}});
+  const auto ran = scheduler.run("main", [] {
+    DispatcherWorld world;
+    auto other = coroutine::spawn("other", [] { return coroutine::sleep_for(1h); });
+    ReplyHere reply;
+    const auto called = world.dispatcher.call(echo_method("Echo"), make_echo(""), {}, reply);
+    ASSERT_THAT(called, fails_with(Code::resource_exhausted));
+    EXPECT_TRUE(called.error().not_executed());
+    EXPECT_GE(called.error().retry_after(), 100ms);
+    EXPECT_EQ(world.statistics_of("Echo/Echo").refused_count, 1u);
+    EXPECT_EQ(world.statistics_of("Echo/Echo").call_count, 0u);
+  });
+  EXPECT_TRUE(ran);
+}
+
 TEST(DispatcherTest, CallWithoutAFrameEndsLikeAnyOther) {
   DispatcherWorld world;
   ReplyHere reply;
