@@ -8,7 +8,8 @@
 //          6    1  flags of a reply with a code: bit 0, the call may have been executed;
 //                bit 1, its handler has not begun
 //          7    1  zero
-//          8    8  call id: chosen by the caller, unique among its pending calls
+//          8    8  call id: chosen by the caller, unique among its pending calls; 0 for one-way
+//                  requests only
 //         16    8  method id of a request
 //         24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
 //                  reply: retry after, in milliseconds; window: bytes

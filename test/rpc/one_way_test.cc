@@ -66,6 +66,43 @@ TEST(OneWayTest, ACallWithoutAServerFails) {
   EXPECT_THAT(EchoClient(*connection).note(make_echo("lost")), fails_with(Code::unavailable));
 }
 
+TEST(OneWayTest, RequestThatDoesNotFitAFrameIsNotExecuted) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoRequest large;
+  large.set_text(text_above_a_frame());
+  const auto noted = EchoClient(*connection).note(large);
+  ASSERT_THAT(noted, fails_with(Code::resource_exhausted));
+  EXPECT_TRUE(noted.error().not_executed());
+}
+
+TEST(OneWayTest, CallerBesideARunningHandlerMayGiveUp) {
+  EchoWorld world;
+  world.service.note_time = 100ms;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  EXPECT_TRUE(client.note(make_echo("kept")));
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  call.cancel();
+  EXPECT_THAT(call.join(), fails_with(Code::cancelled));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_EQ(world.service.cancelled_count, 1);
+}
+
+TEST(OneWayTest, UnknownMethodFailsNoOtherCall) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(100ms)); });
+  ASSERT_TRUE(coroutine::yield());
+  rpc::Method unknown = echo_method("Note");
+  unknown.id = 1;
+  EXPECT_TRUE(connection->notify(unknown, make_echo("lost")));
+  const auto reply = call.join();
+  EXPECT_TRUE(reply) << reply;
+}
+
 TEST(OneWayTest, NothingIsAnswered) {
   EchoWorld world({.calls_per_connection_max = 1});
   world.service.note_time = 100ms;

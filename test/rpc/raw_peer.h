@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A client that sends raw frames, which an rpc::Client would never send.
+// A client, or another end of a stream, that sends raw frames, which an rpc::Client would never
+// send.
 #pragma once
 
 #include <array>
@@ -29,6 +30,8 @@ class RawPeer {
     check(stream.has_value(), "the raw stream connects");
     stream_ = std::move(*stream);
   }
+  // Speaks at this end of a stream, which may be a server's.
+  explicit RawPeer(std::unique_ptr<net::Stream> stream) : stream_(std::move(stream)) {}
 
   struct HelloParts {
     std::string cluster = {};
@@ -74,7 +77,7 @@ class RawPeer {
     static_cast<void>(stream_->try_write(net::bytes_of(message)));
   }
 
-  // The next frame with its message as text; nothing when the server has closed.
+  // The next frame with its message as text; nothing when the other end has closed.
   struct Received {
     rpc::FrameHeader header;
     std::string message;
@@ -82,7 +85,7 @@ class RawPeer {
   std::optional<Received> receive(Duration patience = std::chrono::hours(1)) {
     for (rpc::Frame frame;;) {
       const auto more = decoder_.next(frame);
-      check(more.has_value(), "the server sends frames");
+      check(more.has_value(), "the other end sends frames");
       if (*more) return Received{.header = frame.header, .message = std::string(text_of(frame))};
       const auto count = stream_->read_some(buffer_, Deadline::after(patience));
       if (!count || *count == 0) return std::nullopt;

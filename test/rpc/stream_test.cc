@@ -206,6 +206,16 @@ TEST_F(StreamCallTest, StreamOfAnUnknownMethodFails) {
   EXPECT_THAT(numbers.finish(), fails_with(Code::unimplemented));
 }
 
+TEST_F(StreamCallTest, RequestThatDoesNotFitAFrameIsNotExecuted) {
+  EchoRequest large;
+  large.set_text(text_above_a_frame());
+  rpc::Reader<CountReply> numbers(*connection_, echo_method("Count"), large, {});
+  EXPECT_EQ(read_all(numbers), 0u);
+  const auto finished = numbers.finish();
+  ASSERT_THAT(finished, fails_with(Code::resource_exhausted));
+  EXPECT_TRUE(finished.error().not_executed());
+}
+
 TEST_F(StreamCallTest, ReaderThatGivesMoreRoomThanAWindowGainsNothing) {
   RawPeer peer(world_);
   peer.say_hello({});

@@ -92,20 +92,19 @@ Result<void> ClientConnection::call(const Method& method, const google::protobuf
   const Inside inside(*this);
   UnaryCall pending(method, reply);
   const std::uint64_t id = pending_.add(pending);
-  const auto sent = send_request(id, method, request, deadline, extension);
-  // A request that does not fit a frame was not sent; one whose connection broke while sending
-  // waited may have arrived.
-  const bool too_large = !sent && sent.error().code() == Code::resource_exhausted;
-  const bool broke = !sent && sent.error().code() == Code::unavailable;
+  auto sent = send_request(id, method, request, deadline, extension);
+  // No reply comes to a request that does not fit a frame, or whose connection broke while sending
+  // waited.
+  const bool is_hopeless = !sent && (sent.error().code() == Code::resource_exhausted ||
+                                     sent.error().code() == Code::unavailable);
   coroutine::Wake wake = coroutine::Wake::notified;
   // A reply or the end of the connection may have arrived while sending waited.
-  if (pending_.find(id) != nullptr && !too_large && !broke) wake = pending.done.wait(deadline);
+  if (pending_.find(id) != nullptr && !is_hopeless) wake = pending.done.wait(deadline);
   if (pending_.take(id) == nullptr) {
     if (pending.error) return std::move(*pending.error);
     return {};
   }
-  if (too_large) return Error(sent.error()).with_not_executed();
-  if (broke) return Error(sent.error()).with_maybe_executed();
+  if (is_hopeless) return std::move(sent.error());
   tell_cancelled(id);
   if (wake == coroutine::Wake::deadline) {
     return Error(Code::deadline_exceeded, std::string("no reply of ") + method.full_name +
@@ -125,10 +124,7 @@ Result<std::uint64_t> ClientConnection::open_stream(PendingCall& call, const Met
   // Items and even the end may have arrived while sending waited; the call has received them.
   if (sent || pending_.find(id) == nullptr) return id;
   pending_.take(id);
-  if (sent.error().code() != Code::resource_exhausted) {
-    tell_cancelled(id);
-    return std::move(sent.error()).with_maybe_executed();
-  }
+  if (sent.error().maybe_executed()) tell_cancelled(id);
   return std::move(sent.error());
 }
 
@@ -148,19 +144,23 @@ Result<void> ClientConnection::notify(const Method& method,
                                       const google::protobuf::Message& request, Deadline deadline,
                                       std::string_view extension) {
   const Inside inside(*this);
-  auto sent = send_request(0, method, request, deadline, extension);
-  if (sent || sent.error().code() == Code::resource_exhausted) return sent;
-  return std::move(sent.error()).with_maybe_executed();
+  return send_request(0, method, request, deadline, extension);
 }
 
 Result<void> ClientConnection::send_request(std::uint64_t id, const Method& method,
                                             const google::protobuf::Message& request,
                                             Deadline deadline, std::string_view extension) {
-  return send({.type = FrameType::request,
-               .call_id = id,
-               .method_id = method.id,
-               .time = microseconds_left(deadline)},
-              request, deadline, extension);
+  auto sent = send({.type = FrameType::request,
+                    .call_id = id,
+                    .method_id = method.id,
+                    .time = microseconds_left(deadline)},
+                   request, deadline, extension);
+  if (sent) return sent;
+  // Only a request that does not fit a frame was certainly not sent.
+  if (sent.error().code() == Code::resource_exhausted) {
+    return std::move(sent.error()).with_not_executed();
+  }
+  return std::move(sent.error()).with_maybe_executed();
 }
 
 void ClientConnection::tell_cancelled(std::uint64_t id) {

@@ -49,7 +49,7 @@ class ClientConnection final : public Connection {
                     std::string_view extension);
 
   // Sends the request of a streaming method; `call` receives the items and the end. Suspends while
-  // there is no room.
+  // there is no room. An error is marked: not_executed when nothing was sent, else maybe_executed.
   Result<std::uint64_t> open_stream(PendingCall& call, const Method& method,
                                     const google::protobuf::Message& request, Deadline deadline,
                                     std::string_view extension);
@@ -58,7 +58,7 @@ class ClientConnection final : public Connection {
   // Abandons the stream if it has not ended.
   void give_up(std::uint64_t id);
 
-  // Sends the request of a one-way method. Suspends while there is no room.
+  // Sends the request of a one-way method. Suspends while there is no room. Fails as open_stream().
   Result<void> notify(const Method& method, const google::protobuf::Message& request,
                       Deadline deadline, std::string_view extension);
 
@@ -92,7 +92,7 @@ class ClientConnection final : public Connection {
   const net::Stream* stream_;
   std::string peer_;
   PendingCalls pending_;
-  std::size_t task_count_ = 0;  // Tasks inside its calls, and open streams.
+  std::size_t task_count_ = 0;  // Tasks inside its calls.
   bool is_leaving_ = false;     // The server has said go_away.
   bool closes_when_idle_ = false;
   std::optional<Error> lost_;

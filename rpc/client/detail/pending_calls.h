@@ -27,7 +27,7 @@ class PendingCall {
 };
 
 // An id names a slot and its generation, so that a late reply finds no call rather than a wrong
-// one.
+// one. No id is 0, which all one-way requests have: an answer to one of them finds no call either.
 class PendingCalls {
  public:
   std::uint64_t add(PendingCall& call) {
@@ -38,18 +38,18 @@ class PendingCalls {
     const std::uint32_t index = free_.back();
     free_.pop_back();
     slots_[index].call = &call;
-    return std::uint64_t{slots_[index].generation} << 32 | index;
+    return id_of(index);
   }
 
   // Null when that call has ended.
   PendingCall* find(std::uint64_t id) const {
-    const auto index = static_cast<std::uint32_t>(id);
+    const std::uint32_t index = index_of(id);
     const bool is_pending = index < slots_.size() && slots_[index].generation == id >> 32;
     return is_pending ? slots_[index].call : nullptr;
   }
   PendingCall* take(std::uint64_t id) {
     if (find(id) == nullptr) return nullptr;
-    const auto index = static_cast<std::uint32_t>(id);
+    const std::uint32_t index = index_of(id);
     Slot& slot = slots_[index];
     ++slot.generation;
     free_.push_back(index);
@@ -60,7 +60,7 @@ class PendingCalls {
 
   void end_all(const Error& reason) {
     for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-      PendingCall* const call = take(std::uint64_t{slots_[index].generation} << 32 | index);
+      PendingCall* const call = take(id_of(index));
       if (call != nullptr) call->on_lost(reason);
     }
   }
@@ -70,6 +70,12 @@ class PendingCalls {
     PendingCall* call = nullptr;
     std::uint32_t generation = 0;
   };
+
+  std::uint64_t id_of(std::uint32_t index) const {
+    return std::uint64_t{slots_[index].generation} << 32 | (index + 1);
+  }
+  static std::uint32_t index_of(std::uint64_t id) { return static_cast<std::uint32_t>(id) - 1; }
+
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
 };

@@ -128,6 +128,10 @@ Error Dispatcher::overload(Priority priority, Duration delay) {
   return refusal("the server is overloaded", delay);
 }
 
+Error Dispatcher::no_stack(Error reason) {
+  return refusal(std::move(reason).with_context("no stack").message(), Duration::zero());
+}
+
 void Dispatcher::wait_for_turn(Call& call) {
   call.place = ring_of(call).push(call);
   admission_.waits(call.served().method->priority, call.connection().waiting,
@@ -142,9 +146,7 @@ Result<void> Dispatcher::begin(Call& call) {
   }
   auto task = handlers_.spawn(call.served().task_name, [this, &call] { run(call); },
                               {.stack_size_bytes = call.served().method->stack_size_bytes});
-  if (!task) {
-    return refusal(std::move(task.error()).with_context("no stack").message(), Duration::zero());
-  }
+  if (!task) return no_stack(std::move(task.error()));
   call.bind(*task);
   ++beginning_count_;
   return {};
@@ -249,8 +251,6 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
     return overload(method.priority, verdict.delay).with_not_executed();
   }
 
-  ++statistics.running_count;
-  ++running_count_;
   bool threw = false;
   Context::Facts timed = facts;
   timed.arrived_at = arrived_at;
@@ -267,6 +267,12 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
             [&] { return serve_call(around_, *served, request, context, sink, threw); });
       },
       {.stack_size_bytes = method.stack_size_bytes});
+  if (handler.is_done()) {  // It has no task, and so never runs.
+    ++statistics.refused_count;
+    return no_stack(std::move(handler.join().error())).with_not_executed();
+  }
+  ++statistics.running_count;
+  ++running_count_;
   auto result = handler.join(facts.deadline);
   if (!handler.is_done()) {
     const bool is_late = facts.deadline.has_passed();

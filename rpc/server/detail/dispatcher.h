@@ -56,6 +56,7 @@ class Dispatcher final : private Call::Owner {
   bool is_scarce(const ServedMethod& served) const;
   Error refusal(const std::string& why, Duration delay);
   Error overload(Priority priority, Duration delay);
+  Error no_stack(Error reason);
   void wait_for_turn(Call& call);
   Result<void> begin(Call& call);
   void begin_waiting(TimePoint now);
