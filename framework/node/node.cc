@@ -11,7 +11,9 @@
 
 #include "config/keys.h"
 #include "coroutine/base/check.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/task.h"
+#include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/backends.h"
@@ -19,10 +21,18 @@
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
 #include "framework/node/node_metrics.h"
+#include "framework/node/node_parts.h"
 #include "framework/routing/detail/node_clients.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/store/detail/store_gate.h"
+#include "framework/store/store.h"
 #include "framework/telemetry/detail/log_loan.h"
+#include "framework/telemetry/telemetry.h"
 #include "framework/telemetry/version.h"
 #include "framework/wire/objects.pb.h"
+#include "net/http/http_server.h"
+#include "rpc/http/http_face.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework {
 namespace {
@@ -73,20 +83,29 @@ Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Er
 
 }  // namespace
 
+Node::Node(const NodeConfig& config, net::Network& network)
+    : Node(config, network, Log(config.log_level)) {}
+
+Node::Node(NodeConfig config, net::Network& network, Log log)
+    : Node(std::move(config), network, std::move(log), Parts{}) {}
+
 Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
     : config_(std::move(config)),
       network_(network),
-      parts_(std::move(parts)),
+      parts_(std::make_unique<const Parts>(std::move(parts))),
       created_at_(now()),
       log_(std::move(log)),
       log_loan_(std::make_unique<detail::LogLoan>(log_)),
-      fence_(parts_.clock),
+      fence_(parts_->clock),
+      store_health_(std::make_unique<detail::StoreHealth>()),
       node_connections_({.count_max = node_connections_max}),
       client_connections_(connection_limits(config_.rpc)),
       http_connections_(connection_limits(config_.rpc)),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
-      http_face_(shard_->rpc_server(), {.door = rpc::Door::clients}),
+      symbols_(std::make_unique<coroutine::Symbols>()),
+      http_face_(std::make_unique<rpc::HttpFace>(
+          shard_->rpc_server(), rpc::HttpFace::Options{.door = rpc::Door::clients})),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics(), *this);
 }
@@ -96,10 +115,14 @@ Shard::Surroundings Node::surroundings() {
           .log = log_,
           .objects = objects_,
           .shared_key = shared_key_,
-          .store_health = store_health_,
+          .store_health = *store_health_,
           .client_connections = client_connections_,
-          .wall_clock = parts_.wall_clock,
-          .witness = parts_.witness};
+          .wall_clock = parts_->wall_clock,
+          .witness = parts_->witness};
+}
+
+bool Node::is_alone() const {
+  return config_.cluster.directory == DirectoryKind::local && !parts_->directory;
 }
 
 Node::~Node() {
@@ -135,8 +158,8 @@ void Node::run_beside(const std::function<void()>& work) {
 
 void Node::run_with_symbols(const std::function<void(coroutine::Symbols& symbols)>& work) {
   run_beside([&] {
-    work(symbols_);
-    symbols_.rest();
+    work(*symbols_);
+    symbols_->rest();
   });
 }
 
@@ -204,7 +227,7 @@ Result<void> Node::open_stores() {
   }
   if (auto read = read_shared_key(); !read) return read;
   if (objects_.empty()) return {};
-  shared_store_ = parts_.store;
+  shared_store_ = parts_->store;
   if (shared_store_ != nullptr || !detail::is_one_for_all(config_.store.kind)) return {};
   auto store = detail::open_store(config_.store, config_.cluster.name, network_);
   if (!store) return store.error();
@@ -317,7 +340,7 @@ Member Node::member() const {
 Result<void> Node::join_cluster() {
   if (is_alone() && objects_.empty()) return {};
   const Deadline deadline = Deadline::after(start_time_max);
-  directory_ = parts_.directory;
+  directory_ = parts_->directory;
   if (directory_ == nullptr) {
     Directory::Revision first_revision = 0;
     if (is_alone()) {
@@ -342,7 +365,7 @@ Result<void> Node::join_cluster() {
   }
   tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_);
   cluster_ = std::make_unique<Cluster>(*directory_, fence_, member(), std::move(groups), *tenants_,
-                                       log_, parts_.cluster);
+                                       log_, parts_->cluster);
   shards_->post([this](Shard& shard) {
     shard.object_router().set_on_doubt([this] {
       scheduler().post([this] {
@@ -353,7 +376,7 @@ Result<void> Node::join_cluster() {
   if (auto started = cluster_->start(deadline); !started) {
     return std::move(started.error()).with_context("node.cluster");
   }
-  if (directory_->is_shared() && parts_.clock == boot_time) {
+  if (directory_->is_shared() && parts_->clock == boot_time) {
     watchdog_ = std::make_unique<detail::FenceWatchdog>(fence_, log_);
   }
   return cluster_->wait_until_settled(deadline);
@@ -371,7 +394,7 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;
   if (!endpoints.http) return {};
   http_server_ = std::make_unique<net::HttpServer>(
-      shard_->clients_network(), http_face_.handler(),
+      shard_->clients_network(), http_face_->handler(),
       net::HttpServer::Options{.limits = {.body_bytes_max = config_.rpc.request_size_max.count},
                                .connections = &http_connections_,
                                .requests = &shard_->rpc_server().call_shares()});

@@ -16,40 +16,43 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/inspect/symbols.h"
-#include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
-#include "framework/admin/admin.h"
-#include "framework/cluster/cluster.h"
 #include "framework/cluster/ownership.h"
-#include "framework/directory/directory.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard.h"
 #include "framework/objects/object.h"
-#include "framework/store/store.h"
 #include "framework/telemetry/log.h"
-#include "framework/telemetry/metrics.h"
-#include "framework/telemetry/telemetry.h"
 #include "net/connection_bound.h"
-#include "net/http/http_server.h"
-#include "net/network.h"
-#include "rpc/http/http_face.h"
-#include "rpc/server/server.h"
 #include "rpc/service.h"
+
+namespace corolane::coroutine {
+class Symbols;
+}
+namespace corolane::net {
+class HttpServer;
+}
+namespace corolane::rpc {
+class HttpFace;
+}
 
 namespace corolane::framework {
 
+class AdminServer;
+class Cluster;
+class Directory;
+struct Member;
 namespace detail {
 class FenceWatchdog;
 class LogLoan;
@@ -61,22 +64,12 @@ class StallWatchdog;
 
 class Node {
  public:
-  // Parts that a simulation uses in place of the configured ones.
-  struct Parts {
-    std::shared_ptr<Store> store = nullptr;  // Shared by all shards.
-    std::shared_ptr<Directory> directory = nullptr;
-    // A simulation has its own clock; the watchdog runs only with a real one.
-    Fence::Clock clock = boot_time;
-    WallClock wall_clock = {};
-    Cluster::Options cluster = {};
-    Witness* witness = nullptr;  // Outlives the node.
-  };
+  // What a simulation uses in place of the configured parts: node_parts.h.
+  struct Parts;
 
   // `network` outlives the node. The node logs to stderr.
-  Node(const NodeConfig& config, net::Network& network)
-      : Node(config, network, Log(config.log_level)) {}
-  Node(NodeConfig config, net::Network& network, Log log)
-      : Node(std::move(config), network, std::move(log), Parts{}) {}
+  Node(const NodeConfig& config, net::Network& network);
+  Node(NodeConfig config, net::Network& network, Log log);
   Node(NodeConfig config, net::Network& network, Log log, Parts parts);
   // Stops at once unless the node was stopped: cancels running tasks and suspends until they have
   // ended.
@@ -167,7 +160,7 @@ class Node {
   // Null unless observe() was called and stalls are detected.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
   // Whether the store accepts changes.
-  const detail::StoreHealth& store_health() const { return store_health_; }
+  const detail::StoreHealth& store_health() const { return *store_health_; }
   // Runs work that would hold up the loop on a thread of its own, if observe() was called, and
   // suspends until it has ended; otherwise runs it here. It must not throw.
   void run_beside(const std::function<void()>& work);
@@ -203,16 +196,14 @@ class Node {
   Result<void> listen_on_shards(const net::Endpoint& endpoint);
   void warn_of_open_methods();
   Member member() const;
-  bool is_alone() const {
-    return config_.cluster.directory == DirectoryKind::local && !parts_.directory;
-  }
+  bool is_alone() const;
   Result<void> drain(Deadline deadline);
   Result<void> stop_serving(Deadline deadline);
   void close_all(Deadline deadline);
 
   NodeConfig config_;  // Other threads read the keys that are not live.
   net::Network& network_;
-  const Parts parts_;
+  const std::unique_ptr<const Parts> parts_;
   const TimePoint created_at_;
   NodeEndpoints endpoints_;
   bool started_ = false;
@@ -225,7 +216,7 @@ class Node {
   std::string shared_key_;  // That of the cluster; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;
   bool has_single_services_ = false;
-  detail::StoreHealth store_health_;
+  std::unique_ptr<detail::StoreHealth> store_health_;
   std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
@@ -238,10 +229,10 @@ class Node {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
-  coroutine::Symbols symbols_;  // Used by run_with_symbols() alone.
+  std::unique_ptr<coroutine::Symbols> symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;
   coroutine::TaskGroup reading_ahead_;
-  rpc::HttpFace http_face_;
+  std::unique_ptr<rpc::HttpFace> http_face_;
   std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
   std::unique_ptr<AdminServer> admin_;
 };

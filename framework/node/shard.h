@@ -12,38 +12,50 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/scheduler.h"
 #include "framework/cluster/cluster_view.h"
-#include "framework/cluster/ownership.h"
-#include "framework/node/node_config.h"
-#include "framework/objects/detail/object_host.h"
 #include "framework/objects/object.h"
-#include "framework/routing/detail/object_router.h"
 #include "framework/routing/router.h"
-#include "framework/store/detail/store_gate.h"
-#include "framework/store/store.h"
-#include "framework/telemetry/log.h"
 #include "framework/telemetry/metrics.h"
-#include "framework/telemetry/telemetry.h"
 #include "framework/time/wall_clock.h"
-#include "net/connection_bound.h"
-#include "net/network.h"
-#include "net/tls/tls.h"
-#include "rpc/server/server.h"
+#include "net/endpoint.h"
 #include "rpc/service.h"
+
+namespace corolane::coroutine {
+class Scheduler;
+}
+namespace corolane::net {
+class ConnectionBound;
+class Network;
+class TlsContext;
+class TlsNetwork;
+}  // namespace corolane::net
+namespace corolane::rpc {
+class Server;
+class Tracer;
+}  // namespace corolane::rpc
 
 namespace corolane::framework {
 
+class Log;
+struct NodeConfig;
+class Ownership;
+class Store;
+class Telemetry;
+class Witness;
 namespace detail {
+class Feeds;
 class InspectionService;
+class ObjectHost;
+class ObjectRouter;
 class PushService;
+class StoreGate;
+class StoreHealth;
 }  // namespace detail
 
 class Shard;
@@ -83,28 +95,28 @@ class Shard {
   std::size_t index() const { return index_; }
 
   // For services and objects: they call, log, measure and trace through these.
-  Router& router() { return router_; }
+  Router& router();
   Log& log() { return surroundings_.log; }
   Metrics& metrics() { return metrics_; }
-  rpc::Tracer& tracer() { return telemetry_.tracer(); }
+  rpc::Tracer& tracer();
   net::Network& network() { return network_; }
   coroutine::Scheduler& scheduler() const { return scheduler_; }
 
   // For the node.
-  rpc::Server& rpc_server() { return rpc_server_; }
-  const rpc::Server& rpc_server() const { return rpc_server_; }
-  const Telemetry& telemetry() const { return telemetry_; }
-  Telemetry& telemetry() { return telemetry_; }
-  detail::ObjectRouter& object_router() { return router_; }
-  const detail::ObjectRouter& object_router() const { return router_; }
+  rpc::Server& rpc_server() { return *rpc_server_; }
+  const rpc::Server& rpc_server() const { return *rpc_server_; }
+  const Telemetry& telemetry() const { return *telemetry_; }
+  Telemetry& telemetry() { return *telemetry_; }
+  detail::ObjectRouter& object_router() { return *router_; }
+  const detail::ObjectRouter& object_router() const { return *router_; }
   // The subscriptions of this shard.
-  const detail::Feeds& feeds() const { return router_.feeds(); }
+  const detail::Feeds& feeds() const;
   // Null when it has no objects.
   detail::ObjectHost* host() { return host_.get(); }
   const detail::ObjectHost* host() const { return host_.get(); }
 
   // Null when it has no objects.
-  Store* store() const { return store_.get(); }
+  Store* store() const;
 
   // Takes the service over. Call it before open().
   void serve(std::unique_ptr<rpc::Service> service) { services_.push_back(std::move(service)); }
@@ -118,7 +130,7 @@ class Shard {
   // share the port. Fails as rpc::Server::listen() and net::TlsContext::load().
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, bool shares_port);
   // The network on which clients connect.
-  net::Network& clients_network() { return tls_network_ == nullptr ? network_ : *tls_network_; }
+  net::Network& clients_network();
 
   // Changes the configuration at run time, in two steps that all shards make, so that the change
   // happens on all of them or on none. The first step reads the certificates again, and may fail:
@@ -142,18 +154,18 @@ class Shard {
   net::Network& network_;
   coroutine::Scheduler& scheduler_;
   Metrics metrics_;
-  Telemetry telemetry_;
+  std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<detail::StoreGate> store_;
   std::unique_ptr<net::TlsContext> tls_context_;  // Both are null without TLS.
   std::unique_ptr<net::TlsNetwork> tls_network_;
   std::function<void()> change_certificates_;  // Set by prepare_change().
   // Destroyed in reverse order, so that no call reaches a destroyed part.
   std::vector<std::unique_ptr<rpc::Service>> services_;  // The first one is reflection.
-  detail::ObjectRouter router_;
+  std::unique_ptr<detail::ObjectRouter> router_;
   std::unique_ptr<detail::ObjectHost> host_;
   std::unique_ptr<detail::PushService> push_service_;
   std::unique_ptr<detail::InspectionService> inspection_service_;
-  rpc::Server rpc_server_;
+  std::unique_ptr<rpc::Server> rpc_server_;
 };
 
 }  // namespace corolane::framework

@@ -12,6 +12,8 @@
 #include "framework/objects/detail/object_host.h"
 #include "framework/push/detail/feed.h"
 #include "framework/telemetry/call_metrics.h"
+#include "framework/telemetry/telemetry.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework {
 namespace {

@@ -8,12 +8,17 @@
 #include <string_view>
 #include <utility>
 
+#include "framework/admin/admin.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/routing/detail/object_router.h"
+#include "net/http/http_server.h"
 #include "net/http/percents.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework::detail {
 namespace {

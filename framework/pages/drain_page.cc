@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/units.h"
+#include "framework/admin/admin.h"
 #include "framework/pages/detail/page.h"
 
 namespace corolane::framework {

@@ -14,6 +14,7 @@
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "rpc/observe/method_cost.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/text.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "framework/cluster/cluster.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "coroutine/cpu_profile.h"
+#include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"

@@ -4,6 +4,7 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/store/detail/store_gate.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -2,6 +2,7 @@
 // /: the list of pages.
 #include <utility>
 
+#include "framework/admin/admin.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"

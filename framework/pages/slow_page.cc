@@ -12,6 +12,7 @@
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/telemetry/slow_calls.h"
+#include "framework/telemetry/telemetry.h"
 #include "framework/time/wall_clock.h"
 #include "rpc/observe/call_outcome.h"
 

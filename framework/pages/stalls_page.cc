@@ -2,6 +2,7 @@
 // /stalls: tasks that kept a loop from turning.
 #include <utility>
 
+#include "coroutine/inspect/symbols.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"

@@ -12,10 +12,12 @@
 #include "coroutine/stack/stack_pool.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/each_shard.h"
+#include "framework/objects/detail/object_host.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/telemetry/call_metrics.h"
 #include "framework/telemetry/version.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework::detail {
 namespace {

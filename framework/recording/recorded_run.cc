@@ -14,6 +14,7 @@
 #include "coroutine/task_group.h"
 #include "framework/node/detail/backends.h"
 #include "framework/node/detail/stop_signal.h"
+#include "framework/node/node_parts.h"
 #include "framework/recording/file_feed.h"
 #include "framework/recording/inbox.h"
 #include "framework/recording/inbox_network.h"

@@ -14,6 +14,7 @@
 #include "framework/diagnostics/crash_report.h"
 #include "framework/node/detail/lease_file.h"
 #include "framework/node/detail/stop_signal.h"
+#include "framework/node/node_parts.h"
 #include "framework/run/detail/command_line.h"
 #include "framework/run/detail/node_life.h"
 #include "framework/telemetry/version.h"

@@ -8,6 +8,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "framework/cluster/detail/seeded_bugs.h"
+#include "framework/node/node_parts.h"
 #include "framework/pages/admin_pages.h"
 #include "framework/testing/host.h"
 #include "framework/wire/objects.pb.h"

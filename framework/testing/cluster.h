@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/cluster/cluster.h"
 #include "framework/node/node.h"
 #include "framework/routing/remote_router.h"
 #include "framework/testing/directory_server.h"

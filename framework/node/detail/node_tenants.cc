@@ -3,6 +3,9 @@
 
 #include <vector>
 
+#include "framework/objects/detail/object_host.h"
+#include "framework/routing/detail/object_router.h"
+
 namespace corolane::framework::detail {
 
 std::vector<Partition> NodeTenants::release(const Placement& placement,

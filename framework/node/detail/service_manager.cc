@@ -16,6 +16,7 @@
 #include "coroutine/task.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
+#include "rpc/server/server.h"
 
 namespace corolane::framework::detail {
 namespace {

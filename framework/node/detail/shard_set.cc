@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coroutine/wait_queue.h"
+#include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "coroutine/task_group.h"
 #include "framework/diagnostics/crash_report.h"
+#include "framework/node/node_parts.h"
 #include "framework/pages/admin_pages.h"
 #include "framework/pages/config_page.h"
 #include "framework/pages/drain_page.h"

@@ -13,6 +13,7 @@
 #include "coroutine/task.h"
 #include "framework/telemetry/log.h"
 #include "net/testing/network.h"
+#include "rpc/server/server.h"
 #include "rpc/wire/frame.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/slow_service.h"

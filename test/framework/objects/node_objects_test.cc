@@ -19,6 +19,8 @@
 #include "coroutine/testing/temporary_folder.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
+#include "framework/objects/detail/object_host.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "rpc/client/client.h"

@@ -14,6 +14,7 @@
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"

@@ -12,6 +12,7 @@
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/objects/detail/object_history.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/pages/admin_pages.h"
 
 namespace corolane::test {

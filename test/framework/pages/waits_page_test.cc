@@ -13,6 +13,7 @@
 #include "coroutine/task_group.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"

@@ -14,6 +14,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/node/node.h"
+#include "framework/objects/detail/object_host.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/room.h"
 #include "test/framework/room_mirror.h"

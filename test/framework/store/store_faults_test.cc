@@ -16,6 +16,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/random.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "test/framework/counter.h"

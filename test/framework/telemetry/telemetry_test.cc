@@ -16,6 +16,7 @@
 #include "framework/telemetry/call_metrics.h"
 #include "net/testing/network.h"
 #include "rpc/call_scope.h"
+#include "rpc/observe/tracing.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/telemetry/fake_collector.h"
 #include "test/framework/test_node.h"

@@ -16,6 +16,7 @@
 
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
 #include "framework/telemetry/log.h"
 #include "net/testing/network.h"

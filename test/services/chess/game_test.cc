@@ -12,6 +12,7 @@
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/testing/random.h"
+#include "framework/objects/detail/object_host.h"
 #include "framework/wire/objects.pb.h"
 #include "test/services/chess/chess_nodes.h"
 

@@ -25,6 +25,7 @@
 #include "framework/directory/local_directory.h"
 #include "framework/node/inspection.pb.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/push.pb.h"
 #include "net/http/http.h"

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The parts of a node that a simulation or a test brings in place of the configured ones.
+//
+//   Node node(config, network, std::move(log), Node::Parts{.store = store, .clock = now});
+#pragma once
+
+#include <memory>
+
+#include "framework/cluster/cluster.h"
+#include "framework/cluster/ownership.h"
+#include "framework/directory/directory.h"
+#include "framework/node/node.h"
+#include "framework/store/store.h"
+#include "framework/time/wall_clock.h"
+
+namespace corolane::framework {
+
+struct Node::Parts {
+  std::shared_ptr<Store> store = nullptr;  // Shared by all shards.
+  std::shared_ptr<Directory> directory = nullptr;
+  // A simulation has its own clock; the watchdog runs only with a real one.
+  Fence::Clock clock = boot_time;
+  WallClock wall_clock = {};
+  Cluster::Options cluster = {};
+  Witness* witness = nullptr;  // Outlives the node.
+};
+
+}  // namespace corolane::framework
