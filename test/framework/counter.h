@@ -18,6 +18,12 @@ inline AddRequest add_request(std::int64_t amount, std::chrono::milliseconds pau
   return request;
 }
 
+inline WaitUntilRequest wait_request(std::int64_t value) {
+  WaitUntilRequest request;
+  request.set_value(value);
+  return request;
+}
+
 class Counter : public CounterObject {
  public:
   Result<CounterReply> add(const AddRequest& request, rpc::Context&) override {

@@ -6,11 +6,10 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <fstream>
 #include <memory>
-#include <stdexcept>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,14 +34,9 @@ using test::add_request;
 using test::AddRequest;
 using test::Counter;
 using test::fails_with;
+using test::wait_request;
 using Shard = test::CounterShard;
 using testing::HasSubstr;
-
-test::WaitUntilRequest value(std::int64_t value) {
-  test::WaitUntilRequest request;
-  request.set_value(value);
-  return request;
-}
 
 class NoReply final : public rpc::ReplySink {
  public:
@@ -89,26 +83,6 @@ TEST_F(ObjectHostTest, ReadersOverlap) {
   EXPECT_EQ(now() - start, 100ms);
 }
 
-TEST_F(ObjectHostTest, TheFirstCallsShareOneActivation) {
-  // ThreadSanitizer treats each task as a thread and allows 8,128 of them.
-  constexpr int count = test::under_thread_sanitizer ? 2'000 : 10'000;
-  store_.delay = 5ms;
-  Shard shard(store_, 1, {.mailbox_max = count});
-  std::vector<coroutine::Task<test::CounterReply>> calls;
-  for (int i = 0; i < count; ++i) {
-    calls.push_back(
-        coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); }));
-  }
-  std::int64_t sum = 0;
-  for (auto& call : calls) {
-    auto reply = call.join();
-    ASSERT_TRUE(reply) << reply;
-    sum = std::max(sum, reply->value());
-  }
-  EXPECT_EQ(sum, count);
-  EXPECT_EQ(store_.seal_count, 1);
-}
-
 TEST_F(ObjectHostTest, AFullMailboxRefuses) {
   Shard shard(store_, 1, {.mailbox_max = 2});
   auto first = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 1s)); });
@@ -141,7 +115,7 @@ TEST_F(ObjectHostTest, WaitingReadersDoNotFillTheMailboxOfWriters) {
   std::vector<coroutine::Task<test::CounterReply>> readers;
   for (int i = 0; i < 2; ++i) {
     readers.push_back(
-        coroutine::spawn("reader", [&] { return shard.counter("a").wait_until(value(2)); }));
+        coroutine::spawn("reader", [&] { return shard.counter("a").wait_until(wait_request(2)); }));
   }
   ASSERT_TRUE(coroutine::yield());
   EXPECT_THAT(shard.counter("a").get(test::GetRequest()), fails_with(Code::resource_exhausted))
@@ -229,23 +203,6 @@ TEST_F(ObjectHostTest, ALongerChainIsRefusedOnArrival) {
   };
   EXPECT_THAT(serve(chain), fails_with(Code::failed_precondition));
   EXPECT_TRUE(coroutine::spawn("call", [&] { return serve(std::span(chain).first(256)); }).join());
-}
-
-TEST_F(ObjectHostTest, ANameThatIsOnlyReadLeavesNoRow) {
-  Shard shard(store_, 1, {.idle_time_max = 1s});
-  EXPECT_EQ(shard.counter("a").get({})->value(), 0);
-  ASSERT_TRUE(shard.counter("b").add_for_good(add_request(1)));
-  const auto row_count = [&] {
-    int count = 0;
-    table_.for_each([&](const ObjectKey&, const MemoryStore::Row&) { ++count; });
-    return count;
-  };
-  EXPECT_EQ(row_count(), 2);
-  ASSERT_TRUE(coroutine::sleep_for(10s));
-  EXPECT_EQ(shard.host.statistics().active_count, 0U);
-  EXPECT_EQ(row_count(), 1);
-  EXPECT_EQ(shard.counter("a").add_for_good(add_request(1))->value(), 1);
-  EXPECT_EQ(shard.counter("b").get({})->value(), 1);
 }
 
 // Keeps nothing, so that the resident memory is the host's.
@@ -364,26 +321,6 @@ TEST_F(ObjectHostTest, ALostReplyOfTheStoreIsResolved) {
   EXPECT_EQ(next.counter("a").get({})->value(), 2);
 }
 
-TEST_F(ObjectHostTest, IdleObjectsAreDeactivatedAndReloaded) {
-  Shard shard(store_, 1, {.idle_time_max = 1min});
-  ASSERT_TRUE(shard.counter("a").add(add_request(5)));
-  ASSERT_TRUE(coroutine::sleep_for(2min));
-  EXPECT_EQ(shard.host.statistics().active_count, 0U);
-  EXPECT_EQ(shard.host.statistics().memory_bytes, 0U);
-  EXPECT_EQ(shard.counter("a").get({})->value(), 5);
-}
-
-TEST_F(ObjectHostTest, MemoryAboveTheBudgetEvictsIdleObjects) {
-  Shard shard(store_, 1, {.memory_bytes_max = 20'000});
-  for (int i = 0; i < 1'000; ++i) {
-    ASSERT_TRUE(shard.counter(std::to_string(i)).add(add_request(i)));
-  }
-  EXPECT_GT(shard.host.statistics().memory_bytes, 20'000U);
-  ASSERT_TRUE(coroutine::sleep_for(3s));
-  EXPECT_LE(shard.host.statistics().memory_bytes, 20'000U);
-  EXPECT_EQ(shard.counter("1").get({})->value(), 1);
-}
-
 TEST_F(ObjectHostTest, CountsWhatHappensToTheObjectsOfAType) {
   Shard shard(store_, 1, {.mailbox_max = 1, .idle_time_max = 1min});
   ASSERT_TRUE(shard.counter("a").add_for_good(add_request(1)));
@@ -421,87 +358,6 @@ TEST_F(ObjectHostTest, CountsWhatHappensToTheObjectsOfAType) {
   EXPECT_GT(shard.host.statistics().moved_count, 0U);
 }
 
-TEST_F(ObjectHostTest, ASaveAtDeactivationIsCounted) {
-  Shard shard(store_, 1);
-  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
-  ASSERT_TRUE(shard.host.stop(Deadline::after(1s)));
-  EXPECT_EQ(shard.host.statistics().save_count, 1U);
-  EXPECT_EQ(shard.host.statistics().deactivation_count, 1U);
-}
-
-TEST_F(ObjectHostTest, StoppingStoresUnsavedChanges) {
-  {
-    Shard shard(store_, 1);
-    for (int i = 0; i < 200; ++i) {
-      ASSERT_TRUE(shard.counter(std::to_string(i)).add(add_request(i)));
-    }
-    ASSERT_TRUE(shard.host.stop(Deadline::after(1s)));
-    EXPECT_EQ(shard.host.statistics().active_count, 0U);
-  }
-  Shard next(store_, 2);
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(next.counter(std::to_string(i)).get({})->value(), i);
-}
-
-TEST_F(ObjectHostTest, AFailedActivationFailsAllWaitingCalls) {
-  store_.cut();
-  store_.delay = 1s;
-  Shard shard(store_, 1);
-  std::vector<coroutine::Task<test::CounterReply>> calls;
-  for (int i = 0; i < 100; ++i) {
-    calls.push_back(
-        coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); }));
-  }
-  const TimePoint start = now();
-  for (auto& call : calls) EXPECT_THAT(call.join(), fails_with(Code::unavailable));
-  EXPECT_EQ(now() - start, 1s);
-  EXPECT_EQ(store_.seal_count, 1);
-  EXPECT_EQ(shard.host.statistics().active_count, 0U);
-}
-
-TEST_F(ObjectHostTest, ACallerThatGivesUpDoesNotAffectTheOthers) {
-  store_.delay = 100ms;
-  Shard shard(store_, 1);
-  auto hasty = coroutine::spawn("hasty", [&] {
-    return shard.counter("a").add(add_request(1), {.deadline = Deadline::after(50ms)});
-  });
-  auto patient =
-      coroutine::spawn("patient", [&] { return shard.counter("a").add(add_request(1)); });
-  EXPECT_THAT(hasty.join(), fails_with(Code::deadline_exceeded));
-  EXPECT_EQ(patient.join()->value(), 1);
-}
-
-// Otherwise a client could fill the store with names: one for each call that it gives up at once.
-TEST_F(ObjectHostTest, ASealWhoseReplyIsLostIsReleased) {
-  const ObjectKey key = {.type = "corolane.test.Counter", .id = "a"};
-  Shard shard(store_);
-  store_.loses_answers_of_seals = true;
-  const auto lost = shard.counter("a").get({});
-  ASSERT_THAT(lost, fails_with(Code::deadline_exceeded));
-  EXPECT_TRUE(lost.error().not_executed()) << "the handler has not begun";
-  ASSERT_TRUE(coroutine::sleep_for(1ms));
-  EXPECT_EQ(table_.look(key).epoch, 0U);
-}
-
-TEST_F(ObjectHostTest, ASealIsNotReleasedUnderTheNextCall) {
-  Shard shard(store_);
-  store_.delay = 10ms;
-  store_.loses_answers_of_seals = true;
-  auto lost = coroutine::spawn("lost", [&] { return shard.counter("a").get({}); });
-  ASSERT_TRUE(coroutine::sleep_for(5ms));
-  auto next =
-      coroutine::spawn("next", [&] { return shard.counter("a").add_for_good(add_request(2)); });
-  EXPECT_THAT(lost.join(), fails_with(Code::deadline_exceeded));
-  store_.loses_answers_of_seals = false;
-  ASSERT_TRUE(next.join());
-  EXPECT_EQ(shard.counter("a").add_for_good(add_request(3))->value(), 5);
-}
-
-test::WaitUntilRequest wait_request(std::int64_t value) {
-  test::WaitUntilRequest request;
-  request.set_value(value);
-  return request;
-}
-
 TEST_F(ObjectHostTest, CallsThatWaitForAnEventDelayNoOther) {
   Shard shard(store_, 1);
   std::vector<coroutine::Task<test::CounterReply>> calls;
@@ -517,49 +373,12 @@ TEST_F(ObjectHostTest, CallsThatWaitForAnEventDelayNoOther) {
   }
 }
 
-TEST_F(ObjectHostTest, ACallThatWaitsForAnEventFailsWhenTheObjectMoves) {
-  Shard shard(store_, 1);
-  auto call =
-      coroutine::spawn("call", [&] { return shard.counter("a").wait_until(wait_request(1)); });
-  ASSERT_TRUE(coroutine::sleep_for(1s));
-  const Partition partition = partition_of("corolane.test.Counter", "a");
-  EXPECT_TRUE(
-      shard.host.release(shard.ownership, std::array{partition}, Deadline::after(50ms)).empty());
-  EXPECT_EQ(shard.host.statistics().active_count, 0U);
-  shard.ownership.set_epoch(partition, 0);
-  shard.host.resume(shard.ownership, std::array{partition});
-  // Its router looks for the next owner until the deadline.
-  EXPECT_THAT(call.join(), fails_with(Code::unavailable));
-}
-
 TEST_F(ObjectHostTest, ACallThatWaitsForAnEventEndsAtItsDeadline) {
   Shard shard(store_, 1);
   const auto reply =
       shard.counter("a").wait_until(wait_request(1), {.deadline = Deadline::after(1s)});
   EXPECT_THAT(reply, fails_with(Code::deadline_exceeded));
   EXPECT_TRUE(shard.counter("a").add(add_request(1)));
-}
-
-TEST_F(ObjectHostTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExecuted) {
-  coroutine::Event never("never");
-  int run_count = 0;
-  test::Puppet::Strings strings;
-  strings.run = [&](test::Puppet& puppet) -> Result<void> {
-    ++run_count;
-    puppet.state().set_value(1);
-    if (auto waited = puppet.wait_for(never, Deadline::never()); !waited) return waited;
-    return {};
-  };
-  test::PuppetStage stage(store_, strings);
-  auto call = coroutine::spawn("call", [&] { return stage.puppet("a").run({}); });
-  ASSERT_TRUE(coroutine::sleep_for(1s));
-  const Partition partition = partition_of("corolane.test.Puppet", "a");
-  stage.host.release(stage.ownership, std::array{partition}, Deadline::after(50ms));
-  stage.host.resume(stage.ownership, std::array{partition});
-  const auto reply = call.join();
-  ASSERT_THAT(reply, fails_with(Code::aborted));
-  EXPECT_TRUE(reply.error().maybe_executed());
-  EXPECT_EQ(run_count, 1);
 }
 
 TEST_F(ObjectHostTest, AMoveOfAnotherObjectDoesNotRetryThisCall) {
@@ -573,22 +392,6 @@ TEST_F(ObjectHostTest, AMoveOfAnotherObjectDoesNotRetryThisCall) {
   test::PuppetStage stage(store_, strings);
   EXPECT_THAT(stage.puppet("a").run({}), fails_with(Code::aborted));
   EXPECT_EQ(run_count, 1);
-}
-
-TEST_F(ObjectHostTest, AHandlerOfALostObjectIsCancelled) {
-  Shard shard(store_, 1);
-  auto call = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 1h)); });
-  auto waiting = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); });
-  ASSERT_TRUE(coroutine::sleep_for(1s));
-  const TimePoint lost_at = now();
-  shard.fence.set(TimePoint::min());
-  shard.host.drop_all();
-  EXPECT_EQ(now(), lost_at);
-  // The router retries the call that was not executed with the next owner, until the deadline.
-  const auto reply = call.join();
-  ASSERT_FALSE(reply);
-  EXPECT_TRUE(reply.error().maybe_executed());
-  EXPECT_FALSE(waiting.join());
 }
 
 TEST_F(ObjectHostTest, ALateHandlerIsCancelledAndItsCallerContinues) {
@@ -629,38 +432,6 @@ TEST_F(ObjectHostTest, CallsOfOneCallerReachTheObjectInTheirOrder) {
               ElementsAre("one-way call", "call", "one-way call", "call", "one-way call", "call"));
 }
 
-TEST_F(ObjectHostTest, ABusyPartitionIsNotReleased) {
-  Shard shard(store_, 1);
-  auto call =
-      coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 200ms)); });
-  ASSERT_TRUE(shard.counter("b").add(add_request(1)));
-  ASSERT_TRUE(coroutine::sleep_for(1ms));
-  const std::array partitions{partition_of("corolane.test.Counter", "a"),
-                              partition_of("corolane.test.Counter", "b")};
-  const auto kept = shard.host.release(shard.ownership, partitions, Deadline::after(50ms));
-  EXPECT_THAT(kept, testing::ElementsAre(partitions[0]));
-  shard.host.resume(shard.ownership, partitions);
-  EXPECT_EQ(call.join()->value(), 1);
-  EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
-  shard.host.resume(shard.ownership, partitions);
-  EXPECT_EQ(shard.counter("a").get({})->value(), 1);
-}
-
-TEST_F(ObjectHostTest, AnUnstoredPartitionIsNotReleased) {
-  Shard shard(store_, 1);
-  ASSERT_TRUE(shard.counter("a").add(add_request(1)));
-  const std::array partitions{partition_of("corolane.test.Counter", "a")};
-  store_.cut();
-  EXPECT_EQ(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).size(), 1U);
-  shard.host.resume(shard.ownership, partitions);
-  store_.mend();
-  // A write may outlast the time limit of a call.
-  store_.delay = 200ms;
-  EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
-  Shard next(store_, 2);
-  EXPECT_EQ(next.counter("a").get({})->value(), 1);
-}
-
 TEST_F(ObjectHostTest, ReadOnlyCallsStoreNothing) {
   Shard shard(store_, 1, {.unsaved_count_max = 1});
   ASSERT_TRUE(shard.counter("a").add(add_request(1)));
@@ -674,36 +445,6 @@ TEST_F(ObjectHostTest, ReadOnlyCallsStoreNothing) {
     EXPECT_EQ(got->value(), 1);
   }
   EXPECT_EQ(store_.write_count, 0);
-}
-
-TEST_F(ObjectHostTest, ACallDuringActivationMayNotCallBack) {
-  test::Puppet::Strings strings;
-  strings.on_activate = [](test::Puppet& puppet) -> Result<void> {
-    if (puppet.id() != "a") return {};
-    const auto ran = test::PuppetClient(puppet.router(), "b").run({});
-    return ran ? Result<void>() : ran.error();
-  };
-  strings.run = [](test::Puppet& puppet) -> Result<void> {
-    const auto ran = test::PuppetClient(puppet.router(), "a").run({});
-    return ran ? Result<void>() : ran.error();
-  };
-  test::PuppetStage stage(store_, strings);
-  const auto refused = stage.puppet("a").run({});
-  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
-  EXPECT_THAT(refused.error().message(), HasSubstr("corolane.test.Puppet/on_activate(\"a\") -> "
-                                                   "corolane.test.Puppet/Run(\"b\") -> "
-                                                   "corolane.test.Puppet/Run(\"a\")"));
-}
-
-TEST_F(ObjectHostTest, AFailedActivationLeavesNoSeal) {
-  test::Puppet::Strings strings;
-  strings.on_activate = [](test::Puppet&) -> Result<void> {
-    return Error(Code::not_found, "no such puppet");
-  };
-  test::PuppetStage stage(store_, strings);
-  EXPECT_THAT(stage.puppet("a").run({}), fails_with(Code::not_found));
-  ASSERT_TRUE(coroutine::sleep_for(1ms));
-  EXPECT_EQ(table_.look({.type = "corolane.test.Puppet", .id = "a"}).epoch, 0U);
 }
 
 TEST_F(ObjectHostTest, AOneWayCalleeMayCallBack) {
@@ -722,60 +463,6 @@ TEST_F(ObjectHostTest, AOneWayCalleeMayCallBack) {
   test::PuppetStage stage(store_, strings);
   const auto ran = stage.puppet("a").run({});
   EXPECT_TRUE(ran) << ran;
-}
-
-TEST_F(ObjectHostTest, AnExceptionDuringActivationIsAnError) {
-  int failing_count = 1;
-  test::Puppet::Strings strings;
-  strings.on_activate = [&](test::Puppet&) -> Result<void> {
-    if (failing_count-- > 0) throw std::runtime_error("as the test wants");
-    return {};
-  };
-  test::PuppetStage stage(store_, strings);
-  const auto threw = stage.puppet("a").run({});
-  ASSERT_THAT(threw, fails_with(Code::internal));
-  EXPECT_EQ(threw.error().message(),
-            "corolane.test.Puppet/on_activate threw an exception: as the test wants");
-  EXPECT_TRUE(stage.puppet("a").run({}));
-  EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
-}
-
-TEST_F(ObjectHostTest, AnExceptionDuringDeactivationIsCountedAndTheObjectLeaves) {
-  test::Puppet::Strings strings;
-  strings.run = [](test::Puppet& puppet) {
-    puppet.state().set_value(7);
-    return Result<void>();
-  };
-  strings.on_deactivate = [](test::Puppet&) { throw std::runtime_error("as the test wants"); };
-  test::PuppetStage stage(store_, strings, 1, {.idle_time_max = 1s});
-  ASSERT_TRUE(stage.puppet("a").run({}));
-  ASSERT_TRUE(coroutine::sleep_for(10s));
-  EXPECT_EQ(stage.statistics().active_count, 0U);
-  EXPECT_EQ(stage.statistics().deactivation_count, 1U);
-  EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
-  EXPECT_EQ(stage.puppet("a").look({})->value(), 7) << "it was stored";
-}
-
-TEST_F(ObjectHostTest, ACallerThatGivesUpDestroysNoObjectUnderAHandler) {
-  coroutine::Event never("never");
-  test::Puppet::Strings strings;
-  strings.run = [&](test::Puppet& puppet) -> Result<void> {
-    auto waited = puppet.wait_for(never, Deadline::never());
-    // The handler still has other work to finish.
-    static_cast<void>(coroutine::sleep_for(1s));
-    puppet.state().set_value(puppet.state().value() + 1);
-    return waited;
-  };
-  test::PuppetStage stage(store_, strings);
-  auto inside = coroutine::spawn("call", [&] { return stage.puppet("a").run({}); });
-  ASSERT_TRUE(coroutine::sleep_for(10ms));
-  stage.own_all(2);
-  auto next = coroutine::spawn("call", [&] { return stage.puppet("a").look({}); });
-  ASSERT_TRUE(coroutine::sleep_for(10ms));
-  next.cancel();
-  static_cast<void>(next.join());
-  EXPECT_FALSE(inside.join());
-  EXPECT_EQ(stage.puppet("a").look({})->value(), 0);
 }
 
 }  // namespace
