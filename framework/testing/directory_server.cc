@@ -18,7 +18,7 @@ namespace {
 
 using framework::Directory;
 
-constexpr std::uint64_t concern = 3;
+constexpr std::uint64_t directory_concern = 3;
 // Longer than any caller waits for an answer.
 constexpr Duration too_late = std::chrono::seconds(15);
 // The delay of a late transaction: most callers have given up by then.
@@ -133,7 +133,7 @@ class DirectoryServer::Remote final : public framework::Directory {
 DirectoryServer::DirectoryServer(Simulation& simulation, Fabric& fabric)
     : simulation_(simulation),
       fabric_(fabric),
-      dice_(simulation.dice(concern)),
+      dice_(simulation.dice(directory_concern)),
       host_(simulation.add_host("directory")) {
   host_.start([this] {
     framework::LocalDirectory table(/*first_revision=*/0);

@@ -12,14 +12,14 @@
 namespace corolane::sim {
 namespace {
 
-constexpr std::uint64_t concern = 1;
+constexpr std::uint64_t fabric_concern = 1;
 // Closed connections are swept when the list has this length.
 constexpr std::size_t connections_before_sweep = 256;
 
 }  // namespace
 
 Fabric::Fabric(Simulation& simulation, const Options& options)
-    : simulation_(simulation), options_(options), dice_(simulation.dice(concern)) {}
+    : simulation_(simulation), options_(options), dice_(simulation.dice(fabric_concern)) {}
 
 Fabric::~Fabric() {
   for (const auto& [index, network] : networks_) network->host().kill();

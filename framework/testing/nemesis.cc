@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t concern = 100;
+constexpr std::uint64_t fault_concern = 100;
 // The largest error of a time of day that was set wrong.
 constexpr Duration time_of_day_off_max = 30s;
 
@@ -26,7 +26,8 @@ Nemesis::Nemesis(SimulatedCluster& cluster, std::vector<Fault> faults)
   for (const Fault& fault : faults_) {
     // Not every cluster has a marked section.
     if (fault.fault != FaultKind::crash_in_section) cluster_.sometimes(mark_of(fault), false);
-    dice_.push_back(cluster.simulation().dice(concern + std::hash<std::string>()(fault.name)));
+    dice_.push_back(
+        cluster.simulation().dice(fault_concern + std::hash<std::string>()(fault.name)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "framework/testing/detail/outcome.h"
@@ -18,9 +19,6 @@ namespace corolane::sim {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int exit_ok = 0;
-constexpr int exit_failed = 1;
 
 // The number of runs that should reach every mark; fewer runs prove nothing.
 constexpr std::uint64_t runs_for_marks = 50;
@@ -210,7 +208,7 @@ std::optional<FailedSeed> first_failure(const Scenario& scenario, const RunPlan&
 int drive(const Scenario& scenario, const RunPlan& plan, const DriveOptions& options) {
   RunPlan whole = plan_of(plan, options);
   if (!options.trace.empty() && options.seeds.count() == 1) {
-    return run_traced(scenario, whole, options.trace) ? exit_ok : exit_failed;
+    return run_traced(scenario, whole, options.trace) ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   Outcomes outcomes(scenario, whole, options);
   Report report;
@@ -229,9 +227,9 @@ int drive(const Scenario& scenario, const RunPlan& plan, const DriveOptions& opt
   if (first && !options.keeps_going) {
     whole.seed = first->seed;
     explain(scenario, whole, first->violation, options);
-    return exit_failed;
+    return EXIT_FAILURE;
   }
-  return report.print() ? exit_ok : exit_failed;
+  return report.print() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace corolane::sim

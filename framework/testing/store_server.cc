@@ -14,7 +14,7 @@ namespace {
 using framework::ObjectKey;
 using framework::StoredObject;
 
-constexpr std::uint64_t concern = 2;
+constexpr std::uint64_t store_concern = 2;
 // Longer than any caller waits for a write.
 constexpr Duration late_by_max = std::chrono::seconds(12);
 
@@ -150,7 +150,7 @@ StoreServer::StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* w
     : simulation_(simulation),
       fabric_(fabric),
       witness_(witness),
-      dice_(simulation.dice(concern)),
+      dice_(simulation.dice(store_concern)),
       host_(simulation.add_host("store")) {
   host_.start([this] {
     static_cast<void>(coroutine::sleep_until(Deadline::never()));

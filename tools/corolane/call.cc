@@ -15,7 +15,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view call_help =
     R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--object ID]
                      [--timeout DURATION] [--describe | --names] [--tls FILE]
 
@@ -47,13 +47,13 @@ Exit status: 0 success, 1 no connection or the call failed, 2 wrong usage, an
 unknown method, or a request or --object that does not fit the method.
 )";
 
-constexpr auto options = std::to_array<OptionRule>({{.name = "--object", .has_value = true},
-                                                    {.name = "--timeout", .has_value = true},
-                                                    {.name = "--describe"},
-                                                    {.name = "--names"},
-                                                    tls_option_rules[0],
-                                                    tls_option_rules[1],
-                                                    tls_option_rules[2]});
+constexpr auto call_options = std::to_array<OptionRule>({{.name = "--object", .has_value = true},
+                                                         {.name = "--timeout", .has_value = true},
+                                                         {.name = "--describe"},
+                                                         {.name = "--names"},
+                                                         tls_option_rules[0],
+                                                         tls_option_rules[1],
+                                                         tls_option_rules[2]});
 
 std::string read_standard_input() {
   return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
@@ -83,7 +83,7 @@ Outcome call(const Arguments& arguments, const net::HostPort& peer) {
                         [&](net::Network& network) { return run_dynamic_call(network, call); });
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_call(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.empty()) return wrong_usage("call", "needs HOST:PORT");
   if (words.size() > 3) return wrong_usage("call", "stray argument \"" + words[3] + "\"");
@@ -107,9 +107,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command call_command = {
     .name = "call",
     .summary = "calls a method with JSON",
-    .help = help,
-    .options = options,
-    .run = run,
+    .help = call_help,
+    .options = call_options,
+    .run = run_call,
     .word = WordKind::method,
 };
 

@@ -10,7 +10,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view completion_help =
     R"text(Usage: corolane completion bash|fish|zsh
 
 Prints a script for the shell that completes the commands of corolane, their
@@ -38,7 +38,7 @@ struct Shell {
 constexpr std::array shells = {Shell{"bash", bash_script}, Shell{"fish", fish_script},
                                Shell{"zsh", zsh_script}};
 
-Outcome run(const Arguments& arguments) {
+Outcome run_completion(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.empty())
     return wrong_usage("completion", "needs the name of a shell: bash, fish or zsh");
@@ -64,9 +64,9 @@ bool is_file_option(std::string_view option) {
 constexpr Command completion_command = {
     .name = "completion",
     .summary = "prints the completion script for bash, fish or zsh",
-    .help = help,
+    .help = completion_help,
     .options = {},
-    .run = run,
+    .run = run_completion,
     .word = WordKind::choice,
     .word_choices = "bash fish zsh",
 };

@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono_literals::operator""ms;
 
-constexpr std::string_view help =
+constexpr std::string_view drain_help =
     R"(Usage: corolane drain [HOST:PORT] [--wait] [--timeout DURATION] [--json]
 
 Starts the graceful shutdown of a node, as SIGTERM does: it takes no more calls,
@@ -36,7 +36,7 @@ hands over its objects, lets running calls finish and exits.
   corolane drain 127.0.0.1:8461 --wait
 )";
 
-constexpr auto options = std::to_array<OptionRule>(
+constexpr auto drain_options = std::to_array<OptionRule>(
     {{.name = "--wait"}, {.name = "--timeout", .has_value = true}, {.name = "--json"}});
 
 constexpr std::chrono::milliseconds interval = 200ms;
@@ -83,7 +83,7 @@ Outcome wait_for_end(net::Network& network, const AdminDoor& door, std::optional
                 "; corolane tasks shows what it waits for, SIGKILL ends it");
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_drain(const Arguments& arguments) {
   std::vector<std::string> words;
   const auto door = find_admin_door("drain", arguments, words);
   if (!door) return std::unexpected(door.error());
@@ -117,9 +117,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command drain_command = {
     .name = "drain",
     .summary = "shuts a node down gracefully",
-    .help = help,
-    .options = options,
-    .run = run,
+    .help = drain_help,
+    .options = drain_options,
+    .run = run_drain,
     .asks_pages = true,
 };
 

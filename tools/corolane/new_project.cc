@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view help =
+constexpr std::string_view new_help =
     R"(Usage: corolane new NAME
 
 Creates a project: writes the folder NAME with a game server that builds, passes
@@ -84,7 +84,7 @@ my_game/README.md says what each file is.
                    name);
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_new(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.empty()) return wrong_usage("new", "needs the NAME of a project");
   if (words.size() > 1) return wrong_usage("new", "stray argument \"" + words[1] + "\"");
@@ -99,9 +99,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command new_command = {
     .name = "new",
     .summary = "creates a project: a game server with its test",
-    .help = help,
+    .help = new_help,
     .options = {},
-    .run = run,
+    .run = run_new,
 };
 
 Result<void> write_project(const fs::path& parent, std::string_view name) {

@@ -10,7 +10,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view page_help =
     R"(Usage: corolane page [HOST:PORT] PATH
 
 Prints the admin page PATH of a running node. The page "/" lists all pages. Use
@@ -21,7 +21,7 @@ the answer is not a success.
   corolane page 127.0.0.1:8461 "/objects?format=json"
 )";
 
-Outcome run(const Arguments& arguments) {
+Outcome run_page(const Arguments& arguments) {
   std::vector<std::string> words;
   const auto door = find_admin_door("page", arguments, words);
   if (!door) return std::unexpected(door.error());
@@ -41,9 +41,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command page_command = {
     .name = "page",
     .summary = "prints an admin page of a node",
-    .help = help,
+    .help = page_help,
     .options = {},
-    .run = run,
+    .run = run_page,
     .asks_pages = true,
 };
 

@@ -14,7 +14,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view replay_help =
     R"(Usage: corolane replay FILE [--trace FILE] [--gdb] [--program FILE]
 
 Replays the run of a recorded node, without clocks, network or store. A node
@@ -33,9 +33,10 @@ Exit status: 0 the node behaved the same until the recording ends, 1 it did not,
 2 wrong usage. A node that crashed because of a bug crashes again.
 )";
 
-constexpr auto options = std::to_array<OptionRule>({{.name = "--trace", .has_value = true},
-                                                    {.name = "--gdb"},
-                                                    {.name = "--program", .has_value = true}});
+constexpr auto replay_options =
+    std::to_array<OptionRule>({{.name = "--trace", .has_value = true},
+                               {.name = "--gdb"},
+                               {.name = "--program", .has_value = true}});
 
 // How a recording begins: the path of the program follows, and a line break.
 constexpr std::string_view mark = "corolane recording 1 ";
@@ -51,7 +52,7 @@ std::optional<std::string> recorded_program(std::istream& file) {
   return text.substr(mark.size(), end - mark.size());
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_replay(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.empty()) return wrong_usage("replay", "needs the FILE of a recording");
   if (words.size() > 1) {
@@ -87,9 +88,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command replay_command = {
     .name = "replay",
     .summary = "runs a recorded node again",
-    .help = help,
-    .options = options,
-    .run = run,
+    .help = replay_help,
+    .options = replay_options,
+    .run = run_replay,
     .word = WordKind::file,
 };
 

@@ -16,7 +16,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view simulate_help =
     R"(Usage: corolane simulate PROGRAM [options]
 
 Runs the simulated tests of a test program (SIMULATED_TEST) once for each seed:
@@ -45,7 +45,7 @@ are written to a file, and the command that replays exactly this run is printed.
 Exit status: 0 success, 1 a seed fails, 2 wrong usage.
 )";
 
-constexpr auto options = [] {
+constexpr auto simulate_options = [] {
   std::array<OptionRule, seed_option_rules.size() + 1> rules{};
   std::ranges::copy(seed_option_rules, rules.begin());
   rules.back() = {.name = "--test", .has_value = true};
@@ -105,7 +105,7 @@ std::string request_of(const Arguments& arguments, const std::string& command) {
   return request;
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_simulate(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.empty()) return wrong_usage("simulate", "needs the PROGRAM of the tests");
   if (words.size() > 1) return wrong_usage("simulate", "stray argument \"" + words[1] + "\"");
@@ -153,9 +153,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command simulate_command = {
     .name = "simulate",
     .summary = "runs the simulated tests of a program for many seeds",
-    .help = help,
-    .options = options,
-    .run = run,
+    .help = simulate_help,
+    .options = simulate_options,
+    .run = run_simulate,
     .word = WordKind::file,
 };
 

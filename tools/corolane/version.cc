@@ -6,13 +6,13 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view version_help =
     R"(Usage: corolane version
 
 Prints the version of corolane.
 )";
 
-Outcome run(const Arguments& arguments) {
+Outcome run_version(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (!words.empty()) return wrong_usage("version", "stray argument \"" + words[0] + "\"");
   return version_text();
@@ -25,9 +25,9 @@ std::string version_text() { return "corolane " + std::string(framework::version
 constexpr Command version_command = {
     .name = "version",
     .summary = "prints the version",
-    .help = help,
+    .help = version_help,
     .options = {},
-    .run = run,
+    .run = run_version,
 };
 
 }  // namespace corolane::tools::cli

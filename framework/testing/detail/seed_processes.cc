@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "coroutine/base/check.h"
@@ -20,8 +21,6 @@
 namespace corolane::sim {
 namespace {
 
-constexpr int exit_ok = 0;
-constexpr int exit_failed = 1;
 constexpr int exit_late = 124;
 
 // The process hangs: prints the tasks of the host that runs, in the middle of its work. A second
@@ -36,7 +35,7 @@ void tell_tasks_and_exit(int) {
 }
 
 std::string death_of(int status, std::chrono::seconds time_max) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == exit_ok) return "";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS) return "";
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_late) {
     return "a run takes longer than " + std::to_string(time_max.count()) +
            " s of real time: see its tasks above";
@@ -53,7 +52,7 @@ void write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(file, text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) ::_exit(exit_failed);
+    if (count <= 0) ::_exit(EXIT_FAILURE);
     done += static_cast<std::size_t>(count);
   }
 }
@@ -84,7 +83,7 @@ void SeedProcesses::run(int pipe, const std::function<std::string()>& work, bool
   std::fflush(nullptr);
   write_all(pipe, report);
   // Skips what belongs to the parent, such as its threads and its other processes.
-  ::_exit(exit_ok);
+  ::_exit(EXIT_SUCCESS);
 }
 
 std::optional<SeedProcesses::Ended> SeedProcesses::next() {

@@ -20,7 +20,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view bench_help =
     R"(Usage: corolane bench HOST:PORT SERVICE/METHOD JSON [--rate N/s]
                       [--duration DURATION] [--connections N] [--object ID]
                       [--timeout DURATION] [--json] [--tls FILE]
@@ -52,15 +52,16 @@ that number modulo 100.
 Exit status: 0 success, 1 no connection, 2 wrong usage.
 )";
 
-constexpr auto options = std::to_array<OptionRule>({{.name = "--rate", .has_value = true},
-                                                    {.name = "--duration", .has_value = true},
-                                                    {.name = "--connections", .has_value = true},
-                                                    {.name = "--object", .has_value = true},
-                                                    {.name = "--timeout", .has_value = true},
-                                                    {.name = "--json"},
-                                                    tls_option_rules[0],
-                                                    tls_option_rules[1],
-                                                    tls_option_rules[2]});
+constexpr auto bench_options =
+    std::to_array<OptionRule>({{.name = "--rate", .has_value = true},
+                               {.name = "--duration", .has_value = true},
+                               {.name = "--connections", .has_value = true},
+                               {.name = "--object", .has_value = true},
+                               {.name = "--timeout", .has_value = true},
+                               {.name = "--json"},
+                               tls_option_rules[0],
+                               tls_option_rules[1],
+                               tls_option_rules[2]});
 
 constexpr std::size_t connection_count_max = 1'000;
 
@@ -119,7 +120,7 @@ void tell(const bench::Progress& progress) {
             << progress.tally.errors() << std::endl;
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_bench(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.size() < 3) return wrong_usage("bench", "needs HOST:PORT, SERVICE/METHOD and JSON");
   if (words.size() > 3) return wrong_usage("bench", "stray argument \"" + words[3] + "\"");
@@ -152,9 +153,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command bench_command = {
     .name = "bench",
     .summary = "measures a method under load",
-    .help = help,
-    .options = options,
-    .run = run,
+    .help = bench_help,
+    .options = bench_options,
+    .run = run_bench,
     .word = WordKind::method,
 };
 

@@ -14,7 +14,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view run_help =
     R"(Usage: corolane run CONFIG --program PATH [--retries N] [--window DURATION]
                     [--retry-delay DURATION] [--stop-time DURATION]
 
@@ -40,11 +40,12 @@ Exit status: 0 ended or stopped, 1 gave up, or no graceful stop, 2 wrong usage
 or configuration.
 )";
 
-constexpr auto options = std::to_array<OptionRule>({{.name = "--program", .has_value = true},
-                                                    {.name = "--retries", .has_value = true},
-                                                    {.name = "--window", .has_value = true},
-                                                    {.name = "--retry-delay", .has_value = true},
-                                                    {.name = "--stop-time", .has_value = true}});
+constexpr auto run_options =
+    std::to_array<OptionRule>({{.name = "--program", .has_value = true},
+                               {.name = "--retries", .has_value = true},
+                               {.name = "--window", .has_value = true},
+                               {.name = "--retry-delay", .has_value = true},
+                               {.name = "--stop-time", .has_value = true}});
 
 Result<void> read_duration(const Arguments& arguments, std::string_view name, Duration& value) {
   const auto option = arguments.options.find(name);
@@ -104,8 +105,8 @@ Outcome run_supervisor(const Arguments& arguments) {
 constexpr Command run_command = {
     .name = "run",
     .summary = "runs a node, and restarts it when it fails",
-    .help = help,
-    .options = options,
+    .help = run_help,
+    .options = run_options,
     .run = run_supervisor,
     .word = WordKind::file,
 };

@@ -26,7 +26,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-constexpr std::string_view help =
+constexpr std::string_view top_help =
     R"(Usage: corolane top [HOST:PORT] [--interval DURATION] [--once | --json]
 
 Shows a node live in the terminal: its event loops, coroutines, calls and
@@ -45,7 +45,7 @@ terminal it prints one frame.
 With NO_COLOR in the environment it uses no colors.
 )";
 
-constexpr auto options = std::to_array<OptionRule>(
+constexpr auto top_options = std::to_array<OptionRule>(
     {{.name = "--interval", .has_value = true}, {.name = "--once"}, {.name = "--json"}});
 
 constexpr Duration interval_min = 100ms;
@@ -158,7 +158,7 @@ Outcome run_json(const Plan& plan, const Arguments& arguments) {
   });
 }
 
-Outcome run(const Arguments& arguments) {
+Outcome run_top(const Arguments& arguments) {
   std::vector<std::string> words;
   auto door = find_admin_door("top", arguments, words);
   if (!door) return std::unexpected(door.error());
@@ -182,9 +182,9 @@ Outcome run(const Arguments& arguments) {
 constexpr Command top_command = {
     .name = "top",
     .summary = "shows a node live in the terminal",
-    .help = help,
-    .options = options,
-    .run = run,
+    .help = top_help,
+    .options = top_options,
+    .run = run_top,
     .asks_pages = true,
 };
 
