@@ -76,13 +76,14 @@ class TestTest(unittest.TestCase):
         self.assertRegex(lines[-1], "^ctest --preset tsan .* has passed$")
         self.assertFalse(list(self.folder.glob("corolane-build.*")))
 
-    def test_runs_every_test_of_a_preset_in_one_of_two_calls(self):
-        self.run_tool()
-        first, second = [
+    def test_runs_every_test_of_a_preset_in_one_of_two_calls_but_slow_ones_with_full(self):
+        self.run_tool("--full")
+        first, second, slow = [
             line for line in self.calls.read_text().splitlines() if "ctest --preset release" in line
         ]
-        self.assertIn("--label-exclude ^waits$", first)
+        self.assertIn("--label-exclude ^(waits|slow)$", first)
         self.assertIn("--label-regex ^waits$", second)
+        self.assertIn("--label-regex ^slow$", slow)
 
     def test_shows_what_the_next_build_prints_before_the_tests_of_it(self):
         _, lines = self.run_tool()
@@ -129,7 +130,7 @@ class TestTest(unittest.TestCase):
         programs = [call.split()[0] for call in calls[last_preset + 1 :]]
         self.assertEqual(
             list(dict.fromkeys(programs)),
-            ["cmake", "ctest", "coverage", "valgrind", "tidy", "fuzz", "simulate"],
+            ["ctest", "cmake", "coverage", "valgrind", "tidy", "fuzz", "simulate"],
         )
         self.assertEqual(self.presets_called("cmake")[6:], ["coverage"] * 4 + ["clang"] * 2)
         self.assertEqual(lines[-1], "== all checks have passed")

@@ -374,6 +374,7 @@ class HeadersTest(TidyTest):
         self.write("net/answer.cc", "// An answer.\nusing Answer = int;\n")
         self.write_build("net/answer.cc")
         self.assert_finds("net/answer.h:1: does not compile alone: 'Answer' does not name a type")
+        self.assert_content("--quick")
 
     @harness.needs("clang++-19")
     def test_a_generated_header_that_clang_misses_must_be_built(self):
