@@ -137,7 +137,6 @@ void Node::serve(std::unique_ptr<rpc::Service> service) {
 
 void Node::observe() {
   side_thread_ = std::make_unique<detail::SideThread>(scheduler());
-  static_cast<void>(reading_ahead_.spawn("names of functions", [this] { read_names_ahead(); }));
   if (config_.stall_time_min == Duration::zero()) return;
   std::vector<coroutine::Scheduler*> schedulers(shard_count());
   static_cast<void>(shards_->on_each([&](Shard& shard) -> Result<void> {
@@ -162,10 +161,6 @@ void Node::run_with_symbols(const std::function<void(coroutine::Symbols& symbols
     symbols_->rest();
   });
 }
-
-// Otherwise the first reader of stacks would wait for debug information to be loaded. Most of it is
-// needed for the waits of the node's own tasks.
-void Node::read_names_ahead() { static_cast<void>(admin_->get("/tasks?group=stack")); }
 
 Result<void> Node::reload(const NodeConfig& config,
                           const std::function<void(Shard& shard)>& together) {

@@ -28,7 +28,6 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/task_group.h"
 #include "framework/cluster/ownership.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard.h"
@@ -184,7 +183,6 @@ class Node {
 
  private:
   Shard::Surroundings surroundings();
-  void read_names_ahead();
   Result<void> read_shared_key();
   Result<std::string> read_admin_token() const;
   Result<void> open_stores();
@@ -231,7 +229,6 @@ class Node {
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
   std::unique_ptr<coroutine::Symbols> symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;
-  coroutine::TaskGroup reading_ahead_;
   std::unique_ptr<rpc::HttpFace> http_face_;
   std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
   std::unique_ptr<AdminServer> admin_;

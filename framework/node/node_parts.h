@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The parts of a node that a simulation or a test brings in place of the configured ones.
 //
-//   Node node(config, network, std::move(log), Node::Parts{.store = store, .clock = now});
+//   Node node(config, network, std::move(log),
+//             Node::Parts{.store = std::make_shared<MemoryStore>(), .clock = now});
 #pragma once
 
 #include <memory>

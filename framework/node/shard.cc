@@ -64,6 +64,10 @@ rpc::Tracer& Shard::tracer() { return telemetry_->tracer(); }
 
 const detail::Feeds& Shard::feeds() const { return router_->feeds(); }
 
+std::size_t Shard::active_object_count() const {
+  return host_ == nullptr ? 0 : host_->statistics().active_count;
+}
+
 Store* Shard::store() const { return store_.get(); }
 
 net::Network& Shard::clients_network() {

@@ -115,6 +115,8 @@ class Shard {
   detail::ObjectHost* host() { return host_.get(); }
   const detail::ObjectHost* host() const { return host_.get(); }
 
+  // Objects in memory.
+  std::size_t active_object_count() const;
   // Null when it has no objects.
   Store* store() const;
 

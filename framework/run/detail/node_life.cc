@@ -7,6 +7,7 @@
 #include <string>
 
 #include "coroutine/task_group.h"
+#include "framework/admin/admin.h"
 #include "framework/diagnostics/crash_report.h"
 #include "framework/node/node_parts.h"
 #include "framework/pages/admin_pages.h"
@@ -45,6 +46,14 @@ void print_serving(const Program& program, const Node& node) {
 // stack.
 constexpr coroutine::TaskOptions reload_task = {.stack_size_bytes = 256 * 1024,
                                                 .purpose = coroutine::StackPool::Purpose::control};
+
+// Asks for the stacks of all tasks once: otherwise the first reader would wait until the debug
+// information is loaded. Most of it is needed for the waits of the node's own tasks.
+void read_names_ahead(Node& node, coroutine::TaskGroup& group) {
+  static_cast<void>(group.spawn("names of functions", [&node] {
+    static_cast<void>(node.admin().get("/tasks?group=stack"));
+  }));
+}
 
 }  // namespace
 
@@ -106,7 +115,11 @@ int run_node(Program& program, std::uint64_t descriptors, Place& place,
     service_manager.tell_failed(ready.error());
     return exit_failed;
   }
-  if (surroundings.is_real) node.observe();
+  coroutine::TaskGroup reading_ahead;
+  if (surroundings.is_real) {
+    node.observe();
+    read_names_ahead(node, reading_ahead);
+  }
   print_serving(program, node);
   service_manager.tell_ready();
 

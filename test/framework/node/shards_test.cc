@@ -18,7 +18,6 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/node/node.h"
-#include "framework/objects/detail/object_host.h"
 #include "framework/store/memory_store.h"
 #include "rpc/call_scope.h"
 #include "rpc/server/server.h"
@@ -82,7 +81,7 @@ TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
     std::vector<std::size_t> counts(thread_count);
     const auto looked = node.on_each_shard([&](Shard& shard) -> Result<void> {
       threads[shard.index()] = std::this_thread::get_id();
-      counts[shard.index()] = shard.host()->statistics().active_count;
+      counts[shard.index()] = shard.active_object_count();
       for (int i = 0; i < 300; ++i) {
         auto reply = CounterClient(shard.router(), std::to_string(i)).get({});
         if (!reply) return reply.error();

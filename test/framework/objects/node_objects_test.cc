@@ -46,7 +46,7 @@ class NodeObjectsTest : public testing::Test {
     std::unique_ptr<Node> node;
 
     CounterClient counter(const std::string& id) const { return {node->router(), id}; }
-    std::size_t active_count() const { return node->shard().host()->statistics().active_count; }
+    std::size_t active_count() const { return node->shard().active_object_count(); }
   };
 
   Member make(const std::string& name, bool is_deaf = false) {

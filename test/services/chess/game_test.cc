@@ -12,7 +12,6 @@
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/testing/random.h"
-#include "framework/objects/detail/object_host.h"
 #include "framework/wire/objects.pb.h"
 #include "test/services/chess/chess_nodes.h"
 
@@ -218,7 +217,7 @@ TEST_F(GameTest, ThinkingTimeIsChargedWhileTheGameIsEvicted) {
   const Tokens tokens = join_both("g");
   ASSERT_TRUE(move("g", tokens.white, "e4"));
   ASSERT_TRUE(coroutine::sleep_for(20min));  // Idle games are evicted after five minutes.
-  EXPECT_EQ(node_.node->shard().host()->statistics().active_count, 0U);
+  EXPECT_EQ(node_.node->shard().active_object_count(), 0U);
   EXPECT_LE(look("g").black_clock_ms(), 55 * 60'000U);
 }
 
@@ -465,7 +464,7 @@ TEST(GamesOfNodesTest, ACallWaitingForAMoveFollowsItsGameToAnotherNode) {
   }
   ChessNode b = nodes.join("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
-  EXPECT_GT(b.node->shard().host()->statistics().active_count, 3U) << "about half of them";
+  EXPECT_GT(b.node->shard().active_object_count(), 3U) << "about half of them";
   for (int i = 0; i < 20; ++i) {
     MoveRequest request;
     request.set_token(white_tokens[static_cast<std::size_t>(i)]);

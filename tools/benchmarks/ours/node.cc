@@ -70,7 +70,7 @@ Result<void> serve_node(net::EventLoop& loop) {
   node.serve(EchoService());
   if (auto started = node.start(); !started) return started;
   node.observe();
-  // The node reads function names ahead, once. This page is answered after that.
+  // The first request reads the debug information from the disk.
   auto read = read_page(network, node.endpoints().admin, "/tasks?group=stack");
   if (!read) return read.error();
   Seat::announce(node.endpoints().listen.port);

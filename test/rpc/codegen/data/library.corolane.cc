@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: MIT
 // Generated from test/rpc/codegen/library.proto by protoc-gen-corolane: edit that file instead.
 #include "test/rpc/codegen/library.corolane.h"
 

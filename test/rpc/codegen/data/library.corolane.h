@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: MIT
 // Generated from test/rpc/codegen/library.proto by protoc-gen-corolane: edit that file instead.
 //
 // A service and a type of objects, for the golden files of the code generator.
