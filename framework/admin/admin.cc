@@ -6,8 +6,8 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
-#include "framework/admin/gate.h"
-#include "framework/admin/web_page.h"
+#include "framework/admin/detail/gate.h"
+#include "framework/admin/detail/web_page.h"
 
 namespace corolane::framework {
 namespace {

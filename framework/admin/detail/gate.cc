@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/admin/gate.h"
+#include "framework/admin/detail/gate.h"
 
 #include <span>
 #include <string_view>

@@ -18,6 +18,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "coroutine/base/clock.h"
 #include "net/http/http.h"

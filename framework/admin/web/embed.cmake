@@ -9,7 +9,7 @@ foreach(part page.css page.js dashboard.js)
   string(REPLACE "@${part}@" "${content}" page "${page}")
 endforeach()
 file(WRITE ${OUTPUT}
-  "#include \"framework/admin/web_page.h\"\n\n"
+  "#include \"framework/admin/detail/web_page.h\"\n\n"
   "namespace corolane::framework::detail {\n\n"
   "const std::string_view web_page = R\"corolane(${page})corolane\";\n\n"
   "}  // namespace corolane::framework::detail\n")
