@@ -118,7 +118,12 @@ CommentLines comment_of(const pb::MethodDescriptor& method) { return comment_in_
 CommentLines comment_of(const pb::FileDescriptor& file) {
   pb::SourceLocation location;
   if (!file.GetSourceLocation({pb::FileDescriptorProto::kSyntaxFieldNumber}, &location)) return {};
-  return comment_at(location);
+  CommentLines lines = comment_at(location);
+  // The licence is that of the .proto.
+  std::erase_if(lines, [](std::string_view line) { return line.contains("SPDX-"); });
+  const auto first = std::ranges::find_if(lines, [](const auto& line) { return !line.empty(); });
+  lines.erase(lines.begin(), first);
+  return lines;
 }
 
 std::vector<SymbolComment> symbol_comments(const pb::FileDescriptor& file) {

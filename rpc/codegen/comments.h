@@ -24,7 +24,7 @@ using Sentences = std::vector<std::string>;
 // that an empty line separates are left out: headings and commented-out code.
 CommentLines comment_of(const google::protobuf::ServiceDescriptor& service);
 CommentLines comment_of(const google::protobuf::MethodDescriptor& method);
-// The comment above the file's syntax statement.
+// The comment above the syntax statement of the file, without lines of its licence.
 CommentLines comment_of(const google::protobuf::FileDescriptor& file);
 
 // The full name of an element of a file, and its comment with single newlines and no slashes.
