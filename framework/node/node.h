@@ -63,7 +63,7 @@ class StallWatchdog;
 
 class Node {
  public:
-  // What a simulation uses in place of the configured parts: node_parts.h.
+  // A simulation passes parts that replace the configured ones: node_parts.h.
   struct Parts;
 
   // `network` outlives the node. The node logs to stderr.

@@ -18,7 +18,7 @@ net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin,
 net::HttpResponse fetch(net::Network& network, const net::Endpoint& admin, std::string target,
                         std::string method = "GET");
 
-// The JSON of a page. The test fails when the page has another status than 200, or is no JSON.
+// Returns the JSON of a page. Fails the test unless the status is 200 and the page is JSON.
 nlohmann::json json_page(net::Network& network, const net::Endpoint& admin,
                          const std::string& target);
 

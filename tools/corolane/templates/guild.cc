@@ -1,4 +1,4 @@
-// What a guild does when somebody calls it. One call at a time runs in it, so there is no lock.
+// The rules of a guild. One call at a time runs in it, so there is no lock.
 #include "guild.h"
 
 namespace my_game {

@@ -389,7 +389,7 @@ TEST(DispatcherTest, LostConnectionEndsItsCallsExceptOneWayOnes) {
   world.serve("Echo/Note", 0, make_echo("runs on"));
   world.serve("Echo/Sleep", 1, make_sleep(2s));
   world.settle();
-  // Of these the first have a task that has not run, and the others wait.
+  // The first of these requests have a task that has not run; the others wait.
   for (std::size_t i = 0; i < beginning_max + 2; ++i) {
     world.send("Ranked/InSession", 1000 + i, make_echo(""));
   }
