@@ -22,13 +22,11 @@ target_link_options(corolane_compile_options INTERFACE -Wl,-z,relro -Wl,-z,now)
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT COROLANE_SANITIZE)
   target_compile_definitions(corolane_compile_options INTERFACE _FORTIFY_SOURCE=2)
 endif()
-# Stack traces, profiles and crash reports read the names of functions, also of inlined ones, and
-# lines: that is -g1. Types and variables take a third of a compilation, so the release build has
-# them only in targets with the property COROLANE_SHOWS_TYPES, which tools/gdb reads. The debug
-# build has them all.
+# Types and variables take a third of a compilation. Targets with the property COROLANE_LINES_ONLY
+# do without them in the release build; their stack traces name functions without their classes.
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(corolane_compile_options INTERFACE
-    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:COROLANE_SHOWS_TYPES>>>:-g1>)
+    $<$<BOOL:$<TARGET_PROPERTY:COROLANE_LINES_ONLY>>:-g1>)
 endif()
 
 if(COROLANE_SANITIZE)
