@@ -148,7 +148,7 @@ void Fabric::died(const Host& host) {
   for (const auto& weak : connections_) {
     const auto connection = weak.lock();
     if (connection == nullptr) continue;
-    for (const std::size_t side : {0, 1}) {
+    for (const std::size_t side : {0UZ, 1UZ}) {
       const Connection::End& end = connection->ends[side];
       if (end.host != &host || end.life != host.life()) continue;
       // The close arrives behind the bytes sent before.

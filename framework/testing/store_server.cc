@@ -64,7 +64,7 @@ class StoreServer::Remote final : public framework::Store {
                           .version = version,
                           .bytes = std::string(object.bytes),
                           .wake_at = object.wake_at};
-    return line_.ask<void>(deadline, [&server = server_, request, deadline]() -> Result<void> {
+    return line_.ask<void>(deadline, [&server = server_, request]() -> Result<void> {
       if (server.happens(server.condition_.late_one_in)) {
         server.be_late(request.names.key());
       }
@@ -147,8 +147,7 @@ class StoreServer::Remote final : public framework::Store {
 };
 
 StoreServer::StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness)
-    : simulation_(simulation),
-      fabric_(fabric),
+    : fabric_(fabric),
       witness_(witness),
       dice_(simulation.dice(store_concern)),
       host_(simulation.add_host("store")) {

@@ -78,7 +78,6 @@ class StoreServer {
   void let_late_ones_go_first(const framework::ObjectKey& key);
   bool happens(std::uint32_t one_in) { return one_in != 0 && dice_.one_in(one_in); }
 
-  Simulation& simulation_;
   Fabric& fabric_;
   StoreWitness* const witness_;
   test::Random dice_;

@@ -146,7 +146,7 @@ TEST(MarkedSectionTest, AStacklessCoroutineHasNoSections) {
   Notes notes;
   const auto mark = []() -> Async<void> {
     const MarkedSection section("bid");
-    co_await until(Deadline::after(1s));
+    static_cast<void>(co_await until(Deadline::after(1s)));
     co_return {};
   };
   EXPECT_TRUE(await(mark()));

@@ -111,7 +111,7 @@ TEST_F(RequestScopeTest, BelongsToOneConnectionWithoutARequester) {
 }
 
 TEST_F(RequestScopeTest, AGuessableRequesterIsRefused) {
-  for (const std::size_t size : {1, 15, 33, 1'000}) {
+  for (const std::size_t size : {1UZ, 15UZ, 33UZ, 1'000UZ}) {
     RawPeer peer(network_, clients_port);
     peer.say_hello({.requester = std::string(size, 'x')});
     EXPECT_EQ(peer.receive_bye().message(), "the requester of a hello has 16 to 32 bytes");

@@ -19,7 +19,7 @@ namespace {
 using Stage = ObjectVisitor::Stage;
 
 // Yields after this many objects.
-constexpr std::size_t objects_per_part = 500;
+constexpr std::size_t objects_between_yields = 500;
 
 // "package.Counter" of "package.Counter/Add".
 std::string_view type_of(std::string_view method) { return method.substr(0, method.find('/')); }
@@ -73,7 +73,7 @@ WaitsReply waits_of(const Shard& shard, std::size_t count_max) {
     });
     for (const std::string& id : ids) {
       if (const ObjectCell* const cell = type->find(id)) add_waits(*cell, shard, count_max, reply);
-      if (++seen_count % objects_per_part == 0) static_cast<void>(coroutine::yield());
+      if (++seen_count % objects_between_yields == 0) static_cast<void>(coroutine::yield());
     }
   }
   return reply;

@@ -28,7 +28,7 @@ constexpr Duration status_interval = 5s;
 // Signs of life within the watchdog timeout: a late one does no harm.
 constexpr int signs_per_timeout = 3;
 
-std::string seconds_text(Duration duration) {
+std::string seconds_of(Duration duration) {
   return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + " s";
 }
 
@@ -57,7 +57,7 @@ void ServiceManager::tell_failed(const Error& error) { tell("STATUS=" + escaped(
 void ServiceManager::tell_stopping(Duration time_max) {
   const auto time_us = std::chrono::ceil<std::chrono::microseconds>(time_max);
   tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=" + std::to_string(time_us.count()) +
-       "\nSTATUS=stops, within " + seconds_text(time_max));
+       "\nSTATUS=stops, within " + seconds_of(time_max));
 }
 
 void ServiceManager::give_signs() {

@@ -18,6 +18,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
 #include "rpc/call_scope.h"
 #include "rpc/server/server.h"

@@ -288,7 +288,7 @@ class NodeRequestsTest : public NodeObjectsTest {
 TEST_F(NodeRequestsTest, ARetryGetsTheFirstReplyFromAnyNode) {
   for (int i = 0; i < 20; ++i) {
     const std::string id = std::to_string(i);
-    for (const std::size_t node : {0, 1, 0}) EXPECT_EQ(*add(ada_, node, id), 1) << id;
+    for (const std::size_t node : {0UZ, 1UZ, 0UZ}) EXPECT_EQ(*add(ada_, node, id), 1) << id;
   }
 }
 

@@ -428,8 +428,8 @@ TEST_F(ObjectHostTest, CallsOfOneCallerReachTheObjectInTheirOrder) {
     ASSERT_TRUE(stage.puppet("a").run_alone({}));
     ASSERT_TRUE(stage.puppet("a").run({}));
   }
-  EXPECT_THAT(begun,
-              ElementsAre("one-way call", "call", "one-way call", "call", "one-way call", "call"));
+  EXPECT_THAT(begun, testing::ElementsAre("one-way call", "call", "one-way call", "call",
+                                          "one-way call", "call"));
 }
 
 TEST_F(ObjectHostTest, ReadOnlyCallsStoreNothing) {

@@ -230,7 +230,7 @@ TEST_F(RequestLedgerTest, ReadsTheFormatOfEarlierVersions) {
   AppliedCaller& caller = *record.add_callers();
   caller.set_caller("ada");
   caller.set_last(9);
-  for (const std::uint64_t sequence : {9, 8}) {
+  for (const std::uint64_t sequence : {9UL, 8UL}) {
     AppliedReply& reply = *caller.add_replies();
     reply.set_sequence(sequence);
     reply.set_reply("reply " + std::to_string(sequence));

@@ -23,7 +23,7 @@ std::shared_ptr<const Link> chain_of(int count) {
 }
 
 TEST(CallChainTest, ALongChainIsFreedOnASmallStack) {
-  for (const std::size_t stack_size_bytes : {16 * 1024, 64 * 1024}) {
+  for (const std::size_t stack_size_bytes : {16 * 1024UZ, 64 * 1024UZ}) {
     auto task = coroutine::spawn("small", [] { chain_of(15'000).reset(); },
                                  {.stack_size_bytes = stack_size_bytes});
     EXPECT_TRUE(task.join());
