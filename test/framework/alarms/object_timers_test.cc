@@ -33,6 +33,10 @@ using testing::HasSubstr;
 // Milliseconds since the start of the test.
 using Moments = std::vector<std::int64_t>;
 
+// Days pass quickly when nothing looks for reminders.
+constexpr detail::ObjectHost::Options idle_for_days{
+    .idle_time_max = 240h, .reminders = {.look_interval = 24h, .horizon = 48h}};
+
 class ObjectTimersTest : public testing::Test {
  protected:
   void note() { moments_.push_back((now() - start_) / 1ms); }
@@ -374,7 +378,7 @@ TEST_F(ObjectTimersTest, InvalidTimersAreRefused) {
 
 TEST_F(ObjectTimersTest, CronFollowsTheClocksOfItsZone) {
   const WallClock clock(utc("2026-03-28 12:00"));
-  PuppetStage stage(store_, strings_, 1, {.idle_time_max = 240h}, clock);
+  PuppetStage stage(store_, strings_, 1, idle_for_days, clock);
   std::vector<std::string> times;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().cron("30 2 * * *", "Europe/Berlin", [&](const Tick& tick) {
@@ -390,7 +394,7 @@ TEST_F(ObjectTimersTest, CronFollowsTheClocksOfItsZone) {
 
 TEST_F(ObjectTimersTest, CronMergesLateRuns) {
   const WallClock clock(utc("2026-01-01 00:00"));
-  PuppetStage stage(store_, strings_, 1, {.idle_time_max = 240h}, clock);
+  PuppetStage stage(store_, strings_, 1, idle_for_days, clock);
   std::vector<Tick> ticks;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().cron("* * * * *", "UTC", [&](const Tick& tick) {
