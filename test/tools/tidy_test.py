@@ -476,6 +476,20 @@ class ClangTidyTest(TidyTest):
         self.assertIn("rpc/port.cc:2: invalid case style", process.stdout)
         self.assertNotIn("net/port.cc", process.stdout)
 
+    def test_sources_of_a_unity_build_are_read_at_once(self):
+        for folder in ("net", "rpc"):
+            self.write(f"{folder}/port.cc", SOURCE + f"int {folder}Port() {{ return 80; }}\n")
+        united = "build/debug/net/Unity/unity_0_cxx.cxx"
+        includes = [f'#include "{self.root}/{folder}/port.cc"\n' for folder in ("net", "rpc")]
+        self.write(united, "".join(includes))
+        self.write_build(united)
+        process = self.run_tidy("--clang-tidy")
+        self.assertIn("net/port.cc:2: invalid case style for function 'netPort'", process.stdout)
+        self.assertIn("rpc/port.cc:2: invalid case style for function 'rpcPort'", process.stdout)
+        self.assertEqual(process.stdout.count("tidy: clang-tidy-19 reads 2 files"), 1)
+        self.assertNotIn("suspicious", process.stdout)
+        self.assertNotIn("net/port.cc", self.run_tidy("--clang-tidy", "rpc").stdout)
+
     def test_a_folder_without_compiled_files_is_refused(self):
         self.write("net/port.cc", SOURCE)
         self.write_build("net/port.cc")
