@@ -63,7 +63,11 @@ ReportText& ReportText::add_code_address(std::uintptr_t address) {
 }
 
 ReportText& ReportText::add_time(std::chrono::system_clock::time_point time) {
-  using namespace std::chrono;
+  using std::chrono::days;
+  using std::chrono::floor;
+  using std::chrono::hh_mm_ss;
+  using std::chrono::milliseconds;
+  using std::chrono::year_month_day;
   const auto day = floor<days>(time);
   const year_month_day date(day);
   const hh_mm_ss clock(floor<milliseconds>(time - day));

@@ -134,9 +134,9 @@ std::string task_text(const Json& task) {
 }  // namespace
 
 Result<net::HttpResponse> tasks_page(Node& node, const net::HttpRequest& request) {
-  if (const auto group = request.query("group"); group == "stack") {
-    return stacks_page(node, request);
-  } else if (!group.empty()) {
+  const auto group = request.query("group");
+  if (group == "stack") return stacks_page(node, request);
+  if (!group.empty()) {
     return bad_query(Error(Code::invalid_argument, "group is stack, as in /tasks?group=stack"));
   }
   const auto filter = task_filter_of(request);

@@ -310,7 +310,9 @@ void SimulatedCluster::look_at_invariants() {
   look_at_ = simulation_.now() + look_interval;
   if (!violations_.empty()) return;
   for (const auto& [name, invariant] : invariants_) {
-    if (std::string what = invariant(); !what.empty()) violated(name + ": " + what);
+    if (std::string what = invariant(); !what.empty()) {
+      violated(std::string(name).append(": ").append(what));
+    }
   }
 }
 

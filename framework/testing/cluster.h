@@ -156,7 +156,7 @@ class SimulatedCluster {
 
   framework::Router& router(const std::string& caller, bool has_request_ids);
   void boot(std::size_t node);
-  void live(std::size_t node);
+  void live(std::size_t index);
   framework::Cluster::Options cluster_options(std::uint64_t life);
   void look_at_invariants();
   void tell_tasks();

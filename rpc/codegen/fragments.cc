@@ -59,7 +59,8 @@ std::string comment_text(std::size_t indent, const CommentLines& lines,
   std::string text;
   for (const std::string& line : lines) text += begin + ended(line) + "\n";
   if (!lines.empty() && !sentences.empty()) text += begin + "\n";
-  for (const std::string& sentence : sentences) text += begin + " " + sentence + "\n";
+  for (const std::string& sentence : sentences)
+    text.append(begin).append(" ").append(sentence).append("\n");
   return text;
 }
 

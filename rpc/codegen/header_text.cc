@@ -20,8 +20,8 @@ std::string handler_signature(const MethodModel& method) {
     arguments.push_back("::corolane::rpc::Writer<" + method.reply_type + ">& out");
   }
   arguments.emplace_back("::corolane::rpc::Context& context");
-  return signature(2, "virtual ::corolane::Result<" + result + ">", method.cpp_name,
-                   std::move(arguments), method.is_read_only ? " const = 0;" : " = 0;");
+  return signature(2, "virtual ::corolane::Result<" + result + ">", method.cpp_name, arguments,
+                   method.is_read_only ? " const = 0;" : " = 0;");
 }
 
 std::string class_head(const ServiceModel& service) {

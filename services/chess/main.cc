@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   namespace framework = corolane::framework;
-  using namespace corolane::services::chess;
+  using namespace corolane::services::chess;  // NOLINT(google-build-using-namespace)
   const framework::recording::FileRecorder recorder;
   const auto set_up = [](framework::Node& node, const ChessConfig& config) {
     node.serve(

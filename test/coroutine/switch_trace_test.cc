@@ -44,7 +44,7 @@ TEST(SwitchTraceTest, RecordsEachTaskInTheOrderOfRunning) {
   scheduler.end(trace);
   auto tasks = tasks_of(trace);
   ASSERT_GE(tasks.size(), 7u);
-  const std::string self = tasks.front();
+  const std::string& self = tasks.front();
   EXPECT_EQ(tasks, (std::vector<std::string>{self, "a", "b", "a", "b", "a", self}));
 }
 

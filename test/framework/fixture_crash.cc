@@ -55,7 +55,7 @@ volatile int sink = 0;
   const int file = ::memfd_create("empty", MFD_CLOEXEC);
   void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
   check(page != MAP_FAILED, "a file may be mapped");
-  sink = *static_cast<volatile char*>(page);
+  sink = *static_cast<volatile unsigned char*>(page);
 }
 
 [[gnu::noinline]] int recurse(int depth) {

@@ -241,7 +241,7 @@ TEST(NetworkTest, ANetworkWithoutDatagramsReportsSo) {
    public:
     Result<std::unique_ptr<UdpSocket>> bind_udp(const Endpoint& endpoint,
                                                 UdpOptions options) override {
-      return Network::bind_udp(endpoint, options);
+      return Network::bind_udp(endpoint, options);  // NOLINT(bugprone-parent-virtual-call)
     }
   };
   OnlyStreams network;

@@ -100,7 +100,9 @@ std::vector<std::string> simulated_tests_of(std::string_view listed) {
 std::string request_of(const Arguments& arguments, const std::string& command) {
   std::string request = "COROLANE_SIMULATE=command=" + command + "\n";
   for (const auto& [name, value] : arguments.options) {
-    if (name != "--test") request += name + "=" + value + "\n";
+    if (name != "--test") {
+      request.append(name).append("=").append(value).append("\n");
+    }
   }
   return request;
 }

@@ -397,8 +397,8 @@ void Market::settle(Duration answer_time_max) {
           stored.moves(static_cast<int>(ply) - 1) == uci) {
         continue;
       }
-      cluster_.violated("I3 " + name + ": ply " + std::to_string(ply) + ", " + uci +
-                        ", was answered but is not stored");
+      std::string what = "I3 " + name + ": ply " + std::to_string(ply) + ", ";
+      cluster_.violated(what.append(uci).append(", was answered but is not stored"));
     }
   }
 }

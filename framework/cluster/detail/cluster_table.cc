@@ -141,7 +141,8 @@ void ClusterTable::put(const Directory::Entry& entry) {
       ++unreadable_count_;
       return;
     }
-    nodes_.insert_or_assign(name_of(*member), *std::move(member));
+    std::string node = name_of(*member);
+    nodes_.insert_or_assign(std::move(node), *std::move(member));
   } else if (name.starts_with(draining)) {
     draining_.insert_or_assign(std::string(name.substr(draining.size())), entry.created_at);
   } else if (name.starts_with(partitions)) {

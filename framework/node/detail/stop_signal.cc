@@ -62,7 +62,8 @@ Result<StopSignal::Arrival> StopSignal::wait() {
 
 void StopSignal::ask() {
   asked_.store(true, std::memory_order_release);
-  pthread_kill(thread_.native_handle(), SIGTERM);
+  // The thread waits for it; it ends nothing.
+  pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
 }
 
 sigset_t StopSignal::signals() const {

@@ -77,7 +77,8 @@ TEST_F(ObjectTimersTest, AFixedRateKeepsItsGridForHours) {
   bool is_exact = true;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().every({.interval = 7ms}, [&](const Tick& tick) {
-      is_exact = is_exact && tick.number == ++number && tick.lateness == 0ns && tick.missed == 0 &&
+      ++number;
+      is_exact = is_exact && tick.number == number && tick.lateness == 0ns && tick.missed == 0 &&
                  now() - start_ == static_cast<std::int64_t>(number) * 7ms;
     }));
     return Result<void>();

@@ -58,11 +58,9 @@ class EpollServer {
   }
 
   void handle(Flow& flow, std::uint32_t events) {
-    if ((events & EPOLLOUT) != 0 && !flow.write_unsent()) {
-      flows_.erase(&flow);
-    } else if ((events & ~EPOLLOUT) != 0 && !answer(flow)) {
-      flows_.erase(&flow);
-    }
+    const bool is_open = ((events & EPOLLOUT) == 0 || flow.write_unsent()) &&
+                         ((events & ~EPOLLOUT) == 0 || answer(flow));
+    if (!is_open) flows_.erase(&flow);
   }
 
   Result<void> answer(Flow& flow) {

@@ -67,7 +67,7 @@ Result<OpenLoopOutcome> OpenLoop::run(double calls_per_second, std::chrono::mill
     }
   }
   outcome_.sent_count = next_call_id_ - first_call_id_;
-  return std::move(outcome_);
+  return outcome_;
 }
 
 OpenLoop::Clock::time_point OpenLoop::due_at(std::uint64_t call_id) const {

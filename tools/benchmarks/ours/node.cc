@@ -65,7 +65,7 @@ Result<void> serve_node(net::EventLoop& loop) {
   framework::NodeConfig config = node_config("observed", 1);
   config.admin = "unix:" + admin_of_observed_node(::getppid());
   config.rpc.calls_per_connection_max = 100'000;
-  Node node(std::move(config), network);
+  Node node(config, network);
   framework::add_node_pages(node.admin(), node);
   node.serve(EchoService());
   if (auto started = node.start(); !started) return started;

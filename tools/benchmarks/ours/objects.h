@@ -23,8 +23,8 @@ Result<Measurement> our_object_memory(std::size_t count);
 enum class StoreUsed : std::uint8_t { sqlite, redis };
 
 // Wall-clock time of the first call of an object, 64 at a time.
-Result<Measurement> our_activation(StoreUsed store);
+Result<Measurement> our_activation(StoreUsed used);
 // The same for the store's part alone.
-Result<Measurement> our_seal(StoreUsed store);
+Result<Measurement> our_seal(StoreUsed used);
 
 }  // namespace corolane::bench

@@ -54,7 +54,7 @@ Result<double> parse_rate(const std::string& text) {
   std::string_view digits = text;
   if (digits.ends_with("/s")) digits.remove_suffix(2);
   double rate = 0;
-  if (!read_number(digits, rate) || !(rate >= 0.01 && rate <= 1e6)) {
+  if (!read_number(digits, rate) || !(rate >= 0.01) || !(rate <= 1e6)) {
     return Error(Code::invalid_argument,
                  quote(text) + " is not a rate such as 1000/s, from 0.01/s to 1000000/s");
   }

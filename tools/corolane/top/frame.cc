@@ -2,6 +2,7 @@
 #include "tools/corolane/top/frame.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -133,7 +134,7 @@ std::string loops_text(const Figures& figures) {
   for (std::size_t i = 0; i < figures.shard_use.size(); ++i) {
     const double use = figures.shard_use[i];
     std::string bar(10, ' ');
-    const auto full = static_cast<std::size_t>(use * 10 + 0.5);
+    const auto full = static_cast<std::size_t>(std::lround(use * 10));
     std::fill_n(bar.begin(), full, '|');
     text.append(text.empty() ? "" : "  ").append(std::to_string(i));
     text.append(" [").append(bar).append("] ").append(percent_text(use));

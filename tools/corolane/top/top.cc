@@ -23,8 +23,7 @@
 namespace corolane::tools::cli {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using namespace std::chrono_literals;
 
 constexpr std::string_view top_help =
     R"(Usage: corolane top [HOST:PORT] [--interval DURATION] [--once | --json]

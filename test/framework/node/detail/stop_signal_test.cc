@@ -38,7 +38,7 @@ TEST(StopSignalTest, AnUnhandledSignalIsDiscardedAtItsEnd) {
   {
     const StopSignal stop_signal(coroutine::Scheduler::current(), 1h, log);
     // Sent to this thread: the thread of `stop_signal` does not get it.
-    pthread_kill(pthread_self(), SIGTERM);
+    pthread_kill(pthread_self(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
     pthread_kill(pthread_self(), SIGINT);
   }
   EXPECT_FALSE(is_blocked(SIGTERM));  // Otherwise it would have ended the process.
