@@ -14,6 +14,8 @@ target_compile_options(corolane_compile_options INTERFACE
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
   -Wconversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Werror
+  # libstdc++ 12 sorts by a function that it marks as deprecated; clang warns the callers.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
   -fstack-protector-strong -fstack-clash-protection -fno-omit-frame-pointer
   -fcf-protection)
 target_include_directories(corolane_compile_options INTERFACE
@@ -38,6 +40,18 @@ if(COROLANE_SANITIZE)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 
+# Lines need no optimisation, but GCC 12 cannot compile a stackless coroutine with counters at -O0.
+if(COROLANE_COVERAGE)
+  target_compile_options(corolane_compile_options INTERFACE
+    -Og --coverage -fprofile-update=atomic)
+  target_link_options(corolane_compile_options INTERFACE --coverage)
+endif()
+# Such a build leaves out the tests that run no code of ours, or only programs of users.
+set(COROLANE_INSTRUMENTED OFF)
+if(COROLANE_SANITIZE OR COROLANE_COVERAGE)
+  set(COROLANE_INSTRUMENTED ON)
+endif()
+
 # Half of what a test costs is to compile it: what is tested is optimised and described in full, the
 # assertions themselves need not be. Names of a file may be those of another one that is compiled at
 # once with it (below). And where the sanitizers look at each of them, not for what crashes anyway.
@@ -50,10 +64,11 @@ if(COROLANE_SANITIZE STREQUAL "address,undefined")
   # each object is aligned another one, for targets that do not take bytes for objects.
   target_compile_options(corolane_compile_options INTERFACE -fno-sanitize=null
     $<$<BOOL:$<TARGET_PROPERTY:COROLANE_TAKES_NO_BYTES_FOR_OBJECTS>>:-fno-sanitize=alignment>)
-  # The code of a test calls a function for each access instead of checking it inline: that takes a
-  # quarter less time to compile, and what is tested runs as fast as before.
-  target_compile_options(corolane_test_options INTERFACE
-    -fno-sanitize=alignment,object-size,vptr
+  # The code of a test is not optimised, and calls a function for each access instead of checking it
+  # inline: that takes half as long to compile as what is tested.
+  target_compile_options(corolane_test_options INTERFACE -O0
+    -fno-sanitize=alignment,object-size,vptr,pointer-overflow
+    -fno-sanitize=nonnull-attribute,returns-nonnull-attribute
     $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
 endif()
 
@@ -64,14 +79,15 @@ endif()
 # in the release build, everything in debug, which finds what a file forgets to include.
 if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
-  if(COROLANE_SANITIZE)
+  if(COROLANE_SANITIZE OR COROLANE_UNITED)
     set(CMAKE_UNITY_BUILD_BATCH_SIZE 32)
   endif()
 endif()
 if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
-  set(CMAKE_UNITY_BUILD ON)
+  set(COROLANE_UNITED ON)
   target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
+set(CMAKE_UNITY_BUILD ${COROLANE_UNITED})
 
 # corolane_room(MODULE ROOM [APART] SOURCES file... [USES module...]
 #   [WRAPS third-party-target...])
@@ -84,7 +100,7 @@ function(corolane_room module room)
   cmake_parse_arguments(PARSE_ARGV 2 arg "APART" "" "SOURCES;USES;WRAPS")
   set(name ${module}_${room})
   set_property(GLOBAL APPEND PROPERTY COROLANE_ROOMS_${module} ${name})
-  if(NOT CMAKE_UNITY_BUILD OR arg_APART)
+  if(NOT COROLANE_UNITED OR arg_APART)
     corolane_module(${name} SOURCES ${arg_SOURCES} USES ${arg_USES} WRAPS ${arg_WRAPS})
     return()
   endif()
@@ -123,7 +139,7 @@ endfunction()
 # Calls COMMAND, for example target_compile_options, for the library that compiles the room.
 function(corolane_room_options module room command)
   set(target corolane_${module}_${room})
-  if(CMAKE_UNITY_BUILD)
+  if(COROLANE_UNITED)
     set(target corolane_${module}_united)
   endif()
   cmake_language(CALL ${command} ${target} ${ARGN})
