@@ -18,7 +18,7 @@
 namespace corolane::test {
 
 struct CertificateRequest {
-  std::string common_name;
+  std::string common_name = {};
   std::vector<std::string> dns_names = {};
   std::vector<std::string> uris = {};
   std::vector<std::string> addresses = {};

@@ -83,7 +83,7 @@ Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& e
 void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
   FrameHeader header = error_header(call_id, error);
   header.not_executed = !header.maybe_executed;
-  send_text(header, error.message(), error.detail());
+  send_text(std::move(header), error.message(), error.detail());
 }
 
 void ServerConnection::ask_to_leave() {
