@@ -55,7 +55,7 @@ class FunctionNames {
     if (is_new) {
       const auto frames = symbols_.frames({.return_addresses = {address}});
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        place->second.push_back(frame->function.substr(0, frame->function.find('(')));
+        place->second.push_back(frame->function);
       }
     }
     return place->second;

@@ -133,7 +133,9 @@ TEST_F(CostPagesTest, AProfileShowsTheTasksThatComputed) {
     while (coroutine::sleep_for(1ms)) compute_for_a_page(500us);
   }));
   const auto folded = page("/profile?seconds=1").body;
-  EXPECT_THAT(folded, ContainsRegex("prime numbers;.*compute_for_a_page.* [0-9]+\n"));
+  EXPECT_THAT(folded,
+              ContainsRegex("prime numbers;.*;corolane::framework::\\(anonymous namespace\\)::"
+                            "compute_for_a_page.* [0-9]+\n"));
   const auto svg = page("/profile?seconds=0.5&format=svg");
   EXPECT_EQ(svg.content_type, "image/svg+xml");
   EXPECT_THAT(svg.body, HasSubstr("<title>prime numbers: "));
