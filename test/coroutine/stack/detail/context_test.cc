@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coroutine/stack/detail/context_switch.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
@@ -264,6 +265,20 @@ TEST(ContextDeathTest, AStackOverflowIsAFault) {
       },
       test::under_sanitizer ? "Sanitizer" : "");
 }
+
+#if defined(COROLANE_ASAN)
+TEST(ContextTest, AFlowReusesTheFakeStackOfAnEndedOne) {
+  const auto fake_stack_of_a_task = [] {
+    void* fake_stack = nullptr;
+    auto task = spawn("flow", [&] { fake_stack = __asan_get_current_fake_stack(); });
+    EXPECT_TRUE(task.join());
+    return fake_stack;
+  };
+  void* const first = fake_stack_of_a_task();
+  if (first == nullptr) GTEST_SKIP() << "needs ASAN_OPTIONS=detect_stack_use_after_return=1";
+  EXPECT_EQ(fake_stack_of_a_task(), first);
+}
+#endif
 
 }  // namespace
 }  // namespace corolane::coroutine::detail
