@@ -490,6 +490,12 @@ class ClangTidyTest(TidyTest):
         self.assertNotIn("suspicious", process.stdout)
         self.assertNotIn("net/port.cc", self.run_tidy("--clang-tidy", "rpc").stdout)
 
+    def test_names_of_the_system_are_not_ours(self):
+        text = "#include <sys/socket.h>\n\nint listen(int a, int b) { return a + b; }\n"
+        self.write("net/port.cc", SOURCE + text)
+        self.write_build("net/port.cc")
+        self.assert_content("--clang-tidy")
+
     def test_a_folder_without_compiled_files_is_refused(self):
         self.write("net/port.cc", SOURCE)
         self.write_build("net/port.cc")

@@ -23,7 +23,6 @@ namespace corolane::sim {
 
 PlantedBugs::PlantedBugs(const SeededBugs& bugs) : previous_(bugs) {}
 
-// NOLINTNEXTLINE(performance-trivially-destructible): the other version is none.
 PlantedBugs::~PlantedBugs() = default;
 
 }  // namespace corolane::sim
