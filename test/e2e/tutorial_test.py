@@ -115,24 +115,30 @@ class Shell:
         return printed
 
     def end(self):
-        for process in self._processes():
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        """Kills the processes of its session, and returns when none of them runs."""
+        # A killed process runs on for a moment, and may have started another one before.
+        while running := list(self.running()):
+            for process in running:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.001)
         self.bash.wait()
         self.reader.join()
         self.bash.stdin.close()
         self.bash.stdout.close()
 
-    def _processes(self):
-        """The processes of its session; no other process has started one."""
+    def running(self):
+        """The running processes of its session; no other process has started one."""
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
-                fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+                text = stat.read_text(encoding="utf-8", errors="replace")
             except OSError:  # It has ended meanwhile.
                 continue
-            if int(fields.split()[3]) == self.bash.pid:
+            state, _, _, session = text.rpartition(")")[2].split()[:4]
+            # A zombie has ended, and stays until its parent reaps it.
+            if int(session) == self.bash.pid and state not in "ZX":
                 yield int(stat.parent.name)
 
 
@@ -254,10 +260,9 @@ class ShellTest(unittest.TestCase):
 
     def test_its_end_kills_all_processes_that_it_started(self):
         (process,) = self.run_block("sleep 60 & echo $!\n")
+        self.assertIn(int(process), self.shell.running())
         self.shell.end()
-        stat = Path("/proc", process, "stat")
-        # The process may be a zombie until its new parent reaps it.
-        self.assertTrue(not stat.exists() or stat.read_text(encoding="utf-8").split()[2] == "Z")
+        self.assertEqual(list(self.shell.running()), [])
 
 
 class CompareTest(unittest.TestCase):
