@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// The start of a node: what opens, in which order, and what is wrong when something does not.
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "coroutine/base/check.h"
+#include "framework/admin/admin.h"
+#include "framework/cluster/detail/fence_watchdog.h"
+#include "framework/node/detail/backends.h"
+#include "framework/node/detail/node_tenants.h"
+#include "framework/node/detail/shard_set.h"
+#include "framework/node/node.h"
+#include "framework/node/node_parts.h"
+#include "framework/routing/detail/node_clients.h"
+#include "framework/routing/detail/object_router.h"
+#include "framework/store/store.h"
+#include "framework/telemetry/version.h"
+#include "framework/wire/objects.pb.h"
+#include "net/http/http_server.h"
+#include "rpc/http/http_face.h"
+#include "rpc/server/server.h"
+
+namespace corolane::framework {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The time for the directory and the store to answer.
+constexpr Duration start_time_max = 10s;
+// The time for closing what has opened, when the start fails.
+constexpr Duration close_time_max = 1s;
+
+// The revisions reserved for one process of a node that is alone.
+constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} << 24;
+
+// Long enough to be unguessable: openssl rand -hex 16 makes 32.
+constexpr std::size_t admin_token_bytes_min = 16;
+
+// Returns an empty text when the file cannot be read. The final line break of an editor is dropped.
+std::string read_secret(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string secret(std::istreambuf_iterator<char>(file), {});
+  while (secret.ends_with('\n')) secret.pop_back();
+  return secret;
+}
+
+// Says how to fix a listener that failed.
+Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
+  std::string message = "cannot listen on " + to_string(endpoint) + ": ";
+  if (cause.code() == Code::already_exists) {
+    message.append("address in use; another node? change ").append(key);
+  } else {
+    message.append(cause.message()).append("; see ").append(key);
+  }
+  return Error(cause.code(), std::move(message));
+}
+
+}  // namespace
+
+Result<void> Node::start() {
+  check(!started_, "a node starts once");
+  started_ = true;
+  auto endpoints = validate(config_);
+  if (!endpoints) return endpoints.error();
+  if (has_single_services_ && config_.shard_count() > 1) {
+    return Error(Code::failed_precondition,
+                 "node.shards: the services of this node are made for one shard; set it to 1, or "
+                 "give serve() a function that makes one for each");
+  }
+  Result<void> ready = open_stores();
+  if (ready) ready = open_shards();
+  if (ready) ready = check_reach_of_clients();
+  if (ready) ready = join_cluster();
+  if (ready) ready = listen_for_clients(*endpoints);
+  if (!ready) {
+    close_all(Deadline::after(close_time_max));
+    return ready;
+  }
+  warn_of_open_methods();
+  log_.info("node serves", {{"name", config_.name},
+                            {"version", version()},
+                            {"listen", to_string(endpoints_.listen)},
+                            {"tls", !config_.tls.certificate_file.empty()},
+                            {"admin", to_string(endpoints_.admin)},
+                            {"http", endpoints_.http ? to_string(*endpoints_.http) : "off"},
+                            {"shards", shards_->count()}});
+  return {};
+}
+
+Result<void> Node::open_stores() {
+  for (HostedObjects& objects : objects_) {
+    auto& ownership = ownerships_[objects.placement];
+    if (ownership == nullptr) ownership = std::make_unique<Ownership>(fence_);
+    objects.ownership = ownership.get();
+  }
+  if (auto read = read_shared_key(); !read) return read;
+  if (objects_.empty()) return {};
+  shared_store_ = parts_->store;
+  if (shared_store_ != nullptr || !detail::is_one_for_all(config_.store.kind)) return {};
+  auto store = detail::open_store(config_.store, config_.cluster.name, network_);
+  if (!store) return store.error();
+  shared_store_ = *std::move(store);
+  return {};
+}
+
+Result<void> Node::read_shared_key() {
+  const std::string& path = config_.cluster.shared_key_file;
+  if (path.empty()) return {};
+  shared_key_ = read_secret(path);
+  if (shared_key_.size() >= rpc::Security::shared_key_bytes_min) return {};
+  return Error(Code::invalid_argument,
+               "node.cluster.shared_key_file: " + path + " cannot be read, or has fewer than " +
+                   std::to_string(rpc::Security::shared_key_bytes_min) + " bytes");
+}
+
+Result<std::string> Node::read_admin_token() const {
+  const std::string& path = config_.admin_token_file;
+  if (path.empty()) return std::string();
+  auto token = read_secret(path);
+  if (token.size() >= admin_token_bytes_min) return token;
+  return Error(Code::invalid_argument, "node.admin_token_file: " + path +
+                                           " cannot be read, or has fewer than " +
+                                           std::to_string(admin_token_bytes_min) + " bytes");
+}
+
+Result<void> Node::open_shards() {
+  const std::size_t count = config_.shard_count();
+  // Builds protobuf's lazy reflection data before there are other threads.
+  static_cast<void>(ObjectRecord::default_instance().GetReflection());
+  if (auto grown = shards_->grow(count, surroundings(),
+                                 {.stacks = {.stack_count_max = config_.stacks.count_max / count}});
+      !grown) {
+    return grown;
+  }
+  shards_->introduce();
+  endpoints_.cluster.resize(is_alone() ? 0 : count);
+  return shards_->on_each([this](Shard& shard) -> Result<void> {
+    for (auto& make : make_services_) make(shard);
+    std::shared_ptr<Store> store = shared_store_;
+    if (store == nullptr && !objects_.empty()) {
+      auto own = detail::open_store(config_.store, config_.cluster.name, shard.network());
+      if (!own) return own.error();
+      store = *std::move(own);
+    }
+    if (auto opened = shard.open(std::move(store)); !opened) return opened;
+    if (is_alone()) return {};
+    return listen_for_nodes(shard, endpoints_.cluster[shard.index()]);
+  });
+}
+
+Result<void> Node::check_reach_of_clients() {
+  const std::vector<std::string> hidden = shard_->services_without_public_methods();
+  if (hidden.empty()) return {};
+  std::string names;
+  for (const std::string& name : hidden) names.append(names.empty() ? "" : ", ").append(name);
+  return Error(
+      Code::failed_precondition,
+      "node.listen: clients could not call anything, since these services have no public method: " +
+          names +
+          "; mark the methods for clients in the .proto with `option (corolane.method).public = "
+          "true`, or set node.public_methods_only: false while you develop on a loopback "
+          "address");
+}
+
+// Each shard has a port of its own, so that a call arrives where its object lives.
+Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
+  auto endpoint = net::parse_endpoint(config_.cluster.listen);
+  if (!endpoint) return endpoint.error();
+  if (endpoint->port != 0) {
+    endpoint->port = static_cast<std::uint16_t>(endpoint->port + shard.index());
+  }
+  auto listening = shard.rpc_server().listen(
+      *endpoint, {.request_bytes_max = rpc::Client::Options{}.reply_bytes_max,
+                  .security = {.cluster = config_.cluster.name, .shared_key = shared_key_},
+                  .calls_per_connection_max = detail::NodeClients::calls_max,
+                  .door = rpc::Door::nodes,
+                  .connections = &node_connections_});
+  if (!listening) return listen_error("node.cluster.listen", *endpoint, listening.error());
+  bound = *std::move(listening);
+  return {};
+}
+
+Member Node::member() const {
+  Member member{.name = config_.name,
+                .incarnation = "",
+                .shards = {},
+                .weight = config_.cluster.weight,
+                .zone = config_.cluster.zone,
+                .roles = config_.cluster.roles,
+                .version = std::string(version())};
+  for (const net::Endpoint& endpoint : endpoints_.cluster) {
+    const std::string& host =
+        config_.cluster.advertise.empty() ? endpoint.address : config_.cluster.advertise;
+    member.shards.push_back({.host = host, .port = endpoint.port});
+  }
+  // A node that is alone is never called, so its address does not matter.
+  if (member.shards.empty()) member.shards.push_back({.host = "127.0.0.1", .port = 0});
+  std::map<Placement, std::set<std::string>> types;
+  for (const HostedObjects& objects : objects_) {
+    types[objects.placement].insert(objects.type.name);
+  }
+  for (const auto& [placement, names] : types) {
+    member.groups.push_back({.placement = placement, .types = {names.begin(), names.end()}});
+  }
+  return member;
+}
+
+Result<void> Node::join_cluster() {
+  if (is_alone() && objects_.empty()) return {};
+  const Deadline deadline = Deadline::after(start_time_max);
+  directory_ = parts_->directory;
+  if (directory_ == nullptr) {
+    Directory::Revision first_revision = 0;
+    if (is_alone()) {
+      // Must exceed the epochs by which earlier processes have sealed objects.
+      Store& store = shared_store_ != nullptr ? *shared_store_ : *shard_->store();
+      auto epoch = store.next_epoch(deadline);
+      // On a full disk the node starts all the same, so that objects can be read.
+      if (!epoch && epoch.error().code() == Code::resource_exhausted) {
+        epoch = shard_->store()->next_epoch(deadline);
+      }
+      if (!epoch) return std::move(epoch.error()).with_context("node.store");
+      first_revision = *epoch * revisions_of_a_process;
+    }
+    auto directory = detail::open_directory(config_.cluster, network_, first_revision);
+    if (!directory) return directory.error();
+    directory_ = *std::move(directory);
+  }
+  std::vector<detail::PartitionKeeper::Group> groups;
+  groups.reserve(ownerships_.size());
+  for (const auto& [placement, ownership] : ownerships_) {
+    groups.push_back({.placement = placement, .ownership = ownership.get()});
+  }
+  tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_);
+  cluster_ = std::make_unique<Cluster>(*directory_, fence_, member(), std::move(groups), *tenants_,
+                                       log_, parts_->cluster);
+  shards_->post([this](Shard& shard) {
+    shard.object_router().set_on_doubt([this] {
+      scheduler().post([this] {
+        if (cluster_ != nullptr) cluster_->look_again();
+      });
+    });
+  });
+  if (auto started = cluster_->start(deadline); !started) {
+    return std::move(started.error()).with_context("node.cluster");
+  }
+  if (directory_->is_shared() && parts_->clock == boot_time) {
+    watchdog_ = std::make_unique<detail::FenceWatchdog>(fence_, log_);
+  }
+  return cluster_->wait_until_settled(deadline);
+}
+
+// Clients come last, so that the node that serves them is complete.
+Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
+  auto token = read_admin_token();
+  if (!token) return token.error();
+  net::Network* const tls = is_local(endpoints.admin) ? nullptr : &shard_->clients_network();
+  auto admin = admin_->listen(
+      {.endpoint = endpoints.admin, .token = *std::move(token), .network = tls, .log = &log_});
+  if (!admin) return listen_error("node.admin", endpoints.admin, admin.error());
+  endpoints_.admin = *std::move(admin);
+  if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;
+  if (!endpoints.http) return {};
+  http_server_ = std::make_unique<net::HttpServer>(
+      shard_->clients_network(), http_face_->handler(),
+      net::HttpServer::Options{.limits = {.body_bytes_max = config_.rpc.request_size_max.count},
+                               .connections = &http_connections_,
+                               .requests = &shard_->rpc_server().call_shares()});
+  auto http = http_server_->listen(*endpoints.http);
+  if (!http) return listen_error("node.http", *endpoints.http, http.error());
+  endpoints_.http = *std::move(http);
+  return {};
+}
+
+// The kernel spreads connections over the shards; on a Unix socket only the first shard accepts.
+Result<void> Node::listen_on_shards(const net::Endpoint& endpoint) {
+  const bool is_shared = shards_->count() > 1 && !is_unix(endpoint);
+  if (is_shared) {
+    // Any process may share a shared port, so check first that it is free.
+    auto probe = network_.listen(endpoint);
+    if (!probe) return listen_error("node.listen", endpoint, probe.error());
+  }
+  auto first = shard_->listen(endpoint, is_shared);
+  if (!first) return listen_error("node.listen", endpoint, first.error());
+  endpoints_.listen = *std::move(first);
+  if (!is_shared) return {};
+  return shards_->on_each([this](Shard& shard) -> Result<void> {
+    if (shard.index() == 0) return {};
+    auto listening = shard.listen(endpoints_.listen, /*shares_port=*/true);
+    if (!listening) return listen_error("node.listen", endpoints_.listen, listening.error());
+    return {};
+  });
+}
+
+void Node::warn_of_open_methods() {
+  const bool is_near =
+      is_local(endpoints_.listen) && (!endpoints_.http || is_local(*endpoints_.http));
+  if (config_.public_methods_only || is_near) return;
+  log_.warning("clients on other machines may call all methods, public or not",
+               {{"key", "node.public_methods_only"}});
+}
+
+}  // namespace corolane::framework
