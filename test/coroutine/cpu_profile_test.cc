@@ -29,6 +29,9 @@ using namespace std::chrono_literals;
   }
 }
 
+// Signals then come one after another, and hit the code that handles them.
+constexpr auto valgrind_is_too_slow = "under valgrind a sample takes as long as its interval";
+
 class CpuProfileTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -39,6 +42,7 @@ class CpuProfileTest : public testing::Test {
 };
 
 TEST_F(CpuProfileTest, RecordsTheComputingTaskWithItsStack) {
+  if (detail::Valgrind::is_running()) GTEST_SKIP() << valgrind_is_too_slow;
   CpuProfile profile(1'000);
   ASSERT_TRUE(scheduler_.begin(profile));
   auto task = spawn("busy", [&] { compute_in_a_profile(profile, 10); });
@@ -84,7 +88,7 @@ TEST_F(CpuProfileTest, OnlyOneProfileRunsAtATime) {
 
 // The signal may hit any instruction, also in the middle of a switch.
 TEST_F(CpuProfileTest, TasksThatSwitchAllTheTimeAreWalkedSafely) {
-  if (detail::Valgrind::is_running()) GTEST_SKIP() << "a sample takes as long as its interval";
+  if (detail::Valgrind::is_running()) GTEST_SKIP() << valgrind_is_too_slow;
   CpuProfile profile(100'000);
   ASSERT_TRUE(scheduler_.begin(profile));
   TaskGroup group;
