@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "framework/node/detail/service_manager.h"
-#include "framework/recording/recorded_run.h"
-#include "framework/recording/recording_file.h"
+#include "framework/recording/detail/recorded_run.h"
+#include "framework/recording/detail/recording_file.h"
 #include "framework/run/detail/node_life.h"
 #include "framework/run/detail/program.h"
 #include "framework/telemetry/version.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
-#include "framework/recording/inbox.h"
+#include "framework/recording/detail/inbox.h"
 
 namespace corolane::framework::recording {
 

@@ -10,7 +10,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/testing/temporary_folder.h"
-#include "framework/recording/inbox_store.h"
+#include "framework/recording/detail/inbox_store.h"
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"

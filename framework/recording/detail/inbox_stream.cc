@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/inbox_stream.h"
+#include "framework/recording/detail/inbox_stream.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
-#include "framework/recording/messages.h"
+#include "framework/recording/detail/messages.h"
 
 namespace corolane::framework::recording {
 namespace {

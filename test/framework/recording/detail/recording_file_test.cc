@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Recordings as files: their content, and what survives the end of the writer.
-#include "framework/recording/recording_file.h"
+#include "framework/recording/detail/recording_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

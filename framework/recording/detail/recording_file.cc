@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/recording_file.h"
+#include "framework/recording/detail/recording_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/inbox_store.h"
+#include "framework/recording/detail/inbox_store.h"
 
 #include <chrono>
 #include <optional>

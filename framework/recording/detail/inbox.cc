@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/inbox.h"
+#include "framework/recording/detail/inbox.h"
 
 #include <chrono>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/recording/messages.h"
+#include "framework/recording/detail/messages.h"
 
 namespace corolane::framework::recording {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/live_feed.h"
+#include "framework/recording/detail/live_feed.h"
 
 #include <unistd.h>
 

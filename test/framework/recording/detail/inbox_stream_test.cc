@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A stream of a node whose outside is played by the test: what it asks for, and what it makes of
 // each arrival.
-#include "framework/recording/inbox_stream.h"
+#include "framework/recording/detail/inbox_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/recording/inbox.h"
+#include "framework/recording/detail/inbox.h"
 #include "framework/store/store.h"
 
 namespace corolane::framework::recording {

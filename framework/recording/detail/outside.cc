@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/outside.h"
+#include "framework/recording/detail/outside.h"
 
 #include <chrono>
 #include <future>
@@ -8,8 +8,8 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
-#include "framework/recording/inbox_store.h"
-#include "framework/recording/messages.h"
+#include "framework/recording/detail/inbox_store.h"
+#include "framework/recording/detail/messages.h"
 
 namespace corolane::framework::recording {
 namespace {

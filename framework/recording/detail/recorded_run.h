@@ -7,7 +7,7 @@
 #include <string>
 
 #include "framework/node/node_config.h"
-#include "framework/recording/recording_file.h"
+#include "framework/recording/detail/recording_file.h"
 #include "framework/run/detail/node_life.h"
 
 namespace corolane::framework::recording {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/file_feed.h"
+#include "framework/recording/detail/file_feed.h"
 
 #include <cstring>
 #include <utility>

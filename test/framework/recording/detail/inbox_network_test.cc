@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The network of a recorded node, over the real one; a replayed node sees the same without a
 // network.
-#include "framework/recording/inbox_network.h"
+#include "framework/recording/detail/inbox_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

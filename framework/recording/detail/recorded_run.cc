@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/recorded_run.h"
+#include "framework/recording/detail/recorded_run.h"
 
 #include <cerrno>
 #include <chrono>
@@ -15,12 +15,12 @@
 #include "framework/node/detail/backends.h"
 #include "framework/node/detail/stop_signal.h"
 #include "framework/node/node_parts.h"
-#include "framework/recording/file_feed.h"
-#include "framework/recording/inbox.h"
-#include "framework/recording/inbox_network.h"
-#include "framework/recording/inbox_store.h"
-#include "framework/recording/live_feed.h"
-#include "framework/recording/outside.h"
+#include "framework/recording/detail/file_feed.h"
+#include "framework/recording/detail/inbox.h"
+#include "framework/recording/detail/inbox_network.h"
+#include "framework/recording/detail/inbox_store.h"
+#include "framework/recording/detail/live_feed.h"
+#include "framework/recording/detail/outside.h"
 #include "framework/telemetry/build_id.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"

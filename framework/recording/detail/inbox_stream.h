@@ -8,7 +8,7 @@
 #include <string>
 
 #include "coroutine/sync/event.h"
-#include "framework/recording/inbox_network.h"
+#include "framework/recording/detail/inbox_network.h"
 #include "net/stream.h"
 
 namespace corolane::framework::recording {

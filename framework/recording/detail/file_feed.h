@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "framework/recording/clock_marks.h"
-#include "framework/recording/inbox.h"
-#include "framework/recording/recording_file.h"
+#include "framework/recording/detail/clock_marks.h"
+#include "framework/recording/detail/inbox.h"
+#include "framework/recording/detail/recording_file.h"
 
 namespace corolane::framework::recording {
 

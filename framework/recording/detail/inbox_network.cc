@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "framework/recording/inbox_network.h"
+#include "framework/recording/detail/inbox_network.h"
 
 #include <deque>
 #include <utility>
 
 #include "coroutine/sync/event.h"
-#include "framework/recording/inbox_stream.h"
-#include "framework/recording/messages.h"
+#include "framework/recording/detail/inbox_stream.h"
+#include "framework/recording/detail/messages.h"
 
 namespace corolane::framework::recording {
 namespace {

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "framework/recording/clock_marks.h"
-#include "framework/recording/inbox.h"
-#include "framework/recording/outside.h"
-#include "framework/recording/recording_file.h"
+#include "framework/recording/detail/clock_marks.h"
+#include "framework/recording/detail/inbox.h"
+#include "framework/recording/detail/outside.h"
+#include "framework/recording/detail/recording_file.h"
 #include "framework/telemetry/log.h"
 
 namespace corolane::framework::recording {

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "framework/recording/inbox.h"
+#include "framework/recording/detail/inbox.h"
 #include "net/network.h"
 
 namespace corolane::framework::recording {
