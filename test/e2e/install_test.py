@@ -201,6 +201,19 @@ class NewProjectTest(Installed):
         self.assertTrue(played.startswith("3 bots, 300 calls in "), played)
         self.assertEqual(node.stop()[0], 0)
 
+    def test_its_node_is_recorded_and_replayed(self):
+        recording = self.folder / "demo.recording"
+        node = harness.Node(
+            *("build/debug/demo_node", "--config", "demo.yaml", "--set", "node.shards=1"),
+            *("--set", f"node.record.file={recording}"),
+            cwd=self.project,
+        )
+        self.addCleanup(node.process.kill)
+        run(self.corolane, "call", node.listen, "Guild/Donate", '{"gold": 5}', "--object", "lions")
+        status, log = node.stop()
+        self.assertEqual(status, 0, log)
+        self.assertIn("the same trace", run(self.corolane, "replay", recording, cwd=self.project))
+
     def test_the_image_has_the_libraries_of_the_node(self):
         node = self.project / "build/debug/demo_node"
         needed = re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "--dynamic", node))

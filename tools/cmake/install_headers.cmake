@@ -9,7 +9,7 @@ set(folders
   rpc/auth rpc/client rpc/server rpc/reflection rpc/http framework/time framework/wire
   framework/telemetry framework/directory framework/store
   framework/cluster framework/push framework/alarms framework/objects framework/routing
-  framework/diagnostics framework/admin framework/node framework/run)
+  framework/diagnostics framework/admin framework/node framework/run framework/recording)
 set(waiting
   rpc/options.pb.h framework/testing/cluster.h framework/testing/nemesis.h
   framework/testing/seed_driver.h framework/testing/simulated_test.h

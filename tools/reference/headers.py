@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 MODULES = ("coroutine", "config", "net", "rpc", "framework")
 
-# Rooms that are not for users: the generator of services, the pages of a node, and its recordings.
-PRIVATE = ("rpc/codegen", "framework/pages", "framework/recording")
+# Rooms that are not for users: the generator of services, and the pages of a node.
+PRIVATE = ("rpc/codegen", "framework/pages")
 
 LICENCE = "SPDX-License-Identifier:"
 PROTOBUF = re.compile(r"(service|message) \w+ \{")

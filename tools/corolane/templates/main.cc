@@ -1,6 +1,7 @@
 // The node: my_game_node --config my_game.yaml
 #include <memory>
 
+#include "framework/recording/file_recorder.h"
 #include "framework/run/run_main.h"
 #include "guild.h"
 
@@ -8,7 +9,10 @@ int main(int argc, char** argv) {
   namespace framework = corolane::framework;
   using my_game::Guild;
   using my_game::GuildConfig;
-  return framework::run_main(argc, argv, [](framework::Node& node, const GuildConfig& config) {
+  // Records with the key node.record.file; `corolane replay` runs the recording again.
+  const framework::recording::FileRecorder recorder;
+  const auto set_up = [](framework::Node& node, const GuildConfig& config) {
     node.host<Guild>([&config](framework::Shard&) { return std::make_unique<Guild>(config); });
-  });
+  };
+  return framework::run_main(argc, argv, set_up, &recorder);
 }
