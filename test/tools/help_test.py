@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ("bench", "chaos", "coverage", "fuzz", "run", "setup", "simulate", "test", "tidy")
+TOOLS = ("bench", "chaos", "coverage", "docs", "fuzz", "run", "setup", "simulate", "test", "tidy")
 # These would install or build something.
 FORBIDDEN = ("apt-get", "dpkg-query", "cmake", "ninja", "sudo")
 
@@ -51,6 +51,17 @@ class HelpTest(unittest.TestCase):
                 self.assertRegex(texts[0], "-h, --help  *[a-z]")
         self.assertFalse(self.traces.exists(), "nothing is installed, and nothing is built")
         self.assertFalse((self.tree / "build").exists())
+
+    def test_two_dashes_end_the_options(self):
+        for tool in TOOLS:
+            subject = ("rpc",) if tool == "bench" else ()
+            if tool in ("simulate", "fuzz"):  # The program that it builds reads the rest.
+                continue
+            with self.subTest(tool=tool):
+                asked = self.ask(tool, *subject, "--", "--help")
+                self.assertEqual(asked.returncode, 2, asked.stdout)
+                self.assertIn("--help", asked.stderr)
+        self.assertFalse(self.traces.exists(), "nothing is installed, and nothing is built")
 
     def test_help_of_simulate_comes_behind_other_options(self):
         asked = self.ask("simulate", "--seeds", "1..3", "-h")

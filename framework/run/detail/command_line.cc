@@ -34,6 +34,10 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
   CommandLine command;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
+    if (argument == "--") {
+      if (i + 1 == arguments.size()) break;
+      return usage_error("stray argument \"" + std::string(arguments[i + 1]) + "\"");
+    }
     const auto action = std::ranges::find(action_options, argument, &ActionOption::name);
     if (action != action_options.end()) {
       command.action = action->action;
@@ -108,7 +112,7 @@ at once.
   --revoke-lease N  revoke the directory lease N of a dead process, and exit;
                     for supervisors, which learn N by setting
                     COROLANE_LEASE_FILE=FILE in the environment of the node
-  --help            print this, and exit
+  -h, --help        print this, and exit
   --version         print the version, and exit
 
 Environment variables override the file, and --set overrides both. A variable is

@@ -62,6 +62,8 @@ TEST(CommandLineTest, AnUnknownArgumentIsNamed) {
   EXPECT_EQ(error_of({"--confg", "x"}), "unknown option \"--confg\"");
   EXPECT_EQ(error_of({"--help=now"}), "unknown option \"--help=now\"");
   EXPECT_EQ(error_of({"chess.yaml"}), "stray argument \"chess.yaml\"");
+  EXPECT_EQ(error_of({"--", "--help"}), "stray argument \"--help\"");
+  EXPECT_EQ(parse({"--check-config", "--"})->action, Action::check_config);
 }
 
 TEST(CommandLineTest, AMissingValueIsAnErrorWithAnExample) {
