@@ -9,15 +9,11 @@ namespace {
 
 constexpr std::size_t excerpt_length_max = 60;
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 }  // namespace
 
 std::string excerpt(std::string_view text) {
   if (text.size() <= excerpt_length_max) return quote(text);
-  std::size_t length = excerpt_length_max;
-  while (length > 0 && is_continuation(text[length])) --length;
-  return quote(text.substr(0, length)) + "...";
+  return quote(cut_utf8(text, excerpt_length_max)) + "...";
 }
 
 std::string join(const std::vector<std::string>& words) {

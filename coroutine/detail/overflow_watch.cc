@@ -97,8 +97,10 @@ OverflowWatch::OverflowWatch(const TaskControl* around) : outer_(innermost_), ar
   [[maybe_unused]] static const bool installed = install_handler();
   innermost_ = this;
   // The task's own stack has no room left then. Without an alternate one an overflow still ends the
-  // process, but silently.
-  static_cast<void>(FaultGuard::give_thread_signal_stack());
+  // process, but silently. A system call for each step of a scheduler would be too much.
+  static thread_local bool has_asked = false;
+  if (!has_asked) static_cast<void>(FaultGuard::give_thread_signal_stack());
+  has_asked = true;
 }
 
 OverflowWatch::~OverflowWatch() { innermost_ = outer_; }
