@@ -133,6 +133,12 @@ Entry make_entry(const std::string& text) {
   return entry;
 }
 
+// A service beside objects is an ordinary service, and its client needs no router.
+static_assert(std::is_base_of_v<framework::ObjectBase, DiaryObject>);
+static_assert(!std::is_base_of_v<framework::ObjectBase, BookbinderBase>);
+static_assert(std::constructible_from<BookbinderClient, rpc::Client&>);
+static_assert(!std::constructible_from<DiaryClient, rpc::Client&>);
+
 class DiaryTest : public testing::Test {
  protected:
   TestDiary diary_;
@@ -165,13 +171,6 @@ TEST_F(DiaryTest, ARowSaysWhatItsMethodDoesToTheState) {
   EXPECT_TRUE(methods[2].read_only);
   EXPECT_FALSE(methods[2].durable);
   EXPECT_TRUE(methods[4].read_only && methods[4].one_way);
-}
-
-TEST_F(DiaryTest, AServiceBesideObjectsIsAnOrdinaryService) {
-  static_assert(std::is_base_of_v<framework::ObjectBase, DiaryObject>);
-  static_assert(!std::is_base_of_v<framework::ObjectBase, BookbinderBase>);
-  static_assert(std::constructible_from<BookbinderClient, rpc::Client&>);
-  static_assert(!std::constructible_from<DiaryClient, rpc::Client&>);
 }
 
 TEST_F(DiaryTest, ACallGoesToTheObjectOfTheId) {

@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "coroutine/testing/random.h"
 
 namespace corolane::rpc {
 namespace {
@@ -124,23 +125,22 @@ TEST(FrameDecoderTest, FramesInOnePieceComeOneAfterTheOther) {
 }
 
 TEST(FrameDecoderTest, AnySplitGivesTheSameFrames) {
-  const auto seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  test::Random random;
   for (int round = 0; round < 200; ++round) {
     std::vector<std::string> messages;
     Bytes flow;
-    for (int count = static_cast<int>(random() % 8); count >= 0; --count) {
-      messages.emplace_back(random() % 300, static_cast<char>('a' + count));
+    for (int count = static_cast<int>(random.below(8)); count >= 0; --count) {
+      messages.emplace_back(random.below(300), static_cast<char>('a' + count));
       const Bytes bytes =
           encoded({.type = FrameType::request, .call_id = messages.size()}, messages.back());
       flow.insert(flow.end(), bytes.begin(), bytes.end());
     }
     FrameDecoder decoder(1024);
     std::size_t seen = 0;
-    const std::size_t piece_max = 1 + random() % 200;
+    const std::size_t piece_max = 1 + random.below(200);
     for (std::size_t begin = 0; begin < flow.size();) {
-      const std::size_t size = std::min<std::size_t>(1 + random() % piece_max, flow.size() - begin);
+      const std::size_t size =
+          std::min<std::size_t>(1 + random.below(piece_max), flow.size() - begin);
       decoder.feed(std::span(flow).subspan(begin, size));
       begin += size;
       for (Frame frame; decoder.next(frame).value();) {
