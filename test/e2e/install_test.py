@@ -209,7 +209,7 @@ class NewProjectTest(Installed):
             cwd=self.project,
         )
         self.addCleanup(node.process.kill)
-        run(self.corolane, "call", node.listen, "Guild/Donate", '{"gold": 5}', "--object", "lions")
+        run(self.corolane, "call", node.listen, "Guild/Donate", '{"gold": 5}', "--object", "tigers")
         status, log = node.stop()
         self.assertEqual(status, 0, log)
         self.assertIn("the same trace", run(self.corolane, "replay", recording, cwd=self.project))
