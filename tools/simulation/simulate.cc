@@ -38,7 +38,7 @@ constexpr Choice bugs[] = {
     {"fence_from_cached_time", &SeededBugs::fence_from_cached_time},
     {"reply_before_write", &SeededBugs::reply_before_write},
     {"request_ids_outside_state", &SeededBugs::request_ids_outside_state},
-    {"request_ids_bounded", &SeededBugs::request_ids_bounded},
+    {"request_ids_evicted", &SeededBugs::request_ids_evicted},
     {"retry_on_unknown", &SeededBugs::retry_on_unknown},
     {"cache_without_epoch", &SeededBugs::cache_without_epoch},
     {"reply_after_fence", &SeededBugs::reply_after_fence},

@@ -20,7 +20,7 @@ struct SeededBugs {
   bool fence_from_cached_time = false;     // The fence is compared with the time of the turn.
   bool reply_before_write = false;         // A durable method replies before the write.
   bool request_ids_outside_state = false;  // Applied requests are remembered in memory only.
-  bool request_ids_bounded = false;        // An object remembers 64 callers and no others.
+  bool request_ids_evicted = false;        // An object remembers 64 callers and forgets the others.
   bool retry_on_unknown = false;           // A call that may have been executed is retried.
   bool cache_without_epoch = false;        // A former owner of a partition still serves it.
   bool reply_after_fence = false;          // The clock of the fence stands still.

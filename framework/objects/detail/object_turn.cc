@@ -64,12 +64,9 @@ Result<void> ObjectHost::Turn::take_again() {
 
 Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
   if (remembers(method_, request_id_)) {
-    const bool is_full =
-        COROLANE_SEEDED_BUG(request_ids_bounded) && cell_.ledger().caller_count() >= 64;
-    if (!is_full) {
-      cell_.ledger().add(request_id_, method_.id, message.SerializeAsString(),
-                         cell_.wall_clock().now());
-    }
+    cell_.ledger().add(request_id_, method_.id, message.SerializeAsString(),
+                       cell_.wall_clock().now());
+    if (COROLANE_SEEDED_BUG(request_ids_evicted)) cell_.ledger().forget_all_but(64);
     cell_.mark_changed();
   }
   // A read-only call has changed nothing and may share its turn.

@@ -120,6 +120,10 @@ void RequestLedger::forget_replies() {
   }
 }
 
+void RequestLedger::forget_all_but(std::size_t count) {
+  while (entries_.size() > count) forget_oldest();
+}
+
 void RequestLedger::load(const ObjectRecord& record, WallTime now) {
   for (const AppliedCaller& caller : record.callers()) {
     Entry& entry =

@@ -72,6 +72,9 @@ class RequestLedger {
   // The approximate memory it takes, which is more than its part of a record.
   std::size_t bytes() const { return bytes_; }
   std::size_t caller_count() const { return entries_.size(); }
+  // Drops the oldest callers, however young, until `count` are left: a bug that tests seed on
+  // purpose (framework/cluster/detail/seeded_bugs.h).
+  void forget_all_but(std::size_t count);
 
  private:
   struct Entry {

@@ -71,8 +71,8 @@ TEST(GuildTest, CountsEachDonationOnceAcrossACrashOfItsOwner) {
 }
 
 #ifdef COROLANE_SEEDED_BUGS
-TEST(GuildTest, AnAppliedRequestIdThatIsNotRememberedIsCaught) {
-  const PlantedBugs planted({.request_ids_bounded = true});
+TEST(GuildTest, AnEvictedRequestIdIsCaught) {
+  const PlantedBugs planted({.request_ids_evicted = true});
   const Collection outcome = collect(1);
   ASSERT_FALSE(outcome.violations.empty());
   EXPECT_THAT(outcome.violations.front(), testing::StartsWith("I4 "));
