@@ -12,7 +12,7 @@ constinit std::uint64_t* counter = &own_counter;
 
 }  // namespace
 
-// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier)
+// NOLINTBEGIN(readability-identifier-naming, clang-diagnostic-reserved-identifier)
 extern "C" {
 
 void* __libc_malloc(std::size_t size_bytes) noexcept;
@@ -41,7 +41,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t size_bytes) noexcept {
 }
 
 }  // extern "C"
-// NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
+// NOLINTEND(readability-identifier-naming, clang-diagnostic-reserved-identifier)
 
 namespace corolane::bench {
 
