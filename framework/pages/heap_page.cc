@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "framework/pages/detail/page.h"
@@ -97,7 +100,9 @@ std::string heap_text(const Json& heap) {
 
 // jemalloc writes the profile to a file.
 std::optional<std::string> dump_profile(MallocControl control) {
-  std::string path = "/tmp/corolane-heap-XXXXXX";
+  std::error_code error;
+  std::string path = std::filesystem::temp_directory_path(error) / "corolane-heap-XXXXXX";
+  if (error) return std::nullopt;
   const int file = ::mkstemp(path.data());
   if (file < 0) return std::nullopt;
   ::close(file);

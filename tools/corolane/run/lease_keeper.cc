@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -46,7 +48,7 @@ LeaseKeeper::LeaseKeeper(std::vector<std::string> words,
   const auto place = std::filesystem::temp_directory_path(error);
   folder_ = (error ? "/tmp" : place.string()) + "/corolane-run-XXXXXX";
   if (mkdtemp(folder_.data()) == nullptr) {
-    tell_("cannot create a folder for the lease of the node in " + place.string() +
+    tell_("cannot create " + folder_ + " for the lease of the node: " + std::strerror(errno) +
           ": other nodes will wait until a lease expires");
   }
 }
