@@ -2,13 +2,14 @@
 // /heap: how memory is used.
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -40,6 +41,8 @@ std::optional<T> read(MallocControl control, const char* name) {
   return value;
 }
 
+bool is_sampled(MallocControl control) { return read<bool>(control, "opt.prof").value_or(false); }
+
 Json heap_of_jemalloc(MallocControl control) {
   std::uint64_t epoch = 1;  // Writing any value refreshes the figures.
   control("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
@@ -48,7 +51,7 @@ Json heap_of_jemalloc(MallocControl control) {
     return value ? Json(*value) : Json();
   };
   return {{"allocator", "jemalloc"},
-          {"is_sampled", read<bool>(control, "opt.prof").value_or(false)},
+          {"is_sampled", is_sampled(control)},
           {"allocated_bytes", bytes("stats.allocated")},
           {"active_bytes", bytes("stats.active")},
           {"metadata_bytes", bytes("stats.metadata")},
@@ -98,30 +101,39 @@ std::string heap_text(const Json& heap) {
                          : how_to_sample);
 }
 
-// jemalloc writes the profile to a file.
-std::optional<std::string> dump_profile(MallocControl control) {
-  std::error_code error;
-  std::string path = std::filesystem::temp_directory_path(error) / "corolane-heap-XXXXXX";
-  if (error) return std::nullopt;
-  const int file = ::mkstemp(path.data());
-  if (file < 0) return std::nullopt;
-  ::close(file);
-  const char* name = path.c_str();
-  std::optional<std::string> text;
-  if (control("prof.dump", nullptr, nullptr, static_cast<void*>(&name), sizeof(name)) == 0) {
-    std::ifstream stream(path, std::ios::binary);
-    text.emplace(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+// jemalloc writes the profile to a file by its name: here, one in memory.
+Result<std::string> dump_profile(MallocControl control) {
+  const int file = ::memfd_create("heap profile", MFD_CLOEXEC);
+  if (file < 0) {
+    return Error(Code::resource_exhausted,
+                 "no file in memory: " + std::generic_category().message(errno));
   }
-  ::unlink(path.c_str());
-  return text;
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const char* name = path.c_str();
+  const int failure =
+      control("prof.dump", nullptr, nullptr, static_cast<void*>(&name), sizeof(name));
+  std::string profile;
+  if (failure == 0) {
+    std::ifstream stream(path, std::ios::binary);
+    profile.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  ::close(file);
+  if (failure != 0) {
+    return Error(Code::internal,
+                 "jemalloc writes no profile: " + std::generic_category().message(failure));
+  }
+  return profile;
 }
 
 net::HttpResponse heap_profile(Node& node, MallocControl control) {
-  std::optional<std::string> profile;
-  if (control != nullptr) node.run_beside([&] { profile = dump_profile(control); });
-  if (profile) return {.content_type = "application/octet-stream", .body = *std::move(profile)};
-  return {.status = 503,
-          .body = "this process keeps no profile of its heap; " + std::string(how_to_sample)};
+  if (control == nullptr || !is_sampled(control)) {
+    return {.status = 503,
+            .body = "this process keeps no profile of its heap; " + std::string(how_to_sample)};
+  }
+  Result<std::string> profile;
+  node.run_beside([&] { profile = dump_profile(control); });
+  if (!profile) return {.status = 503, .body = std::string(profile.error().message()) + "\n"};
+  return {.content_type = "application/octet-stream", .body = *std::move(profile)};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 for other servers, and programs that a test needs.
 """
 
+import ctypes.util
 import functools
 import json
 import os
@@ -29,9 +30,18 @@ def needs(program):
     """Decorates a test, or a class of tests, that needs a program. Without the program it is
     skipped; with CI=true it fails, since nobody would notice that it is always skipped.
     """
-    if shutil.which(program) is not None:
+    return _needs(program, shutil.which(program) is not None)
+
+
+def needs_library(name):
+    """The same for a shared library: `name` is jemalloc for libjemalloc.so."""
+    return _needs(f"lib{name}", ctypes.util.find_library(name) is not None)
+
+
+def _needs(what, is_there):
+    if is_there:
         return lambda test: test
-    message = f"{program} is missing; tools/setup --tests installs it"
+    message = f"{what} is missing; tools/setup --tests installs it"
     if os.environ.get("CI") != "true":
         return unittest.skip(message)
 
