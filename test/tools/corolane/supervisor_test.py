@@ -48,7 +48,7 @@ class SupervisorTest(unittest.TestCase):
             file.write(PROGRAM)
         os.chmod(self.program, 0o755)
 
-    def supervise(self, plan, *words):
+    def supervise(self, plan, *words, environment=None):
         with open(f"{self.folder}/plan", "w", encoding="utf-8") as file:
             file.write("\n".join(plan) + "\n")
         retry_delay = () if "--retry-delay" in words else ("--retry-delay", "10ms")
@@ -60,6 +60,7 @@ class SupervisorTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **(environment or {})},
         )
         self.addCleanup(self.end, process)
         return process
@@ -106,6 +107,19 @@ class SupervisorTest(unittest.TestCase):
             r"pid \d+ ended with exit status 1 after \S+; its last lines:\n",
         )
         self.assertIn("\n  the disk is full\nNext: find and fix the cause", said)
+
+    def test_a_node_runs_without_a_lease_file_where_no_folder_can_be_made(self):
+        process = self.supervise(
+            ['echo "lease file [$COROLANE_LEASE_FILE]" >&2'], environment={"TMPDIR": "/proc"}
+        )
+        _, said = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, self.starts()), (0, 1))
+        self.assertRegex(
+            said,
+            r"\Acorolane run: cannot create /proc/corolane-run-\w{6} for the lease of the node: "
+            r"No such file or directory: other nodes will wait until a lease expires\n",
+        )
+        self.assertIn("lease file []\n", said)
 
     def test_a_wrong_configuration_is_not_tried_again(self):
         process = self.supervise(["echo game.yaml:3: no such key >&2; exit 2"])

@@ -50,10 +50,12 @@ LeaseKeeper::LeaseKeeper(std::vector<std::string> words,
   if (mkdtemp(folder_.data()) == nullptr) {
     tell_("cannot create " + folder_ + " for the lease of the node: " + std::strerror(errno) +
           ": other nodes will wait until a lease expires");
+    folder_.clear();
   }
 }
 
 LeaseKeeper::~LeaseKeeper() {
+  if (folder_.empty()) return;
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }

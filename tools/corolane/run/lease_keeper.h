@@ -23,18 +23,19 @@ class LeaseKeeper {
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  // The variable for the environment of the node.
+  // The variable for the environment of the node. It is empty, and the node writes no file, where
+  // no folder can be made.
   std::string variable() const { return "COROLANE_LEASE_FILE=" + file(); }
   // Call this only when the process of the node is dead. Blocks for ten seconds at most, and
   // reports the result. Does nothing for a node without a lease.
   void revoke() const;
 
  private:
-  std::string file() const { return folder_ + "/lease"; }
+  std::string file() const { return folder_.empty() ? "" : folder_ + "/lease"; }
 
   const std::vector<std::string> words_;
   const std::function<void(const std::string& line)> tell_;
-  std::string folder_;  // The folder of the file, accessible only to us.
+  std::string folder_;  // The folder of the file, accessible only to us; empty without one.
 };
 
 }  // namespace corolane::tools::cli::run
