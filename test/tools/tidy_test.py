@@ -523,6 +523,19 @@ class ClangTidyTest(TidyTest):
         self.write_build("net/tcp.cc")
         self.assert_finds("net/tcp.cc:2: use of undeclared identifier", "--clang-tidy")
 
+    def test_flags_that_only_gcc_knows_are_no_findings(self):
+        self.write("net/port.cc", SOURCE + "int port() { return 80; }\n")
+        flags = "-Wlogical-op -fno-var-tracking --param=ggc-min-heapsize=1048576"
+        self.write_build("net/port.cc", compiler=f"g++ {flags}")
+        self.assert_content("--clang-tidy")
+
+    def test_a_failure_outside_of_our_sources_is_named(self):
+        self.write("net/port.cc", SOURCE + "int port() { return 80; }\n")
+        self.write_build("net/port.cc", compiler="g++ -march=none")
+        process = self.run_tidy("--clang-tidy")
+        self.assertEqual(process.returncode, 2)
+        self.assertRegex(process.stderr, "failed on net/port.cc: error: unknown target CPU 'none'")
+
 
 if __name__ == "__main__":
     unittest.main()
