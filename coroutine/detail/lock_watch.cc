@@ -4,6 +4,7 @@
 // pthread_cond_wait(), but they lock as often as they unlock.
 #include "coroutine/detail/lock_watch.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -16,12 +17,12 @@ namespace {
 using corolane::coroutine::detail::LockWatch;
 
 // The next function of that name, looked up at its first call, which may precede main().
-template <typename... Arguments>
-class Next {
+template <typename Returned, typename... Arguments>
+class NextFunction {
  public:
-  explicit constexpr Next(const char* name) : name_(name) {}
+  explicit constexpr NextFunction(const char* name) : name_(name) {}
 
-  int operator()(Arguments... arguments) {
+  Returned operator()(Arguments... arguments) {
     Function* function = function_.load(std::memory_order_relaxed);
     if (function == nullptr) {
       function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
@@ -29,6 +30,18 @@ class Next {
     }
     return function(arguments...);
   }
+
+ private:
+  using Function = Returned(Arguments...);
+
+  const char* const name_;
+  std::atomic<Function*> function_ = nullptr;
+};
+
+template <typename... Arguments>
+class Next : public NextFunction<int, Arguments...> {
+ public:
+  using NextFunction<int, Arguments...>::NextFunction;
 
   int lock(Arguments... arguments) {
     const int error = (*this)(arguments...);
@@ -42,12 +55,6 @@ class Next {
     if (error == 0) --LockWatch::held_count;
     return error;
   }
-
- private:
-  using Function = int(Arguments...);
-
-  const char* const name_;
-  std::atomic<Function*> function_ = nullptr;
 };
 
 using Mutex = pthread_mutex_t*;
@@ -68,6 +75,12 @@ constinit Next<RwLock> rwlock_trywrlock("pthread_rwlock_trywrlock");
 constinit Next<RwLock, Time> rwlock_timedwrlock("pthread_rwlock_timedwrlock");
 constinit Next<RwLock, clockid_t, Time> rwlock_clockwrlock("pthread_rwlock_clockwrlock");
 constinit Next<RwLock> rwlock_unlock("pthread_rwlock_unlock");
+
+using Guard = __cxxabiv1::__guard*;
+
+constinit NextFunction<int, Guard> guard_acquire("__cxa_guard_acquire");
+constinit NextFunction<void, Guard> guard_release("__cxa_guard_release");
+constinit NextFunction<void, Guard> guard_abort("__cxa_guard_abort");
 
 }  // namespace
 
@@ -104,4 +117,26 @@ int pthread_rwlock_clockwrlock(RwLock lock, clockid_t clock, Time until) noexcep
 int pthread_rwlock_unlock(RwLock lock) noexcept { return rwlock_unlock.unlock(lock); }
 
 }  // extern "C"
+
+namespace __cxxabiv1 {
+extern "C" {
+
+int __cxa_guard_acquire(Guard guard) {
+  const int is_first = guard_acquire(guard);
+  if (is_first != 0) ++LockWatch::initialiser_count;
+  return is_first;
+}
+
+void __cxa_guard_release(Guard guard) noexcept {
+  --LockWatch::initialiser_count;
+  guard_release(guard);
+}
+
+void __cxa_guard_abort(Guard guard) noexcept {
+  --LockWatch::initialiser_count;
+  guard_abort(guard);
+}
+
+}  // extern "C"
+}  // namespace __cxxabiv1
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

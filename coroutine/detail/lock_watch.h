@@ -5,7 +5,8 @@
 // the thread, and with it the only task that could unlock. This happens rarely, so debug builds
 // check every suspension: there the functions below std::mutex, std::shared_mutex and their like
 // (pthread_mutex_*, pthread_rwlock_*) are ours, count the locks of each thread, and forward to the
-// library.
+// library. So are those that guard the first initialisation of a static local (__cxa_guard_*,
+// Itanium C++ ABI 3.3.3): the next task that needs it would block the thread in the same way.
 //
 // Disabled with sanitizers, which replace the same functions, and in optimised builds: there all of
 // this is empty.
@@ -27,8 +28,13 @@ inline constexpr bool has_lock_watch = false;
 // their holder does not suspend in it.
 class LockWatch {
  public:
-  LockWatch() : outer_count_(std::exchange(held_count, 0)) {}
-  ~LockWatch() { held_count += outer_count_; }
+  LockWatch()
+      : outer_count_(std::exchange(held_count, 0)),
+        outer_initialiser_count_(std::exchange(initialiser_count, 0)) {}
+  ~LockWatch() {
+    held_count += outer_count_;
+    initialiser_count += outer_initialiser_count_;
+  }
   LockWatch(const LockWatch&) = delete;
   LockWatch& operator=(const LockWatch&) = delete;
 
@@ -36,14 +42,18 @@ class LockWatch {
   static void check_none_is_held() {
     if constexpr (has_lock_watch) {
       check(held_count == 0, "no std::mutex is held where a task suspends or ends");
+      check(initialiser_count == 0, "no task suspends in the initialiser of a static local");
     }
   }
 
   // The number of locks that this thread holds, taken since run().
   static inline constinit thread_local int held_count = 0;
+  // The number of static locals whose first initialisation this thread has begun, likewise.
+  static inline constinit thread_local int initialiser_count = 0;
 
  private:
   const int outer_count_;
+  const int outer_initialiser_count_;
 };
 
 }  // namespace corolane::coroutine::detail

@@ -55,6 +55,33 @@ TEST_F(LockWatchDeathTest, EveryMutexOfTheStandardLibraryCounts) {
   EXPECT_DEATH((hold_and_yield<std::shared_lock<std::shared_mutex>, std::shared_mutex>()), report);
 }
 
+int loaded_slowly() {
+  static const int value = [] {
+    static_cast<void>(sleep_for(1s));
+    return 7;
+  }();
+  return value;
+}
+
+TEST_F(LockWatchDeathTest, ATaskThatSuspendsInTheInitialiserOfAStaticLocalIsNamed) {
+  const auto load = [] {
+    auto loader = spawn("loader", [] { return loaded_slowly(); });
+    static_cast<void>(loader.join());
+  };
+  EXPECT_DEATH(load(),
+               "no task suspends in the initialiser of a static local(.|\n)*in task loader");
+}
+
+int loaded_at_once() {
+  static const int value = [] { return 7; }();
+  return value;
+}
+
+TEST_F(LockWatchTest, AnInitialisedStaticLocalMayBeRead) {
+  EXPECT_EQ(loaded_at_once(), 7);
+  EXPECT_TRUE(yield());
+}
+
 TEST_F(LockWatchDeathTest, ATriedOrTimedLockCountsWhenItIsAcquired) {
   const auto try_and_sleep = [] {
     std::timed_mutex mutex;
