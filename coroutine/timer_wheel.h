@@ -9,11 +9,14 @@
 //
 //   void blink_soon(TimerWheel& timers, Blink& blink) { timers.arm(blink, Deadline::after(1s)); }
 //
-// A hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): eight levels of 64 slots, a
-// slot of the lowest level about a millisecond wide. A timer lies in the level of the highest bit
-// in which its time differs from the present, and moves down when its slot begins. Timers never
-// fire early; within a slot the exact times still count, so that in virtual time every one fires
-// exactly on its deadline.
+// A hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): nine levels of 64 slots, a slot
+// of the lowest level 16 us wide. A timer lies in the level of the highest bit in which its time
+// differs from the present, and moves down when its slot begins. Timers never fire early; within a
+// slot the exact times still count, so that in virtual time every one fires exactly on its
+// deadline.
+//
+// Each slot knows a time that is not later than that of its earliest timer, so the number of timers
+// that share a slot costs nothing while none of them is due: see next() and collect_due().
 //
 // Not thread-safe: every Scheduler owns one wheel. Callbacks run on the loop's stack and must not
 // suspend.
@@ -40,7 +43,7 @@ class Timer : public detail::ListNode<class TimerTag> {
   explicit Timer(Callback callback) : callback_(callback) {}
   ~Timer() { cancel(); }
 
-  bool is_armed() const { return wheel_ != nullptr; }
+  bool is_armed() const { return (wheel_ & armed_bit) != 0; }
   // Does nothing when not armed.
   inline void cancel();
 
@@ -52,11 +55,19 @@ class Timer : public detail::ListNode<class TimerTag> {
   void plan(Deadline deadline) { time_ = deadline.time(); }
   Deadline planned() const { return Deadline::at(time_); }
 
+  // Remembers a wheel for timers that are always armed in the same one; called before the first
+  // arming.
+  void belong_to(TimerWheel& wheel) { wheel_ = reinterpret_cast<std::uintptr_t>(&wheel); }
+  // That wheel, or the one that armed it last.
+  TimerWheel& wheel() const { return *reinterpret_cast<TimerWheel*>(wheel_ & ~armed_bit); }
+
  private:
   friend class TimerWheel;
 
+  static constexpr std::uintptr_t armed_bit = 1;
+
   Callback callback_;
-  TimerWheel* wheel_ = nullptr;
+  std::uintptr_t wheel_ = 0;  // The address of a wheel; the lowest bit is set while armed.
   TimePoint time_;
 };
 
@@ -80,7 +91,8 @@ class TimerWheel {
   void collect_due(TimePoint time);
   bool fire_due(std::size_t count_max);
 
-  // When advance() should be called next: never later than the earliest timer.
+  // When advance() should be called next: never later than the earliest timer. Earlier only when a
+  // timer was cancelled that was the earliest of its slot; a call at that time finds the right one.
   Deadline next() const;
 
   std::size_t armed_count() const { return armed_count_; }
@@ -89,20 +101,29 @@ class TimerWheel {
   friend class Timer;
   using Slot = detail::List<Timer, TimerTag>;
 
-  static constexpr int tick_bits = 20;  // A tick is 2^20 ns, about a millisecond.
+  static constexpr int tick_bits = 14;  // A tick is 2^14 ns, about 16 us.
   static constexpr int level_bits = 6;
   static constexpr int slot_count = 1 << level_bits;
-  static constexpr int level_count = 8;
+  static constexpr int level_count = 9;
 
   static std::uint64_t tick_of(TimePoint time) {
     const auto count = time.time_since_epoch().count();
     return count <= 0 ? 0 : static_cast<std::uint64_t>(count) >> tick_bits;
   }
+  struct Place {
+    std::size_t level;
+    std::size_t index;
+  };
   void insert(Timer& timer);
-  // Moves the timers of the slots that begin at `tick` down to lower levels.
-  void cascade(std::uint64_t tick);
-  // The first tick at which a slot that has timers begins; the largest value when there is none.
-  std::uint64_t next_tick() const;
+  // Moves the timers of the slots that begin at `tick` down to lower levels; `target` is the tick
+  // of the present.
+  void cascade(std::uint64_t tick, std::uint64_t target);
+  // Moves what is due at `time` from a slot of the lowest level to due_; returns false when the
+  // slot keeps some. `is_present` tells that the slot is not over yet.
+  bool take_due(std::size_t index, TimePoint time, bool is_present);
+  // The first slot that has timers; its level is level_count when there is none.
+  Place first_slot() const;
+  std::uint64_t first_tick_of(Place place) const;
 
   std::uint64_t tick_;  // All earlier timers have fired, or are due.
   Slot due_;
@@ -111,12 +132,14 @@ class TimerWheel {
   // know the slot.
   mutable std::array<std::uint64_t, level_count> occupied_{};
   std::array<std::array<Slot, slot_count>, level_count> slots_;
+  // For each slot that has timers, a time that is not later than that of any of them.
+  std::array<std::array<TimePoint, slot_count>, level_count> earliest_;
 };
 
 inline void Timer::cancel() {
-  if (wheel_ == nullptr) return;
-  --wheel_->armed_count_;
-  wheel_ = nullptr;
+  if (!is_armed()) return;
+  --wheel().armed_count_;
+  wheel_ &= ~armed_bit;
   unlink();
 }
 
@@ -124,7 +147,7 @@ inline void TimerWheel::arm(Timer& timer, Deadline deadline) {
   timer.cancel();
   if (deadline.is_never()) return;
   timer.time_ = deadline.time();
-  timer.wheel_ = this;
+  timer.wheel_ = reinterpret_cast<std::uintptr_t>(this) | Timer::armed_bit;
   ++armed_count_;
   insert(timer);
 }
@@ -136,7 +159,10 @@ inline void TimerWheel::insert(Timer& timer) {
   const std::size_t level =
       differing == 0 ? 0 : (static_cast<std::size_t>(std::bit_width(differing)) - 1) / level_bits;
   const auto index = static_cast<std::size_t>((tick >> (level * level_bits)) % slot_count);
-  slots_[level][index].push_back(timer);
+  Slot& slot = slots_[level][index];
+  TimePoint& earliest = earliest_[level][index];
+  if (slot.empty() || timer.time_ < earliest) earliest = timer.time_;
+  slot.push_back(timer);
   occupied_[level] |= std::uint64_t{1} << index;
 }
 

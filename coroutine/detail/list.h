@@ -49,6 +49,16 @@ class List {
     return element;
   }
 
+  // Moves every element of `other` behind those of this list, in their order.
+  void take_all(List& other) {
+    if (other.empty()) return;
+    other.head_.next_->previous_ = head_.previous_;
+    head_.previous_->next_ = other.head_.next_;
+    other.head_.previous_->next_ = &head_;
+    head_.previous_ = other.head_.previous_;
+    other.head_.next_ = other.head_.previous_ = &other.head_;
+  }
+
   // Visits every element; `visit` may unlink the element that it receives, and no other.
   template <typename F>
   void for_each(F&& visit) const {

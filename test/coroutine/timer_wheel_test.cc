@@ -144,6 +144,41 @@ TEST_F(TimerWheelTest, ACallbackMayCancelATimerThatIsDueWithIt) {
   EXPECT_EQ(wheel_.armed_count(), 0u);
 }
 
+TEST_F(TimerWheelTest, ACancelledTimerWakesItsWheelAtMostOnce) {
+  for (const Duration ahead : {Duration(10us), Duration(10ms), Duration(10s)}) {
+    const TimePoint early = start;
+    wheel_.arm(first_, Deadline::at(early + ahead));
+    wheel_.arm(second_, Deadline::at(early + ahead + 1us));
+    first_.cancel();
+    wheel_.advance(wheel_.next().time());
+    EXPECT_EQ(wheel_.next(),
+              second_.is_armed() ? Deadline::at(early + ahead + 1us) : Deadline::never());
+    second_.cancel();
+  }
+}
+
+TEST_F(TimerWheelTest, TimersThatShareASlotCostNothingUntilTheyAreDue) {
+  const auto cost_with = [&](std::size_t count) {
+    const auto alarms = std::make_unique<std::optional<Alarm>[]>(count);
+    for (std::size_t index = 0; index < count; ++index) {
+      alarms[index].emplace(rung_, 0);
+      wheel_.arm(*alarms[index], Deadline::at(start + 20ms));
+    }
+    Duration least = Duration::max();
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int call = 0; call < 1000; ++call) {
+        wheel_.collect_due(start);
+        EXPECT_EQ(wheel_.next(), Deadline::at(start + 20ms));
+      }
+      least = std::min<Duration>(least, std::chrono::steady_clock::now() - begin);
+    }
+    return least;
+  };
+  const Duration few = cost_with(10);
+  EXPECT_LT(cost_with(50'000), 20 * few);
+}
+
 TEST_F(TimerWheelTest, EqualTimesFireInTheOrderOfArming) {
   test::Random random;
   const TimePoint time = start + 24h * 365;
