@@ -23,18 +23,6 @@
 namespace corolane::coroutine {
 namespace {
 
-// A turn should be long compared with the system call that ends it, and too short for people to
-// notice: the number of switches per turn adapts to their cost to stay between these.
-constexpr Duration turn_min = std::chrono::microseconds(50);
-constexpr Duration turn_max = std::chrono::microseconds(200);
-constexpr std::uint32_t turn_budget_max = 4096;
-// Turns with expensive switches have fewer of them, but not below this: a poll, and the packets it
-// sends to all peers answered or refused meanwhile, would cost a tenth of a busy thread.
-constexpr std::uint32_t turn_budget_few = 32;
-// Only turns that take this long go below that number.
-constexpr Duration turn_long = std::chrono::milliseconds(8);
-constexpr std::uint32_t turn_budget_min = 4;
-
 // Ten thousand connections that arrived together may time out together. Their timers and the tasks
 // that these wake yield the turn after this time, and continue in the next one;
 constexpr Duration firing_max = std::chrono::microseconds(25);
@@ -42,6 +30,8 @@ constexpr Duration firing_max = std::chrono::microseconds(25);
 constexpr int firing_part = 4;
 // The number of timers that fire at first before the woken tasks run.
 constexpr std::size_t firing_count = 8;
+// The number that fires at the end of a turn that left tasks ready.
+constexpr std::size_t firing_behind_count = 256;
 
 // Lives during run(); interruptions need a running meter to answer them.
 class Interruptible {
@@ -128,7 +118,7 @@ class Scheduler::Main {
 };
 
 Scheduler::Scheduler(EventSource& source, Options options)
-    : Switcher(options, source.now()),
+    : Switcher(options, source),
       source_(source),
       options_(std::move(options)),
       shuffle_(options_.shuffle_seed) {
@@ -186,7 +176,7 @@ bool Scheduler::step() {
 void Scheduler::cancel() { main_->frame().cancel(); }
 
 Deadline Scheduler::next_step() const {
-  if (!ready_.empty() || posted_.load(std::memory_order_relaxed) != nullptr) {
+  if (!is_idle() || posted_.load(std::memory_order_relaxed) != nullptr) {
     return Deadline::passed();
   }
   return timers_.next();
@@ -206,15 +196,16 @@ Result<void> Scheduler::finish() {
 }
 
 void Scheduler::post(std::move_only_function<void()> work) {
+  // Once the work is published, the loop may run it, and this scheduler may end.
+  EventSource& source = source_;
   Posted* newest = posted_.load(std::memory_order_relaxed);
   auto* const posted = new Posted{.work = std::move(work), .next = newest};
   while (!posted_.compare_exchange_weak(newest, posted, std::memory_order_release,
                                         std::memory_order_relaxed)) {
     posted->next = newest;
   }
-  // The first post to an empty list wakes the loop, which then takes all that follow. `posted` may
-  // be gone already.
-  if (newest == nullptr) source_.wake();
+  // The first post to an empty list wakes the loop, which then takes all that follow.
+  if (newest == nullptr) source.wake();
 }
 
 // Runs posted work, ready tasks and due timers.
@@ -222,29 +213,35 @@ void Scheduler::turn() {
   const Activity active(activity_);
   ++turn_count_;
   run_posted();
-  run_ready();
-  timers_.collect_due(turn_time_);
+  run_control();
+  run_ready(turn_time_, turn_time_ + detail::TurnClock::turn_max);
+  timers_.collect_due(std::max(turn_time_, turn_clock_.last_look()));
   // Others are still ready: tasks woken by timers queue behind them and must not overtake.
   if (!ready_.empty()) {
-    timers_.fire_due(turn_budget_);
+    timers_.fire_due(firing_behind_count);
     return;
   }
   std::size_t count = firing_count;
   bool is_more_due = timers_.fire_due(count);
   const TimePoint start = is_more_due ? source_.now() : turn_time_;
   const TimePoint end = start + std::max(firing_max, (start - turn_time_) / firing_part);
-  run_ready();
-  while (is_more_due && ready_.empty() && source_.now() <= end) {
+  run_ready(start, end);
+  while (is_more_due && ready_.empty()) {
+    const TimePoint now = source_.now();
+    if (now > end) break;
     count *= 2;
     is_more_due = timers_.fire_due(count);
-    run_ready();
+    run_ready(now, end);
   }
 }
 
 void Scheduler::wait_outside() {
-  // Posted work need not be checked here: post() has woken the source.
+  // The thread that posted first wakes the source, but it may be preempted before it does, and then
+  // others that post do not.
   Deadline until = Deadline::passed();
-  if (ready_.empty()) until = earlier(timers_.next(), tend_stacks());
+  if (is_idle() && posted_.load(std::memory_order_relaxed) == nullptr) {
+    until = earlier(timers_.next(), tend_stacks());
+  }
   if (!source_.wait(until)) report_deadlock();
   turn_time_ = source_.now();
 }
@@ -254,7 +251,7 @@ Deadline Scheduler::tend_stacks() {
   const bool was_at_rest = stacks_.is_at_rest();
   const Deadline upkeep = stacks_.tend(turn_time_);
   // A burst that made the pool grow made the ring grow, too.
-  if (upkeep.is_never() && !was_at_rest) ready_.fit(task_count_);
+  if (upkeep.is_never() && !was_at_rest) ready_.fit(task_count_ + ready_strand_count_);
   return upkeep;
 }
 
@@ -272,12 +269,21 @@ void Scheduler::run_posted() {
   }
 }
 
-void Scheduler::run_ready() {
+// Those that are ready now, one step each, until the time of a turn is over; the others of the turn
+// come after them.
+void Scheduler::run_control() {
+  for (std::size_t count = control_.size(); count > 0; --count) {
+    if (options_.shuffle_seed != 0) control_.bring_to_front(shuffle_.below(control_.size()));
+    begin_single_step();
+    run_task(control_.pop());
+    if (source_.now() >= turn_time_ + detail::TurnClock::turn_max) return;
+  }
+}
+
+void Scheduler::run_ready(TimePoint now, TimePoint end) {
   if (options_.shuffle_seed != 0) return run_ready_shuffled();
-  turn_left_ = turn_budget_;
-  plan_steps();
+  begin_steps(now, end);
   while (turn_left_ > 0 && !ready_.empty()) run_next();
-  if (turn_left_ == 0) adapt_turn_budget(source_.now() - turn_time_);
 }
 
 // Runs one at a time, so that each returns here, and only a few, so that outside events come
@@ -285,15 +291,18 @@ void Scheduler::run_ready() {
 void Scheduler::run_ready_shuffled() {
   for (std::uint64_t count = 1 + shuffle_.below(8); count > 0 && !ready_.empty(); --count) {
     ready_.bring_to_front(shuffle_.below(ready_.size()));
-    turn_left_ = 1;
-    plan_steps();
+    begin_single_step();
     run_next();
   }
 }
 
 void Scheduler::run_next() {
   if (!has_next_task()) return run_next_strand();
-  const detail::ReadyRing::Entry first = take_next_task();
+  run_task(ready_.pop());
+}
+
+void Scheduler::run_task(const detail::ReadyRing::Entry& entry) {
+  const detail::ReadyRing::Entry first = take_task(entry);
   trace_running();
   detail::ContextSwitch::switch_to(loop_context_, loop_context_.frame, *running_, first.frame);
   trace_loop();
@@ -305,7 +314,8 @@ void Scheduler::run_ready_tasks() {
         "tasks are not run by a task");
   const Activity active(activity_);
   turn_time_ = source_.now();
-  run_ready();
+  run_control();
+  run_ready(turn_time_, turn_time_ + detail::TurnClock::turn_max);
 }
 
 // Counts as a switch in the turn's budget, but is never timed.
@@ -315,17 +325,8 @@ void Scheduler::run_next_strand() {
   if (trace_ != nullptr) trace_->note(cycle_count(), 0, "stackless coroutine");
   detail::Strand::go_on(next);
   trace_loop();
-  --turn_left_;
+  if (--turn_left_ == 0) look_at_clock();
   plan_steps();
-}
-
-void Scheduler::adapt_turn_budget(Duration turn) {
-  const bool is_few = turn_budget_ <= turn_budget_few;
-  if (turn < turn_min || (turn_budget_ < turn_budget_few && turn < turn_long / 4)) {
-    turn_budget_ = std::min(turn_budget_ * 2, turn_budget_max);
-  } else if (turn > (is_few ? turn_long : turn_max)) {
-    turn_budget_ = std::max(turn_budget_ / 2, is_few ? turn_budget_min : turn_budget_few);
-  }
 }
 
 }  // namespace corolane::coroutine

@@ -9,9 +9,9 @@
 //   });
 //
 // Ready tasks run in the order in which they became ready. A task that suspends jumps straight
-// into the next ready one; after a bounded number of such jumps control returns to the loop,
-// which fires timers, runs what other threads posted and looks at the outside world through its
-// EventSource.
+// into the next ready one; after 200 us, or the one task that takes longer, control returns to the
+// loop, which fires timers, runs what other threads posted and looks at the outside world through
+// its EventSource.
 //
 // All of it belongs to the thread that calls run(), except post(). A task never leaves its
 // scheduler.
@@ -103,7 +103,7 @@ class Scheduler : private detail::Switcher {
   // turn's worth of switches wait for the next turn. Must not be called from a task.
   void run_ready_tasks();
   // Tasks and stackless coroutines together.
-  std::size_t ready_count() const { return ready_.size(); }
+  std::size_t ready_count() const { return ready_.size() + control_.size(); }
 
   // The scheduler that runs on this thread; current() checks that there is one.
   static Scheduler& current() { return static_cast<Scheduler&>(Switcher::current()); }
@@ -159,11 +159,12 @@ class Scheduler : private detail::Switcher {
   void wait_outside();
   Deadline tend_stacks();
   void run_posted();
-  void run_ready();
+  void run_control();
+  void run_ready(TimePoint now, TimePoint end);
   void run_ready_shuffled();
   void run_next();
+  void run_task(const detail::ReadyRing::Entry& entry);
   void run_next_strand();
-  void adapt_turn_budget(Duration turn);
   [[noreturn]] void report_deadlock() const;
   TaskInfo info_of(const detail::TaskControl& task) const;
   static void charge_cpu(std::uint64_t nanoseconds, const void* context);
@@ -174,7 +175,6 @@ class Scheduler : private detail::Switcher {
   detail::SchedulerEntry entry_{*this};
   EventSource& source_;
   Options options_;
-  std::uint32_t turn_budget_ = 256;  // Switches per turn; follows their cost.
   std::uint64_t turn_count_ = 0;
   std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.

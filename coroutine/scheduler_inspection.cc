@@ -35,7 +35,9 @@ std::size_t stack_use_of(const detail::TaskControl& task) {
 
 std::vector<TaskInfo> Scheduler::tasks(const TasksOptions& options) const {
   std::optional<detail::TaskTracer> tracer;
-  if (options.traces) tracer.emplace(ready_, detail::Strand::task_of_stack());
+  if (options.traces)
+    tracer.emplace(std::initializer_list<const detail::ReadyRing*>{&ready_, &control_},
+                   detail::Strand::task_of_stack());
   std::vector<TaskInfo> infos;
   infos.reserve(std::min(task_count_, options.count_max));
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
@@ -53,7 +55,8 @@ std::optional<TaskInfo> Scheduler::task(TaskId id) const {
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
     if (task.top().id != id) return true;
     info = info_of(task);
-    info->trace = detail::TaskTracer(ready_, detail::Strand::task_of_stack()).trace(task);
+    info->trace =
+        detail::TaskTracer({&ready_, &control_}, detail::Strand::task_of_stack()).trace(task);
     return false;
   });
   return info;
@@ -81,7 +84,7 @@ Scheduler::Statistics Scheduler::statistics() const {
           .created_count = last_task_id_,
           .task_count = task_count_,
           .task_count_peak = task_count_peak_,
-          .ready_count = ready_.size(),
+          .ready_count = ready_count(),
           .turn_count = turn_count_,
           .stray_exception_count = instruments_->stray_exception_count,
           .stackless_count = detail::AsyncFramePool::frame_count(),

@@ -24,20 +24,28 @@
 
 namespace corolane::coroutine {
 
-// Names a task without owning it, for cancelling. Valid until the task has ended.
+// Names a task without owning it, for cancelling. It may outlive the task, but not the scheduler.
 class TaskRef {
  public:
   TaskRef() = default;
 
-  // Asks the task to end; does not wait for it.
-  void cancel() const { control_->cancel(); }
+  // Asks the task to end; does not wait for it. Does nothing to a task that has ended, and nothing
+  // without a task.
+  void cancel() const {
+    if (control_ != nullptr && top_->id == id_) control_->cancel();
+  }
   explicit operator bool() const { return control_ != nullptr; }
 
  private:
   friend class TaskGroup;
-  explicit TaskRef(detail::TaskControl& control) : control_(&control) {}
+  explicit TaskRef(detail::TaskControl& control)
+      : control_(&control), top_(&control.top()), id_(top_->id) {}
 
   detail::TaskControl* control_ = nullptr;
+  // The stack of an ended task stays mapped. Its next task has the top at the same place, and
+  // another id.
+  const detail::TaskTop* top_ = nullptr;
+  TaskId id_ = 0;
 };
 
 template <typename T>

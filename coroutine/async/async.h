@@ -65,7 +65,7 @@ class [[nodiscard]] Async {
   auto operator co_await() && {
     check(handle_ != nullptr,
           "a stackless coroutine is awaited once, and not after it was moved from");
-    return Awaiter(handle_);
+    return Awaiter(std::exchange(handle_, nullptr));
   }
 
  private:
@@ -76,7 +76,11 @@ class [[nodiscard]] Async {
 
   class Awaiter {
    public:
+    // Takes the frame of the child, which it destroys after the result was taken.
     explicit Awaiter(promise_type::Handle child) : child_(child) {}
+    ~Awaiter() { child_.destroy(); }
+    Awaiter(const Awaiter&) = delete;
+    Awaiter& operator=(const Awaiter&) = delete;
     bool await_ready() { return false; }
     // Compiled with the flags of the file, like transfer_to(): of two copies that are not inlined,
     // the linker would keep one.

@@ -69,7 +69,7 @@ void Strand::begin_wait(std::coroutine_handle<> leaf) {
     its_task->wait = this;
     its_task->waiting_for = waited_for_;
   }
-  Switcher::current().timers().arm(*this, planned());
+  scheduler().timers().arm(*this, planned());
 }
 
 void Strand::woken(Timer& timer) {
@@ -96,10 +96,10 @@ void Strand::make_ready() {
     its_task->wait = nullptr;
     its_task->waiting_for = "stackless coroutine";
   }
-  Switcher& scheduler = Switcher::current();
-  ++scheduler.ready_strand_count_;
-  scheduler.ready_.reserve(scheduler.task_count_ + scheduler.ready_strand_count_);
-  scheduler.ready_.push(this, tagged(leaf_));
+  Switcher& own = scheduler();
+  ++own.ready_strand_count_;
+  own.ready_.reserve(own.task_count_ + own.ready_strand_count_);
+  own.ready_.push(this, tagged(leaf_));
 }
 
 void Strand::tell_of_stray_exception(const char* what) {
@@ -117,7 +117,8 @@ void TaskStrand::suspend_task() {
   TaskAccess::suspend(task_, TaskState::suspended);
 }
 
-GroupStrand::GroupStrand(std::coroutine_handle<> child) : Strand(Kind::of_group, child) {
+GroupStrand::GroupStrand(std::coroutine_handle<> child)
+    : Strand(Kind::of_group, Switcher::current(), child) {
   make_ready();
 }
 

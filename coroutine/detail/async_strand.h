@@ -86,11 +86,13 @@ class Strand : public Wait {
  protected:
   enum class Kind : std::uint8_t { of_task, of_group };
 
-  explicit Strand(Kind kind, std::coroutine_handle<> first = nullptr)
+  Strand(Kind kind, Switcher& scheduler, std::coroutine_handle<> first = nullptr)
       : Wait(&woken),
         is_on_stack_of_task_(kind == Kind::of_task),
         kind_is_task_(kind == Kind::of_task),
-        leaf_(first) {}
+        leaf_(first) {
+    belong_to(scheduler.timers());
+  }
 
   // Runs `next` and its transfers, until one waits or the first of them has ended.
   [[gnu::always_inline]] void run(std::coroutine_handle<> next) {
@@ -129,6 +131,8 @@ class Strand : public Wait {
   static void woken(Timer& timer);
   // Null for a strand of a group's child.
   TaskControl* task() const;
+  // Its own, which need not be the one that runs: a wait may be ended from anywhere on the thread.
+  Switcher& scheduler() const { return static_cast<SchedulerTimers&>(wheel()).scheduler; }
 
   bool kind_is_task_ : 1;
   bool goes_on_ : 1 = false;
@@ -141,7 +145,7 @@ class Strand : public Wait {
 // cancellation.
 class TaskStrand : public Strand {
  public:
-  explicit TaskStrand(TaskControl& task) : Strand(Kind::of_task), task_(task) {}
+  explicit TaskStrand(TaskControl& task) : Strand(Kind::of_task, task.scheduler), task_(task) {}
 
   // Runs `child` to its end: up to its first wait on the stack of the task, then on the loop's.
   [[gnu::always_inline]] void run_to_end(std::coroutine_handle<> child) {
@@ -168,7 +172,7 @@ inline TaskControl* Strand::task() const {
 // The strand of a group's child: owns itself until the child has ended.
 class GroupStrand : public Strand, public ListNode<struct GroupStrandTag> {
  public:
-  // Queues the child, whose end is reported by async_child_ended().
+  // Queues the child, whose end is reported by async_child_ended(), in the running scheduler.
   explicit GroupStrand(std::coroutine_handle<> child);
   void cancel();
 

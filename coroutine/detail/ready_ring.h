@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "coroutine/base/check.h"
 #include "coroutine/stack/detail/jump.h"
 
 namespace corolane::coroutine::detail {
@@ -45,13 +46,13 @@ class ReadyRing {
     }
   }
 
-  // Shrinks to room for `count` entries, if that frees most of it: called after a burst, while the
-  // ring is empty.
+  // Shrinks to room for `count` entries, if that frees most of it: called after a burst. There is
+  // room for all that it holds.
   void fit(std::size_t count) {
+    check(count >= size(), "a ready ring keeps what it holds");
     if (count < count_min) count = count_min;
     if (2 * count * sizeof(Entry) > mask_) return;
-    mask_ = 0;
-    grow(count);
+    move_to(sizeof(Entry), count);
   }
 
   // The reference is valid until the next reserve().
@@ -102,7 +103,9 @@ class ReadyRing {
   Entry& at(std::size_t offset) const {
     return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));
   }
-  void grow(std::size_t count);
+  void grow(std::size_t count) { move_to(mask_ + sizeof(Entry), count); }
+  // Moves to memory of the first size, doubled until it has room for `count` entries.
+  void move_to(std::size_t size_bytes, std::size_t count);
 
   // In bytes, to avoid a multiplication; they wrap around.
   std::size_t head_ = 0;
@@ -111,8 +114,7 @@ class ReadyRing {
   std::unique_ptr<std::byte[]> entries_;
 };
 
-inline void ReadyRing::grow(std::size_t count) {
-  std::size_t size_bytes = mask_ + sizeof(Entry);
+inline void ReadyRing::move_to(std::size_t size_bytes, std::size_t count) {
   while (size_bytes < count * sizeof(Entry)) size_bytes *= 2;
   auto larger = std::make_unique<std::byte[]>(size_bytes);
   const std::size_t larger_mask = size_bytes - sizeof(Entry);

@@ -27,15 +27,16 @@ std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_
 
 }  // namespace
 
-Switcher::Switcher(const SchedulerOptions& options, TimePoint now)
+Switcher::Switcher(const SchedulerOptions& options, const corolane::detail::TimeSource& time)
     : stacks_(options.stacks),
-      timers_(now),
+      timers_(time.now(), *this),
       sample_left_(options.switch_sample_interval == 0 ? never_sample
                                                        : options.switch_sample_interval),
       next_create_sample_(options.create_sample_interval),
       switch_sample_interval_(options.switch_sample_interval),
       create_sample_interval_(options.create_sample_interval),
-      turn_time_(now),
+      time_(time),
+      turn_time_(time.now()),
       instruments_(std::make_unique<Instruments>(options.stack_sample_interval)) {
   // Measured now rather than inside the first sample.
   cycles_per_ns();
@@ -94,8 +95,8 @@ void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); 
 [[gnu::always_inline]] inline void Switcher::end(TaskControl& running) {
   SpawnSites::ended(running);
   LockWatch::check_none_is_held();
-  if (!running.is_member) {  // A group's child has no joiner.
-    running.state = TaskState::ended;
+  running.state = TaskState::ended;  // Read through a TaskRef that outlives the task.
+  if (!running.is_member) {          // A group's child has no joiner.
     running.state_since = turn_time_;
     if (!running.joiners.empty()) running.joiners.notify_all();
   }
@@ -115,6 +116,41 @@ void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); 
     ContextSwitch::leave_to_below<&Switcher::end_switch_sample>(running, *running_, next.frame);
   }
   ContextSwitch::leave_to(running, *running_, next.frame);
+}
+
+void Switcher::begin_steps(TimePoint now, TimePoint end) {
+  turn_left_ = turn_clock_.begin(now, end);
+  saw_fresh_ = saw_woken_ = false;
+  plan_steps();
+}
+
+void Switcher::look_at_clock() {
+  turn_left_ = turn_clock_.look(time_.now(), !saw_fresh_ && !saw_woken_);
+  fresh_steps_max_ = saw_fresh_ ? no_cut : 1;
+  woken_steps_max_ = saw_woken_ ? no_cut : woken_steps;
+  saw_fresh_ = saw_woken_ = false;
+}
+
+void Switcher::cut_steps(std::uint32_t kept) {
+  count_steps();
+  if (turn_left_ <= kept) return;
+  turn_clock_.cut(turn_left_, kept);
+  turn_left_ = kept;
+  plan_steps();
+}
+
+void Switcher::begin_single_step() {
+  turn_left_ = turn_clock_.begin_single();
+  plan_steps();
+}
+
+void Switcher::make_control_ready(TaskControl& task) {
+  control_.reserve(control_.size() + 1);
+  if (task.has_begun) {
+    control_.push(&task, task.frame);
+  } else {
+    control_.push_fresh(&task);
+  }
 }
 
 void Switcher::watch_next_switch() {
@@ -167,6 +203,7 @@ void Switcher::end_switch_sample() {
   *ThreadState::here.error_number = 0;
   // A fresh task had no stack on which to run it.
   if (scheduler.switch_sample_start_ != 0) end_switch_sample();
+  scheduler.note_fresh();
   TaskControl& task = *running_;
   task.has_begun = true;
   task.run(task);

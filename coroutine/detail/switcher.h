@@ -18,6 +18,7 @@
 #include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/task_control.h"
+#include "coroutine/detail/turn_clock.h"
 #include "coroutine/stack/detail/context_switch.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task_info.h"
@@ -39,9 +40,20 @@ class TaskAccess;
 struct Instruments;
 struct SpawnSiteRecord;
 
+class Switcher;
+
+// The wheel of a scheduler leads back to it.
+struct SchedulerTimers : TimerWheel {
+  SchedulerTimers(TimePoint start, Switcher& its_scheduler)
+      : TimerWheel(start), scheduler(its_scheduler) {}
+
+  Switcher& scheduler;
+};
+
 class Switcher {
  public:
-  Switcher(const SchedulerOptions& options, TimePoint now);
+  // `time` outlives it.
+  Switcher(const SchedulerOptions& options, const corolane::detail::TimeSource& time);
   ~Switcher();
   Switcher(const Switcher&) = delete;
   Switcher& operator=(const Switcher&) = delete;
@@ -53,7 +65,7 @@ class Switcher {
   }
 
   TimePoint turn_time() const { return turn_time_; }
-  TimerWheel& timers() { return timers_; }
+  SchedulerTimers& timers() { return timers_; }
 
  private:
   friend class CrashTasks;
@@ -71,8 +83,11 @@ class Switcher {
   [[noreturn]] void end(TaskControl& running);
   bool has_next_task() const { return !ready_.empty() && !ready_.front().is_stackless(); }
   // The task that runs next; its first frame may not exist yet.
-  ReadyRing::Entry take_next();
-  ReadyRing::Entry take_next_task();
+  ReadyRing::Entry take_next() { return take(ready_.pop()); }
+  ReadyRing::Entry take_next_task() { return take_task(ready_.pop()); }
+  ReadyRing::Entry take(const ReadyRing::Entry& next);
+  ReadyRing::Entry take_task(const ReadyRing::Entry& next);
+  bool is_idle() const { return ready_.empty() && control_.empty(); }
   // The entry point of a fresh task; begin_stack() is out of line, since fresh tasks are rare
   // there.
   static void* make_first_frame(TaskControl& task);
@@ -80,7 +95,7 @@ class Switcher {
   static void enter_task();
 
   Result<Stack> begin_spawn(const TaskOptions& options);
-  void finish_spawn(TaskControl& task);
+  void finish_spawn(TaskControl& task, StackPool::Purpose purpose);
   void give_up_spawn(const Stack& stack);
   void drop_reference(TaskControl& task);
   // Makes the place of `task` the newest site.
@@ -94,6 +109,28 @@ class Switcher {
   void end_create_sample();
   void count_steps();
   void plan_steps();
+  // Ends the turn, or grants it more steps.
+  void look_at_clock();
+  // Called when a task begins or is woken: after steps of another kind, the clock is looked at
+  // soon.
+  void note_fresh() {
+    saw_fresh_ = true;
+    if (steps_left_ > fresh_steps_max_) [[unlikely]] {
+      cut_steps(1);
+    }
+  }
+  void note_woken() {
+    saw_woken_ = true;
+    if (steps_left_ > woken_steps_max_) [[unlikely]] {
+      cut_steps(woken_steps);
+    }
+  }
+  void cut_steps(std::uint32_t kept);
+  // Plan the steps of a turn that lasts from `now` until `end`; and one step.
+  void begin_steps(TimePoint now, TimePoint end);
+  void begin_single_step();
+  // Makes a task of control work ready; a fresh one has no frame.
+  void make_control_ready(TaskControl& task);
   // Arms the timing of the next switch away from the running task.
   void watch_next_switch();
   TaskMeter* meter_of(const TaskControl& task) const;
@@ -101,6 +138,9 @@ class Switcher {
   void trace_loop() const;
 
   static constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t no_cut = std::numeric_limits<std::uint32_t>::max();
+  // A task that is woken within a turn begins behind others that were ready before.
+  static constexpr std::uint32_t woken_steps = 16;
 
   static inline constinit thread_local Switcher* current_ = nullptr;
   // Null while the loop itself runs.
@@ -115,17 +155,26 @@ class Switcher {
   std::uint32_t steps_ = 0;  // The value of steps_left_ when they were last counted.
   // Tasks that have flags: while it is zero, no flag needs to be looked at.
   std::uint32_t flagged_count_ = 0;
+  // With more steps left than this, the first fresh or woken task since the last look cuts them.
+  std::uint32_t fresh_steps_max_ = no_cut;
+  std::uint32_t woken_steps_max_ = no_cut;
+  bool saw_fresh_ = false;  // Since the last look at the clock.
+  bool saw_woken_ = false;
   Context loop_context_;
 
   StackPool stacks_;
-  TimerWheel timers_;
-  std::uint32_t turn_left_ = 0;  // Switches left in this turn when steps were last counted.
-  std::uint32_t sample_left_;    // Switches until the next timed one, likewise.
+  SchedulerTimers timers_;
+  // Switches until the clock is looked at when steps were last counted; zero once the turn is over.
+  std::uint32_t turn_left_ = 0;
+  std::uint32_t sample_left_;  // Switches until the next timed one, likewise.
   std::uint32_t next_create_sample_;
   const std::uint32_t switch_sample_interval_;
   const std::uint32_t create_sample_interval_;
   std::uint64_t switch_sample_start_ = 0;  // In cycles.
   std::uint64_t create_sample_start_ = 0;  // In cycles; zero when none is being timed.
+  const corolane::detail::TimeSource& time_;
+  TurnClock turn_clock_;
+  ReadyRing control_;  // Ready tasks of control work: they run before those of ready_.
   TimePoint turn_time_;
   TaskId last_task_id_ = 0;
   std::uint64_t switch_count_ = 0;  // When steps were last counted.
@@ -150,20 +199,19 @@ class Switcher {
   ContextSwitch::switch_to(running, frame, *running_, next.frame);
 }
 
-[[gnu::always_inline]] inline ReadyRing::Entry Switcher::take_next() {
-  const ReadyRing::Entry next = ready_.pop();
+[[gnu::always_inline]] inline ReadyRing::Entry Switcher::take(const ReadyRing::Entry& next) {
   // The signal handler of the CPU meter may look at it from here on.
   std::atomic_signal_fence(std::memory_order_release);
   running_ = static_cast<TaskControl*>(next.owner);
   return next;
 }
 
-[[gnu::always_inline]] inline ReadyRing::Entry Switcher::take_next_task() {
-  ReadyRing::Entry next = take_next();
-  if (next.is_fresh()) [[unlikely]] {
-    next.frame = begin_stack(*running_);
+[[gnu::always_inline]] inline ReadyRing::Entry Switcher::take_task(const ReadyRing::Entry& next) {
+  ReadyRing::Entry taken = take(next);
+  if (taken.is_fresh()) [[unlikely]] {
+    taken.frame = begin_stack(*running_);
   }
-  return next;
+  return taken;
 }
 
 inline void Switcher::count_steps() {
@@ -171,6 +219,7 @@ inline void Switcher::count_steps() {
   switch_count_ += done;
   turn_left_ -= done;
   if (sample_left_ != never_sample) sample_left_ -= done;
+  if (turn_left_ == 0) look_at_clock();
   plan_steps();
 }
 

@@ -48,7 +48,7 @@ inline Result<Stack> Switcher::begin_spawn(const TaskOptions& options) {
   return stack;
 }
 
-inline void Switcher::finish_spawn(TaskControl& task) {
+inline void Switcher::finish_spawn(TaskControl& task, StackPool::Purpose purpose) {
   task.top().id = ++last_task_id_;
   all_tasks_.push_back(task);
   if (++task_count_ > task_count_peak_) task_count_peak_ = task_count_;
@@ -57,8 +57,14 @@ inline void Switcher::finish_spawn(TaskControl& task) {
   if (++newest_site_->spawned_count == newest_site_->measured_next) [[unlikely]] {
     begin_measuring(task);
   }
+  // Also for a task of control work: it may yield.
   ready_.reserve(task_count_ + ready_strand_count_);
-  ready_.push_fresh(&task);
+  if (purpose == StackPool::Purpose::control) [[unlikely]] {
+    task.is_control = true;
+    make_control_ready(task);
+  } else {
+    ready_.push_fresh(&task);
+  }
   if (create_sample_start_ != 0) [[unlikely]] {
     end_create_sample();
   }
@@ -110,7 +116,9 @@ class TaskAccess {
     check(Switcher::running_strand_ != nullptr, "a task or a stackless coroutine runs");
     return Switcher::running_strand_;
   }
-  static void finish_spawn(Switcher& scheduler, TaskControl& task) { scheduler.finish_spawn(task); }
+  static void finish_spawn(Switcher& scheduler, TaskControl& task, StackPool::Purpose purpose) {
+    scheduler.finish_spawn(task, purpose);
+  }
   // Replaces finish_spawn() when the task could not be made.
   static void give_up_spawn(Switcher& scheduler, const Stack& stack) {
     scheduler.give_up_spawn(stack);
@@ -149,7 +157,12 @@ class TaskAccess {
   static void make_ready(TaskControl& task) {
     task.state = TaskState::ready;
     task.state_since = task.scheduler.turn_time_;
-    task.scheduler.ready_.push(&task, task.frame);
+    if (task.is_control) [[unlikely]] {
+      task.scheduler.make_control_ready(task);
+    } else {
+      task.scheduler.note_woken();
+      task.scheduler.ready_.push(&task, task.frame);
+    }
   }
 
   static void tell_of_stray_exception(Switcher& scheduler, const StrayException& stray);

@@ -58,7 +58,8 @@ struct TaskHead : Context {
   std::uint8_t flags = 0;
   TaskState state = TaskState::ready;  // Also while the task runs.
   bool has_begun = false;
-  bool is_member;                  // Belongs to a group instead of a handle.
+  bool is_member : 1;              // Belongs to a group instead of a handle.
+  bool is_control : 1 = false;     // Control work, which runs first; set by spawning.
   bool has_locals = false;         // Has values of its own: TaskTop::locals has begun.
   bool stack_is_measured = false;  // See SpawnSites.
   // One for the running task, one for the handle until that gives it up.

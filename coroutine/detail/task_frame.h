@@ -140,7 +140,7 @@ Result<TaskFrame<std::decay_t<F>, T>*> spawn_frame(std::string_view name, F&& bo
   *static_cast<const volatile std::uint8_t*>(&frame->flags);
   frame->set_name(name);
   TaskAccess::inherit_locals(*frame);
-  TaskAccess::finish_spawn(scheduler, *frame);
+  TaskAccess::finish_spawn(scheduler, *frame, options.purpose);
   return frame;
 }
 

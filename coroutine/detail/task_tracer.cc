@@ -9,11 +9,13 @@
 
 namespace corolane::coroutine::detail {
 
-TaskTracer::TaskTracer(const ReadyRing& ready, const TaskControl* running) : running_(running) {
-  ready_frames_.reserve(ready.size());
-  ready.for_each([this](const ReadyRing::Entry& entry) {
-    if (!entry.is_stackless()) ready_frames_.emplace(entry.owner, entry.frame);
-  });
+TaskTracer::TaskTracer(std::initializer_list<const ReadyRing*> rings, const TaskControl* running)
+    : running_(running) {
+  for (const ReadyRing* const ring : rings) {
+    ring->for_each([this](const ReadyRing::Entry& entry) {
+      if (!entry.is_stackless()) ready_frames_.emplace(entry.owner, entry.frame);
+    });
+  }
 }
 
 StackTrace TaskTracer::trace(const TaskControl& task) const {

@@ -2,6 +2,7 @@
 // Finds the saved registers of tasks, wherever they are stored at the moment, and walks from there.
 #pragma once
 
+#include <initializer_list>
 #include <unordered_map>
 
 #include "coroutine/detail/ready_ring.h"
@@ -13,8 +14,9 @@ namespace corolane::coroutine::detail {
 // Valid until a task is resumed.
 class TaskTracer {
  public:
-  // `running` is the task that asks; null when it is the loop.
-  TaskTracer(const ReadyRing& ready, const TaskControl* running);
+  // The rings are those of the scheduler; `running` is the task that asks, null when it is the
+  // loop.
+  TaskTracer(std::initializer_list<const ReadyRing*> rings, const TaskControl* running);
 
   // Empty for a task that has not begun, has ended, or runs a scheduler of its own: that task is
   // not suspended.

@@ -188,6 +188,23 @@ TEST(TaskGroupTest, ACancelledJoinerLeavesTheChildrenRunning) {
   EXPECT_TRUE(group.join());
 }
 
+TEST(TaskGroupTest, AReferenceToAnEndedTaskCancelsNoOther) {
+  TaskGroup group;
+  const auto ended = group.spawn("short", [] {});
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(group.join());
+  ended->cancel();
+  // Gets the stack of the one that has ended.
+  auto innocent = spawn("innocent", [] { return sleep_for(1s); });
+  ended->cancel();
+  EXPECT_TRUE(yield());
+  ended->cancel();
+  EXPECT_TRUE(innocent.join());
+  ended->cancel();
+  EXPECT_TRUE(yield());
+  TaskRef().cancel();
+}
+
 TEST(TaskGroupTest, SpawnFailsWithResourceExhaustedAtTheCap) {
   VirtualTime time;
   Scheduler scheduler(time, {.stacks = {.stack_count_max = 3}});

@@ -80,9 +80,8 @@ def schedulers():
     return found[::-1]
 
 
-def ready_frames(scheduler):
-    """Maps the control block of each task in the ready ring to its saved frame."""
-    ring = scheduler["ready_"]
+def ready_frames(ring):
+    """Maps the control block of each task in a ready ring to its saved frame."""
     head, tail, mask = (int(ring[field]) for field in ("head_", "tail_", "mask_"))
     entry_size = gdb.lookup_type(f"{NAMESPACE}detail::ReadyRing::Entry").sizeof
     # A unique_ptr, whatever its library calls the pointer inside.
@@ -182,7 +181,7 @@ def all_tasks():
     found = schedulers()
     loop_frames = [int(scheduler["loop_context_"]["frame"]) for scheduler in found]
     for scheduler in found:
-        ready = ready_frames(scheduler)
+        ready = ready_frames(scheduler["ready_"]) | ready_frames(scheduler["control_"])
         yield [read_task(control, ready, loop_frames) for control in control_blocks(scheduler)]
 
 

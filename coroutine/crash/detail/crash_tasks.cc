@@ -58,11 +58,13 @@ CrashTasks& CrashTasks::gather(const Scheduler& scheduler, Duration time_max) {
 
 // A yielded task has its frame only in the ring.
 void CrashTasks::gather_ready(const Scheduler& scheduler) {
-  scheduler.ready_.for_each([&](const ReadyRing::Entry& entry) {
-    if (entry.is_stackless() || is_late) return;
-    ++ready_count;
-    add(*static_cast<const TaskControl*>(entry.owner), entry.is_fresh() ? nullptr : entry.frame);
-  });
+  for (const ReadyRing* const ring : {&scheduler.control_, &scheduler.ready_}) {
+    ring->for_each([&](const ReadyRing::Entry& entry) {
+      if (entry.is_stackless() || is_late) return;
+      ++ready_count;
+      add(*static_cast<const TaskControl*>(entry.owner), entry.is_fresh() ? nullptr : entry.frame);
+    });
+  }
 }
 
 void CrashTasks::gather_others(const Scheduler& scheduler) {

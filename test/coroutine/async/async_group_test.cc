@@ -56,6 +56,30 @@ TEST(AsyncGroupTest, JoinWaitsForAllChildren) {
   EXPECT_EQ(now(), start + 10s);
 }
 
+TEST(AsyncGroupTest, ItsChildrenAreCancelledBetweenTheRunsOfTheirScheduler) {
+  VirtualTime time;
+  Scheduler scheduler(time);
+  AsyncGroup group;
+  EXPECT_TRUE(scheduler.run("spawn", [&] { group.spawn(sleep(1h)); }));
+  group.cancel();
+  EXPECT_TRUE(
+      scheduler.run("join", [&] { EXPECT_THAT(group.join(), fails_with(Code::cancelled)); }));
+}
+
+TEST(AsyncGroupTest, ACoroutineBecomesReadyInItsOwnSchedulerWhileAnotherRuns) {
+  Event event;
+  AsyncGroup group;
+  group.spawn(wait_for(event));
+  EXPECT_TRUE(yield());
+  VirtualTime time;
+  Scheduler inner(time);
+  EXPECT_TRUE(inner.run("inner", [&] {
+    event.set();
+    EXPECT_EQ(inner.ready_count(), 0u);
+  }));
+  EXPECT_TRUE(group.join());
+}
+
 TEST(AsyncGroupTest, AnEmptyGroupIsJoinedAtOnce) {
   AsyncGroup group;
   EXPECT_TRUE(group.join());

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -255,6 +256,19 @@ TEST(AsyncTest, ATaskOnWhoseStackACoroutineRunsIsRunning) {
   EXPECT_FALSE(infos.front().trace.return_addresses.empty());
 }
 
+TEST(AsyncTest, ATaskThatAwaitsIsCancelledBetweenTwoSteps) {
+  VirtualTime time;
+  Scheduler scheduler(time);
+  std::optional<Code> code;
+  ASSERT_TRUE(scheduler.begin("main", [&] { code = await(sleep_a_second()).error().code(); }));
+  EXPECT_TRUE(scheduler.step());
+  scheduler.cancel();
+  while (scheduler.step()) {
+  }
+  EXPECT_TRUE(scheduler.finish());
+  EXPECT_EQ(code, Code::cancelled);
+}
+
 TEST(AsyncDeathTest, IsAwaitedOnce) {
   const auto await_twice = [] {
     Async<int> child = same(1);
@@ -262,6 +276,17 @@ TEST(AsyncDeathTest, IsAwaitedOnce) {
     static_cast<void>(await(std::move(child)));  // NOLINT(bugprone-use-after-move): the claim.
   };
   EXPECT_DEATH(await_twice(), "a stackless coroutine is awaited once");
+}
+
+Async<int> awaits_twice() {
+  Async<int> child = same(1);
+  const auto first = co_await std::move(child);
+  const auto second = co_await std::move(child);  // NOLINT(bugprone-use-after-move): the claim.
+  co_return first.value_or(0) + second.value_or(0);
+}
+
+TEST(AsyncDeathTest, IsAwaitedOnceByAnotherCoroutine) {
+  EXPECT_DEATH(static_cast<void>(await(awaits_twice())), "a stackless coroutine is awaited once");
 }
 
 }  // namespace

@@ -51,5 +51,24 @@ TEST(ReadyRingTest, KeepsTheOrderAfterItHasShrunk) {
   }
 }
 
+TEST(ReadyRingTest, KeepsItsEntriesWhenItShrinks) {
+  std::vector<int> owners(5'000);
+  ReadyRing ring;
+  ring.reserve(100'000);
+  for (std::size_t i = 0; i < 3'000; ++i) ring.push(&owners[i], nullptr);
+  for (std::size_t i = 0; i < 2'500; ++i) ring.pop();
+  for (std::size_t i = 3'000; i < 5'000; ++i) ring.push(&owners[i], nullptr);
+  ring.fit(2'500);
+  for (std::size_t i = 2'500; i < 5'000; ++i) ASSERT_EQ(ring.pop().owner, &owners[i]);
+  EXPECT_TRUE(ring.empty());
+}
+
+TEST(ReadyRingDeathTest, AFitThatWouldLoseEntriesIsRefused) {
+  std::array<int, 3> owners{};
+  ReadyRing ring;
+  for (int& owner : owners) ring.push(&owner, nullptr);
+  EXPECT_DEATH(ring.fit(2), "a ready ring keeps what it holds");
+}
+
 }  // namespace
 }  // namespace corolane::coroutine::detail
