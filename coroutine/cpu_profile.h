@@ -2,9 +2,7 @@
 // Profiles the CPU time of a scheduler's thread: samples of its stacks, by coroutine.
 //
 //   CpuProfile profile(sample_count_max);
-//   scheduler.begin(profile);     // Both calls by a task of the scheduler.
-//   sleep_for(5s);
-//   scheduler.end(profile);
+//   if (auto recording = scheduler.record(profile)) static_cast<void>(sleep_for(5s));
 //
 // The signal handler of the CPU meter takes a sample at each kernel tick (cpu_meter.h): every 1 to
 // 10 ms of CPU time. So an idle thread costs nothing, and a busy one some microseconds per tick.

@@ -61,8 +61,11 @@ struct Scheduler::ThreadBinding {
       : previous_scheduler(std::exchange(Scheduler::current_, static_cast<Switcher*>(&scheduler))),
         previous_task(std::exchange(Scheduler::running_, nullptr)),
         previous_strand(std::exchange(Scheduler::running_strand_, nullptr)),
-        previous_source(corolane::detail::set_thread_time_source(&scheduler.source_)) {}
+        previous_source(corolane::detail::set_thread_time_source(&scheduler.source_)),
+        bound(scheduler),
+        previous_thread(std::exchange(scheduler.thread_, pthread_self())) {}
   ~ThreadBinding() {
+    bound.thread_ = previous_thread;
     corolane::detail::set_thread_time_source(previous_source);
     Scheduler::running_strand_ = previous_strand;
     Scheduler::running_ = previous_task;
@@ -76,6 +79,8 @@ struct Scheduler::ThreadBinding {
   detail::TaskControl* previous_task;
   detail::Strand* previous_strand;
   const corolane::detail::TimeSource* previous_source;
+  Scheduler& bound;
+  pthread_t previous_thread;
 };
 
 // While it lives, the loop runs tasks.

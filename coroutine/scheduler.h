@@ -44,6 +44,25 @@ class CpuProfile;
 class SwitchTrace;
 struct Interruption;
 
+// The scope of a recording: Scheduler::record().
+template <typename Recorder>
+class [[nodiscard]] Recording {
+ public:
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  explicit operator bool() const { return scheduler_ != nullptr; }
+
+ private:
+  friend class Scheduler;
+  Recording(Scheduler* scheduler, Recorder& recorder)
+      : scheduler_(scheduler), recorder_(recorder) {}
+
+  Scheduler* const scheduler_;  // Null when another recording was active.
+  Recorder& recorder_;
+};
+
 class Scheduler : private detail::Switcher {
  public:
   using Options = SchedulerOptions;
@@ -127,13 +146,11 @@ class Scheduler : private detail::Switcher {
   // one entry for all further ones.
   std::vector<SpawnSite> sites() const;
 
-  // Called by a task of this scheduler: from begin() to end() the scheduler records what its thread
-  // computes, or which task runs when. begin() returns false when a recording is already active.
-  // The recorder must live until its end().
-  bool begin(CpuProfile& profile);
-  void end(CpuProfile& profile);
-  bool begin(SwitchTrace& trace);
-  void end(SwitchTrace& trace);
+  // Called by a task of this scheduler, which records what its thread computes, or which task runs
+  // when, while the result lives. The result is false when another recording is active. The
+  // recorder outlives it.
+  [[nodiscard]] Recording<CpuProfile> record(CpuProfile& profile);
+  [[nodiscard]] Recording<SwitchTrace> record(SwitchTrace& trace);
 
   // For a watchdog on another thread, while run() lasts. The number changes whenever the loop
   // begins or stops running tasks, and is odd while it runs them: a loop that shows the same odd
@@ -148,6 +165,8 @@ class Scheduler : private detail::Switcher {
  private:
   friend class detail::CrashTasks;
   friend class detail::TaskAccess;
+  template <typename Recorder>
+  friend class Recording;
 
   struct Posted;
   struct ThreadBinding;
@@ -155,6 +174,8 @@ class Scheduler : private detail::Switcher {
   // The main task, until it is joined.
   class Main;
 
+  void end(CpuProfile& profile);
+  void end(SwitchTrace& trace);
   void turn();
   void wait_outside();
   Deadline tend_stacks();
@@ -181,5 +202,10 @@ class Scheduler : private detail::Switcher {
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
   std::atomic<std::uint32_t> activity_ = 0;
 };
+
+template <typename Recorder>
+Recording<Recorder>::~Recording() {
+  if (scheduler_ != nullptr) scheduler_->end(recorder_);
+}
 
 }  // namespace corolane::coroutine

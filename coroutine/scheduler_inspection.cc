@@ -114,29 +114,29 @@ void Scheduler::report_deadlock() const {
   std::abort();
 }
 
-bool Scheduler::begin(SwitchTrace& trace) {
-  if (trace_ != nullptr) return false;
+Recording<SwitchTrace> Scheduler::record(SwitchTrace& trace) {
+  if (trace_ != nullptr) return {nullptr, trace};
   trace_ = &trace;
   trace_running();
   watch_next_switch();
-  return true;
+  return {this, trace};
 }
 
 void Scheduler::end(SwitchTrace& trace) {
-  check(trace_ == &trace, "a trace that was begun is ended");
+  check(trace_ == &trace, "a recording ends once");
   trace_loop();
   trace_ = nullptr;
 }
 
-bool Scheduler::begin(CpuProfile& profile) {
-  if (instruments_->profile != nullptr) return false;
+Recording<CpuProfile> Scheduler::record(CpuProfile& profile) {
+  if (instruments_->profile != nullptr) return {nullptr, profile};
   instruments_->profile = &profile;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  return true;
+  return {this, profile};
 }
 
 void Scheduler::end(CpuProfile& profile) {
-  check(instruments_->profile == &profile, "a profile that was begun is ended");
+  check(instruments_->profile == &profile, "a recording ends once");
   instruments_->profile = nullptr;
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

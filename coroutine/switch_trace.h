@@ -2,9 +2,7 @@
 // Records what runs on a scheduler's thread, switch by switch: for a picture of some milliseconds.
 //
 //   SwitchTrace trace(slice_count_max);
-//   scheduler.begin(trace);       // Both calls by a task of the scheduler.
-//   sleep_for(200ms);
-//   scheduler.end(trace);
+//   if (auto recording = scheduler.record(trace)) static_cast<void>(sleep_for(200ms));
 //
 // A ring: the newest slices stay. While recording, each switch takes some tens of nanoseconds more;
 // otherwise none does.

@@ -97,6 +97,7 @@ void Strand::make_ready() {
     its_task->waiting_for = "stackless coroutine";
   }
   Switcher& own = scheduler();
+  own.check_thread(task());
   ++own.ready_strand_count_;
   own.ready_.reserve(own.task_count_ + own.ready_strand_count_);
   own.ready_.push(this, tagged(leaf_));

@@ -2,10 +2,14 @@
 #include "coroutine/detail/switcher.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "coroutine/base/check.h"
 #include "coroutine/base/cycle_clock.h"
+#include "coroutine/base/text.h"
 #include "coroutine/detail/instruments.h"
 #include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/spawn_sites.h"
@@ -151,6 +155,16 @@ void Switcher::make_control_ready(TaskControl& task) {
   } else {
     control_.push_fresh(&task);
   }
+}
+
+void Switcher::woken_by_another_thread(const TaskControl* woken) const {
+  std::string claim =
+      woken == nullptr ? "a stackless coroutine" : "task \"" + escaped(woken->name()) + "\"";
+  claim +=
+      " is woken by the thread of its scheduler; another thread calls Scheduler::post(), and the "
+      "work that it posts may wake tasks";
+  check(false, claim);
+  std::abort();
 }
 
 void Switcher::watch_next_switch() {

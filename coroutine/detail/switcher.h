@@ -5,6 +5,8 @@
 // Inlined into the function that waits: see coroutine/README.md. The loop around it is Scheduler.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -126,6 +128,14 @@ class Switcher {
     }
   }
   void cut_steps(std::uint32_t kept);
+  // Called when a task or strand becomes ready. Another thread than the scheduler's would corrupt
+  // the ring; between two runs there is none.
+  void check_thread(const TaskControl* woken) const {
+    if (thread_ != pthread_self() && thread_ != no_thread) [[unlikely]] {
+      woken_by_another_thread(woken);
+    }
+  }
+  [[noreturn]] void woken_by_another_thread(const TaskControl* woken) const;
   // Plan the steps of a turn that lasts from `now` until `end`; and one step.
   void begin_steps(TimePoint now, TimePoint end);
   void begin_single_step();
@@ -138,6 +148,7 @@ class Switcher {
   void trace_loop() const;
 
   static constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
+  static constexpr pthread_t no_thread = 0;
   static constexpr std::uint32_t no_cut = std::numeric_limits<std::uint32_t>::max();
   // A task that is woken within a turn begins behind others that were ready before.
   static constexpr std::uint32_t woken_steps = 16;
@@ -160,6 +171,7 @@ class Switcher {
   std::uint32_t woken_steps_max_ = no_cut;
   bool saw_fresh_ = false;  // Since the last look at the clock.
   bool saw_woken_ = false;
+  pthread_t thread_ = no_thread;  // The one that is in run() or step().
   Context loop_context_;
 
   StackPool stacks_;

@@ -155,6 +155,7 @@ class TaskAccess {
     task.scheduler.suspend(task, task.frame);
   }
   static void make_ready(TaskControl& task) {
+    task.scheduler.check_thread(&task);
     task.state = TaskState::ready;
     task.state_since = task.scheduler.turn_time_;
     if (task.is_control) [[unlikely]] {

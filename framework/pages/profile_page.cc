@@ -38,10 +38,10 @@ ShardProfile profile_of(Shard& shard, Duration time) {
   if (!scheduler.statistics().measures_cpu) return nullptr;
   const auto count_max = static_cast<std::size_t>(in_seconds(time) * samples_per_second) + 1;
   auto profile = std::make_shared<CpuProfile>(count_max);
-  if (!scheduler.begin(*profile)) return nullptr;
+  const auto recording = scheduler.record(*profile);
+  if (!recording) return nullptr;
   // A client that disconnects ends the profile early.
   static_cast<void>(coroutine::sleep_for(time));
-  scheduler.end(*profile);
   return profile;
 }
 

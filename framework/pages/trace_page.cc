@@ -39,9 +39,9 @@ using ShardTrace = std::shared_ptr<const SwitchTrace>;
 
 ShardTrace trace_of(Shard& shard, Duration time) {
   auto trace = std::make_shared<SwitchTrace>(slice_count_max);
-  if (!shard.scheduler().begin(*trace)) return nullptr;
+  const auto recording = shard.scheduler().record(*trace);
+  if (!recording) return nullptr;
   static_cast<void>(coroutine::sleep_for(time));
-  shard.scheduler().end(*trace);
   return trace;
 }
 

@@ -44,10 +44,12 @@ class CpuProfileTest : public testing::Test {
 TEST_F(CpuProfileTest, RecordsTheComputingTaskWithItsStack) {
   if (detail::Valgrind::is_running()) GTEST_SKIP() << valgrind_is_too_slow;
   CpuProfile profile(1'000);
-  ASSERT_TRUE(scheduler_.begin(profile));
-  auto task = spawn("busy", [&] { compute_in_a_profile(profile, 10); });
-  EXPECT_TRUE(task.join());
-  scheduler_.end(profile);
+  {
+    const auto recording = scheduler_.record(profile);
+    ASSERT_TRUE(recording);
+    auto task = spawn("busy", [&] { compute_in_a_profile(profile, 10); });
+    EXPECT_TRUE(task.join());
+  }
   ASSERT_GE(profile.samples().size(), 10u);
   Duration cpu{};
   int count = 0;
@@ -71,9 +73,11 @@ TEST_F(CpuProfileTest, RecordsTheComputingTaskWithItsStack) {
 
 TEST_F(CpuProfileTest, SamplesWithoutRoomAreCounted) {
   CpuProfile profile(3);
-  ASSERT_TRUE(scheduler_.begin(profile));
-  compute_in_a_profile(profile, 6);
-  scheduler_.end(profile);
+  {
+    const auto recording = scheduler_.record(profile);
+    ASSERT_TRUE(recording);
+    compute_in_a_profile(profile, 6);
+  }
   EXPECT_EQ(profile.samples().size(), 3u);
   EXPECT_GE(profile.lost_count(), 3u);
 }
@@ -81,16 +85,31 @@ TEST_F(CpuProfileTest, SamplesWithoutRoomAreCounted) {
 TEST_F(CpuProfileTest, OnlyOneProfileRunsAtATime) {
   CpuProfile first(1);
   CpuProfile second(1);
-  ASSERT_TRUE(scheduler_.begin(first));
-  EXPECT_FALSE(scheduler_.begin(second));
-  scheduler_.end(first);
+  {
+    const auto recording = scheduler_.record(first);
+    ASSERT_TRUE(recording);
+    EXPECT_FALSE(scheduler_.record(second));
+  }
+  EXPECT_TRUE(scheduler_.record(second));
+}
+
+TEST_F(CpuProfileTest, ATaskThatReturnsEarlyEndsItsProfile) {
+  CpuProfile profile(100);
+  auto task = spawn("returns early", [&]() -> Result<void> {
+    const auto recording = scheduler_.record(profile);
+    return Error(Code::aborted, "early");
+  });
+  EXPECT_FALSE(task.join());
+  CpuProfile next(1);
+  EXPECT_TRUE(scheduler_.record(next));
 }
 
 // The signal may hit any instruction, also in the middle of a switch.
 TEST_F(CpuProfileTest, TasksThatSwitchAllTheTimeAreWalkedSafely) {
   if (detail::Valgrind::is_running()) GTEST_SKIP() << valgrind_is_too_slow;
   CpuProfile profile(100'000);
-  ASSERT_TRUE(scheduler_.begin(profile));
+  const auto recording = scheduler_.record(profile);
+  ASSERT_TRUE(recording);
   TaskGroup group;
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(group.spawn("switching", [&] {
@@ -105,7 +124,6 @@ TEST_F(CpuProfileTest, TasksThatSwitchAllTheTimeAreWalkedSafely) {
     }));
   }
   EXPECT_TRUE(group.join());
-  scheduler_.end(profile);
   EXPECT_GE(profile.samples().size(), 100u);
 }
 

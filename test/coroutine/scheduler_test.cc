@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "coroutine/async/async.h"
+#include "coroutine/async/async_group.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
@@ -319,6 +321,46 @@ TEST(SchedulerDeathTest, AMainTaskThatEndsBeforeTheOthersAborts) {
 TEST(SchedulerDeathTest, ARunInsideItselfAborts) {
   const auto nest = [] { static_cast<void>(Scheduler::current().run("main", [] {})); };
   EXPECT_DEATH(nest(), "run\\(\\) is not called while it runs");
+}
+
+TEST(SchedulerDeathTest, ATaskThatAnotherThreadWakesIsNamed) {
+  const auto set_elsewhere = [] {
+    Event event;
+    auto waiter = spawn("waiter", [&] { return event.wait(Deadline::never()); });
+    static_cast<void>(yield());
+    std::thread([&] { event.set(); }).join();
+    static_cast<void>(waiter.join());
+  };
+  EXPECT_DEATH(set_elsewhere(),
+               "task \"waiter\" is woken by the thread of its scheduler; another thread calls "
+               "Scheduler::post");
+}
+
+Async<void> waits_for(Event& event) {
+  co_return co_await until(Deadline::never(), event.waiting());
+}
+
+TEST(SchedulerDeathTest, AStacklessCoroutineThatAnotherThreadWakesIsRefused) {
+  const auto set_elsewhere = [] {
+    Event event;
+    AsyncGroup group;
+    group.spawn(waits_for(event));
+    static_cast<void>(yield());
+    std::thread([&] { event.set(); }).join();
+    static_cast<void>(group.join());
+  };
+  EXPECT_DEATH(set_elsewhere(), "a stackless coroutine is woken by the thread of its scheduler");
+}
+
+TEST(SchedulerTest, BetweenTwoRunsAnyThreadMayWake) {
+  VirtualTime time;
+  Scheduler scheduler(time);
+  Event event;
+  ASSERT_TRUE(scheduler.begin("main", [&] { EXPECT_TRUE(event.wait(Deadline::never())); }));
+  EXPECT_TRUE(scheduler.step());
+  std::thread([&] { event.set(); }).join();
+  EXPECT_FALSE(scheduler.step());
+  EXPECT_TRUE(scheduler.finish());
 }
 
 TEST(SchedulerDeathTest, CurrentAbortsOnAThreadWithoutAScheduler) {

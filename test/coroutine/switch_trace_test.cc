@@ -39,9 +39,11 @@ TEST(SwitchTraceTest, RecordsEachTaskInTheOrderOfRunning) {
   ASSERT_TRUE(group.spawn("a", [] { yield_times(2); }));
   ASSERT_TRUE(group.spawn("b", [] { yield_times(1); }));
   SwitchTrace trace(100);
-  ASSERT_TRUE(scheduler.begin(trace));
-  EXPECT_TRUE(group.join());
-  scheduler.end(trace);
+  {
+    const auto recording = scheduler.record(trace);
+    ASSERT_TRUE(recording);
+    EXPECT_TRUE(group.join());
+  }
   auto tasks = tasks_of(trace);
   ASSERT_GE(tasks.size(), 7u);
   const std::string& self = tasks.front();
@@ -52,9 +54,11 @@ TEST(SwitchTraceTest, TimesRise) {
   Scheduler& scheduler = Scheduler::current();
   auto other = spawn("other", [] { yield_times(20); });
   SwitchTrace trace(100);
-  ASSERT_TRUE(scheduler.begin(trace));
-  yield_times(20);
-  scheduler.end(trace);
+  {
+    const auto recording = scheduler.record(trace);
+    ASSERT_TRUE(recording);
+    yield_times(20);
+  }
   std::vector<std::uint64_t> begins;
   trace.for_each([&](const SwitchTrace::Slice& slice) { begins.push_back(slice.begin); });
   EXPECT_TRUE(std::ranges::is_sorted(begins));
@@ -65,38 +69,43 @@ TEST(SwitchTraceTest, TheNewestSlicesStayWhenItIsFull) {
   Scheduler& scheduler = Scheduler::current();
   auto before = spawn("before", [] { yield_times(50); });
   SwitchTrace trace(8);
-  ASSERT_TRUE(scheduler.begin(trace));
-  yield_times(60);
-  auto after = spawn("after", [] { yield_times(50); });
-  yield_times(50);
-  scheduler.end(trace);
+  {
+    const auto recording = scheduler.record(trace);
+    ASSERT_TRUE(recording);
+    yield_times(60);
+    auto after = spawn("after", [] { yield_times(50); });
+    yield_times(50);
+    EXPECT_TRUE(after.join());
+  }
   const auto names = names_of(trace);
   EXPECT_EQ(names.size(), 8u);
   EXPECT_GT(trace.count(), 200u);
   EXPECT_EQ(std::ranges::count(names, "before"), 0);
   EXPECT_GE(std::ranges::count(names, "after"), 3);
   EXPECT_TRUE(before.join());
-  EXPECT_TRUE(after.join());
 }
 
 TEST(SwitchTraceTest, OnlyOneTraceRunsAtATime) {
   Scheduler& scheduler = Scheduler::current();
   SwitchTrace first(8);
   SwitchTrace second(8);
-  ASSERT_TRUE(scheduler.begin(first));
-  EXPECT_FALSE(scheduler.begin(second));
-  scheduler.end(first);
-  ASSERT_TRUE(scheduler.begin(second));
-  scheduler.end(second);
+  {
+    const auto recording = scheduler.record(first);
+    ASSERT_TRUE(recording);
+    EXPECT_FALSE(scheduler.record(second));
+  }
+  EXPECT_TRUE(scheduler.record(second));
 }
 
 TEST(SwitchTraceTest, NothingIsRecordedAfterItsEnd) {
   Scheduler& scheduler = Scheduler::current();
   auto other = spawn("other", [] { yield_times(20); });
   SwitchTrace trace(100);
-  ASSERT_TRUE(scheduler.begin(trace));
-  yield_times(2);
-  scheduler.end(trace);
+  {
+    const auto recording = scheduler.record(trace);
+    ASSERT_TRUE(recording);
+    yield_times(2);
+  }
   const std::uint64_t count = trace.count();
   const std::uint64_t switches = scheduler.switch_count();
   yield_times(10);
