@@ -84,11 +84,12 @@ class ReadyRing {
   Entry pop() {
     const Entry entry = front();
     head_ += sizeof(Entry);
-    // Beyond the end lie consumed entries, or nulls: harmless to prefetch.
+    // Beyond the end lie consumed entries, or nulls: harmless to prefetch, but not to add to, which
+    // is why it is done with numbers.
     const Entry& ahead = at(head_ + lead * sizeof(Entry));
-    const auto* const saved = static_cast<const std::byte*>(ahead.frame) + saved_begin;
-    __builtin_prefetch(saved);
-    if (reinterpret_cast<std::uintptr_t>(saved) % 64 > 8) __builtin_prefetch(saved + 56);
+    const std::uintptr_t saved = reinterpret_cast<std::uintptr_t>(ahead.frame) + saved_begin;
+    __builtin_prefetch(reinterpret_cast<const void*>(saved));
+    if (saved % 64 > 8) __builtin_prefetch(reinterpret_cast<const void*>(saved + 56));
     return entry;
   }
 
