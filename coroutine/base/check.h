@@ -11,6 +11,8 @@
 #include <source_location>
 #include <string_view>
 
+#include "coroutine/base/detail/debug_mode.h"
+
 namespace corolane {
 namespace detail {
 

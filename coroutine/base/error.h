@@ -19,6 +19,8 @@
 #include <string>
 #include <string_view>
 
+#include "coroutine/base/detail/debug_mode.h"
+
 namespace corolane {
 
 enum class Code : std::uint8_t {

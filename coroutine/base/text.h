@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "coroutine/base/detail/debug_mode.h"
+
 namespace corolane {
 
 // `text` on one line of valid UTF-8 that moves no cursor: control characters and bytes that are not

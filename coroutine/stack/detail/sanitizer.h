@@ -3,7 +3,8 @@
 //
 // Tasks have more members with one, and larger stacks. So a program and the library must be built
 // with the same one, or the linker refuses them: every file that includes this refers to a symbol
-// that only a matching library defines, and the linker's message names the symbol.
+// that only a matching library defines. The name of the symbol is what the linker reports, so it
+// says the reason and the remedy.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -31,11 +32,14 @@
 #endif
 
 #if defined(COROLANE_ASAN)
-#define COROLANE_LIBRARY_THAT_FITS corolane_library_is_built_without_address_sanitizer
+#define COROLANE_LIBRARY_THAT_FITS \
+  corolane_library_is_built_without_address_sanitizer_set_COROLANE_SANITIZE_in_CMake
 #elif defined(COROLANE_TSAN)
-#define COROLANE_LIBRARY_THAT_FITS corolane_library_is_built_without_thread_sanitizer
+#define COROLANE_LIBRARY_THAT_FITS \
+  corolane_library_is_built_without_thread_sanitizer_set_COROLANE_SANITIZE_in_CMake
 #else
-#define COROLANE_LIBRARY_THAT_FITS corolane_library_is_built_with_a_sanitizer
+#define COROLANE_LIBRARY_THAT_FITS \
+  corolane_library_is_built_with_a_sanitizer_set_COROLANE_SANITIZE_in_CMake
 #endif
 // Defined in sanitizer.cc.
 extern "C" const char COROLANE_LIBRARY_THAT_FITS;
