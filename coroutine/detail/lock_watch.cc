@@ -12,6 +12,22 @@
 #include <cerrno>
 #include <ctime>
 
+#include "coroutine/detail/switcher.h"
+
+namespace corolane::coroutine::detail {
+
+void LockWatch::acquired() {
+  ++held_count;
+  if (Switcher::running_ != nullptr) Switcher::current_->watch_next_switch();
+}
+
+void LockWatch::initialiser_began() {
+  ++initialiser_count;
+  if (Switcher::running_ != nullptr) Switcher::current_->watch_next_switch();
+}
+
+}  // namespace corolane::coroutine::detail
+
 namespace {
 
 using corolane::coroutine::detail::LockWatch;
@@ -46,13 +62,13 @@ class Next : public NextFunction<int, Arguments...> {
   int lock(Arguments... arguments) {
     const int error = (*this)(arguments...);
     // With EOWNERDEAD the lock is held, too.
-    if (error == 0 || error == EOWNERDEAD) ++LockWatch::held_count;
+    if (error == 0 || error == EOWNERDEAD) LockWatch::acquired();
     return error;
   }
 
   int unlock(Arguments... arguments) {
     const int error = (*this)(arguments...);
-    if (error == 0) --LockWatch::held_count;
+    if (error == 0) LockWatch::released();
     return error;
   }
 };
@@ -123,17 +139,17 @@ extern "C" {
 
 int __cxa_guard_acquire(Guard guard) {
   const int is_first = guard_acquire(guard);
-  if (is_first != 0) ++LockWatch::initialiser_count;
+  if (is_first != 0) LockWatch::initialiser_began();
   return is_first;
 }
 
 void __cxa_guard_release(Guard guard) noexcept {
-  --LockWatch::initialiser_count;
+  LockWatch::initialiser_ended();
   guard_release(guard);
 }
 
 void __cxa_guard_abort(Guard guard) noexcept {
-  --LockWatch::initialiser_count;
+  LockWatch::initialiser_ended();
   guard_abort(guard);
 }
 

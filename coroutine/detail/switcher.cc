@@ -50,6 +50,7 @@ Switcher::Switcher(const SchedulerOptions& options, const corolane::detail::Time
 Switcher::~Switcher() = default;
 
 void Switcher::suspend_slowly(TaskControl& running, void*& frame) {
+  LockWatch::check_none_is_held();
   TaskMeter* const meter = meter_of(running);
   MarkedSection* const section = MarkedSection::of(running);
   if (meter == nullptr && section == nullptr) return switch_slowly(running, frame);
@@ -98,7 +99,9 @@ void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); 
 // a stack should be touched little.
 [[gnu::always_inline]] inline void Switcher::end(TaskControl& running) {
   SpawnSites::ended(running);
-  LockWatch::check_none_is_held();
+  if (steps_left_ == 1) [[unlikely]] {
+    LockWatch::check_none_is_held();
+  }
   running.state = TaskState::ended;  // Read through a TaskRef that outlives the task.
   if (!running.is_member) {          // A group's child has no joiner.
     running.state_since = turn_time_;
@@ -165,11 +168,6 @@ void Switcher::woken_by_another_thread(const TaskControl* woken) const {
       "work that it posts may wake tasks";
   check(false, claim);
   std::abort();
-}
-
-void Switcher::watch_next_switch() {
-  count_steps();
-  steps_ = steps_left_ = 1;
 }
 
 TaskMeter* Switcher::meter_of(const TaskControl& task) const {

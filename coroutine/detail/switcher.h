@@ -17,7 +17,6 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/list.h"
-#include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/ready_ring.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/detail/turn_clock.h"
@@ -37,6 +36,7 @@ struct TaskMeterTag;
 namespace corolane::coroutine::detail {
 
 class CrashTasks;
+class LockWatch;
 class Strand;
 class TaskAccess;
 struct Instruments;
@@ -71,6 +71,7 @@ class Switcher {
 
  private:
   friend class CrashTasks;
+  friend class LockWatch;
   friend class Strand;
   friend class TaskAccess;
   friend struct TaskControl;
@@ -141,7 +142,8 @@ class Switcher {
   void begin_single_step();
   // Makes a task of control work ready; a fresh one has no frame.
   void make_control_ready(TaskControl& task);
-  // Arms the timing of the next switch away from the running task.
+  // Lets the next switch away from the running task, or its end, take the way that looks at meters,
+  // locks and the time.
   void watch_next_switch();
   TaskMeter* meter_of(const TaskControl& task) const;
   void trace_running() const;
@@ -201,7 +203,6 @@ class Switcher {
 };
 
 [[gnu::always_inline]] inline void Switcher::suspend(TaskControl& running, void*& frame) {
-  LockWatch::check_none_is_held();
   if (--steps_left_ == 0) [[unlikely]] {
     return suspend_slowly(running, frame);
   }
@@ -240,6 +241,11 @@ inline void Switcher::plan_steps() {
   steps_left_ = turn_left_ < sample_left_ ? turn_left_ : sample_left_;
   if (trace_ != nullptr && steps_left_ > 1) steps_left_ = 1;
   steps_ = steps_left_;
+}
+
+inline void Switcher::watch_next_switch() {
+  count_steps();
+  steps_ = steps_left_ = 1;
 }
 
 }  // namespace corolane::coroutine::detail

@@ -23,7 +23,11 @@ using namespace std::chrono_literals;
 class LockWatchTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_lock_watch) GTEST_SKIP() << "locks are watched in debug builds without sanitizers";
+    std::mutex mutex;
+    const std::scoped_lock lock(mutex);
+    if (LockWatch::held_count == 0) {
+      GTEST_SKIP() << "locks are watched in debug builds without sanitizers";
+    }
   }
 };
 
