@@ -341,11 +341,6 @@ TEST(TaskTest, TasksMaySpawnTasks) {
   EXPECT_EQ(count_down(count_down, 50), 50);
 }
 
-// The thread sanitizer has room for 65,536 frames of each flow.
-TEST(TaskTest, TheEndOfATaskLeavesNoFrameInItsJoiner) {
-  for (int i = 0; i < 70'000; ++i) EXPECT_TRUE(spawn("task", [] {}).join());
-}
-
 TEST(TaskTest, ANameMayBeEmptyAndIsCutTo31Bytes) {
   const std::string longest(31, 'x');
   auto nameless = spawn({}, [] {});
