@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: MIT
 # The files that `cmake --install` puts into a prefix for find_package(corolane): libraries,
-# headers, protos, the plugin and the command. Included last: it names targets of all folders.
+# headers, protos, the plugin and the command. A build with a sanitizer installs only its libraries,
+# as a variant beside the others (corolane_variant.cmake). Included last: it names targets of all
+# folders.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/corolane)
 set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/corolane)
+set(library_folder ${CMAKE_INSTALL_LIBDIR}/corolane)
+set(targets_file corolane-targets.cmake)
+set(tools protoc-gen-corolane corolane)
+if(COROLANE_VARIANT)
+  set(library_folder ${library_folder}/${COROLANE_VARIANT})
+  set(targets_file corolane-${COROLANE_VARIANT}-targets.cmake)
+  set(tools)
+endif()
 
 # The modules for services and for their tests.
 set(libraries base config rpc_protos rpc_wire_protos rpc_reflection_protos framework_protos
@@ -12,7 +22,13 @@ set(libraries base config rpc_protos rpc_wire_protos rpc_reflection_protos frame
 foreach(module IN ITEMS coroutine net rpc framework)
   get_property(rooms GLOBAL PROPERTY COROLANE_ROOMS_${module})
   list(APPEND libraries ${module} ${rooms})
+  if(TARGET corolane_${module}_united)
+    list(APPEND libraries ${module}_united)
+  endif()
 endforeach()
+if(TARGET corolane_coroutine_lock_watch)
+  list(APPEND libraries coroutine_lock_watch)
+endif()
 foreach(library IN LISTS libraries)
   set_target_properties(corolane_${library} PROPERTIES EXPORT_NAME ${library})
   target_compile_features(corolane_${library} INTERFACE $<INSTALL_INTERFACE:cxx_std_23>)
@@ -29,8 +45,11 @@ set(completions
   ${PROJECT_BINARY_DIR}/corolane.bash
   ${PROJECT_BINARY_DIR}/corolane.fish
   ${PROJECT_BINARY_DIR}/_corolane)
-set(needed ${manual} ${completions})
-foreach(target IN LISTS targets ITEMS protoc-gen-corolane corolane)
+set(needed)
+if(tools)
+  set(needed ${manual} ${completions})
+endif()
+foreach(target IN LISTS targets tools)
   get_target_property(type ${target} TYPE)
   if(NOT type STREQUAL "INTERFACE_LIBRARY")
     list(APPEND needed $<TARGET_FILE:${target}>)
@@ -40,26 +59,39 @@ install(CODE "
   set(BUILD \"${PROJECT_BINARY_DIR}\")
   set(NEEDED \"${needed}\")
   include(\"${CMAKE_CURRENT_LIST_DIR}/install_needed.cmake\")")
-install(TARGETS ${targets} protoc-gen-corolane EXPORT corolane
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/corolane
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS corolane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(EXPORT corolane NAMESPACE corolane:: FILE corolane-targets.cmake
-  DESTINATION ${package_folder})
+install(TARGETS ${targets} EXPORT corolane ARCHIVE DESTINATION ${library_folder})
+install(EXPORT corolane NAMESPACE corolane:: FILE ${targets_file} DESTINATION ${package_folder})
 
 # Without our debug information the libraries are a tenth as large, and link faster. Stack traces
 # keep the names of our functions.
 install(CODE "
-  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/corolane\")
+  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${library_folder}\")
   file(GLOB archives \${folder}/*.a)
   execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \${archives} COMMAND_ERROR_IS_FATAL ANY)")
 
-# Copies the headers of the public folders, and those that they include.
+# Copies the headers of the public folders, and those that they include; a variant only notes which
+# they were when it was built.
 install(CODE "
+  set(VARIANT \"${COROLANE_VARIANT}\")
+  set(COMPILER \"${CMAKE_CXX_COMPILER_ID}\")
+  set(BUILD \"${PROJECT_BINARY_DIR}\")
+  set(PACKAGE \"\${CMAKE_INSTALL_PREFIX}/${package_folder}\")
   set(SOURCE ${PROJECT_SOURCE_DIR})
   set(GENERATED ${PROJECT_BINARY_DIR}/generated)
   set(TO \"\${CMAKE_INSTALL_PREFIX}/${header_folder}\")
   include(${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)")
+
+# Builds everything that is installed.
+add_custom_target(installable)
+add_dependencies(installable ${targets} ${tools})
+if(COROLANE_VARIANT)
+  return()
+endif()
+
+install(TARGETS protoc-gen-corolane EXPORT corolane-tools
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT corolane-tools NAMESPACE corolane:: DESTINATION ${package_folder})
+install(TARGETS corolane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES rpc/options.proto DESTINATION ${header_folder}/rpc)
 install(FILES rpc/reflection/reflection.proto DESTINATION ${header_folder}/rpc/reflection)
 
@@ -72,6 +104,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/corolane-config.cmake
   ${PROJECT_BINARY_DIR}/corolane-config-version.cmake
   tools/cmake/corolane_module.cmake
+  tools/cmake/corolane_variant.cmake
   rpc/codegen/corolane_add_protos.cmake
   rpc/codegen/take_over.cmake
   DESTINATION ${package_folder})
@@ -84,9 +117,7 @@ add_custom_command(OUTPUT ${manual} ${completions}
   COMMENT "Writing the manual of corolane"
   VERBATIM)
 add_custom_target(corolane_manual ALL DEPENDS ${manual} ${completions})
-# Builds everything that is installed.
-add_custom_target(installable)
-add_dependencies(installable ${targets} protoc-gen-corolane corolane corolane_manual)
+add_dependencies(installable corolane_manual)
 install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_BINARY_DIR}/corolane.bash RENAME corolane
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Copies the public headers from SOURCE to TO, with all headers that they include, from SOURCE or
-# GENERATED. Runs when the tree is installed.
+# GENERATED. Their fingerprint goes to the folder PACKAGE, by way of BUILD: libraries of a variant
+# fit only the headers that they were compiled with. With a VARIANT, only the fingerprint is
+# written, with the name of the COMPILER. Runs when the tree is installed.
 cmake_policy(VERSION 3.25)
 
 set(folders
@@ -22,6 +24,7 @@ foreach(folder IN LISTS folders)
 endforeach()
 
 set(known)
+set(hashes)
 while(waiting)
   list(POP_FRONT waiting header)
   if(header IN_LIST known)
@@ -32,10 +35,25 @@ while(waiting)
   if(NOT EXISTS ${path})
     set(path ${GENERATED}/${header})
   endif()
-  cmake_path(GET header PARENT_PATH folder)
-  file(INSTALL ${path} DESTINATION ${TO}/${folder})
+  if(NOT VARIANT)
+    cmake_path(GET header PARENT_PATH folder)
+    file(INSTALL ${path} DESTINATION ${TO}/${folder})
+  endif()
+  file(SHA256 ${path} hash)
+  list(APPEND hashes ${header} ${hash})
 
   file(STRINGS ${path} includes REGEX "^#include \"")
   list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*" "\\1")
   list(APPEND waiting ${includes})
 endwhile()
+
+list(SORT hashes)
+string(SHA256 fingerprint "${hashes}")
+set(facts corolane-headers.cmake)
+set(content "set(corolane_HEADERS ${fingerprint})\n")
+if(VARIANT)
+  set(facts corolane-${VARIANT}.cmake)
+  set(content "set(variant_headers ${fingerprint})\nset(variant_compiler ${COMPILER})\n")
+endif()
+file(WRITE ${BUILD}/${facts} ${content})
+file(INSTALL ${BUILD}/${facts} DESTINATION ${PACKAGE})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The Debian package: `cpack -G DEB` in the build tree.
+# The Debian package: `cpack -G DEB` in the build tree. That of a variant has only its libraries,
+# and stands beside the package of the same version.
 set(CPACK_PACKAGE_NAME corolane)
 set(CPACK_PACKAGE_CONTACT "the corolane authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "runtime for game servers written as straight-line code")
@@ -22,6 +23,14 @@ set(packages
   libprotobuf-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
   libuv1-dev libyaml-cpp-dev tzdata)
 list(JOIN packages ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+set(document_folder ${CMAKE_INSTALL_DOCDIR})
+if(COROLANE_VARIANT)
+  string(APPEND CPACK_PACKAGE_NAME -${COROLANE_VARIANT})
+  string(APPEND CPACK_PACKAGE_DESCRIPTION_SUMMARY " (-fsanitize=${COROLANE_SANITIZE})")
+  set(CPACK_PACKAGE_DESCRIPTION "The libraries of the package corolane, built with sanitizers.")
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "corolane (= ${PROJECT_VERSION})")
+  string(APPEND document_folder -${COROLANE_VARIANT})
+endif()
 
 # LICENSE as Debian writes it: each line of a field is indented, and an empty one is a dot.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/LICENSE)
@@ -40,6 +49,6 @@ Copyright: @holders@
 License: Expat
  @license@
 ")
-install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${document_folder})
 
 include(CPack)
