@@ -63,6 +63,17 @@ def _needs(what, is_there):
     return fails
 
 
+def fixed_addresses():
+    """What begins the command of a program with GCC's thread sanitizer, which may find the program
+    where it keeps its shadow memory if addresses are as random as newer kernels make them.
+    """
+    try:
+        random_bits = int(Path("/proc/sys/vm/mmap_rnd_bits").read_text(encoding="ascii"))
+    except OSError:  # Only root may read it.
+        random_bits = 32
+    return ("setarch", "--addr-no-randomize") if random_bits > 28 else ()
+
+
 def some_games(folder, count):
     """Writes the first real games to a file; returns its path."""
     path = f"{folder}/games.pgn"
