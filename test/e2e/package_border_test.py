@@ -22,7 +22,7 @@ BUILD = Path()
 
 PRINTED = "sums 152.0\nevent 1\nnested 100\n"
 
-# What find_package() sees, by name.
+# Each set has a name. find_package() sees the flags of these.
 SETS = {
     "debug": ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS=-O0 -D_GLIBCXX_ASSERTIONS"),
     "native": ("-DCMAKE_CXX_FLAGS=-O3 -march=native",),
@@ -32,7 +32,7 @@ SETS = {
     "address": ("-DCMAKE_CXX_FLAGS=-fsanitize=address",),
     "thread": ("-DCMAKE_CXX_FLAGS=-fsanitize=thread",),
     "debug_mode": ("-DCMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG",),
-    # What it does not see.
+    # It does not see those of these.
     "hidden_address": ("-DFLAGS=-fsanitize=address",),
     "hidden_thread": ("-DFLAGS=-fsanitize=thread -Wl,--gc-sections",),
     "hidden_debug_mode": ("-DFLAGS=-D_GLIBCXX_DEBUG",),
