@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/task_group.h"
 
+#include <utility>
+
 namespace corolane::coroutine {
 
 void TaskGroup::cancel() {
@@ -12,6 +14,18 @@ void TaskGroup::cancel_and_join() {
   end_.join_cancelled();
 }
 
+Result<void> TaskGroup::join_or_cancel(Deadline deadline) {
+  auto waited = end_.wait(deadline);
+  // Between the deadline and our turn the last child may have ended by itself.
+  if (!waited && size() > 0) {
+    const bool has_failed = end_.has_failed();
+    cancel_and_join();
+    auto first_error = end_.take_first_error();
+    return has_failed ? std::move(first_error) : std::move(waited);
+  }
+  return end_.take_first_error();
+}
+
 void detail::group_child_ended(TaskControl& child) {
   TaskGroup& group = child.membership.group;
   child.membership.unlink();
@@ -19,8 +33,10 @@ void detail::group_child_ended(TaskControl& child) {
 }
 
 void detail::group_child_failed(TaskControl& child, Error&& error) {
-  child.membership.group.end_.child_failed(std::move(error));
+  TaskGroup& group = child.membership.group;
+  const bool cancels_others = group.end_.child_failed(std::move(error));
   group_child_ended(child);
+  if (cancels_others) group.cancel();
 }
 
 }  // namespace corolane::coroutine

@@ -10,7 +10,7 @@
 //   return group.join(deadline);
 //
 // A child returns Result<void> or nothing; its stack goes back to the pool as soon as it ends.
-// All of it belongs to one scheduler's thread.
+// Children that give values are in sync/for_each.h. All of it belongs to one scheduler's thread.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,15 @@ namespace corolane::coroutine {
 
 class TaskGroup {
  public:
+  struct Options {
+    // The first error of a child cancels the others, and each new child until a join has returned
+    // that error.
+    bool cancel_on_error = false;
+  };
+
   TaskGroup() = default;
+  explicit TaskGroup(const Options& options)
+      : end_("end of a task group", options.cancel_on_error) {}
   ~TaskGroup() { cancel_and_join(); }
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
@@ -49,6 +57,11 @@ class TaskGroup {
   // error that a child returned since the last join, if any. Fails with cancelled or
   // deadline_exceeded when the caller is cancelled or the deadline passes first.
   Result<void> join(Deadline deadline = Deadline::never()) { return end_.join(deadline); }
+
+  // The same, and no child is left running in any case: when the caller is cancelled or late, this
+  // cancels the children, waits for them, and then fails with cancelled or deadline_exceeded. What
+  // the cancelled children return is dropped; the error of a child that failed earlier is not.
+  Result<void> join_or_cancel(Deadline deadline);
 
   // Asks every child to end; does not wait.
   void cancel();

@@ -3,12 +3,17 @@
 
 namespace corolane::coroutine::detail {
 
-Result<void> GroupEnd::join(Deadline deadline) {
+Result<void> GroupEnd::wait(Deadline deadline) {
   // More may be spawned between the end of the last child and our turn.
   while (child_count_ > 0) {
     if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;
   }
-  return std::exchange(first_error_, {});
+  return {};
+}
+
+Result<void> GroupEnd::join(Deadline deadline) {
+  if (auto waited = wait(deadline); !waited) return waited;
+  return take_first_error();
 }
 
 void GroupEnd::join_cancelled() {

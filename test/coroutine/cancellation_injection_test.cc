@@ -6,24 +6,30 @@
 #include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/channel.h"
 #include "coroutine/sync/condition_variable.h"
 #include "coroutine/sync/event.h"
+#include "coroutine/sync/for_each.h"
 #include "coroutine/sync/future.h"
 #include "coroutine/sync/gate.h"
 #include "coroutine/sync/keyed_mutex.h"
 #include "coroutine/sync/latch.h"
 #include "coroutine/sync/mutex.h"
+#include "coroutine/sync/once.h"
+#include "coroutine/sync/race.h"
 #include "coroutine/sync/select.h"
 #include "coroutine/sync/semaphore.h"
 #include "coroutine/sync/shared_mutex.h"
+#include "coroutine/sync/ticker.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/sanitizers.h"
 
@@ -157,6 +163,11 @@ class Workload {
     start("visitor", &Workload::visit);
     start("parent", &Workload::raise);
     start("closer", &Workload::close);
+    start("fanner", &Workload::fan_out);
+    start("racer", &Workload::try_ways);
+    start("left loader", &Workload::load);
+    start("right loader", &Workload::load);
+    start("clock", &Workload::tick);
     EXPECT_TRUE(group_.join());
     expect_nothing_left();
     return injector_.count();
@@ -327,6 +338,66 @@ class Workload {
     static_cast<void>(point([&] { return gate_.close(deadline_); }));
   }
 
+  void fan_out() {
+    const auto values = injector_.around([&] {
+      return for_each(
+          std::views::iota(0, 3), {.concurrency = 2},
+          [this](int value) -> Result<int> {
+            const Injector::Part runs(injector_);
+            if (auto slept = point([] { return sleep_for(1ms); }); !slept) return slept.error();
+            return value;
+          },
+          deadline_);
+    });
+    if (values) {
+      EXPECT_EQ(*values, (std::vector{0, 1, 2}));
+    }
+  }
+
+  void try_ways() {
+    int running_count = 0;
+    const auto won = injector_.around([&] {
+      return race(
+          std::views::iota(1, 4), {.head_start = 1ms},
+          [&](int way) -> Result<int> {
+            const Injector::Part runs(injector_);
+            ++running_count;
+            const Finally leave([&] { --running_count; });
+            if (auto slept = point([&] { return sleep_for(way * 2ms); }); !slept) {
+              return slept.error();
+            }
+            return way;
+          },
+          deadline_);
+    });
+    EXPECT_EQ(running_count, 0);
+    if (won) {
+      EXPECT_GE(*won, 1);
+    }
+  }
+
+  void load() {
+    const auto loaded = injector_.around([&] {
+      return once_.get(
+          7,
+          [this]() -> Result<int> {
+            if (auto slept = point([] { return sleep_for(1ms); }); !slept) return slept.error();
+            return ++load_count_;
+          },
+          deadline_);
+    });
+    if (loaded) {
+      EXPECT_EQ(*loaded, 1);
+    }
+  }
+
+  void tick() {
+    Ticker ticker(1ms);
+    for (int count = 0; count < 2; ++count) {
+      if (!point([&] { return ticker.next(deadline_); })) return;
+    }
+  }
+
   void expect_nothing_left() {
     // No task has waited until the deadline, which would mean a lost wake-up.
     EXPECT_LT(now(), deadline_.time());
@@ -335,6 +406,7 @@ class Workload {
     EXPECT_EQ(slots_.count(), 1u);
     EXPECT_EQ(gate_.inside_count(), 0u);
     EXPECT_EQ(keys_.size(), 0u);
+    EXPECT_EQ(once_.find(7) != nullptr, load_count_ == 1);
     EXPECT_TRUE(workers_.try_wait());
     EXPECT_TRUE(mutex_.try_lock());
     mutex_.unlock();
@@ -355,6 +427,8 @@ class Workload {
   SharedMutex shared_mutex_;
   KeyedMutex<int> keys_;
   Gate gate_;
+  Once<int, int> once_;
+  int load_count_ = 0;
   bool is_consumed_ = false;
   int sent_count_ = 0;
   int worked_count_ = 0;

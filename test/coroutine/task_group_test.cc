@@ -57,6 +57,71 @@ TEST(TaskGroupTest, JoinReturnsTheFirstErrorSinceTheLastJoin) {
   EXPECT_THAT(group.join(), fails_with(Code::data_loss));
 }
 
+TEST(TaskGroupTest, AFailedChildCancelsTheOthersWhenAskedTo) {
+  const TimePoint start = now();
+  TaskGroup group({.cancel_on_error = true});
+  EXPECT_TRUE(group.spawn("sleeper", [] { return sleep_for(1h); }));
+  EXPECT_TRUE(group.spawn("failing", []() -> Result<void> {
+    EXPECT_TRUE(sleep_for(1s));
+    return Error(Code::data_loss, "on purpose");
+  }));
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::data_loss));
+  EXPECT_EQ(now(), start + 1s);
+}
+
+TEST(TaskGroupTest, AfterAnErrorNewChildrenAreCancelledUntilItIsReported) {
+  TaskGroup group({.cancel_on_error = true});
+  EXPECT_TRUE(group.spawn("failing", []() -> Result<void> { return Error(Code::aborted, ""); }));
+  EXPECT_TRUE(sleep_for(1s));
+  const auto expect_cancelled = [&](bool expected) {
+    EXPECT_TRUE(group.spawn("child", [expected] { EXPECT_EQ(is_cancelled(), expected); }));
+  };
+  expect_cancelled(true);
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::aborted));
+  expect_cancelled(false);
+  EXPECT_TRUE(group.join(Deadline::never()));
+}
+
+TEST(TaskGroupTest, JoinOrCancelLeavesNoChildToALateCaller) {
+  const TimePoint start = now();
+  TaskGroup group;
+  bool was_cancelled = false;
+  EXPECT_TRUE(group.spawn("sleeper", [&]() -> Result<void> {
+    auto slept = sleep_for(1h);
+    was_cancelled = !slept;
+    return slept;
+  }));
+  EXPECT_THAT(group.join_or_cancel(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
+  EXPECT_TRUE(was_cancelled);
+  EXPECT_EQ(now(), start + 1s);
+  EXPECT_TRUE(group.join_or_cancel(Deadline::passed()));
+}
+
+TEST(TaskGroupTest, JoinOrCancelPrefersAnErrorBeforeTheDeadline) {
+  TaskGroup group;
+  EXPECT_TRUE(group.spawn("failing", []() -> Result<void> { return Error(Code::data_loss, ""); }));
+  EXPECT_TRUE(group.spawn("sleeper", [] { return sleep_for(1h); }));
+  EXPECT_THAT(group.join_or_cancel(Deadline::after(1s)), fails_with(Code::data_loss));
+}
+
+TEST(TaskGroupTest, JoinOrCancelEndsTheChildrenOfACancelledCaller) {
+  int ended_count = 0;
+  auto caller = spawn("caller", [&] {
+    TaskGroup group;
+    EXPECT_TRUE(group.spawn("sleeper", [&] {
+      EXPECT_FALSE(sleep_for(1h));
+      ++ended_count;
+    }));
+    auto joined = group.join_or_cancel(Deadline::never());
+    EXPECT_EQ(group.size(), 0u);
+    return joined;
+  });
+  EXPECT_TRUE(sleep_for(1s));
+  caller.cancel();
+  EXPECT_THAT(caller.join(Deadline::never()), fails_with(Code::cancelled));
+  EXPECT_EQ(ended_count, 1);
+}
+
 TEST(TaskGroupTest, AStrayExceptionOfAChildIsAnInternalError) {
   TaskGroup group;
   EXPECT_TRUE(group.spawn("careless", [] { throw std::runtime_error("index 9 of 8"); }));
