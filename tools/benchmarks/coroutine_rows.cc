@@ -155,6 +155,9 @@ std::vector<Row> our_rows() {
       at_most(6), &Peer::pingpong));
   rows.push_back(row_against_round_trip(
       "await", "a stackless child is created, awaited and destroyed", at_most(1.5), &Peer::await));
+  rows.push_back(row_against_round_trip("group/for_each",
+                                        "8 tasks share 1,000 elements; each call suspends once",
+                                        at_most(1.2), &Peer::for_each));
   rows.push_back(timer_row("timer/arm", "a timer is armed beside a million others", at_most(3),
                            TimerStep::arm));
   rows.push_back(timer_row("timer/cancel_random", "one of a million timers is cancelled",

@@ -15,6 +15,7 @@ Result<Measurement> our_memory(std::size_t count);
 Result<Measurement> our_spawn_join();
 Result<Measurement> our_pingpong();
 Result<Measurement> our_await();
+Result<Measurement> our_for_each();
 Result<Measurement> our_timer(TimerStep step);
 
 }  // namespace corolane::bench

@@ -13,6 +13,7 @@ constexpr Peer our_peer = {.name = "ours",
                            .spawn_join = our_spawn_join,
                            .pingpong = our_pingpong,
                            .await = our_await,
+                           .for_each = our_for_each,
                            .timer = our_timer};
 
 }  // namespace corolane::bench

@@ -30,6 +30,7 @@ struct Peer {
   Result<Measurement> (*spawn_join)() = nullptr;
   Result<Measurement> (*pingpong)() = nullptr;
   Result<Measurement> (*await)() = nullptr;
+  Result<Measurement> (*for_each)() = nullptr;
   Result<Measurement> (*timer)(TimerStep step) = nullptr;
 };
 
