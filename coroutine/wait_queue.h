@@ -47,6 +47,8 @@ class WaitQueue {
 
   bool empty() const { return places_.empty(); }
   const char* waited_for() const { return waited_for_; }
+  // For what is moved. No task may wait.
+  void set_waited_for(const char* waited_for) { waited_for_ = waited_for; }
 
   // Suspends the running task until one of the three happens. Returns at once when the deadline has
   // passed or, unless it ignores cancellation, the task is already cancelled. `slot` is visible to

@@ -15,8 +15,8 @@
 // free list of its thread. In return it suspends only by co_await, in its own body. Calls that need
 // a stack (join(), sleep_for(), Mutex::lock()) are for tasks; check() enforces this. Most waits of
 // a task are an Operation, and until() awaits one, in the expression that calls it: events,
-// channels, semaphores, latches, gates, futures, the end of a Task, Mutex and KeyedMutex.
-// SharedMutex, ConditionVariable and the ends of groups are for tasks alone.
+// channels, semaphores, latches, futures, the end of a Task, and Mutex. SharedMutex and the ends of
+// groups are for tasks alone.
 //
 // It runs on the stack of the awaiting task up to its first wait, and on the loop's stack from then
 // on. In a group it always runs on the loop's stack.

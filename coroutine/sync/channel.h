@@ -4,12 +4,22 @@
 //
 //   Channel<Move> moves(/*capacity=*/16);
 //   auto player = spawn("player", [&] { return moves.send(move, deadline); });
-//   while (auto received = moves.receive(deadline)) apply(*received);
+//   auto received = moves.receive(deadline);
+//   if (received) return apply(*received);
+//   switch (received.error().code()) {
+//     case Code::out_of_range:       // Closed, and all moves were received.
+//       return end_game();
+//     case Code::deadline_exceeded:  // Late: the game goes on without this move.
+//       return skip_turn();
+//     default:                       // Cancelled: this task is asked to end.
+//       return received.error();
+//   }
 //
 // close() ends it: sends fail from then on. Queued values can still be received; after them every
 // receive fails with out_of_range.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -26,21 +36,34 @@ namespace corolane::coroutine {
 template <typename T>
 class Channel {
  public:
-  // Holds up to `capacity` values; at least 1.
-  explicit Channel(std::size_t capacity) : ring_(capacity) {
+  // Holds up to `capacity` values; at least 1. `waited_for` is what introspection shows of waiting
+  // receivers; it outlives the channel.
+  explicit Channel(std::size_t capacity, const char* waited_for = "channel receive")
+      : ring_(capacity), receivers_(waited_for) {
     check(capacity > 0, "a channel holds at least one value");
   }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   // Suspends while the channel is full. Fails with failed_precondition when it is closed, with
-  // deadline_exceeded or cancelled otherwise; the value is then lost.
-  [[gnu::always_inline]] Result<void> send(T value, Deadline deadline) {
-    return perform(sending(std::move(value)), deadline);
+  // deadline_exceeded or cancelled otherwise; `value` is moved from only when it was sent.
+  [[gnu::always_inline]] Result<void> send(T&& value, Deadline deadline) {
+    return perform(Sending(*this, value), deadline);
+  }
+  // Sends a copy.
+  [[gnu::always_inline]] Result<void> send(const T& value, Deadline deadline)
+    requires std::copy_constructible<T>
+  {
+    return send(T(value), deadline);
   }
 
-  // Never suspends; false when the channel is full or closed.
-  bool try_send(T value) { return try_send_from(value); }
+  // Never suspends. Returns false when the channel is full or closed; `value` is then as it was.
+  bool try_send(T&& value) { return try_send_from(value); }
+  bool try_send(const T& value)
+    requires std::copy_constructible<T>
+  {
+    return try_send(T(value));
+  }
 
   // Suspends while the channel is empty. Fails with out_of_range when it is closed and drained,
   // with deadline_exceeded or cancelled otherwise.
@@ -66,10 +89,11 @@ class Channel {
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return ring_.size(); }
 
-  // Both as operations, for select() and stackless coroutines.
+  // Both as operations, for select() and stackless coroutines. Sending refers to `value`, and moves
+  // from it only when it is sent.
   class Sending;
   class Receiving;
-  Sending sending(T value) { return Sending(*this, std::move(value)); }
+  Sending sending(T&& value) { return Sending(*this, value); }
   Receiving receiving() { return Receiving(*this); }
 
  private:
@@ -119,7 +143,7 @@ class Channel {
   std::size_t size_ = 0;
   bool closed_ = false;
   WaitQueue senders_{"channel send"};
-  WaitQueue receivers_{"channel receive"};
+  WaitQueue receivers_;
 };
 
 template <typename T>
@@ -140,10 +164,10 @@ class Channel<T>::Sending {
 
  private:
   friend class Channel;
-  Sending(Channel& channel, T value) : channel_(channel), value_(std::move(value)) {}
+  Sending(Channel& channel, T& value) : channel_(channel), value_(value) {}
 
   Channel& channel_;
-  T value_;
+  T& value_;
   bool sent_ = false;
 };
 

@@ -9,6 +9,8 @@
 //   if (auto waited = ready.wait(deadline); !waited) return waited.error();
 #pragma once
 
+#include <cstddef>
+
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/operation.h"
@@ -29,10 +31,19 @@ class Event {
   }
   void reset() { set_ = false; }
   // Wakes all present waiters and leaves the event as it was: for "something changed, look again".
-  void pulse() { waiters_.notify_all(); }
+  // Returns how many there were.
+  std::size_t pulse() { return waiters_.notify_all(); }
+  // The same for the longest waiter; false when there was none.
+  bool pulse_one() { return waiters_.notify_one(); }
+  bool has_waiters() const { return !waiters_.empty(); }
 
   // Suspends until the event is set or pulsed. Fails with deadline_exceeded or cancelled.
   Result<void> wait(Deadline deadline) { return perform(waiting(), deadline); }
+  // The same, for a wait that must last although the task is cancelled: for someone who still uses
+  // what this task owns. False when the deadline passed.
+  bool wait_uncancelled(Deadline deadline) {
+    return set_ || waiters_.wait(deadline, Cancellation::ignore) == Wake::notified;
+  }
 
   // The same as an operation, for select() and stackless coroutines.
   class Waiting {

@@ -25,6 +25,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/sync/detail/may_begin.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 
@@ -88,6 +89,11 @@ auto for_each(R&& range, const ForEachOptions& options, F f, Deadline deadline,
 
   const auto count = static_cast<std::size_t>(std::ranges::distance(range));
   detail::ValuesInOrder<T> values(count);
+  using Values = decltype(values.take());
+  if (count == 0) return values.take();
+  if (auto may = detail::may_begin(deadline, "for each"); !may) {
+    return Values(std::move(may.error()));
+  }
   auto next = std::ranges::begin(range);
   std::size_t next_place = 0;
   const auto take_elements = [&]() -> Result<void> {
@@ -109,11 +115,11 @@ auto for_each(R&& range, const ForEachOptions& options, F f, Deadline deadline,
   for (std::size_t i = 0; i < std::min(options.concurrency, count); ++i) {
     auto spawned = tasks.spawn(options.name, [&] { return take_elements(); }, options.task, site);
     if (spawned) continue;
-    if (i == 0) return decltype(values.take())(std::move(spawned.error()));
+    if (i == 0) return Values(std::move(spawned.error()));
     break;
   }
   if (auto joined = tasks.join_or_cancel(deadline); !joined) {
-    return decltype(values.take())(std::move(joined.error()));
+    return Values(std::move(joined.error()));
   }
   return values.take();
 }

@@ -41,6 +41,10 @@ class [[nodiscard]] Future {
 
   // True when get() would not suspend.
   bool is_ready() const { return promise_ == nullptr; }
+  // Suspends until get() would not. Fails with deadline_exceeded or cancelled.
+  Result<void> wait(Deadline deadline) {
+    return is_ready() ? Result<void>() : waiters_.wait_or_fail(deadline);
+  }
 
   // Suspends until there is a value or an error, and takes it out. Fails with that error; with
   // aborted when the promise was destroyed without either; with failed_precondition when there is
@@ -72,7 +76,7 @@ class [[nodiscard]] Future {
 
  private:
   friend class Promise<T>;
-  explicit Future(Promise<T>& promise) { connect(&promise); }
+  Future(Promise<T>& promise, const char* waited_for) : waiters_(waited_for) { connect(&promise); }
 
   void connect(Promise<T>* promise) {
     if (promise_ != nullptr) promise_->future_ = nullptr;
@@ -85,6 +89,7 @@ class [[nodiscard]] Future {
     Promise<T>* const promise = other.promise_;
     other.connect(nullptr);
     connect(promise);
+    waiters_.set_waited_for(other.waiters_.waited_for());
   }
   void settle(Result<T> result) {
     promise_ = nullptr;
@@ -109,10 +114,11 @@ class [[nodiscard]] Promise {
     return *this;
   }
 
-  // Call it once, before there is a value or an error.
-  Future<T> get_future() {
+  // Call it once, before there is a value or an error. `waited_for` is what introspection shows of
+  // the waiting tasks; it outlives the future.
+  Future<T> get_future(const char* waited_for = "future") {
     check(std::exchange(state_, State::open) == State::fresh, "a promise has one future");
-    return Future<T>(*this);
+    return Future<T>(*this, waited_for);
   }
 
   // Call one of them, once, after get_future(). They wake all waiters and never suspend; the loop

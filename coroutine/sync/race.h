@@ -22,6 +22,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/sync/detail/may_begin.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
@@ -77,6 +78,9 @@ auto race(R&& range, const RaceOptions& options, F f, Deadline deadline,
   using T = typename detail::JoinedType<Returned>::Value;
   static_assert(!std::is_void_v<T>, "the winner of a race has a value");
   check(!std::ranges::empty(range), "a race has at least one try");
+  if (auto may = detail::may_begin(deadline, "race"); !may) {
+    return Result<T>(std::move(may.error()));
+  }
 
   detail::RaceNews<T> news;
   TaskGroup tries;  // The last local that the tries use: they end first.

@@ -27,7 +27,7 @@ Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline);
 // Completes the first operation, in the order of the arguments, that needs no wait. When all need
 // one, suspends in the queues of all until the first of them is completed. The variant's index says
 // which, its alternative holds the result. The others have not happened: a value that one of them
-// was about to send is lost.
+// was about to send is as it was.
 //
 // Fails with deadline_exceeded or cancelled, and then none has happened; an operation that
 // completes without waiting is performed even then. Allocates nothing.

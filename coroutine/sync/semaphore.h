@@ -3,15 +3,19 @@
 // std::counting_semaphore, for tasks of one scheduler.
 //
 //   Semaphore slots(/*count=*/8);
-//   if (auto acquired = slots.acquire(deadline); !acquired) return acquired.error();
-//   auto answer = query_database();
-//   slots.release();
+//   auto permit = slots.hold(deadline);
+//   if (!permit) return permit.error();
+//   return query_database();  // The permit goes back however this ends.
+//
+// acquire() and release() are for what one task takes and another gives back.
 //
 // First come, first served: a released one goes to the longest waiter; a latecomer cannot snatch
 // it.
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
@@ -29,10 +33,37 @@ class Semaphore {
   // How many can be acquired now.
   std::size_t count() const { return count_; }
 
-  // Suspends while there is none; cancellation does not end it.
-  void acquire() {
-    if (!try_acquire()) waiters_.wait(Deadline::never(), Cancellation::ignore);
+  // Holds one of them until it is destroyed, by whatever task; must not outlive the semaphore.
+  class [[nodiscard]] Permit {
+   public:
+    Permit(Permit&& other) noexcept : semaphore_(std::exchange(other.semaphore_, nullptr)) {}
+    Permit& operator=(Permit&& other) noexcept {
+      Permit moved(std::move(other));
+      std::swap(semaphore_, moved.semaphore_);
+      return *this;
+    }
+    ~Permit() {
+      if (semaphore_ != nullptr) semaphore_->release();
+    }
+
+   private:
+    friend class Semaphore;
+    explicit Permit(Semaphore& semaphore) : semaphore_(&semaphore) {}
+
+    Semaphore* semaphore_;
+  };
+
+  // Suspends while there is none. Fails with deadline_exceeded or cancelled.
+  Result<Permit> hold(Deadline deadline) {
+    if (auto acquired = acquire(deadline); !acquired) return std::move(acquired.error());
+    return Permit(*this);
   }
+  // Never suspends; nothing when there is none.
+  std::optional<Permit> try_hold() {
+    if (!try_acquire()) return std::nullopt;
+    return Permit(*this);
+  }
+
   // Suspends while there is none. Fails with deadline_exceeded or cancelled.
   Result<void> acquire(Deadline deadline) { return perform(acquiring(), deadline); }
 

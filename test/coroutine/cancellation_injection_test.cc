@@ -16,12 +16,9 @@
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/channel.h"
-#include "coroutine/sync/condition_variable.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/for_each.h"
 #include "coroutine/sync/future.h"
-#include "coroutine/sync/gate.h"
-#include "coroutine/sync/keyed_mutex.h"
 #include "coroutine/sync/latch.h"
 #include "coroutine/sync/mutex.h"
 #include "coroutine/sync/once.h"
@@ -223,35 +220,36 @@ class Workload {
       is_consumed_ = true;
       results_.close();
       stop_.set();
-      changed_.notify_all();
+      changed_.pulse();
     });
     while (true) {
       const auto value = injector_.around([&] { return results_.receive(deadline_); });
       if (!value) return;
       ++consumed_count_;
-      const auto key = point([&] { return keys_.lock(*value % 2, deadline_); });
-      if (!key || !pause()) return;
+      const auto place = point([&] { return places_.hold(deadline_); });
+      if (!place || !pause()) return;
       injector_.around([&] { mutex_.lock(); });
       const std::unique_lock lock(mutex_, std::adopt_lock);
-      changed_.notify_one();
+      changed_.pulse_one();
     }
   }
 
   void watch() {
     if (!point([&] { return mutex_.try_lock_until(deadline_); })) return;
     std::unique_lock lock(mutex_, std::adopt_lock);
-    const auto waited = injector_.around([&] {
-      return changed_.wait_until(lock, deadline_,
-                                 [&] { return consumed_count_ >= 3 || is_consumed_; });
-    });
-    EXPECT_TRUE(lock.owns_lock());
-    if (waited) pause();
+    while (consumed_count_ < 3 && !is_consumed_) {
+      lock.unlock();
+      const auto waited = point([&] { return changed_.wait(deadline_); });
+      injector_.around([&] { lock.lock(); });
+      if (!waited) return;
+    }
+    pause();
   }
 
   void listen() {
     {
-      const auto key = point([&] { return keys_.lock(1, deadline_); });
-      if (!key || !pause()) return;
+      const auto place = point([&] { return places_.hold(deadline_); });
+      if (!place || !pause()) return;
     }
     static_cast<void>(point([&] { return workers_.wait(deadline_); }));
   }
@@ -306,8 +304,6 @@ class Workload {
   }
 
   void visit() {
-    const auto pass = gate_.enter();
-    EXPECT_TRUE(pass);
     const auto child = [this](Duration duration) {
       return spawn("child", [this, duration] {
         const Injector::Part runs(injector_);
@@ -335,7 +331,7 @@ class Workload {
 
   void close() {
     if (!point([&] { return stop_.wait(deadline_); })) return;
-    static_cast<void>(point([&] { return gate_.close(deadline_); }));
+    static_cast<void>(point([&] { return workers_.wait(deadline_); }));
   }
 
   void fan_out() {
@@ -404,8 +400,7 @@ class Workload {
     EXPECT_EQ(sent_count_, worked_count_ + static_cast<int>(work_.size()));
     EXPECT_EQ(result_count_, consumed_count_ + static_cast<int>(results_.size()));
     EXPECT_EQ(slots_.count(), 1u);
-    EXPECT_EQ(gate_.inside_count(), 0u);
-    EXPECT_EQ(keys_.size(), 0u);
+    EXPECT_EQ(places_.count(), 2u);
     EXPECT_EQ(once_.find(7) != nullptr, load_count_ == 1);
     EXPECT_TRUE(workers_.try_wait());
     EXPECT_TRUE(mutex_.try_lock());
@@ -423,10 +418,9 @@ class Workload {
   Semaphore slots_{1};
   Latch workers_{2};
   Mutex mutex_;
-  ConditionVariable changed_;
+  Event changed_;
   SharedMutex shared_mutex_;
-  KeyedMutex<int> keys_;
-  Gate gate_;
+  Semaphore places_{2};
   Once<int, int> once_;
   int load_count_ = 0;
   bool is_consumed_ = false;

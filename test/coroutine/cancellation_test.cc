@@ -6,19 +6,21 @@
 #include <functional>
 #include <mutex>
 #include <ostream>
+#include <ranges>
 #include <string>
 
 #include "coroutine/sync/channel.h"
-#include "coroutine/sync/condition_variable.h"
 #include "coroutine/sync/event.h"
+#include "coroutine/sync/for_each.h"
 #include "coroutine/sync/future.h"
-#include "coroutine/sync/gate.h"
-#include "coroutine/sync/keyed_mutex.h"
 #include "coroutine/sync/latch.h"
 #include "coroutine/sync/mutex.h"
+#include "coroutine/sync/once.h"
+#include "coroutine/sync/race.h"
 #include "coroutine/sync/select.h"
 #include "coroutine/sync/semaphore.h"
 #include "coroutine/sync/shared_mutex.h"
+#include "coroutine/sync/ticker.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
@@ -45,12 +47,13 @@ struct World {
   Mutex mutex;
   std::unique_lock<Mutex> held{mutex};
   SharedMutex held_shared;
-  KeyedMutex<int> keys;
-  Result<KeyedMutex<int>::Guard> held_key = keys.lock(1, Deadline::never());
   Semaphore semaphore{0};
   Latch latch{1};
-  Gate gate;
-  Result<Gate::Pass> pass = gate.enter();
+  Once<int, int> once;
+  Task<void> loader = spawn("loader", [this] {
+    static_cast<void>(once.get(
+        1, [] { return Result<int>(sleep_until(Deadline::never()).error()); }, Deadline::never()));
+  });
   Promise<int> promise;
   Future<int> future = promise.get_future();
   Task<void> endless = spawn("endless", [] { return sleep_until(Deadline::never()); });
@@ -98,18 +101,32 @@ const SuspendingCall suspending_calls[] = {
      [](World& world) { return as_result(world.held_shared.try_lock_for(24h)); }},
     {"SharedMutexTryLockShared",
      [](World& world) { return as_result(world.held_shared.try_lock_shared_for(24h)); }},
-    {"KeyedMutexLock",
-     [](World& world) { return without_value(world.keys.lock(1, Deadline::never())); }},
-    {"ConditionVariableWait",
-     [](World&) {
-       Mutex mutex;
-       ConditionVariable condition;
-       std::unique_lock lock(mutex);
-       return condition.wait(lock);
-     }},
     {"SemaphoreAcquire", [](World& world) { return world.semaphore.acquire(Deadline::never()); }},
     {"LatchWait", [](World& world) { return world.latch.wait(Deadline::never()); }},
-    {"GateClose", [](World& world) { return world.gate.close(Deadline::never()); }},
+    {"SemaphoreHold",
+     [](World& world) { return without_value(world.semaphore.hold(Deadline::never())); }},
+    {"OnceGet",
+     [](World& world) {
+       return without_value(world.once.get(1, [] { return Result<int>(0); }, Deadline::never()));
+     }},
+    {"ForEach",
+     [](World&) {
+       return for_each(
+           std::views::iota(0, 2), {.concurrency = 2}, [](int) { return sleep_for(24h); },
+           Deadline::never());
+     }},
+    {"Race",
+     [](World&) {
+       return without_value(race(
+           std::views::iota(0, 2), {}, [](int) -> Result<int> { return sleep_for(24h).error(); },
+           Deadline::never()));
+     }},
+    {"TickerNext",
+     [](World&) {
+       Ticker ticker(24h);
+       return without_value(ticker.next(Deadline::never()));
+     }},
+    {"FutureWait", [](World& world) { return world.future.wait(Deadline::never()); }},
     {"FutureGet", [](World& world) { return without_value(world.future.get(Deadline::never())); }},
     {"Select",
      [](World& world) {

@@ -67,7 +67,7 @@ class OpeningTest(unittest.TestCase):
 
     def test_public_headers_have_no_private_ones(self):
         headers = public_headers(ROOT)
-        self.assertIn("coroutine/sync/gate.h", headers)
+        self.assertIn("coroutine/sync/latch.h", headers)
         self.assertIn("framework/testing/cluster.h", headers)
         self.assertEqual([path for path in headers if "/detail/" in path or "codegen" in path], [])
 
@@ -128,8 +128,8 @@ class DocsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             process = self.run_docs("--output", folder)
             self.assertEqual((process.returncode, process.stderr), (0, ""))
-            page = Path(folder, "classcorolane_1_1coroutine_1_1Gate.html").read_text()
-            self.assertIn("until it is closed", page)
+            page = Path(folder, "classcorolane_1_1coroutine_1_1Latch.html").read_text()
+            self.assertIn("count is zero", page)
             self.assertTrue(Path(folder, "index.html").is_file())
             again = self.run_docs("--output", folder)
             self.assertEqual(again.returncode, 0, again.stderr)

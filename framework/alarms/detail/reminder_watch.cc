@@ -126,29 +126,27 @@ RemindedType* ReminderWatch::type_of(std::string_view name) const {
 bool ReminderWatch::wake_due() {
   while (!sleepers_.empty() && std::get<WallTime>(*sleepers_.begin()) <= clock_.now()) {
     Sleeper sleeper = std::move(sleepers_.extract(sleepers_.begin()).value());
-    if (!slots_.try_acquire_until(Deadline::never())) return false;
-    begin_waking(std::move(sleeper));
+    auto slot = slots_.hold(Deadline::never());
+    if (!slot) return false;
+    begin_waking(std::move(sleeper), *std::move(slot));
   }
   return !coroutine::is_cancelled();
 }
 
-void ReminderWatch::begin_waking(Sleeper sleeper) {
-  const auto waking = [this, sleeper = std::move(sleeper)] {
+void ReminderWatch::begin_waking(Sleeper sleeper, coroutine::Semaphore::Permit slot) {
+  auto waking = [this, sleeper = std::move(sleeper), slot = std::move(slot)] {
     const auto& [time, type, id] = sleeper;
     const bool is_ours = type->ownership().epoch(type->partition_of(id)) != 0;
     const auto woken = is_ours ? wake_(*type, id) : Result<void>();
-    slots_.release();
     if (woken || woken.error().code() == Code::cancelled) return;
     log_.warning("object not woken",
                  {{"type", type->name()}, {"id", id}, {"error", woken.error().to_string()}});
     // An error of the object itself is not retried at once: the next query finds it again.
     if (woken.error().code() == Code::unavailable) note(*type, id, clock_.now() + retry_interval);
   };
-  if (tasks_.spawn("wake object", waking, {.purpose = coroutine::StackPool::Purpose::control})) {
-    return;
-  }
   // Without a stack the next query finds it again.
-  slots_.release();
+  static_cast<void>(tasks_.spawn("wake object", std::move(waking),
+                                 {.purpose = coroutine::StackPool::Purpose::control}));
 }
 
 }  // namespace corolane::framework::detail

@@ -87,7 +87,7 @@ class ReminderWatch {
   std::size_t add(const std::vector<DueObject>& found);
   RemindedType* type_of(std::string_view name) const;
   bool wake_due();
-  void begin_waking(Sleeper sleeper);
+  void begin_waking(Sleeper sleeper, coroutine::Semaphore::Permit slot);
 
   const Options options_;
   Store& store_;

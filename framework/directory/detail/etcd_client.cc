@@ -36,18 +36,17 @@ class EtcdClient::Lane {
   Lane(std::size_t connection_count, net::Network& network, const Options& options)
       : login(network, options), free_(connection_count, "connection to etcd") {}
 
-  Result<Connection> take(Deadline deadline) {
-    if (auto acquired = free_.acquire(deadline); !acquired) return acquired.error();
-    if (idle_.empty()) return Connection{};
+  // The use of a connection, for one call at a time.
+  Result<coroutine::Semaphore::Permit> permit(Deadline deadline) { return free_.hold(deadline); }
+
+  // With a permit.
+  Connection take() {
+    if (idle_.empty()) return {};
     Connection connection = std::move(idle_.back());
     idle_.pop_back();
     return connection;
   }
-
-  void give_back(Connection connection) {
-    idle_.push_back(std::move(connection));
-    free_.release();
-  }
+  void give_back(Connection connection) { idle_.push_back(std::move(connection)); }
 
   EtcdLogin login;
 
@@ -76,12 +75,13 @@ Result<std::string> EtcdClient::call_at_once(const EtcdRequest& request, Deadlin
 Result<std::string> EtcdClient::call_by(Lane& lane, const EtcdRequest& request, Deadline deadline) {
   return ask_members<std::string>(
       request, deadline, [&](std::size_t member, Deadline end) -> Result<std::string> {
-        auto connection = lane.take(end);
-        if (!connection) return connection.error();
+        auto permit = lane.permit(end);
+        if (!permit) return permit.error();
+        Connection connection = lane.take();
         auto answer = send_with_token<std::string>(
             lane.login, member, request, end,
-            [&](const net::HttpRequest& http) { return exchange(*connection, member, http, end); });
-        lane.give_back(*std::move(connection));
+            [&](const net::HttpRequest& http) { return exchange(connection, member, http, end); });
+        lane.give_back(std::move(connection));
         return answer;
       });
 }

@@ -52,30 +52,25 @@ void ObjectSaver::run() {
       if (!coroutine::sleep_until(due)) return;
       continue;  // The object may have been written, or be gone.
     }
-    if (slots_.count() == 0) {
-      if (!slots_.acquire(Deadline::never())) return;
-      slots_.release();
+    auto slot = slots_.try_hold();
+    if (!slot) {
+      if (!slots_.hold(Deadline::never())) return;
       continue;
     }
     ObjectCell& cell = *unsaved_.front();
     forget(cell);
-    if (!begin(cell)) {
+    if (!begin(cell, *std::move(slot))) {
       failed(cell);
       changed(cell);
     }
   }
 }
 
-Result<void> ObjectSaver::begin(ObjectCell& cell) {
+Result<void> ObjectSaver::begin(ObjectCell& cell, coroutine::Semaphore::Permit slot) {
   auto spawned = tasks_.spawn(
-      "save object",
-      [this, write = begin_writing_(cell)]() mutable {
-        write();
-        slots_.release();
-      },
+      "save object", [write = begin_writing_(cell), slot = std::move(slot)]() mutable { write(); },
       control);
   if (!spawned) return spawned.error();
-  slots_.acquire();
   return {};
 }
 

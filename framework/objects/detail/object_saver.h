@@ -46,7 +46,7 @@ class ObjectSaver {
 
  private:
   void run();
-  Result<void> begin(ObjectCell& cell);
+  Result<void> begin(ObjectCell& cell, coroutine::Semaphore::Permit slot);
 
   const Duration delay_;
   coroutine::Semaphore slots_;

@@ -65,7 +65,7 @@ Async<int> sum_all(Channel<int>& numbers) {
 
 Async<void> send_all(Channel<int>& numbers, int count) {
   for (int number = 1; number <= count; ++number) {
-    auto sent = co_await until(Deadline::never(), numbers.sending(number));
+    auto sent = co_await until(Deadline::never(), numbers.sending(int{number}));
     if (!sent) co_return sent.error();
   }
   numbers.close();

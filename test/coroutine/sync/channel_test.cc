@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
@@ -126,6 +127,40 @@ TEST(ChannelTest, CarriesMoveOnlyValues) {
 
 TEST(ChannelDeathTest, HoldsAtLeastOneValue) {
   EXPECT_DEATH(Channel<int>(0), "a channel holds at least one value");
+}
+
+TEST(ChannelTest, WhatCouldNotBeSentIsGivenBack) {
+  Channel<std::unique_ptr<int>> channel(1);
+  auto value = std::make_unique<int>(1);
+  EXPECT_TRUE(channel.try_send(std::move(value)));
+  EXPECT_EQ(value, nullptr);
+
+  value = std::make_unique<int>(2);
+  EXPECT_FALSE(channel.try_send(std::move(value)));
+  ASSERT_NE(value, nullptr);
+  EXPECT_THAT(channel.send(std::move(value), Deadline::after(1s)),
+              fails_with(Code::deadline_exceeded));
+  ASSERT_NE(value, nullptr);
+  auto sender = spawn("sender", [&] { return channel.send(std::move(value), Deadline::never()); });
+  EXPECT_TRUE(yield());
+  sender.cancel();
+  EXPECT_THAT(sender.join(Deadline::never()), fails_with(Code::cancelled));
+  ASSERT_NE(value, nullptr);
+  channel.close();
+  EXPECT_THAT(channel.send(std::move(value), Deadline::never()),
+              fails_with(Code::failed_precondition));
+  ASSERT_NE(value, nullptr);
+  EXPECT_EQ(*value, 2);
+}
+
+TEST(ChannelTest, AnLvalueIsCopied) {
+  Channel<std::string> channel(2);
+  const std::string word = "word";
+  EXPECT_TRUE(channel.send(word, Deadline::never()));
+  EXPECT_TRUE(channel.try_send(word));
+  EXPECT_EQ(word, "word");
+  EXPECT_EQ(channel.receive(Deadline::never()), Result<std::string>("word"));
+  EXPECT_EQ(channel.try_receive(), "word");
 }
 
 }  // namespace

@@ -76,5 +76,44 @@ TEST(EventTest, TheLoopMaySetIt) {
   EXPECT_TRUE(event.wait(Deadline::never()));
 }
 
+TEST(EventTest, APulseTellsHowManyItWoke) {
+  Event changed;
+  EXPECT_EQ(changed.pulse(), 0u);
+  EXPECT_FALSE(changed.pulse_one());
+  EXPECT_FALSE(changed.has_waiters());
+  int woken_count = 0;
+  const auto wait = [&] {
+    EXPECT_TRUE(changed.wait(Deadline::never()));
+    ++woken_count;
+  };
+  auto first = spawn("first", wait);
+  auto second = spawn("second", wait);
+  auto third = spawn("third", wait);
+  EXPECT_TRUE(yield());
+  EXPECT_TRUE(changed.has_waiters());
+  EXPECT_TRUE(changed.pulse_one());
+  EXPECT_TRUE(first.join(Deadline::never()));
+  EXPECT_EQ(woken_count, 1);
+  EXPECT_EQ(changed.pulse(), 2u);
+  EXPECT_TRUE(second.join(Deadline::never()));
+  EXPECT_TRUE(third.join(Deadline::never()));
+}
+
+TEST(EventTest, AnUncancelledWaitLastsUntilTheEventOrTheDeadline) {
+  Event event;
+  auto waiting = spawn("waiting", [&] {
+    EXPECT_FALSE(event.wait_uncancelled(Deadline::after(1s)));
+    EXPECT_TRUE(event.wait_uncancelled(Deadline::never()));
+    EXPECT_TRUE(event.wait_uncancelled(Deadline::passed()));
+    return now();
+  });
+  EXPECT_TRUE(yield());
+  waiting.cancel();
+  EXPECT_TRUE(sleep_for(5s));
+  const TimePoint set_at = now();
+  event.set();
+  EXPECT_EQ(waiting.join(Deadline::never()), Result<TimePoint>(set_at));
+}
+
 }  // namespace
 }  // namespace corolane::coroutine

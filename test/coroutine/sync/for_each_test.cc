@@ -227,5 +227,13 @@ TEST(ForEachTest, ACancelledCallerCancelsTheCallsAndWaitsForThem) {
   EXPECT_EQ(running_count, 0);
 }
 
+TEST(ForEachTest, ACallerThatIsLateAlreadyBeginsNoCall) {
+  int begun_count = 0;
+  const auto done = for_each(
+      std::views::iota(0, 3), {.concurrency = 2}, [&](int) { ++begun_count; }, Deadline::passed());
+  EXPECT_THAT(done, fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(begun_count, 0);
+}
+
 }  // namespace
 }  // namespace corolane::coroutine

@@ -132,7 +132,7 @@ class SelectModel final : public Model {
       default:
         break;
     }
-    auto first = select(command.deadline, source_.receiving(), sink_.sending(command.argument),
+    auto first = select(command.deadline, source_.receiving(), sink_.sending(int{command.argument}),
                         event_.waiting());
     if (!first) return failed(first.error().code());
     if (first->index() == 0) return outcome_of(std::get<0>(*first));

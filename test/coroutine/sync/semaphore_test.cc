@@ -32,7 +32,7 @@ TEST(SemaphoreTest, AReleaseGoesToTheLongestWaiter) {
   TaskGroup group;
   for (int number = 0; number < 5; ++number) {
     EXPECT_TRUE(group.spawn("waiter", [&, number] {
-      semaphore.acquire();
+      EXPECT_TRUE(semaphore.acquire(Deadline::never()));
       order.push_back(number);
     }));
   }
@@ -59,18 +59,49 @@ TEST(SemaphoreTest, AcquireGivesUpExactlyOnItsDeadline) {
   EXPECT_EQ(semaphore.count(), 1u);
 }
 
-TEST(SemaphoreTest, CancellationEndsOnlyAWaitWithADeadline) {
+TEST(SemaphoreTest, CancellationEndsAWait) {
   Semaphore semaphore(0);
-  auto patient = spawn("patient", [&] { semaphore.acquire(); });
-  auto careful = spawn("careful", [&] { return semaphore.acquire(Deadline::never()); });
+  auto waiting = spawn("waiting", [&] { return semaphore.acquire(Deadline::never()); });
   EXPECT_TRUE(yield());
-  patient.cancel();
-  careful.cancel();
-  EXPECT_THAT(careful.join(), fails_with(Code::cancelled));
-  EXPECT_FALSE(patient.is_done());
-  semaphore.release();
-  EXPECT_TRUE(patient.join());
+  waiting.cancel();
+  EXPECT_THAT(waiting.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(semaphore.count(), 0u);
+}
+
+TEST(SemaphoreTest, APermitGoesBackAtItsEnd) {
+  Semaphore semaphore(1);
+  {
+    const auto permit = semaphore.hold(Deadline::passed());
+    ASSERT_TRUE(permit);
+    EXPECT_EQ(semaphore.count(), 0u);
+    EXPECT_FALSE(semaphore.try_hold());
+    EXPECT_THAT(semaphore.hold(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
+  }
+  EXPECT_EQ(semaphore.count(), 1u);
+  EXPECT_TRUE(semaphore.try_hold());
+  EXPECT_EQ(semaphore.count(), 1u);
+}
+
+TEST(SemaphoreTest, AMovedPermitGoesBackOnce) {
+  Semaphore semaphore(2);
+  auto first = semaphore.try_hold();
+  auto second = semaphore.try_hold();
+  ASSERT_TRUE(first && second);
+  *first = *std::move(second);
+  EXPECT_EQ(semaphore.count(), 1u);
+  second.reset();
+  EXPECT_EQ(semaphore.count(), 1u);
+  first.reset();
+  EXPECT_EQ(semaphore.count(), 2u);
+}
+
+TEST(SemaphoreTest, APermitOfATaskGoesBackToTheLongestWaiter) {
+  Semaphore semaphore(1);
+  auto holder = spawn("holder", [permit = semaphore.try_hold()] { EXPECT_TRUE(sleep_for(1s)); });
+  const TimePoint start = now();
+  EXPECT_TRUE(semaphore.hold(Deadline::never()));
+  EXPECT_EQ(now(), start + 1s);
+  EXPECT_TRUE(holder.join(Deadline::never()));
 }
 
 TEST(SemaphoreTest, TheLoopMayRelease) {
