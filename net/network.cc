@@ -2,13 +2,12 @@
 #include "net/network.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "coroutine/sync/event.h"
+#include "coroutine/sync/race.h"
 #include "coroutine/task.h"
-#include "coroutine/task_group.h"
 
 namespace corolane::net {
 namespace {
@@ -36,98 +35,16 @@ std::vector<Endpoint> interleave_families(const std::vector<Endpoint>& addresses
   return all;
 }
 
-// Attempts to connect, each a task; the first success wins.
-class Race {
- public:
-  Race(Network& network, const std::string& name, const StreamOptions& options, Deadline deadline)
-      : network_(network), name_(name), options_(options), deadline_(deadline) {}
-
-  // Suspends until one has succeeded, all have failed, or time is up; then no attempt is left
-  // running.
-  Result<std::unique_ptr<Stream>> run(const std::vector<Endpoint>& addresses) {
-    auto cancelled = start_all(addresses);
-    if (!cancelled) cancelled = wait_for_end();
-    attempts_.cancel_and_join();
-    if (winner_) return std::move(winner_);
-    if (cancelled) return *std::move(cancelled);
-    return failure();
-  }
-
- private:
-  // Both return an error only when the calling task was cancelled.
-  std::optional<Error> start_all(const std::vector<Endpoint>& addresses);
-  std::optional<Error> wait_for_end();
-  void attempt(const Endpoint& address);
-  Error failure() const;
-
-  Network& network_;
-  const std::string& name_;
-  const StreamOptions options_;
-  const Deadline deadline_;
-  std::unique_ptr<Stream> winner_;
-  std::vector<Error> errors_;
-  std::size_t started_count_ = 0;
-  std::size_t ended_count_ = 0;
-  coroutine::Event ended_{"an attempt to connect"};
-  coroutine::TaskGroup attempts_;  // The last member: what its tasks use outlives them.
-};
-
-std::optional<Error> Race::start_all(const std::vector<Endpoint>& addresses) {
-  for (const Endpoint& address : addresses) {
-    const std::size_t ended_before = ended_count_;
-    auto started = attempts_.spawn("connect", [this, &address] { attempt(address); });
-    if (!started) {
-      errors_.push_back(
-          std::move(started.error()).with_context("connect to " + to_string(address)));
-      continue;
-    }
-    ++started_count_;
-    const Deadline next = earlier(Deadline::after(connect_attempt_delay), deadline_);
-    while (ended_count_ == ended_before) {
-      auto waited = ended_.wait(next);
-      if (waited) continue;
-      if (waited.error().code() == Code::cancelled) return std::move(waited.error());
-      break;
-    }
-    if (winner_ || deadline_.has_passed()) break;
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> Race::wait_for_end() {
-  while (!winner_ && ended_count_ < started_count_) {
-    auto waited = ended_.wait(deadline_);
-    if (waited) continue;
-    if (waited.error().code() == Code::cancelled) return std::move(waited.error());
-    break;
-  }
-  return std::nullopt;
-}
-
-void Race::attempt(const Endpoint& address) {
-  auto stream = network_.connect_by_name(name_, address, deadline_, options_);
-  if (!stream && stream.error().code() == Code::cancelled) {
-    // Cancelled by the race, which is over: if no attempt has won it, because of the deadline.
-    errors_.emplace_back(Code::deadline_exceeded,
-                         "connect to " + to_string(address) + ": no answer");
-  } else if (!stream) {
-    errors_.push_back(std::move(stream.error()));
-  } else if (!winner_) {
-    winner_ = *std::move(stream);
-  }
-  ++ended_count_;
-  ended_.pulse();
-}
-
-Error Race::failure() const {
-  Code code = errors_.front().code();
-  std::string message = std::to_string(errors_.size()) + " attempts";
-  for (const Error& error : errors_) {
+// The error of a connection whose attempts have all failed.
+Error failure_of(const std::vector<Error>& attempts) {
+  Code code = attempts.front().code();
+  std::string message = std::to_string(attempts.size()) + " attempts";
+  for (const Error& error : attempts) {
     if (error.code() != code) code = Code::unavailable;
-    message += (&error == &errors_.front() ? ": " : "; ") + error.message();
+    message += (&error == &attempts.front() ? ": " : "; ") + error.message();
   }
   const bool is_late = std::ranges::any_of(
-      errors_, [](const Error& error) { return error.code() == Code::deadline_exceeded; });
+      attempts, [](const Error& error) { return error.code() == Code::deadline_exceeded; });
   return Error(is_late ? Code::deadline_exceeded : code, std::move(message));
 }
 
@@ -164,10 +81,25 @@ Result<std::unique_ptr<Stream>> connect_to(Network& network, const HostPort& hos
 
   std::vector<Endpoint> addresses = interleave_families(*resolved);
   if (addresses.size() > connect_attempt_count_max) addresses.resize(connect_attempt_count_max);
-  Race race(network, host.host, options, deadline);
-  auto stream = race.run(addresses);
-  if (!stream) return std::move(stream.error()).with_context("connect to " + host.host);
-  return stream;
+  std::vector<Error> failed;
+  const auto attempt = [&](const Endpoint& address) {
+    auto stream = network.connect_by_name(host.host, address, deadline, options);
+    if (!stream && stream.error().code() == Code::cancelled) {
+      // Cancelled by the race, which is over: if no attempt has won it, because of the deadline.
+      failed.emplace_back(Code::deadline_exceeded,
+                          "connect to " + to_string(address) + ": no answer");
+    } else if (!stream) {
+      failed.push_back(stream.error());
+    }
+    return stream;
+  };
+  auto won = coroutine::race(addresses, {.head_start = connect_attempt_delay, .name = "connect"},
+                             attempt, deadline);
+  if (won) return won;
+  // Without a failed attempt there was no stack for any.
+  const bool is_cancelled = won.error().code() == Code::cancelled;
+  Error reason = is_cancelled || failed.empty() ? std::move(won.error()) : failure_of(failed);
+  return std::move(reason).with_context("connect to " + host.host);
 }
 
 }  // namespace corolane::net

@@ -23,7 +23,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 
 namespace corolane::net {
 namespace detail {
@@ -40,16 +40,11 @@ class BlockingJob {
   virtual void run() = 0;
 
   // On the scheduler's thread, once the pool is done with it.
-  void end() {
-    has_ended_ = true;
-    ended_.notify_all();
-  }
-  bool has_ended() const { return has_ended_; }
-  coroutine::WaitQueue& ended() { return ended_; }
+  void end() { ended_.set(); }
+  coroutine::Event& ended() { return ended_; }
 
  private:
-  bool has_ended_ = false;
-  coroutine::WaitQueue ended_{"blocking work"};
+  coroutine::Event ended_{"blocking work"};
 };
 
 }  // namespace detail

@@ -43,11 +43,11 @@ Result<void> UvWorkerPool::run(std::shared_ptr<detail::BlockingJob> job, Deadlin
   }
   ++*job_count_;
   ++loop_.impl().open_count;
-  auto waited = job->ended().wait_or_fail(deadline);
+  auto waited = job->ended().wait(deadline);
   --loop_.impl().open_count;
   if (waited) return {};
   // Keeps a queued job from being run; one that runs already ends alone.
-  if (!job->has_ended()) uv_cancel(reinterpret_cast<uv_req_t*>(&request->work));
+  if (!job->ended().is_set()) uv_cancel(reinterpret_cast<uv_req_t*>(&request->work));
   return std::move(waited.error()).with_context("blocking work");
 }
 

@@ -88,7 +88,7 @@ void WebSocket::abort() {
   Timer::cancel();
   if (!failure_) failure_ = Error(Code::unavailable, "WebSocket: closed");
   reader_.close();
-  ended_.notify_all();
+  ended_.pulse();
   if (stream_ != nullptr) stream_->close();
 }
 
@@ -241,7 +241,7 @@ void WebSocket::end_reading(Error reason) {
   failure_ = std::move(reason);
   unread_ = detail::ByteBuffer();
   reader_.end();
-  ended_.notify_all();
+  ended_.pulse();
   if (reader_.has_sink()) reader_.tell_end(*failure_);
 }
 
@@ -358,13 +358,13 @@ Result<void> WebSocket::finish(Deadline deadline) {
   close();
   const detail::CallCount::Inside inside(calls_);
   while (state_ == State::closing) {
-    if (auto waited = ended_.wait_or_fail(deadline); !waited) {
+    if (auto waited = ended_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context("WebSocket");
     }
   }
   if (!peer_close_) return failure_ ? *failure_ : *broken_by_;
   while (state_ == State::parting && !unsent_close_.empty()) {
-    if (auto waited = ended_.wait_or_fail(deadline); !waited) {
+    if (auto waited = ended_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context("WebSocket");
     }
   }
@@ -403,7 +403,7 @@ void WebSocket::on_time() {
   }
   if (state_ == State::open) return look_for_life();
   if (state_ == State::ended) return;
-  if (!unsent_close_.empty() && send_unsent_close()) ended_.notify_all();
+  if (!unsent_close_.empty() && send_unsent_close()) ended_.pulse();
   if (now() < closing_until_) return rearm();
   give_up_closing();
 }
@@ -411,7 +411,7 @@ void WebSocket::on_time() {
 void WebSocket::give_up_closing() {
   stream_->close();
   state_ = State::ended;
-  ended_.notify_all();
+  ended_.pulse();
   end_reading(Error(Code::unavailable, "WebSocket: the peer does not answer the close frame"));
 }
 

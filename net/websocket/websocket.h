@@ -33,8 +33,8 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/sync/event.h"
 #include "coroutine/timer_wheel.h"
-#include "coroutine/wait_queue.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
 #include "net/detail/read_half.h"
@@ -202,7 +202,7 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
 
   std::vector<std::byte> unsent_close_;
   TimePoint closing_until_{};  // While closing or parting.
-  coroutine::WaitQueue ended_{"WebSocket close"};
+  coroutine::Event ended_{"WebSocket close"};
 
   PeerLife life_;
 };

@@ -13,7 +13,11 @@ namespace corolane::net::detail {
 TlsListener::TlsListener(std::unique_ptr<Listener> inner,
                          const std::shared_ptr<const TlsSettings>& settings,
                          std::shared_ptr<TlsShared> shared, const Rules& rules)
-    : inner_(std::move(inner)), settings_(settings), shared_(std::move(shared)), rules_(rules) {}
+    : inner_(std::move(inner)),
+      settings_(settings),
+      shared_(std::move(shared)),
+      rules_(rules),
+      done_(rules.handshake_count_max + 1, "accept") {}
 
 Result<void> TlsListener::start() {
   taking_ = coroutine::spawn("TLS accept", [this] { take_connections(); });
@@ -22,17 +26,20 @@ Result<void> TlsListener::start() {
 }
 
 void TlsListener::take_connections() {
+  // The last accept() did, and done_ was not empty since.
+  bool has_failed = false;
   while (!closed_) {
     // Also waits while a failure is unreported: the next accept() would only repeat it.
-    if (failure_ || done_.size() >= rules_.handshake_count_max) {
+    if (has_failed || done_.size() >= rules_.handshake_count_max) {
       if (!some_room_.wait(Deadline::never())) return;
+      has_failed = has_failed && done_.size() > 0;
       continue;
     }
     auto inner = inner_->accept(Deadline::never());
     if (closed_) return;
     if (!inner) {
-      failure_ = std::move(inner.error());
-      some_done_.notify_one();
+      check(done_.try_send(std::move(inner.error())), "there is room for one error");
+      has_failed = done_.size() > 0;
       continue;
     }
     // Other handshakes may have completed meanwhile.
@@ -62,30 +69,18 @@ void TlsListener::drop_oldest() {
 
 Result<std::unique_ptr<Stream>> TlsListener::accept(Deadline deadline) {
   const CallCount::Inside inside(calls_);
-  for (;;) {
-    if (closed_) {
-      return Error(Code::unavailable, "accept on " + to_string(local_endpoint()) + ": closed");
-    }
-    if (!done_.empty()) {
-      std::unique_ptr<Stream> stream = std::move(done_.front());
-      done_.pop_front();
-      some_room_.pulse();
-      return stream;
-    }
-    if (failure_) {
-      Error failure = *std::exchange(failure_, std::nullopt);
-      some_room_.pulse();
-      return failure;
-    }
-    if (auto waited = some_done_.wait_or_fail(deadline); !waited) {
-      return std::move(waited.error()).with_context("accept on " + to_string(local_endpoint()));
-    }
+  const auto action = [this] { return "accept on " + to_string(local_endpoint()); };
+  auto done = done_.receive(deadline);
+  if (done) {
+    some_room_.pulse();
+    return *std::move(done);
   }
+  if (closed_) return Error(Code::unavailable, action() + ": closed");
+  return std::move(done.error()).with_context(action());
 }
 
 void TlsListener::opened(TlsStream& stream) {
-  done_.push_back(take_out(stream));
-  some_done_.notify_one();
+  check(done_.try_send(take_out(stream)), "there is room for each handshake that began");
 }
 
 void TlsListener::ended(TlsStream& stream) {
@@ -106,9 +101,9 @@ void TlsListener::close() {
   if (std::exchange(closed_, true)) return;
   inner_->close();
   for (const auto& stream : shaking_) stream->close();
-  for (const auto& stream : done_) stream->close();
+  while (done_.try_receive()) continue;
+  done_.close();
   taking_.cancel();
-  some_done_.notify_all();
 }
 
 }  // namespace corolane::net::detail

@@ -3,11 +3,10 @@
 // handshakes, which need no task; completed ones wait for accept().
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "coroutine/sync/channel.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "net/graveyard.h"
@@ -56,10 +55,9 @@ class TlsListener final : public Listener, private TlsStream::Host {
   CallCount calls_;
   // Handshaking or parting; in order of arrival.
   std::vector<std::unique_ptr<TlsStream>> shaking_;
-  std::deque<std::unique_ptr<TlsStream>> done_;
   Graveyard<TlsStream> ended_;
-  std::optional<Error> failure_;  // An error of the inner accept(), for the next caller.
-  coroutine::WaitQueue some_done_{"accept"};
+  // For accept(): handshakes that are done, and after them an error of the inner accept().
+  coroutine::Channel<Result<std::unique_ptr<Stream>>> done_;
   coroutine::Event some_room_{"a place for a TLS handshake"};
   coroutine::Task<void> taking_;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 #include "net/detail/socket_address.h"
 #include "net/uv/detail/event_loop_impl.h"
 #include "net/uv/detail/uv_error.h"
@@ -19,8 +19,7 @@ namespace {
 struct LookUp {
   uv_getaddrinfo_t request{};
   std::uint16_t port = 0;
-  coroutine::WaitQueue ended{"resolve"};
-  bool has_ended = false;
+  coroutine::Event ended{"resolve"};
   bool is_abandoned = false;
   int status = 0;
   std::vector<Endpoint> found;
@@ -35,11 +34,10 @@ void on_resolved(uv_getaddrinfo_t* request, int status, addrinfo* addresses) {
   }
   uv_freeaddrinfo(addresses);
   look_up->status = status;
-  look_up->has_ended = true;
   if (look_up->is_abandoned) {
     delete look_up;
   } else {
-    look_up->ended.notify_all();
+    look_up->ended.set();
   }
 }
 
@@ -62,9 +60,9 @@ Result<std::vector<Endpoint>> resolve(EventLoop::Impl& loop, const HostPort& hos
   if (started < 0) return uv_error(started, action);
 
   ++loop.open_count;
-  auto waited = look_up->ended.wait_or_fail(deadline);
+  auto waited = look_up->ended.wait(deadline);
   --loop.open_count;
-  if (!look_up->has_ended) {
+  if (!look_up->ended.is_set()) {
     uv_cancel(reinterpret_cast<uv_req_t*>(&look_up->request));  // Has an effect while it is queued.
     look_up.release()->is_abandoned = true;
   }

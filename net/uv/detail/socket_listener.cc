@@ -143,11 +143,11 @@ Result<void> SocketListener::wait_for_connection(Deadline deadline) {
       if (owner != nullptr) owner->on_connection();
     });
   }
-  return connections_.wait_or_fail(deadline);
+  return connections_.wait(deadline);
 }
 
 void SocketListener::on_connection() {
-  if (connections_.notify_one()) return;
+  if (connections_.pulse_one()) return;
   // All tasks are busy with earlier connections: the loop stops watching until one calls again.
   uv_poll_stop(&watch_->handle);
   watching_ = false;
@@ -164,7 +164,7 @@ void SocketListener::close() {
   // Before the socket closes: a file without a listener belongs to a dead server.
   if (file_) std::exchange(file_, std::nullopt)->remove();
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  connections_.notify_all();
+  connections_.pulse();
 }
 
 }  // namespace corolane::net::detail

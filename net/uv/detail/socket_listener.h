@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 #include "net/detail/call_count.h"
 #include "net/detail/socket_address.h"
 #include "net/network.h"
@@ -52,7 +52,7 @@ class SocketListener final : public Listener {
   std::uint64_t accept_turn_ = 0;  // The loop's turn of the last accept(),
   int accepted_in_turn_ = 0;       // and how many it accepted in that turn.
   CallCount calls_;
-  coroutine::WaitQueue connections_{"accept"};
+  coroutine::Event connections_{"accept"};
 };
 
 }  // namespace corolane::net::detail

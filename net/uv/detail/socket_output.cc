@@ -30,7 +30,7 @@ Result<void> SocketStream::write_all(std::span<const std::byte> bytes, Deadline 
   if (auto appended = append(bytes); !appended) return appended;
   const CallCount::Inside inside(calls_);
   while (unsent_bytes() > options_.output_bytes_max) {
-    if (auto waited = writable_.wait_or_fail(deadline); !waited) {
+    if (auto waited = writable_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context(name());
     }
     if (failure_) return *failure_;
@@ -72,7 +72,7 @@ std::span<std::byte> SocketStream::room_to_write(std::size_t size) {
 Result<void> SocketStream::flush(Deadline deadline) {
   const CallCount::Inside inside(calls_);
   while (!failure_ && unsent_bytes() > 0) {
-    if (auto waited = flushed_.wait_or_fail(deadline); !waited) {
+    if (auto waited = flushed_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context(name());
     }
   }
@@ -154,8 +154,8 @@ void SocketStream::drop_output() {
   coroutine::Timer::cancel();
   loop_.buffers.give_back(std::move(output_));
   loop_.keep_awake = true;
-  writable_.notify_all();
-  flushed_.notify_all();
+  writable_.pulse();
+  flushed_.pulse();
   if (input_.has_sink() && !reading_ && !input_.has_ended()) loop_.add_due(*this);
 }
 
@@ -165,14 +165,14 @@ void SocketStream::output_changed() {
   const std::size_t unsent = unsent_bytes();
   if (unsent <= options_.output_bytes_max) {
     coroutine::Timer::cancel();
-    if (writable_.notify_all() > 0) loop_.keep_awake = true;
+    if (writable_.pulse() > 0) loop_.keep_awake = true;
   } else if (!is_armed()) {
     acknowledged_at_check_ = acknowledged_count();
     stalled_check_count_ = 0;
     arm_stall_check();
     loop_.keep_awake = true;
   }
-  if (unsent == 0 && flushed_.notify_all() > 0) loop_.keep_awake = true;
+  if (unsent == 0 && flushed_.pulse() > 0) loop_.keep_awake = true;
 }
 
 void SocketStream::arm_stall_check() {

@@ -52,7 +52,7 @@ Result<void> SocketStream::connect_tcp(const SocketAddress& address, Deadline de
   const int started = uv_tcp_connect(&socket_->connect_request, &socket_->tcp, address.get(),
                                      &SocketHandle::on_connected);
   if (started < 0) return uv_error(started, action);
-  if (auto waited = connected_.wait_or_fail(deadline); !waited) {
+  if (auto waited = connected_.wait(deadline); !waited) {
     return std::move(waited.error()).with_context(action);
   }
   if (connect_status_ < 0) return uv_error(connect_status_, action);
@@ -91,7 +91,7 @@ void SocketHandle::on_connected(uv_connect_t* request, int status) {
 
 void SocketStream::on_connected(int status) {
   connect_status_ = status;
-  connected_.notify_all();
+  connected_.pulse();
 }
 
 Result<void> SocketStream::adopt(int descriptor, Endpoint peer) {

@@ -15,8 +15,8 @@
 #include <span>
 #include <string>
 
+#include "coroutine/sync/event.h"
 #include "coroutine/timer_wheel.h"
-#include "coroutine/wait_queue.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
 #include "net/detail/due.h"
@@ -125,15 +125,15 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   bool finished_ = false;             // and the peer hears of it after the output.
   ByteBuffer output_;                 // Queued behind the bytes being sent.
   std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
-  coroutine::WaitQueue writable_{"room for output"};
-  coroutine::WaitQueue flushed_{"stream flush"};
+  coroutine::Event writable_{"room for output"};
+  coroutine::Event flushed_{"stream flush"};
   const StreamOptions options_;
   CallCount calls_;
 
   std::int64_t acknowledged_at_check_ = 0;
   int stalled_check_count_ = 0;
   int connect_status_ = 0;
-  coroutine::WaitQueue connected_{"connect"};
+  coroutine::Event connected_{"connect"};
   TimePoint opened_at_{};
   Endpoint peer_;
   Endpoint local_;

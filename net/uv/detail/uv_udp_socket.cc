@@ -141,7 +141,7 @@ void UvUdpSocket::on_ready(int status, int events) {
   if ((events & UV_READABLE) == 0) return;
   if (sink_ != nullptr) return push_batch();
   // Without a reader the loop stops watching until there is one.
-  if (!readable_.notify_one()) watch(watched_events_ & ~UV_READABLE);
+  if (!readable_.pulse_one()) watch(watched_events_ & ~UV_READABLE);
 }
 
 // Reads one batch per turn; the rest waits for the next turn, behind all other sockets.
@@ -152,7 +152,7 @@ void UvUdpSocket::push_batch() {
 
 Result<std::span<const Datagram>> UvUdpSocket::receive(Deadline deadline) {
   check(sink_ == nullptr, "a socket with a sink has no other reader");
-  check(readable_.empty(), "a UDP socket has one reader at a time");
+  check(!readable_.has_waiters(), "a UDP socket has one reader at a time");
   const CallCount::Inside inside(calls_);
   // A flood must not starve other tasks: those that are ready run first.
   if (auto turn = coroutine::yield(); !turn) return std::move(turn.error()).with_context(name());
@@ -160,7 +160,7 @@ Result<std::span<const Datagram>> UvUdpSocket::receive(Deadline deadline) {
     auto batch = take_batch();
     if (!batch || !batch->empty()) return batch;
     watch(watched_events_ | UV_READABLE);
-    if (auto waited = readable_.wait_or_fail(deadline); !waited) {
+    if (auto waited = readable_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context(name());
     }
   }
@@ -193,7 +193,7 @@ Result<std::span<const Datagram>> UvUdpSocket::take_batch() {
 }
 
 void UvUdpSocket::set_sink(DatagramSink& sink) {
-  check(readable_.empty(), "no task receives from a socket that is given a sink");
+  check(!readable_.has_waiters(), "no task receives from a socket that is given a sink");
   if (descriptor_ < 0) return;
   sink_ = &sink;
   watch(watched_events_ | UV_READABLE);
@@ -214,7 +214,7 @@ Result<void> UvUdpSocket::send(const UdpPeer& peer, std::span<const std::byte> b
   for (;;) {
     auto sent = append(peer, bytes);
     if (sent || sent.error().code() != Code::resource_exhausted) return sent;
-    if (auto waited = writable_.wait_or_fail(deadline); !waited) {
+    if (auto waited = writable_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context(name());
     }
   }
@@ -243,7 +243,7 @@ Result<void> UvUdpSocket::append(const UdpPeer& peer, std::span<const std::byte>
 
 void UvUdpSocket::end_turn() {
   send_queued();
-  if (writable_.notify_all() > 0) loop_.keep_awake = true;
+  if (writable_.pulse() > 0) loop_.keep_awake = true;
 }
 
 void UvUdpSocket::send_queued() {
@@ -300,8 +300,8 @@ void UvUdpSocket::close() {
   queued_.clear();
   loop_.buffers.give_back(std::move(queued_bytes_));
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  readable_.notify_all();
-  writable_.notify_all();
+  readable_.pulse();
+  writable_.pulse();
 }
 
 }  // namespace corolane::net::detail

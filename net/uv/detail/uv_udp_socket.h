@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
 #include "net/detail/due.h"
@@ -76,13 +76,13 @@ class UvUdpSocket final : public UdpSocket, public Due {
 
   DatagramSink* sink_ = nullptr;
   std::unique_ptr<ReceiveBatch> received_;
-  coroutine::WaitQueue readable_{"datagrams"};
+  coroutine::Event readable_{"datagrams"};
 
   std::vector<Queued> queued_;
   ByteBuffer queued_bytes_;  // The payloads of all of them, concatenated.
   std::unique_ptr<SendBatch> sending_;
   bool blocked_ = false;  // The kernel takes nothing until it reports room.
-  coroutine::WaitQueue writable_{"room for a datagram"};
+  coroutine::Event writable_{"room for a datagram"};
 };
 
 }  // namespace corolane::net::detail
