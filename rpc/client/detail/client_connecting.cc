@@ -48,7 +48,7 @@ void Client::Impl::close() {
   if (closed_) return;
   closed_ = Error(Code::unavailable, "the client was closed");
   tasks_.cancel();
-  waiting_.notify_all();
+  waiting_.pulse();
   if (current_ != nullptr) current_->end(*closed_);
   std::vector<detail::ClientConnection*> old;
   for (const auto& connection : old_) old.push_back(connection.get());
@@ -62,7 +62,7 @@ Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
     if (is_hopeless()) return unreachable();
     const Deadline hope = Deadline::at(disconnected_at_ + options_.unreachable_after);
     ++waiting_count_;
-    auto waited = waiting_.wait_or_fail(earlier(deadline, hope));
+    auto waited = waiting_.wait(earlier(deadline, hope));
     --waiting_count_;
     if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
       continue;
@@ -78,7 +78,7 @@ Result<void> Client::Impl::wait_until_connected(Deadline deadline) {
     if (closed_) return *closed_;
     if (failed_attempt_count_ != failed_before) return *last_failure_;
     start_connecting();
-    if (auto waited = waiting_.wait_or_fail(deadline); !waited) {
+    if (auto waited = waiting_.wait(deadline); !waited) {
       return std::move(waited.error()).with_context("connect to " + peer_name_);
     }
   }
@@ -120,7 +120,7 @@ void Client::Impl::keep_connecting() {
     const Duration delay =
         delay_after(options_.reconnect_delay_min, options_.reconnect_delay_max, failed_count_);
     next_attempt_at_ = now() + delay;
-    waiting_.notify_all();
+    waiting_.pulse();
     if (is_hopeless() || !coroutine::sleep_for(delay)) break;
   }
   is_connecting_ = false;
@@ -160,7 +160,7 @@ void Client::Impl::opened(detail::ClientConnection&) {
   last_failure_.reset();
   next_attempt_at_ = TimePoint::min();
   handshake_ended_.set();
-  waiting_.notify_all();
+  waiting_.pulse();
 }
 
 void Client::Impl::ended(detail::ClientConnection& connection, const Error* reason) {

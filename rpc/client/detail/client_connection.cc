@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -46,11 +46,11 @@ struct ClientConnection::UnaryCall final : PendingCall {
       error = Error(Code::internal, "the reply is not a valid " + reply.GetTypeName())
                   .with_maybe_executed();
     }
-    done.notify_one();
+    done.set();
   }
   void on_lost(const Error& reason) override {
     error = Error(reason).with_maybe_executed();
-    done.notify_one();
+    done.set();
   }
   Result<void> on_item(const Frame&) override {
     return Error(Code::invalid_argument, "the server sent items for a call that has one reply");
@@ -58,7 +58,7 @@ struct ClientConnection::UnaryCall final : PendingCall {
 
   google::protobuf::Message& reply;
   std::optional<Error> error;
-  coroutine::WaitQueue done;
+  coroutine::Event done;
 };
 
 // Keeps the connection alive for a task that is inside one of its calls.
@@ -97,16 +97,16 @@ Result<void> ClientConnection::call(const Method& method, const google::protobuf
   // waited.
   const bool is_hopeless = !sent && (sent.error().code() == Code::resource_exhausted ||
                                      sent.error().code() == Code::unavailable);
-  coroutine::Wake wake = coroutine::Wake::notified;
+  Result<void> waited;
   // A reply or the end of the connection may have arrived while sending waited.
-  if (pending_.find(id) != nullptr && !is_hopeless) wake = pending.done.wait(deadline);
+  if (pending_.find(id) != nullptr && !is_hopeless) waited = pending.done.wait(deadline);
   if (pending_.take(id) == nullptr) {
     if (pending.error) return std::move(*pending.error);
     return {};
   }
   if (is_hopeless) return std::move(sent.error());
   tell_cancelled(id);
-  if (wake == coroutine::Wake::deadline) {
+  if (!waited && waited.error().code() == Code::deadline_exceeded) {
     return Error(Code::deadline_exceeded, std::string("no reply of ") + method.full_name +
                                               " from " + peer_ + " within the deadline")
         .with_maybe_executed();

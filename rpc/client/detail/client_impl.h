@@ -12,7 +12,6 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
-#include "coroutine/wait_queue.h"
 #include "net/graveyard.h"
 #include "rpc/client/client.h"
 #include "rpc/client/detail/client_connection.h"
@@ -101,7 +100,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   // Connections that take no new calls, but have tasks inside or are not lost yet.
   std::vector<std::unique_ptr<detail::ClientConnection>> old_;
   net::Graveyard<detail::ClientConnection> over_;
-  coroutine::WaitQueue waiting_{"rpc connection"};
+  coroutine::Event waiting_{"rpc connection"};
   std::size_t waiting_count_ = 0;
   coroutine::Event handshake_ended_{"rpc hello"};
   bool is_connecting_ = false;

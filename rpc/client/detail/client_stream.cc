@@ -45,10 +45,10 @@ bool ClientStream::read(google::protobuf::Message& message) {
   for (;;) {
     if (begin_ < inbox_.size()) return take_item(message);
     if (result_) return false;
-    const coroutine::Wake wake = readable_.wait(deadline_);
-    if (wake == coroutine::Wake::notified) continue;
+    const auto waited = readable_.wait(deadline_);
+    if (waited) continue;
     const std::string name = method_.full_name;
-    give_up(wake == coroutine::Wake::deadline
+    give_up(waited.error().code() == Code::deadline_exceeded
                 ? Error(Code::deadline_exceeded,
                         "the stream of " + name + " did not end within its deadline")
                 : Error(Code::cancelled, "cancelled while reading the stream of " + name));
@@ -106,14 +106,14 @@ Result<void> ClientStream::on_item(const Frame& frame) {
   const auto* const size_bytes = reinterpret_cast<const std::byte*>(&size);
   inbox_.insert(inbox_.end(), size_bytes, size_bytes + sizeof(size));
   inbox_.insert(inbox_.end(), frame.message.begin(), frame.message.end());
-  readable_.notify_one();
+  readable_.pulse();
   return {};
 }
 
 void ClientStream::end(Result<void> result) {
   connection_ = nullptr;
   if (!result_) result_ = std::move(result);
-  readable_.notify_one();
+  readable_.pulse();
 }
 
 void ClientStream::give_up(Error error) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 #include "rpc/client/client.h"
 #include "rpc/client/detail/pending_calls.h"
 
@@ -44,7 +44,7 @@ class ClientStream final : private PendingCall {
   std::size_t begin_ = 0;
   std::size_t taken_bytes_ = 0;  // Taken of the window since the last window frame.
   std::optional<Result<void>> result_;
-  coroutine::WaitQueue readable_;
+  coroutine::Event readable_;
 };
 
 }  // namespace corolane::rpc::detail

@@ -163,7 +163,7 @@ void Call::stop() {
 void Call::give_room(std::uint32_t bytes) {
   // More than a window is a caller's error, or an attack that harms only itself.
   room_bytes_ = std::min(room_bytes_ + std::int64_t{bytes}, stream_window_bytes);
-  if (room_bytes_ > 0) room_.notify_all();
+  if (room_bytes_ > 0) room_.pulse();
 }
 
 Result<void> Call::reply(google::protobuf::Message& message) {
@@ -194,7 +194,7 @@ Result<void> Call::wait_for_room() {
   };
   if (cancelled_ || coroutine::is_cancelled()) return gone();
   while (room_bytes_ <= 0) {
-    if (!room_.wait_or_fail(deadline_)) return gone();
+    if (!room_.wait(deadline_)) return gone();
   }
   return {};
 }

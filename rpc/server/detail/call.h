@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
-#include "coroutine/wait_queue.h"
 #include "rpc/context.h"
 #include "rpc/server/detail/memory_budget.h"
 #include "rpc/server/detail/request_arena.h"
@@ -110,7 +110,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   TimePoint ended_at_{};
   coroutine::TaskRef task_;
   std::int64_t room_bytes_ = 0;  // How much of a stream may still be sent.
-  coroutine::WaitQueue room_{"room of the reader of a stream"};
+  coroutine::Event room_{"room of the reader of a stream"};
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
   bool begun_ = false;  // The handler has begun.
