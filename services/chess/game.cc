@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "services/chess/game.h"
 
+#include <array>
 #include <chrono>
 #include <utility>
 
+#include "coroutine/sync/for_each.h"
 #include "coroutine/task.h"
 #include "services/chess/elo.h"
 
@@ -240,11 +242,13 @@ Result<void> Game::change_ratings(Deadline deadline) {
 Result<void> Game::end_for_players(std::int32_t& to_white) const {
   EndGameRequest request;
   *request.mutable_game() = ended_game();
-  const auto white = PlayerClient(router(), state().seats(0).player()).end_game(request);
-  if (!white) return white.error();
-  const auto black = PlayerClient(router(), state().seats(1).player()).end_game(request);
-  if (!black) return black.error();
-  to_white = rating_change(white->rating(), black->rating(), room_.winner());
+  const std::array names = {state().seats(0).player(), state().seats(1).player()};
+  const auto players = coroutine::for_each(
+      names, {.concurrency = names.size(), .name = "end game"},
+      [&](const std::string& name) { return PlayerClient(router(), name).end_game(request); },
+      Deadline::never());
+  if (!players) return players.error();
+  to_white = rating_change(players->at(0).rating(), players->at(1).rating(), room_.winner());
   return {};
 }
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "coroutine/sync/for_each.h"
 #include "coroutine/task.h"
-#include "coroutine/task_group.h"
 #include "rpc/client/client.h"
 #include "services/chess/chess.corolane.h"
 
@@ -201,22 +201,17 @@ struct Balance {
 
 Result<Balance> look_at_all(chess::ChessClient& chess, const std::vector<std::string>& players) {
   Balance balance;
-  std::size_t next = 0;
-  coroutine::TaskGroup looks;
-  for (std::size_t i = 0; i < looks_at_once; ++i) {
-    auto spawned = looks.spawn("look at players", [&]() -> Result<void> {
-      while (next < players.size()) {
-        chess::LookAtPlayerRequest request;
-        request.set_player(players[next++]);
-        const auto seen = chess.look_at_player(request, {Deadline::after(call_patience)});
-        if (!seen) return seen.error();
-        balance.add(*seen);
-      }
-      return {};
-    });
-    if (!spawned) return spawned.error();
-  }
-  if (auto joined = looks.join(); !joined) return joined.error();
+  const auto look = [&](const std::string& player) -> Result<void> {
+    chess::LookAtPlayerRequest request;
+    request.set_player(player);
+    const auto seen = chess.look_at_player(request, {Deadline::after(call_patience)});
+    if (!seen) return seen.error();
+    balance.add(*seen);
+    return {};
+  };
+  auto looked = coroutine::for_each(
+      players, {.concurrency = looks_at_once, .name = "look at players"}, look, Deadline::never());
+  if (!looked) return looked.error();
   return balance;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <span>
 #include <sstream>
 #include <string>
@@ -17,7 +18,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
-#include "coroutine/task_group.h"
+#include "coroutine/sync/for_each.h"
 #include "net/descriptor_limit.h"
 #include "net/http/http.h"
 #include "net/uv/event_loop.h"
@@ -201,26 +202,20 @@ Result<Options> parse_options(std::span<const char* const> words) {
 std::map<std::size_t, std::string> play_all(Hall& hall, const Plan& plan,
                                             std::size_t worker_count) {
   std::map<std::size_t, std::string> failures;
-  std::size_t next = 0;
   std::size_t done = 0;
-  coroutine::TaskGroup workers;
-  for (std::size_t worker = 0; worker < worker_count; ++worker) {
-    auto spawned = workers.spawn("table " + std::to_string(worker), [&] {
-      while (next < plan.games.size()) {
-        const std::size_t index = next++;
-        std::string failure = play_game(hall, plan.games[index]);
-        if (!failure.empty()) failures.emplace(index, std::move(failure));
-        ++done;
-        if (done % 50 == 0 || done == plan.games.size()) {
-          std::printf("%zu/%zu games played\n", done, plan.games.size());
-          std::fflush(stdout);
-        }
-      }
-    });
-    check(spawned.has_value(), "there are stacks for at_once_max tables");
-  }
-  const auto joined = workers.join();
-  check(joined.has_value(), "tables return no error and are never cancelled");
+  const auto play = [&](std::size_t index) {
+    std::string failure = play_game(hall, plan.games[index]);
+    if (!failure.empty()) failures.emplace(index, std::move(failure));
+    ++done;
+    if (done % 50 == 0 || done == plan.games.size()) {
+      std::printf("%zu/%zu games played\n", done, plan.games.size());
+      std::fflush(stdout);
+    }
+  };
+  const auto played =
+      coroutine::for_each(std::views::iota(std::size_t{0}, plan.games.size()),
+                          {.concurrency = worker_count, .name = "table"}, play, Deadline::never());
+  check(played.has_value(), "games return no error and are never cancelled");
   return failures;
 }
 

@@ -7,7 +7,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/encoding.h"
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 #include "framework/admin/admin.h"
 #include "framework/telemetry/log.h"
 #include "net/crypto.h"
@@ -99,8 +99,8 @@ void AdminGate::pause() {
   if (paused_count_ >= options_.paused_count_max) return;
   ++paused_count_;
   // The task of a peer that has finished sending is cancelled; the pause must last all the same.
-  coroutine::WaitQueue nothing("pause after a wrong token");
-  nothing.wait(Deadline::after(options_.wrong_token_pause), coroutine::Cancellation::ignore);
+  coroutine::Event nothing("pause after a wrong token");
+  nothing.wait_uncancelled(Deadline::after(options_.wrong_token_pause));
   --paused_count_;
 }
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "framework/directory/detail/etcd_login.h"
 
-#include <mutex>
 #include <utility>
 
-#include "coroutine/operation.h"
 #include "framework/directory/detail/etcd_json.h"
 #include "net/http/http.h"
 
@@ -18,13 +16,10 @@ Error without_effect(const Error& error) { return Error(error.code(), error.mess
 
 Result<std::string> EtcdLogin::token(const net::HostPort& member, Deadline deadline) {
   if (!has_user()) return "";
-  if (token_) return *token_;
-  if (auto locked = coroutine::perform(asking_.locking(), deadline); !locked) {
-    return locked.error();
-  }
-  const std::lock_guard held(asking_, std::adopt_lock);
-  if (token_) return *token_;
+  return tokens_.get(options_.user, [&] { return ask(member, deadline); }, deadline);
+}
 
+Result<std::string> EtcdLogin::ask(const net::HostPort& member, Deadline deadline) {
   const net::HttpRequest request{.method = "POST",
                                  .target = "/v3/auth/authenticate",
                                  .body = EtcdJson::authenticate(options_.user, options_.password)};
@@ -32,15 +27,14 @@ Result<std::string> EtcdLogin::token(const net::HostPort& member, Deadline deadl
   if (!response) return without_effect(etcd_out_of_reach(std::move(response.error())));
   if (auto checked = check_etcd_answer(response->status, response->body); !checked) {
     if (!is_etcd_without_users(checked.error())) return without_effect(checked.error());
-    return token_.emplace();
+    return "";
   }
-  auto token = EtcdJson::read_token(response->body);
-  if (token) token_ = *token;
-  return token;
+  return EtcdJson::read_token(response->body);
 }
 
 void EtcdLogin::forget(const std::string& token) {
-  if (token_ == token) token_.reset();
+  const std::string* const known = tokens_.find(options_.user);
+  if (known != nullptr && *known == token) tokens_.forget(options_.user);
 }
 
 Error etcd_out_of_reach(Error error) {

@@ -2,12 +2,11 @@
 // The token of a user in etcd: requested on demand, and again when etcd refuses it.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/sync/mutex.h"
+#include "coroutine/sync/once.h"
 #include "framework/directory/etcd_directory.h"
 #include "net/endpoint.h"
 #include "net/network.h"
@@ -29,10 +28,11 @@ class EtcdLogin {
   void forget(const std::string& token);
 
  private:
+  Result<std::string> ask(const net::HostPort& member, Deadline deadline);
+
   net::Network& network_;
   const EtcdDirectory::Options& options_;
-  std::optional<std::string> token_;
-  coroutine::Mutex asking_;
+  coroutine::Once<std::string, std::string> tokens_{"token of etcd"};  // By user.
 };
 
 // Translates a transport failure: its code concerns a host or bytes and says nothing about a lease

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
-#include "coroutine/task.h"
+#include "coroutine/sync/ticker.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
 #include "rpc/server/server.h"
@@ -61,8 +61,8 @@ void ServiceManager::tell_stopping(Duration time_max) {
 }
 
 void ServiceManager::give_signs() {
-  for (;;) {
-    if (auto slept = coroutine::sleep_for(wishes_.interval); !slept) return;
+  coroutine::Ticker ticker(wishes_.interval);
+  while (ticker.next(Deadline::never())) {
     // Suspends while a shard hangs.
     auto running_counts = from_each_shard(
         node_, [](Shard& shard) { return shard.rpc_server().statistics().running_count; });

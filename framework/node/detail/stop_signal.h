@@ -50,6 +50,8 @@ class StopSignal {
   // Suspends until the first signal has arrived. Its time may lie in the past when the loop was
   // busy. Fails with cancelled. For one task of the scheduler.
   Result<Arrival> wait();
+  // The same as an operation, without the arrival: wait() then does not suspend.
+  coroutine::Event::Waiting arriving() { return arrived_.waiting(); }
 
   // Acts as a SIGTERM, unless a signal has arrived already. Any thread.
   void ask();

@@ -232,9 +232,7 @@ void ObjectCell::cancel_handlers() {
 void ObjectCell::drop() {
   // Handlers that were told to leave need no turn to do so. They use the object until they have
   // left, so this wait ignores cancellation.
-  while (outside_count_ > 0) {
-    none_outside_.wait(Deadline::never(), coroutine::Cancellation::ignore);
-  }
+  while (outside_count_ > 0) none_outside_.wait_uncancelled(Deadline::never());
   is_closing_ = false;
   alarms_.reset();
   end_publishing();

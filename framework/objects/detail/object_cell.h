@@ -111,7 +111,7 @@ class ObjectCell {
   // returned.
   void go_outside() { ++outside_count_; }
   void come_back() {
-    if (--outside_count_ == 0) none_outside_.notify_all();
+    if (--outside_count_ == 0) none_outside_.pulse();
   }
   // Suspends until the event, or until the object is about to leave.
   Result<void> wait_outside(coroutine::Event& event, Deadline deadline);
@@ -254,7 +254,7 @@ class ObjectCell {
   TimePoint changed_since_{};
   bool is_closing_ = false;
   std::vector<coroutine::Event*> awaited_;  // Awaited by handlers without a turn.
-  coroutine::WaitQueue none_outside_{"handlers of an object"};
+  coroutine::Event none_outside_{"handlers of an object"};
   std::uint32_t outside_count_ = 0;
   std::array<std::uint32_t, 3> letters_ = {};
   Handler* handlers_ = nullptr;

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "coroutine/sync/semaphore.h"
+#include "coroutine/sync/for_each.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/objects/detail/object_host.h"
@@ -28,27 +28,27 @@ constexpr Duration release_save_time_max = 1s;
 template <typename F>
 Result<void> ObjectHost::for_each(const std::vector<ObjectCell*>& cells, F&& act) {
   Result<void> first_failure;
-  coroutine::Semaphore slots(options_.concurrent_saves_max, "objects before it");
   // Keeps each cell until its turn is over.
   std::vector<std::unique_ptr<Visit>> visits;
   visits.reserve(cells.size());
   for (ObjectCell* const cell : cells) visits.push_back(std::make_unique<Visit>(*this, *cell));
-  coroutine::TaskGroup group;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    slots.acquire();
-    const auto work = [&, i] {
-      auto done = act(*cells[i]);
-      visits[i].reset();
-      if (!done && first_failure) first_failure = done;
-      slots.release();
-    };
-    if (!group.spawn("object on its way", work,
-                     {.purpose = coroutine::StackPool::Purpose::control})) {
-      work();
-    }
+  // An object that fails does not keep the others from leaving.
+  const auto act_on = [&](std::unique_ptr<Visit>& visit) {
+    auto done = act(*cells[static_cast<std::size_t>(&visit - visits.data())]);
+    visit.reset();
+    if (!done && first_failure) first_failure = done;
+  };
+  auto ran = coroutine::for_each(visits,
+                                 {.concurrency = options_.concurrent_saves_max,
+                                  .name = "object on its way",
+                                  .task = {.purpose = coroutine::StackPool::Purpose::control}},
+                                 act_on, Deadline::never());
+  if (ran) return first_failure;
+  // Without any stack, or when it is cancelled, this task does the rest alone.
+  for (std::unique_ptr<Visit>& visit : visits) {
+    if (visit != nullptr) act_on(visit);
   }
-  if (auto joined = group.join(Deadline::never()); !joined) return joined;
-  return first_failure;
+  return ran.error().code() == Code::resource_exhausted ? first_failure : ran;
 }
 
 std::vector<Partition> ObjectHost::release(const Ownership& ownership,

@@ -18,7 +18,7 @@ constexpr std::size_t batch_bytes_max = 32 * 1'024;
 void Broadcast::begin(Position position, Gap gap) {
   position_ = position;
   if (!std::exchange(has_begun_, true)) {
-    readable_.notify_all();
+    readable_.pulse();
   } else {
     push({.published = {.position = position, .message = nullptr, .gap = gap}, .bytes = 0});
   }
@@ -41,7 +41,7 @@ void Broadcast::push(Entry entry) {
          (entries_.size() > bounds_.count_max || bytes_ > bounds_.bytes_max)) {
     pop_front();
   }
-  readable_.notify_all();
+  readable_.pulse();
 }
 
 void Broadcast::pop_front() {
@@ -52,7 +52,7 @@ void Broadcast::pop_front() {
 
 void Broadcast::end(Error error) {
   ended_ = std::move(error);
-  readable_.notify_all();
+  readable_.pulse();
 }
 
 std::optional<Published> Broadcast::take(Place& place) {
@@ -109,7 +109,7 @@ Result<Published> Broadcast::Reader::next(Deadline deadline) {
   for (;;) {
     if (auto taken = broadcast_->take(*place_)) return *std::move(taken);
     if (broadcast_->ended_) return *broadcast_->ended_;
-    if (auto waited = broadcast_->readable_.wait_or_fail(deadline); !waited) return waited.error();
+    if (auto waited = broadcast_->readable_.wait(deadline); !waited) return waited.error();
   }
 }
 

@@ -23,7 +23,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/wait_queue.h"
+#include "coroutine/sync/event.h"
 #include "framework/push/publication.h"
 
 namespace corolane::framework::detail {
@@ -103,7 +103,7 @@ class Broadcast {
   std::uint64_t behind_count_ = 0;
   std::optional<Error> ended_;
   std::function<void()> on_abandoned_;
-  coroutine::WaitQueue readable_{"publications"};
+  coroutine::Event readable_{"publications"};
 };
 
 // Move-only. Its first read returns Gap::begin with the position at which it begins.

@@ -192,7 +192,10 @@ void InboxStream::hand_over_soon() {
 }
 
 void InboxStream::hand_over() {
-  if (sink_ == nullptr) return readable_.pulse();
+  if (sink_ == nullptr) {
+    readable_.pulse();
+    return;
+  }
   if (!received_.empty()) {
     if (is_sink_open()) {
       const std::string bytes = std::exchange(received_, {});

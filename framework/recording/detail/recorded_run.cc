@@ -11,7 +11,7 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
-#include "coroutine/task_group.h"
+#include "coroutine/sync/select.h"
 #include "framework/node/detail/backends.h"
 #include "framework/node/detail/stop_signal.h"
 #include "framework/node/node_parts.h"
@@ -97,16 +97,6 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
         network, [&] { return detail::open_store(config.store, config.cluster.name, network); },
         [&feed](Arrival arrival) { feed.push(std::move(arrival)); });
     feed.set_outside(outside);
-    coroutine::TaskGroup tasks;
-    auto listening = tasks.spawn("signal for a recorded node", [&] {
-      const auto signal = stop_signal.wait();
-      if (!signal) return;
-      Arrival arrival;
-      arrival.mutable_signal()->set_number(signal->number);
-      arrival.mutable_signal()->set_time(signal->time.time_since_epoch().count());
-      feed.push(std::move(arrival));
-    });
-    if (!listening) return log.error("not run", {{"error", listening.error().message()}});
     coroutine::Event ended("the end of a recorded node");
     std::thread node([&] {
       Inbox inbox(feed);
@@ -119,9 +109,16 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
                             {"hash", hash_text(inbox)}});
       scheduler.post([&ended] { ended.set(); });
     });
-    static_cast<void>(ended.wait(Deadline::never()));
+    auto first = coroutine::select(Deadline::never(), ended.waiting(), stop_signal.arriving());
+    if (first && first->index() == 1) {
+      const auto signal = stop_signal.wait().value();
+      Arrival arrival;
+      arrival.mutable_signal()->set_number(signal.number);
+      arrival.mutable_signal()->set_time(signal.time.time_since_epoch().count());
+      feed.push(std::move(arrival));
+      static_cast<void>(ended.wait(Deadline::never()));
+    }
     node.join();
-    tasks.cancel_and_join();
   });
   if (!ran) return std::move(ran.error());
   return status;

@@ -44,7 +44,7 @@ RedisClient::RedisClient(net::Network& network, RedisStore::Options options)
 
 RedisClient::~RedisClient() {
   tasks_.cancel_and_join();
-  check(waiting_count_ == 0 && std::ranges::count(calls_, nullptr) == std::ssize(calls_),
+  check(waiting_count_ == 0 && reader_count_ == 0,
         "no task is inside a call when its store is destroyed");
 }
 
@@ -77,13 +77,12 @@ Result<RedisReply> RedisClient::exchange(std::span<const std::string_view> words
     coroutine::Scheduler::current().timers().arm(*this,
                                                  Deadline::at(heard_at_ + options_.silence_max));
   }
-  Call call;
-  const std::uint64_t number = answered_count_ + calls_.size();
-  calls_.push_back(&call);
-  auto waited = call.replied.wait_or_fail(deadline);
-  if (call.reply) return *std::move(call.reply);
-  // The reply will still arrive and needs its place in the queue.
-  calls_[number - answered_count_] = nullptr;
+  auto reply = calls_.emplace_back().get_future("redis reply");
+  ++reader_count_;
+  auto waited = reply.wait(deadline);
+  --reader_count_;
+  // A reply that came between the deadline and our turn counts.
+  if (reply.is_ready()) return reply.get(Deadline::passed());
   return std::move(waited.error()).with_maybe_executed();
 }
 
@@ -109,11 +108,7 @@ void RedisClient::answer(RedisReply reply) {
   // A demoted master stays a replica: a new connection may reach the new master.
   const bool was_demoted =
       reply.kind == RedisReply::Kind::error && reply.text.starts_with("READONLY");
-  ++answered_count_;
-  if (Call* const call = std::exchange(calls_.front(), nullptr)) {
-    call->reply = std::move(reply);
-    call->replied.notify_one();
-  }
+  calls_.front().set_value(std::move(reply));
   calls_.pop_front();
   if (calls_.empty()) Timer::cancel();
   if (was_demoted) lose(Error(Code::unavailable, "it has become a replica"));
@@ -136,13 +131,10 @@ void RedisClient::lose(const Error& reason) {
   lost_stream_ = std::move(stream_);
   lost_ = reason;
   if (std::exchange(is_ready_, false)) disconnected_at_ = now();
-  const auto lost = std::exchange(calls_, {});
-  answered_count_ += lost.size();
-  for (Call* const call : lost) {
-    if (call == nullptr) continue;
+  auto lost = std::exchange(calls_, {});
+  for (coroutine::Promise<RedisReply>& call : lost) {
     // The command was sent, or is being sent.
-    call->reply = Error(Code::unavailable, reason.message()).with_maybe_executed();
-    call->replied.notify_one();
+    call.set_error(Error(Code::unavailable, reason.message()).with_maybe_executed());
   }
   // Reconnects at once, so the next call may find a connection.
   start_connecting();
@@ -156,7 +148,7 @@ Result<void> RedisClient::wait_until_connected(Deadline deadline) {
     if (is_hopeless()) return unreachable();
     const Deadline hope = Deadline::at(disconnected_at_ + options_.unreachable_after);
     ++waiting_count_;
-    auto waited = waiting_.wait_or_fail(earlier(deadline, hope));
+    auto waited = waiting_.wait(earlier(deadline, hope));
     --waiting_count_;
     if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
       continue;
@@ -204,7 +196,7 @@ void RedisClient::keep_connecting() {
     ++failed_count_;
     const Duration delay = delay_before_next_attempt();
     next_attempt_at_ = now() + delay;
-    waiting_.notify_all();
+    waiting_.pulse();
     goes_on = !is_hopeless() && coroutine::sleep_for(delay);
   }
   is_connecting_ = false;
@@ -230,7 +222,7 @@ Result<void> RedisClient::connect_once() {
   failed_count_ = 0;
   last_failure_.reset();
   next_attempt_at_ = TimePoint::min();
-  waiting_.notify_all();
+  waiting_.pulse();
   return {};
 }
 

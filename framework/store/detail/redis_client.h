@@ -16,9 +16,10 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/sync/event.h"
+#include "coroutine/sync/future.h"
 #include "coroutine/task_group.h"
 #include "coroutine/timer_wheel.h"
-#include "coroutine/wait_queue.h"
 #include "framework/store/detail/redis_protocol.h"
 #include "framework/store/redis_store.h"
 #include "net/network.h"
@@ -44,12 +45,6 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
   const std::string& name() const { return name_; }
 
  private:
-  // Lives with its task, which waits for the reply.
-  struct Call {
-    std::optional<Result<RedisReply>> reply;
-    coroutine::WaitQueue replied{"redis reply"};
-  };
-
   // Sends one command on the present connection.
   Result<RedisReply> exchange(std::span<const std::string_view> words, Deadline deadline);
 
@@ -82,12 +77,12 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
   std::optional<Error> lost_;                 // The reason of its end.
   RedisReplyReader replies_;
   bool is_ready_ = false;  // Authenticated.
-  // In flight, the oldest first; null when the task has given up.
-  std::deque<Call*> calls_;
-  std::uint64_t answered_count_ = 0;  // Replies before calls_.front(), over all connections.
+  // The replies to come, the oldest call first. One that its task has given up keeps its place.
+  std::deque<coroutine::Promise<RedisReply>> calls_;
+  std::size_t reader_count_ = 0;  // Tasks that wait for one of them.
   TimePoint heard_at_;
 
-  coroutine::WaitQueue waiting_{"redis connection"};
+  coroutine::Event waiting_{"redis connection"};
   std::size_t waiting_count_ = 0;
   bool is_connecting_ = false;
   int failed_count_ = 0;               // Failed attempts in a row,

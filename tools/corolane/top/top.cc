@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/units.h"
+#include "coroutine/sync/ticker.h"
 #include "coroutine/task.h"
 #include "tools/corolane/admin_door.h"
 #include "tools/corolane/on_network.h"
@@ -146,12 +147,13 @@ Outcome run_json(const Plan& plan, const Arguments& arguments) {
   return run_on_network(arguments, [&](net::Network& network) -> Outcome {
     top::Asker asker(network, plan.door);
     std::optional<top::Snapshot> before;
+    coroutine::Ticker ticker(plan.interval);
     while (std::cout) {
       auto now = asker.ask({});
       if (!now) return std::unexpected(now.error());
       if (before) std::cout << top::frame_json(&*before, *now) << std::flush;
       before = *std::move(now);
-      static_cast<void>(coroutine::sleep_for(plan.interval));
+      if (auto tick = ticker.next(Deadline::never()); !tick) break;
     }
     return "";
   });
