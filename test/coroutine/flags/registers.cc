@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Holds values in registers across a switch to a flow that overwrites these registers. Prints the
 // lost values, and fails then.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -92,11 +93,35 @@ void enter(detail::Transfer transfer) {
   jump_to(main_frame, flows[running].frame);
 }
 
-void keep_error_number(int error_number) {
+// The same over a whole yield(), with everything at once.
+template <std::size_t... i>
+[[gnu::noinline]] void keep_over_yield(const double* numbers, const int* marks, int error_number,
+                                       std::index_sequence<i...>) {
+  const std::array<double, sizeof...(i)> squares = {numbers[i] * numbers[i]...};
+#if defined(__AVX512F__)
+  const __mmask16 mask =
+      _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(marks), _mm512_set1_epi32(error_number));
+#endif
   errno = error_number;
+  if (!yield()) return;
+  expect(errno == error_number, "errno");
+  expect((squares[i] + ...) == sizeof...(i) * numbers[0] * numbers[0], "20 doubles of a task");
+#if defined(__AVX512F__)
+  expect(_mm512_mask_reduce_add_epi32(mask, _mm512_set1_epi32(1)) == marks[15], "a mask of a task");
+#else
+  static_cast<void>(marks);
+#endif
+}
+
+void keep_everything_over_yield(int error_number) {
+  constexpr std::size_t count = 20;
+  std::array<double, count> numbers = {};
+  numbers.fill(error_number);
+  // As many marks as each of them says.
+  std::array<int, 16> marks = {};
+  std::fill_n(marks.end() - error_number, error_number, error_number);
   for (int turn = 0; turn < 3; ++turn) {
-    if (!yield()) return;
-    expect(errno == error_number, "errno");
+    keep_over_yield(numbers.data(), marks.data(), error_number, std::make_index_sequence<count>());
   }
 }
 
@@ -112,8 +137,8 @@ int main() {
   VirtualTime time;
   Scheduler scheduler(time);
   const auto ran = scheduler.run("main", [] {
-    auto left = spawn("left", [] { keep_error_number(ENOENT); });
-    auto right = spawn("right", [] { keep_error_number(EINTR); });
+    auto left = spawn("left", [] { keep_everything_over_yield(ENOENT); });
+    auto right = spawn("right", [] { keep_everything_over_yield(EINTR); });
     expect(left.join() && right.join(), "a task");
   });
   return ran && flows[0].failure_count + flows[1].failure_count == 0 ? 0 : 1;
