@@ -66,6 +66,7 @@ struct Scheduler::ThreadBinding {
         previous_thread(std::exchange(scheduler.thread_, pthread_self())) {}
   ~ThreadBinding() {
     bound.thread_ = previous_thread;
+    detail::ThreadState::here.arithmetic = previous_arithmetic;
     corolane::detail::set_thread_time_source(previous_source);
     Scheduler::running_strand_ = previous_strand;
     Scheduler::running_ = previous_task;
@@ -81,6 +82,7 @@ struct Scheduler::ThreadBinding {
   const corolane::detail::TimeSource* previous_source;
   Scheduler& bound;
   pthread_t previous_thread;
+  detail::FloatingPointState previous_arithmetic = detail::ThreadState::find();
 };
 
 // While it lives, the loop runs tasks.
@@ -160,7 +162,6 @@ Result<void> Scheduler::begin(std::string_view name, std::move_only_function<voi
                               const std::source_location& site) {
   check(main_ == nullptr, "run() is not called while it runs");
   const ThreadBinding binding(*this);
-  detail::ThreadState::find();
   turn_time_ = source_.now();
   auto spawned = Main::spawn(name, std::move(main), options_.main_stack_size_bytes, site);
   if (!spawned) return std::move(spawned.error());
@@ -170,7 +171,6 @@ Result<void> Scheduler::begin(std::string_view name, std::move_only_function<voi
 
 bool Scheduler::step() {
   const ThreadBinding binding(*this);
-  detail::ThreadState::find();
   turn_time_ = source_.now();
   turn();
   if (main_->has_ended()) return false;

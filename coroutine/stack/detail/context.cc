@@ -4,12 +4,14 @@
 #include <cxxabi.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace corolane::coroutine::detail {
 
-void ThreadState::find() {
-  here = {.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals()),
-          .error_number = &errno};
+FloatingPointState ThreadState::find() {
+  here.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+  here.error_number = &errno;
+  return std::exchange(here.arithmetic, FloatingPointState::present());
 }
 
 }  // namespace corolane::coroutine::detail

@@ -25,47 +25,60 @@ struct ExceptionState {
   }
 };
 
-// The rounding, traps and status of floating-point arithmetic: the MXCSR register (Intel SDM vol.
-// 1, 10.2.3), and below it the x87 control word, which the C library keeps in step. The status
-// flags are not preserved: no flow may rely on them after a call.
+// The settings of floating-point arithmetic: rounding, traps, and whether tiny numbers are zero. On
+// x86-64 the MXCSR register (Intel SDM vol. 1, 10.2.3), and below it the x87 control word, which
+// the C library keeps in step; on arm64 FPCR (Arm ARM, C5.2). The status flags are not preserved:
+// no flow may rely on them after a call.
 struct FloatingPointState {
-#if COROLANE_OWN_JUMP
-  static constexpr unsigned initial_mxcsr = 0x1f80;
+#if defined(__x86_64__)
   static constexpr unsigned flags_of_mxcsr = 0x3f;
 
-  static bool is_clean() { return (__builtin_ia32_stmxcsr() & ~flags_of_mxcsr) == initial_mxcsr; }
-  static FloatingPointState exchange(FloatingPointState other) {
-    FloatingPointState own;
-    own.mxcsr = __builtin_ia32_stmxcsr();
-    asm volatile("fnstcw %0" : "=m"(own.x87));
-    __builtin_ia32_ldmxcsr(other.mxcsr);
-    asm volatile("fldcw %0" : : "m"(other.x87));
-    return own;
+  static FloatingPointState present() {
+    FloatingPointState present;
+    present.mxcsr = __builtin_ia32_stmxcsr() & ~flags_of_mxcsr;
+    asm volatile("fnstcw %0" : "=m"(present.x87));
+    return present;
+  }
+  bool is_present() const { return (__builtin_ia32_stmxcsr() & ~flags_of_mxcsr) == mxcsr; }
+  void apply() const {
+    __builtin_ia32_ldmxcsr(mxcsr);
+    asm volatile("fldcw %0" : : "m"(x87));
   }
 
-  unsigned mxcsr = initial_mxcsr;
+  unsigned mxcsr = 0x1f80;
   unsigned short x87 = 0x37f;
+#elif defined(__aarch64__)
+  static FloatingPointState present() {
+    FloatingPointState present;
+    asm volatile("mrs %0, fpcr" : "=r"(present.fpcr));
+    return present;
+  }
+  bool is_present() const { return present().fpcr == fpcr; }
+  void apply() const { asm volatile("msr fpcr, %0" : : "r"(fpcr) : "memory"); }
+
+  std::uint64_t fpcr = 0;
 #else
-  // The jump itself keeps it.
-  static bool is_clean() { return true; }
-  static FloatingPointState exchange(FloatingPointState) { return {}; }
+#error "the register with the settings of floating-point arithmetic is needed here"
 #endif
 };
 
 // State that exists once per thread but that each flow needs for itself. A flow that leaves saves
-// its own and restores it on return; so every flow arrives with no exceptions and default
-// arithmetic, and the many flows that need nothing else do no work.
+// its own and restores it on return; so every flow arrives with no exceptions and the arithmetic of
+// the thread, and the many flows that need nothing else do no work.
 struct ThreadState {
   ExceptionState* exceptions = nullptr;
   int* error_number = nullptr;
+  // With which every flow begins: what the thread, or the task, has set that runs the scheduler.
+  FloatingPointState arithmetic;
 
   // The state of the running thread. Only its address is needed, so a flow that returns from a
   // switch does not wait for data on its stack.
   static thread_local constinit ThreadState here;
-  // Initialises `here`; every thread calls it first.
-  static void find();
+  // Initialises `here`; every thread calls it first. Returns the arithmetic of before, which the
+  // scheduler of a task restores at its end.
+  static FloatingPointState find();
 
-  bool is_clean() const { return exceptions->is_clean() && FloatingPointState::is_clean(); }
+  bool is_clean() const { return exceptions->is_clean() && arithmetic.is_present(); }
 };
 
 inline thread_local constinit ThreadState ThreadState::here;

@@ -48,15 +48,15 @@ class ContextSwitch {
   // reused as soon as `to` runs.
   [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to,
                                                         void* to_frame) {
-    if (!FloatingPointState::is_clean()) [[unlikely]] {
-      FloatingPointState::exchange({});
+    if (!ThreadState::here.arithmetic.is_present()) [[unlikely]] {
+      ThreadState::here.arithmetic.apply();
     }
     before_jump(from, to, true);
     jump_away(to_frame, static_cast<void*>(&from.frame));
   }
   template <void (*on_top)()>
   [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
-    if (!FloatingPointState::is_clean()) FloatingPointState::exchange({});
+    if (!ThreadState::here.arithmetic.is_present()) ThreadState::here.arithmetic.apply();
     before_jump(from, to, true);
     jump_on_top<on_top>(to_frame, static_cast<void*>(&from.frame));
     __builtin_unreachable();
@@ -93,17 +93,17 @@ class ContextSwitch {
   // Saves the state that few flows have, and restores it.
   class SavedState {
    public:
-    SavedState() = default;
+    SavedState() { ThreadState::here.arithmetic.apply(); }
     ~SavedState() {
       *ThreadState::here.exceptions = exceptions_;
-      FloatingPointState::exchange(floating_point_);
+      arithmetic_.apply();
     }
     SavedState(const SavedState&) = delete;
     SavedState& operator=(const SavedState&) = delete;
 
    private:
     ExceptionState exceptions_ = std::exchange(*ThreadState::here.exceptions, {});
-    FloatingPointState floating_point_ = FloatingPointState::exchange({});
+    FloatingPointState arithmetic_ = FloatingPointState::present();
   };
 
 #if defined(COROLANE_ASAN)

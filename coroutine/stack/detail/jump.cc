@@ -5,8 +5,10 @@
 #if !COROLANE_OWN_JUMP
 
 #include <boost/context/detail/fcontext.hpp>
-#include <cfenv>
+#include <cstddef>
 #include <type_traits>
+
+#include "coroutine/stack/detail/context.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -32,14 +34,13 @@ static_assert(
 
 }  // namespace
 
-// Boost.Context gives the flow the floating-point control words of its caller, which may be leaving
-// and may not have restored the defaults.
+// On x86-64 Boost.Context gives the flow the floating-point control words of its caller, which may
+// be leaving and may not have restored those of the thread.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer)) {
-  std::fenv_t present;
-  std::fegetenv(&present);
-  std::fesetenv(FE_DFL_ENV);
+  const FloatingPointState own = FloatingPointState::present();
+  ThreadState::here.arithmetic.apply();
   void* const frame = corolane_make_fcontext(top, size_bytes, entry);
-  std::fesetenv(&present);
+  own.apply();
   return frame;
 }
 

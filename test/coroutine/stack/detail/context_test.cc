@@ -9,10 +9,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/stack/detail/context_switch.h"
 #include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/stack_pool.h"
@@ -20,6 +23,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/random.h"
 #include "coroutine/testing/sanitizers.h"
+#include "coroutine/virtual_time.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -113,6 +117,68 @@ TEST(ContextTest, TheRoundingModeOfAnEndedTaskIsNotInherited) {
   auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
   EXPECT_TRUE(careless.join());
   EXPECT_TRUE(next.join());
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+}
+
+// From now on, results below the normal range are zero on this thread.
+void flush_tiny_numbers() {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#else
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  asm volatile("msr fpcr, %0" : : "r"(fpcr | 1 << 24));
+#endif
+}
+
+bool tiny_numbers_are_zero() {
+  volatile double least = std::numeric_limits<double>::min();
+  return least / 2 == 0;
+}
+
+TEST(ContextTest, TasksBeginWithTheArithmeticOfTheirThread) {
+  if (test::under_valgrind()) GTEST_SKIP() << "valgrind always rounds to the nearest";
+  std::thread thread([] {
+    flush_tiny_numbers();
+    std::fesetround(FE_UPWARD);
+    VirtualTime time;
+    Scheduler scheduler(time);
+    const auto expect_it = [] {
+      EXPECT_TRUE(tiny_numbers_are_zero());
+      EXPECT_EQ(std::fegetround(), FE_UPWARD);
+    };
+    EXPECT_TRUE(scheduler.run("main", [&] {
+      expect_it();
+      auto other = spawn("other", [&] {
+        std::fesetround(FE_DOWNWARD);
+        EXPECT_TRUE(yield());
+        EXPECT_EQ(std::fegetround(), FE_DOWNWARD);
+      });
+      auto next = spawn("next", expect_it);
+      EXPECT_TRUE(yield());
+      expect_it();
+      EXPECT_TRUE(other.join());
+      EXPECT_TRUE(next.join());
+    }));
+    expect_it();
+  });
+  thread.join();
+  EXPECT_FALSE(tiny_numbers_are_zero());
+}
+
+TEST(ContextTest, TheArithmeticOfATaskIsThatOfTheSchedulerThatItRuns) {
+  if (test::under_valgrind()) GTEST_SKIP() << "valgrind always rounds to the nearest";
+  auto outer = spawn("outer", [] {
+    std::fesetround(FE_UPWARD);
+    VirtualTime time;
+    Scheduler scheduler(time);
+    EXPECT_TRUE(scheduler.run("main", [] { EXPECT_EQ(std::fegetround(), FE_UPWARD); }));
+    EXPECT_TRUE(yield());
+    EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  });
+  auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
+  EXPECT_TRUE(next.join());
+  EXPECT_TRUE(outer.join());
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
