@@ -105,6 +105,15 @@ class FlagsTest(unittest.TestCase):
         first = next(line for line in compiled.stderr.splitlines() if "error:" in line)
         self.assertIn("g++ 12 or clang++ 19", first)
 
+    def test_no_object_of_the_library_claims_to_support_a_shadow_stack(self):
+        for library in (part for part in LIBRARIES if "corolane" in part):
+            with self.subTest(library=library):
+                notes = subprocess.run(
+                    ["readelf", "--notes", library], capture_output=True, text=True, check=True
+                ).stdout
+                self.assertNotIn("SHSTK", notes)
+                self.assertNotIn("IBT", notes)
+
     def test_base_alone_works_with_a_sanitizer(self):
         base = [library for library in LIBRARIES if "corolane_base" in library]
         self.assert_runs("base.cc", "1\n", "-fsanitize=address", libraries=base)

@@ -23,7 +23,6 @@ asm(R"(
   .type corolane_call_as_if_from, @function
 corolane_call_as_if_from:
   .cfi_startproc
-  endbr64
   push %rbx
   mov %rdi, %rbx
   .cfi_def_cfa %rbx, 0x48
