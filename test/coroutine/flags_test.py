@@ -20,7 +20,7 @@ COMPILER = ""
 LIBRARIES = []
 
 FLAGS = (
-    *("-std=c++23", f"-I{ROOT}", "-mno-red-zone", "-foptimize-sibling-calls"),
+    *("-std=c++23", f"-I{ROOT}", "-foptimize-sibling-calls"),
     *("-fstack-clash-protection", "-fno-omit-frame-pointer"),
 )
 AVX512 = ("-O2", "-march=x86-64-v4")
@@ -66,6 +66,19 @@ class FlagsTest(unittest.TestCase):
 
     def test_registers_survive_a_switch(self):
         self.assert_runs("registers.cc", "", "-O2")
+
+    def test_values_of_functions_that_make_no_call_survive_a_switch(self):
+        # The compiler would keep them in the red zone, below the stack pointer.
+        for flags in (("-O0",), ("-O1",), ("-O2",), ("-O3", "-march=native")):
+            with self.subTest(flags=flags):
+                self.assert_runs("registers.cc", "", *flags, "-mred-zone", "-fomit-frame-pointer")
+
+    def test_no_value_lies_below_the_stack_pointer_at_a_jump(self):
+        self.build("one_jump.cc", *AVX512, "-mred-zone", "-fomit-frame-pointer", "-S", libraries=())
+        assembler = self.program.read_text()
+        function = assembler.partition("over_jump")[2].partition(".cfi_endproc")[0]
+        # One place is that of our own two words.
+        self.assertEqual(re.findall(r"-(?:0x)?\w+\(%rsp\)", function), ["-0x38(%rsp)"])
 
     def test_the_registers_of_avx512_survive_a_switch(self):
         self.build("registers.cc", *AVX512)
