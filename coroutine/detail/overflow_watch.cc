@@ -88,7 +88,7 @@ bool install_handler() {
 bool is_below(const TaskControl* task, const std::byte* address) {
   if (task == nullptr) return false;
   const std::byte* const base = task->stack().base;
-  return address < base && address >= base - StackPool::guard_size_bytes;
+  return address < base && address >= base - StackPool::guard_size_bytes();
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class StackPool {
   };
 
   // Below each stack, see detail/stack_memory.h.
-  static constexpr std::size_t guard_size_bytes = detail::StackSlot::guard_size_bytes;
+  static std::size_t guard_size_bytes() { return detail::StackSlot{}.guard_size_bytes(); }
 
   static constexpr std::size_t stack_size_bytes_min = 16 * 1024;
   static constexpr std::size_t stack_size_bytes_max = 2 * 1024 * 1024;

@@ -52,7 +52,7 @@ std::size_t StackClass::cut(const StackMemory& memory, std::size_t count) {
 void StackClass::prime(const StackMemory& memory, std::size_t count) {
   if (primed_count() > 0) return;
   count = std::min(count, cold_count());
-  if (memory.populate({cold_end_ - count, cold_end_})) cold_end_ -= count;
+  if (memory.populate({cold_end_ - count, cold_end_}, slot_)) cold_end_ -= count;
 }
 
 void StackClass::trim(const StackMemory& memory, std::size_t count) {

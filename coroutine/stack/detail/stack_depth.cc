@@ -2,7 +2,6 @@
 #include "coroutine/stack/detail/stack_depth.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,25 +9,21 @@
 #include <cstring>
 
 #include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/stack_memory.h"
 #include "coroutine/stack/detail/valgrind.h"
 
 namespace corolane::coroutine::detail {
 namespace {
 
-std::size_t page_size_bytes() {
-  static const auto size = static_cast<std::size_t>(getpagesize());
-  return size;
-}
-
 // The page that holds `address`; `base` is page-aligned.
 std::byte* page_of(std::byte* base, const std::byte* address) {
-  const std::size_t page = page_size_bytes();
+  const std::size_t page = system_page_size_bytes;
   return base + static_cast<std::size_t>(address - base) / page * page;
 }
 
 // The lowest existing page in the range, or `end`.
 std::byte* lowest_page(std::byte* base, std::byte* end) {
-  const std::size_t page = page_size_bytes();
+  const std::size_t page = system_page_size_bytes;
   std::array<unsigned char, 64> exist;
   while (base < end) {
     const std::size_t count = std::min(static_cast<std::size_t>(end - base) / page, exist.size());
@@ -72,7 +67,7 @@ bool blank_stack(std::byte* base, std::byte* used) {
 
 const std::byte* lowest_use(std::byte* base, const std::byte* used) {
   std::byte* const page = lowest_page(base, page_of(base, used));
-  const std::byte* const end = std::min<const std::byte*>(page + page_size_bytes(), used);
+  const std::byte* const end = std::min<const std::byte*>(page + system_page_size_bytes, used);
   const std::byte* const lowest = lowest_word_not_zero(page, end);
   // A page of zeros was touched nevertheless, for example probed by a large frame.
   return lowest == end ? page : lowest;

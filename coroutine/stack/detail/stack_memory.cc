@@ -54,9 +54,9 @@ struct Abilities {
 };
 
 Abilities try_abilities() {
-  const iovec page = {.iov_base = mmap(nullptr, StackSlot::page_size_bytes, PROT_READ | PROT_WRITE,
+  const iovec page = {.iov_base = mmap(nullptr, system_page_size_bytes, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-                      .iov_len = StackSlot::page_size_bytes};
+                      .iov_len = system_page_size_bytes};
   if (page.iov_base == MAP_FAILED) return {};
   const Abilities abilities = {
       .guards = madvise(page.iov_base, page.iov_len, madvise_guard_install) == 0,
@@ -107,7 +107,7 @@ void StackMemory::give_up(std::span<std::byte> memory) {
 
 bool StackMemory::install_guards(StackTops tops, const StackSlot& slot) const {
   const Ranges guards(tops, [&](std::byte* top) {
-    return iovec{.iov_base = slot.begin(top), .iov_len = StackSlot::guard_size_bytes};
+    return iovec{.iov_base = slot.begin(top), .iov_len = slot.guard_size_bytes()};
   });
   if (guard_ == StackGuard::mprotect) {
     return std::ranges::all_of(guards.all(), [](const iovec& guard) {
@@ -125,14 +125,14 @@ bool StackMemory::install_guards(StackTops tops, const StackSlot& slot) const {
 void StackMemory::remove_guard(std::byte* top, const StackSlot& slot) const {
   // A guard by madvise has no cost to free.
   if (guard_ == StackGuard::madvise) return;
-  mprotect(slot.begin(top), StackSlot::guard_size_bytes, PROT_READ | PROT_WRITE);
+  mprotect(slot.begin(top), slot.guard_size_bytes(), PROT_READ | PROT_WRITE);
 }
 
-bool StackMemory::populate(StackTops tops) const {
+bool StackMemory::populate(StackTops tops, const StackSlot& slot) const {
   if (!has_batches_ || tops.size() < 2) return false;
-  const Ranges pages(tops, [](std::byte* top) {
-    return iovec{.iov_base = StackSlot::end(top) - StackSlot::page_size_bytes,
-                 .iov_len = StackSlot::page_size_bytes};
+  const Ranges pages(tops, [&](std::byte* top) {
+    return iovec{.iov_base = StackSlot::end(top) - slot.page_size_bytes,
+                 .iov_len = slot.page_size_bytes};
   });
   return advise_at_once(pages.all(), MADV_POPULATE_WRITE);
 }
@@ -141,8 +141,7 @@ void StackMemory::discard(StackTops tops, const StackSlot& slot) const {
   while (!tops.empty()) {
     const std::size_t count = std::min(tops.size(), batch_size_max);
     const Ranges stacks(tops.first(count), [&](std::byte* top) {
-      return iovec{.iov_base = slot.base(top),
-                   .iov_len = slot.stack_size_bytes + StackSlot::colour_room_bytes};
+      return iovec{.iov_base = slot.base(top), .iov_len = slot.body_size_bytes()};
     });
     tops = tops.subspan(count);
     if (has_batches_ && advise_at_once(stacks.all(), MADV_DONTNEED)) continue;

@@ -6,6 +6,9 @@
 //   | guard, 80 KiB | stack, a power of two | room for the colour, 4 KiB |
 //   ^ begin         ^ base                          top, somewhere here  ^ end
 //
+// Each of the two parts is rounded up to whole pages, of 4, 16 or 64 KiB: a stack may be larger
+// than was asked for.
+//
 // The colour shifts the top below the end of the slot, by less than a page. So the top alone, eight
 // bytes, determines all of the slot.
 //
@@ -18,6 +21,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#if !defined(__x86_64__)
+#include <unistd.h>
+#endif
 
 #include "coroutine/base/result.h"
 
@@ -26,29 +32,43 @@ namespace corolane::coroutine::detail {
 // The means that protects the pages below a stack.
 enum class StackGuard : std::uint8_t { automatic, madvise, mprotect };
 
+// The page size of the system.
+#if defined(__x86_64__)
+inline constexpr std::size_t system_page_size_bytes = 4096;
+#else
+inline const auto system_page_size_bytes = static_cast<std::size_t>(::getpagesize());
+#endif
+
 // The layout of a slot, for stacks of one size.
 struct StackSlot {
   // Library code is not compiled with stack-clash protection and may silently step over a narrow
   // guard: glibc allocates up to 64 KiB at once on a stack (for example alloca() in printf() of a
   // large number), and the frames around it need some room, too. It is address space only.
-  static constexpr std::size_t guard_size_bytes = 80 * 1024;
-  static constexpr std::size_t page_size_bytes = 4096;
-  static constexpr std::size_t colour_room_bytes = page_size_bytes;
+  static constexpr std::size_t guard_size_bytes_min = 80 * 1024;
+  static constexpr std::size_t page_size_bytes_min = 4096;
+  static constexpr std::size_t colour_room_bytes = page_size_bytes_min;
   // 32 steps of a cache line each: 2 KiB at the most, so that the hot part of a stack still fits
   // into the last page of its slot.
   static constexpr std::size_t colour_count = 32;
   static constexpr std::size_t colour_step_bytes = 64;
 
-  constexpr std::size_t size_bytes() const {
-    return guard_size_bytes + stack_size_bytes + colour_room_bytes;
+  constexpr std::size_t guard_size_bytes() const { return whole_pages(guard_size_bytes_min); }
+  // From the base to the end.
+  constexpr std::size_t body_size_bytes() const {
+    return whole_pages(stack_size_bytes + colour_room_bytes);
   }
+  constexpr std::size_t size_bytes() const { return guard_size_bytes() + body_size_bytes(); }
   static std::byte* end(std::byte* top) {
-    return top + (-reinterpret_cast<std::uintptr_t>(top) & (page_size_bytes - 1));
+    return top + (-reinterpret_cast<std::uintptr_t>(top) & (page_size_bytes_min - 1));
   }
-  std::byte* base(std::byte* top) const { return end(top) - colour_room_bytes - stack_size_bytes; }
-  std::byte* begin(std::byte* top) const { return base(top) - guard_size_bytes; }
+  std::byte* base(std::byte* top) const { return end(top) - body_size_bytes(); }
+  std::byte* begin(std::byte* top) const { return base(top) - guard_size_bytes(); }
+  constexpr std::size_t whole_pages(std::size_t wanted_bytes) const {
+    return (wanted_bytes + page_size_bytes - 1) & ~(page_size_bytes - 1);
+  }
 
   std::size_t stack_size_bytes;
+  std::size_t page_size_bytes = system_page_size_bytes;
 };
 
 // Stacks, by their tops.
@@ -81,7 +101,7 @@ class StackMemory {
 
   // Fetches the page at the top of each before it is touched, when one batch is cheaper than single
   // faults; else returns false and does nothing.
-  bool populate(StackTops tops) const;
+  bool populate(StackTops tops, const StackSlot& slot) const;
   // Gives the memory of the stacks back; afterwards they contain zeros. The guards stay. Locked
   // memory (mlockall) stays too.
   void discard(StackTops tops, const StackSlot& slot) const;

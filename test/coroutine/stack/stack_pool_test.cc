@@ -22,7 +22,7 @@ using test::fails_with;
 using Guard = StackPool::Guard;
 
 constexpr std::size_t kibibyte = 1024;
-constexpr std::size_t guard_size_bytes = StackPool::guard_size_bytes;
+const std::size_t guard_size_bytes = StackPool::guard_size_bytes();
 
 class StackPoolTest : public testing::TestWithParam<Guard> {
  protected:

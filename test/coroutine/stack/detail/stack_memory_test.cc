@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "coroutine/stack/detail/sanitizer.h"
@@ -20,24 +21,27 @@ namespace {
 
 using test::fails_with;
 
-constexpr std::size_t page_size_bytes = StackSlot::page_size_bytes;
-
 bool kernel_has_guard_install() {
   return StackMemory(StackGuard::automatic).guard() == StackGuard::madvise;
 }
 
 bool is_resident(const std::byte* page) {
   unsigned char resident = 0;
-  const auto address = reinterpret_cast<std::uintptr_t>(page) & ~(page_size_bytes - 1);
-  EXPECT_EQ(mincore(reinterpret_cast<void*>(address), page_size_bytes, &resident), 0);
+  const auto address = reinterpret_cast<std::uintptr_t>(page) & ~(system_page_size_bytes - 1);
+  EXPECT_EQ(mincore(reinterpret_cast<void*>(address), system_page_size_bytes, &resident), 0);
   return (resident & 1) != 0;
 }
 
-// Some slots of 32 KiB in their own mapping.
-class StackMemoryTest : public testing::TestWithParam<StackGuard> {
+// Some slots of 32 KiB in their own mapping, for a guard and a page size.
+class StackMemoryTest : public testing::TestWithParam<std::tuple<StackGuard, std::size_t>> {
  protected:
+  StackGuard guard() const { return std::get<StackGuard>(GetParam()); }
+
   void SetUp() override {
-    if (GetParam() == StackGuard::madvise && !kernel_has_guard_install()) {
+    if (slot_.page_size_bytes < system_page_size_bytes) {
+      GTEST_SKIP() << "this system has larger pages";
+    }
+    if (guard() == StackGuard::madvise && !kernel_has_guard_install()) {
       GTEST_SKIP() << "this kernel has no MADV_GUARD_INSTALL";
     }
     auto begin = memory_.reserve(slot_.size_bytes() * tops_.size());
@@ -52,8 +56,9 @@ class StackMemoryTest : public testing::TestWithParam<StackGuard> {
     if (begin_ != nullptr) StackMemory::give_up({begin_, slot_.size_bytes() * tops_.size()});
   }
 
-  StackMemory memory_{GetParam()};
-  StackSlot slot_{.stack_size_bytes = 32 * 1024};
+  StackMemory memory_{guard()};
+  StackSlot slot_{.stack_size_bytes = 32 * 1024,
+                  .page_size_bytes = std::get<std::size_t>(GetParam())};
   std::byte* begin_ = nullptr;
   std::array<std::byte*, 32> tops_{};
 };
@@ -64,7 +69,7 @@ TEST_P(StackMemoryTest, TheTopAloneDeterminesTheSlot) {
   for (std::size_t number = 0; number < tops_.size(); ++number) {
     std::byte* const begin = begin_ + number * slot_.size_bytes();
     EXPECT_EQ(slot_.begin(tops_[number]), begin);
-    EXPECT_EQ(slot_.base(tops_[number]), begin + StackSlot::guard_size_bytes);
+    EXPECT_EQ(slot_.base(tops_[number]), begin + slot_.guard_size_bytes());
     EXPECT_EQ(StackSlot::end(tops_[number]), begin + slot_.size_bytes());
     EXPECT_GE(tops_[number] - slot_.base(tops_[number]), 32 * 1024);
   }
@@ -76,7 +81,7 @@ TEST_P(StackMemoryTest, AnExistingGuardMayBeInstalledAgain) {
 }
 
 TEST_P(StackMemoryTest, WithoutAGuardTheSlotIsPlainMemoryAgain) {
-  if (GetParam() == StackGuard::madvise) GTEST_SKIP() << "its guards stay: they cost nothing";
+  if (guard() == StackGuard::madvise) GTEST_SKIP() << "its guards stay: they cost nothing";
   ASSERT_TRUE(memory_.install_guards(tops_, slot_));
   for (std::byte* top : tops_) {
     memory_.remove_guard(top, slot_);
@@ -86,17 +91,17 @@ TEST_P(StackMemoryTest, WithoutAGuardTheSlotIsPlainMemoryAgain) {
 
 TEST_P(StackMemoryTest, OnlyTheTopPageIsFetchedAhead) {
   ASSERT_TRUE(memory_.install_guards(tops_, slot_));
-  if (!memory_.populate(tops_)) GTEST_SKIP() << "this kernel has no batches";
+  if (!memory_.populate(tops_, slot_)) GTEST_SKIP() << "this kernel has no batches";
   for (std::byte* top : tops_) {
     EXPECT_TRUE(is_resident(top - 1));
-    EXPECT_FALSE(is_resident(top - 1 - page_size_bytes));
+    EXPECT_FALSE(is_resident(top - 1 - slot_.page_size_bytes));
     EXPECT_EQ(*(top - 1), std::byte{0});
   }
 }
 
 TEST_P(StackMemoryTest, ASingleStackIsNotFetchedAhead) {
-  EXPECT_FALSE(memory_.populate(StackTops(tops_).first(1)));
-  EXPECT_FALSE(memory_.populate({}));
+  EXPECT_FALSE(memory_.populate(StackTops(tops_).first(1), slot_));
+  EXPECT_FALSE(memory_.populate({}, slot_));
   EXPECT_FALSE(is_resident(tops_[0] - 1));
 }
 
@@ -111,7 +116,7 @@ TEST_P(StackMemoryTest, DiscardedStacksHoldNothing) {
   ASSERT_GT(discarded.size(), StackMemory::batch_size_max);
   memory_.discard(discarded, slot_);
   for (std::byte* top : StackTops(tops_).subspan(1)) {
-    for (std::byte* page = slot_.base(top); page < top; page += page_size_bytes) {
+    for (std::byte* page = slot_.base(top); page < top; page += system_page_size_bytes) {
       EXPECT_FALSE(is_resident(page));
     }
     EXPECT_EQ(std::count(slot_.base(top), top, std::byte{0}), top - slot_.base(top));
@@ -130,12 +135,30 @@ TEST_P(StackMemoryDeathTest, GuardsSurviveADiscard) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<StackGuard>& guard) {
-  return guard.param == StackGuard::madvise ? "Madvise" : "Mprotect";
+std::string name_of(const testing::TestParamInfo<std::tuple<StackGuard, std::size_t>>& parameters) {
+  const auto [guard, page_size_bytes] = parameters.param;
+  return (guard == StackGuard::madvise ? "MadviseWithPagesOf" : "MprotectWithPagesOf") +
+         std::to_string(page_size_bytes);
 }
-const auto guards = testing::Values(StackGuard::madvise, StackGuard::mprotect);
+const auto guards = testing::Combine(testing::Values(StackGuard::madvise, StackGuard::mprotect),
+                                     testing::Values<std::size_t>(4 * 1024, 16 * 1024, 64 * 1024));
 INSTANTIATE_TEST_SUITE_P(Guards, StackMemoryTest, guards, name_of);
 INSTANTIATE_TEST_SUITE_P(Guards, StackMemoryDeathTest, guards, name_of);
+
+TEST(StackSlotTest, AGuardAndAStackAreWholePagesOfEverySize) {
+  for (const std::size_t page : {4 * 1024, 16 * 1024, 64 * 1024}) {
+    for (std::size_t size = 16 * 1024; size <= 2 * 1024 * 1024; size *= 2) {
+      const StackSlot slot{.stack_size_bytes = size, .page_size_bytes = page};
+      EXPECT_EQ(slot.guard_size_bytes() % page, 0u) << page;
+      EXPECT_EQ(slot.body_size_bytes() % page, 0u) << page << " " << size;
+      EXPECT_GE(slot.guard_size_bytes(), StackSlot::guard_size_bytes_min);
+      EXPECT_GE(slot.body_size_bytes(), size + StackSlot::colour_room_bytes);
+      // Not more than it takes.
+      EXPECT_LT(slot.size_bytes(),
+                StackSlot::guard_size_bytes_min + size + StackSlot::colour_room_bytes + 2 * page);
+    }
+  }
+}
 
 TEST(StackMemoryLimitTest, TooMuchAddressSpaceIsRefused) {
   const StackMemory memory(StackGuard::automatic);
