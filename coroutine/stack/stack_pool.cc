@@ -33,13 +33,10 @@ StackPool::StackPool(const Options& options) : options_(options), memory_(option
         "a pool remembers demand for a while");
   check(options.trim_count_max > 0, "a pool gives back what it does not need");
   options_.stack_count_max = std::min(options.stack_count_max, stack_count_limit);
-  if (memory_.guard_count_max() < options_.stack_count_max) {
-    options_.stack_count_max = memory_.guard_count_max();
-    cap_name_ = "vm.max_map_count";
+  if (memory_.guard() == Guard::mprotect) {
+    budget_.emplace(detail::GuardBudget::of_process(), options_.stack_count_max);
   }
-  const std::size_t control_count = std::min(options.control_count, options_.stack_count_max / 8);
-  ordinary_count_max_ = options_.stack_count_max - control_count;
-  scarce_count_ = ordinary_count_max_ - ordinary_count_max_ / 10;
+  update_caps();
   for (std::size_t size_class = 0; size_class < class_count; ++size_class) {
     classes_[size_class] = StackClass(stack_size_bytes_min << size_class);
   }
@@ -50,15 +47,30 @@ StackPool::~StackPool() {
   for (const std::span<std::byte> mapping : mappings_) StackMemory::give_up(mapping);
 }
 
+// Another pool may have been made, or have ended, since the last time.
+void StackPool::update_caps() {
+  const std::size_t count_max =
+      budget_ ? std::min(budget_->share(), options_.stack_count_max) : options_.stack_count_max;
+  if (count_max == count_max_) return;
+  count_max_ = count_max;
+  const std::size_t control_count = std::min(options_.control_count, count_max_ / 8);
+  ordinary_count_max_ = count_max_ - control_count;
+  scarce_count_ = ordinary_count_max_ - ordinary_count_max_ / 10;
+  quick_in_use_count_max_ = std::min(in_use_count_peak_, ordinary_count_max_);
+}
+
 StackPool::Statistics StackPool::statistics() const {
   Statistics statistics = {.in_use_count = in_use_count(),
                            .in_use_count_peak = in_use_count_peak_,
-                           .count_max = options_.stack_count_max,
+                           .count_max = budget_
+                                            ? std::min(budget_->share(), options_.stack_count_max)
+                                            : options_.stack_count_max,
                            .hit_count = acquired_count_ - miss_count_,
                            .miss_count = miss_count_,
                            .trimmed_count = trimmed_count_,
                            .refused_count = refused_count_,
                            .guard = memory_.guard()};
+  if (budget_) statistics.shared_guards = budget_->statistics();
   for (const StackClass& stacks : classes_) {
     statistics.idle_count += stacks.warm_count();
     statistics.cold_count += stacks.cold_count();
@@ -78,13 +90,12 @@ Result<Stack> StackPool::acquire_slowly(std::size_t size_bytes, Purpose purpose)
                                              " bytes is above the largest size, " +
                                              std::to_string(stack_size_bytes_max));
   }
-  const std::size_t count_max =
-      purpose == Purpose::control ? options_.stack_count_max : ordinary_count_max_;
+  update_caps();
+  const std::size_t count_max = purpose == Purpose::control ? count_max_ : ordinary_count_max_;
   if (in_use_count() >= count_max) {
     ++refused_count_;
     return Error(Code::resource_exhausted, "all " + std::to_string(count_max) +
-                                               " coroutine stacks that " + std::string(cap_name_) +
-                                               " allows are in use");
+                                               " coroutine stacks that " + limit() + " are in use");
   }
   StackClass& stacks = classes_[size_class];
   const bool hit = stacks.warm_count() > 0;
@@ -118,16 +129,44 @@ Result<void> StackPool::cut(StackClass& stacks, std::size_t count) {
   if (stacks.bare_count() == 0) {
     if (auto mapped = map_slab(stacks); !mapped) return mapped;
   }
-  if (guarded_count_ == options_.stack_count_max) make_way();
-  const std::size_t cut_count =
-      stacks.cut(memory_, std::min(count, options_.stack_count_max - guarded_count_));
+  std::size_t taken_count = take_guards(count);
+  if (taken_count == 0) {
+    if (guarded_count_ == in_use_count()) {
+      return Error(Code::resource_exhausted,
+                   "other pools of this process hold the guards that " + limit());
+    }
+    make_way();
+    taken_count = 1;
+  }
+  const std::size_t cut_count = stacks.cut(memory_, taken_count);
+  give_back_guards(taken_count - cut_count);
   if (cut_count == 0) {
     return Error(Code::resource_exhausted,
                  std::string("the kernel refuses a guard for a coroutine stack: ") +
                      std::strerror(errno) + "; raise vm.max_map_count or lower stack_count_max");
   }
-  guarded_count_ += cut_count;
   return {};
+}
+
+// The reason of the cap, for an operator who would raise it.
+std::string StackPool::limit() const {
+  if (count_max_ == options_.stack_count_max) return "stack_count_max allows";
+  const std::size_t pool_count = budget_->statistics().member_count;
+  if (pool_count == 1) return "vm.max_map_count allows";
+  return "vm.max_map_count allows each of " + std::to_string(pool_count) + " pools";
+}
+
+// Takes as many guards as it may of those wanted.
+std::size_t StackPool::take_guards(std::size_t count) {
+  count = std::min(count, count_max_ - std::min(count_max_, guarded_count_));
+  if (budget_) count = budget_->take(count);
+  guarded_count_ += count;
+  return count;
+}
+
+void StackPool::give_back_guards(std::size_t count) {
+  guarded_count_ -= count;
+  if (budget_) budget_->give_back(count);
 }
 
 Result<void> StackPool::map_slab(StackClass& stacks) {
@@ -153,18 +192,29 @@ Result<std::byte*> StackPool::map(std::size_t size_bytes) {
   return begin;
 }
 
-// The cap is reached, but not by stacks in use: an idle one of another size is dropped.
+// The cap is reached, but not by stacks in use: drops an idle one, of any size. The right to its
+// guard stays.
 void StackPool::make_way() {
   StackClass& richest = *std::ranges::max_element(classes_, {}, &StackClass::guarded_count);
   if (richest.cold_count() == 0) ++trimmed_count_;
   richest.strip(memory_);
-  --guarded_count_;
+}
+
+// How many idle stacks it holds beyond its cap, which has fallen.
+std::size_t StackPool::surplus_count() const {
+  const std::size_t surplus = guarded_count_ - std::min(guarded_count_, count_max_);
+  return std::min(surplus, guarded_count_ - in_use_count());
 }
 
 Deadline StackPool::tend_now(TimePoint now) {
   if (now >= bucket_end_) begin_bucket(now);
+  update_caps();
   std::size_t trims_left = options_.trim_count_max;
-  bool has_surplus = false;
+  for (; surplus_count() > 0 && trims_left > 0; --trims_left) {
+    make_way();
+    give_back_guards(1);
+  }
+  bool has_surplus = surplus_count() > 0;
   bool remembers = false;
   for (StackClass& stacks : classes_) {
     // The usual case, in which there is nothing to compute.

@@ -19,8 +19,9 @@
 //
 // Below each stack lies a guard of 80 KiB: running over the end is a fault, never silent damage.
 // Guards are installed with MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which splits
-// no mapping, and with mprotect elsewhere, which costs two mappings per stack: there the pool
-// refuses to grow beyond what vm.max_map_count can carry.
+// no mapping, and with mprotect elsewhere, which costs two mappings per stack: there the pools of
+// the process refuse to grow beyond what vm.max_map_count can carry, and share it fairly. A pool
+// that holds more than its share, because another one was made later, gives back what is idle.
 //
 // Not thread-safe: every Scheduler owns one pool. Outlives all of its stacks. Nothing suspends.
 #pragma once
@@ -30,12 +31,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/stack/detail/guard_budget.h"
 #include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/detail/stack_class.h"
 #include "coroutine/stack/detail/stack_memory.h"
@@ -87,7 +90,7 @@ class StackPool {
     std::size_t cold_count = 0;  // Guarded, but without memory: trimmed, or never used.
     std::size_t in_use_count_peak = 0;
     std::size_t demand_count = 0;     // The sum of the remembered peaks of all sizes.
-    std::size_t count_max = 0;        // The cap in force, see Options and guard.
+    std::size_t count_max = 0;        // The cap in force now, see Options and guard.
     std::uint64_t hit_count = 0;      // Acquired warm.
     std::uint64_t miss_count = 0;     // Acquired cold: with a page fault.
     std::uint64_t trimmed_count = 0;  // Warm ones that became cold.
@@ -95,6 +98,8 @@ class StackPool {
     std::size_t mapped_bytes = 0;     // Address space, guards included.
     std::size_t committed_bytes = 0;  // At most, by stacks in use and warm ones; most use a page.
     Guard guard = Guard::automatic;   // The guard in force: madvise or mprotect.
+    // The guards that all pools of the process share; zeros where they are not limited.
+    detail::GuardBudget::Statistics shared_guards = {};
   };
 
   // Below each stack, see detail/stack_memory.h.
@@ -158,7 +163,8 @@ class StackPool {
   // Whether tend() last returned never: demand has been stable for a while.
   bool is_at_rest() const { return tend_time_ == TimePoint::max(); }
 
-  // How many stacks for ordinary work may be in use at once.
+  // How many stacks for ordinary work may be in use at once. Where pools share their guards it
+  // changes when one is made or ends.
   std::size_t ordinary_count_max() const { return ordinary_count_max_; }
   // Less than a tenth of them is left: time to refuse the largest consumers first.
   bool is_scarce() const { return in_use_count() >= scarce_count_; }
@@ -179,8 +185,13 @@ class StackPool {
   Result<void> provide(detail::StackClass& stacks);
   Result<void> cut(detail::StackClass& stacks, std::size_t count);
   Result<void> map_slab(detail::StackClass& stacks);
+  void update_caps();
+  std::string limit() const;
+  std::size_t take_guards(std::size_t count);
+  void give_back_guards(std::size_t count);
   Result<std::byte*> map(std::size_t size_bytes);
   void make_way();
+  std::size_t surplus_count() const;
 
   Deadline tend_now(TimePoint now);
   void begin_bucket(TimePoint now);
@@ -198,9 +209,11 @@ class StackPool {
   TimePoint bucket_end_ = TimePoint::min();
   Options options_;
   detail::StackMemory memory_;
-  std::string_view cap_name_ = "stack_count_max";  // The limit that an operator would raise.
-  std::size_t ordinary_count_max_;
-  std::size_t scarce_count_;  // A number in use.
+  // Only of a pool whose guards are limited.
+  std::optional<detail::GuardBudget::Member> budget_;
+  std::size_t count_max_ = SIZE_MAX;
+  std::size_t ordinary_count_max_ = 0;
+  std::size_t scarce_count_ = 0;  // A number in use.
   std::size_t in_use_count_peak_ = 0;
   std::size_t guarded_count_ = 0;  // All but the bare ones.
   std::uint64_t miss_count_ = 0;

@@ -187,7 +187,12 @@ Json stack_pool_section(const StackPool::Statistics& statistics) {
           {"refused", statistics.refused_count},
           {"mapped_bytes", statistics.mapped_bytes},
           {"committed_bytes", statistics.committed_bytes},
-          {"guard", to_string(statistics.guard)}};
+          {"guard", to_string(statistics.guard)},
+          // Those of the process, which its pools share; zeros where they are not limited.
+          {"shared_guards",
+           {{"cap", statistics.shared_guards.count_max},
+            {"taken", statistics.shared_guards.taken_count},
+            {"pools", statistics.shared_guards.member_count}}}};
 }
 
 Json rpc_section(const rpc::Server::Statistics& statistics, Buckets buckets) {

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "coroutine/testing/matchers.h"
@@ -295,6 +298,70 @@ TEST(StackPoolCapTest, MprotectGuardsAsManyStacksAsThePoolPromises) {
             "all " + std::to_string(count_max) +
                 " coroutine stacks that vm.max_map_count allows are in use");
   release_all(pool, stacks);
+}
+
+TEST(StackPoolCapTest, FourPoolsAtOnceShareTheGuardsOfTheProcess) {
+  if (test::under_thread_sanitizer) GTEST_SKIP() << "its shadow memory takes mappings as well";
+  if (test::under_valgrind()) GTEST_SKIP() << "it gives up at a few thousand mappings";
+  constexpr std::size_t pool_count = 4;
+  // All exist before one of them grows, and none ends before all have grown.
+  std::barrier begun(pool_count);
+  std::array<std::size_t, pool_count> acquired_counts = {};
+  std::array<StackPool::Statistics, pool_count> statistics;
+  std::array<std::string, pool_count> refusals;
+  std::vector<std::thread> threads;
+  for (std::size_t number = 0; number < pool_count; ++number) {
+    threads.emplace_back([&, number] {
+      StackPool pool({.control_count = 0, .guard = Guard::mprotect});
+      begun.arrive_and_wait();
+      const auto stacks = acquire_all(pool, SIZE_MAX, 16 * kibibyte);
+      begun.arrive_and_wait();
+      acquired_counts[number] = stacks.size();
+      statistics[number] = pool.statistics();
+      refusals[number] = pool.acquire(16 * kibibyte).error().message();
+      begun.arrive_and_wait();
+      release_all(pool, stacks);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::size_t all = statistics[0].shared_guards.count_max;
+  for (std::size_t number = 0; number < pool_count; ++number) {
+    const std::size_t count_max = statistics[number].count_max;
+    EXPECT_EQ(acquired_counts[number], count_max);
+    // One more where four does not divide them.
+    EXPECT_GE(count_max, all / pool_count);
+    EXPECT_LE(count_max, all / pool_count + 1);
+    EXPECT_EQ(statistics[number].shared_guards.taken_count, all);
+    EXPECT_EQ(statistics[number].shared_guards.member_count, pool_count);
+    EXPECT_EQ(refusals[number],
+              "all " + std::to_string(count_max) +
+                  " coroutine stacks that vm.max_map_count allows each of 4 pools are in use");
+  }
+}
+
+TEST(StackPoolCapTest, APoolGivesBackWhatItHoldsBeyondItsShareWhenAnotherOneIsMade) {
+  if (test::under_thread_sanitizer) GTEST_SKIP() << "its shadow memory takes mappings as well";
+  if (test::under_valgrind()) GTEST_SKIP() << "it gives up at a few thousand mappings";
+  StackPool first({.control_count = 0, .guard = Guard::mprotect});
+  const std::size_t all = first.statistics().count_max;
+  auto stacks = acquire_all(first, all, 16 * kibibyte);
+  ASSERT_EQ(stacks.size(), all);
+  StackPool second({.control_count = 0, .guard = Guard::mprotect});
+  EXPECT_EQ(first.statistics().count_max, all / 2);
+  EXPECT_THAT(second.acquire(), fails_with(Code::resource_exhausted));
+  // In use it stays; it is given back step by step after it was released.
+  EXPECT_THAT(first.acquire(), fails_with(Code::resource_exhausted));
+  release_all(first, stacks);
+  for (TimePoint time{}; !first.tend(time).is_never(); time += 2ms) continue;
+  EXPECT_EQ(first.statistics().idle_count + first.statistics().cold_count, all / 2);
+  const auto others = acquire_all(second, SIZE_MAX, 16 * kibibyte);
+  EXPECT_EQ(others.size(), second.statistics().count_max);
+  EXPECT_EQ(second.statistics().shared_guards.taken_count, all);
+  // The first has its share still, also in another size.
+  stacks = acquire_all(first, SIZE_MAX, 32 * kibibyte);
+  EXPECT_EQ(stacks.size(), all / 2);
+  release_all(first, stacks);
+  release_all(second, others);
 }
 
 std::size_t mapping_count() {

@@ -161,13 +161,18 @@ TEST_F(AdminPagesTest, StatsTellWhatTheStackPoolDoes) {
   const Json pool = json_page("/stats")["stack_pool"];
   for (const char* key :
        {"in_use", "idle", "cold", "peak", "demand", "cap", "hits", "misses", "hit_rate", "trimmed",
-        "refused", "mapped_bytes", "committed_bytes", "guard"}) {
+        "refused", "mapped_bytes", "committed_bytes", "guard", "shared_guards"}) {
     EXPECT_TRUE(pool.contains(key)) << key;
   }
   EXPECT_GT(pool["in_use"], 0);
   EXPECT_GE(pool["demand"], pool["in_use"]);
   EXPECT_GT(pool["committed_bytes"], 0);
   EXPECT_GT(pool["mapped_bytes"], pool["committed_bytes"]);
+  // Only guards by mprotect are limited.
+  const Json& shared = pool["shared_guards"];
+  EXPECT_EQ(shared["cap"] > 0, pool["guard"] == "mprotect");
+  EXPECT_GE(shared["cap"], shared["taken"]);
+  EXPECT_EQ(shared["pools"] > 0, pool["guard"] == "mprotect");
 }
 
 TEST_F(AdminPagesTest, StatsTellWhatEveryMethodDid) {
