@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -53,13 +54,19 @@ struct Abilities {
   bool batches = false;
 };
 
+// Asks the kernel rather than its word: an emulator may ignore advice that it does not know.
+bool is_unreadable(const void* page) {
+  return ::access(static_cast<const char*>(page), F_OK) != 0 && errno == EFAULT;
+}
+
 Abilities try_abilities() {
   const iovec page = {.iov_base = mmap(nullptr, system_page_size_bytes, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
                       .iov_len = system_page_size_bytes};
   if (page.iov_base == MAP_FAILED) return {};
   const Abilities abilities = {
-      .guards = madvise(page.iov_base, page.iov_len, madvise_guard_install) == 0,
+      .guards = madvise(page.iov_base, page.iov_len, madvise_guard_install) == 0 &&
+                is_unreadable(page.iov_base),
       // Valgrind does not know process_madvise(), and warns at each call.
       .batches = !Valgrind::is_running() && advise_at_once({&page, 1}, madvise_guard_install)};
   munmap(page.iov_base, page.iov_len);
