@@ -3,8 +3,8 @@
 //
 //   const std::uint64_t start = cycle_count();
 //   serve(request);
-//   const auto cycles = static_cast<double>(cycle_count() - start - cycle_count_overhead());
-//   const double taken_ns = cycles / cycles_per_ns();
+//   const auto cycles = static_cast<double>(cycle_count() - start);
+//   const double taken_ns = (cycles - cycle_count_overhead()) / cycles_per_ns();
 //
 // Good for intervals on one core, not for points in time. cycles_per_ns() is calibrated once
 // against the steady clock (Intel SDM vol. 3, "Invariant TSC"; Arm ARM, CNTVCT_EL0).
@@ -34,6 +34,7 @@ inline std::uint64_t cycle_count() {
 double cycles_per_ns();
 
 // The cost in cycles of two consecutive readings: the part of every interval that is not the work.
-std::uint64_t cycle_count_overhead();
+// A fraction where the counter is too coarse to show it at once, as on many arm64 processors.
+double cycle_count_overhead();
 
 }  // namespace corolane

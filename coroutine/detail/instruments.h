@@ -7,6 +7,7 @@
 
 #include "coroutine/base/histogram.h"
 #include "coroutine/detail/cpu_time.h"
+#include "coroutine/detail/short_intervals.h"
 #include "coroutine/detail/spawn_sites.h"
 #include "coroutine/interrupter.h"
 
@@ -21,6 +22,8 @@ struct Instruments {
 
   Histogram switch_ns;
   Histogram create_ns;
+  ShortIntervals switch_intervals;
+  ShortIntervals create_intervals;
   std::uint64_t stray_exception_count = 0;
   SpawnSites sites;
   Interrupter interrupter;

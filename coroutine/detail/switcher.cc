@@ -20,16 +20,6 @@
 #include "coroutine/task_meter.h"
 
 namespace corolane::coroutine::detail {
-namespace {
-
-std::uint64_t nanoseconds_between(std::uint64_t start_cycles, std::uint64_t end_cycles) {
-  const std::uint64_t elapsed = end_cycles - start_cycles;
-  const std::uint64_t overhead = cycle_count_overhead();
-  const std::uint64_t cycles = elapsed > overhead ? elapsed - overhead : 0;
-  return static_cast<std::uint64_t>(static_cast<double>(cycles) / cycles_per_ns());
-}
-
-}  // namespace
 
 Switcher::Switcher(const SchedulerOptions& options, const corolane::detail::TimeSource& time)
     : stacks_(options.stacks),
@@ -41,11 +31,7 @@ Switcher::Switcher(const SchedulerOptions& options, const corolane::detail::Time
       create_sample_interval_(options.create_sample_interval),
       time_(time),
       turn_time_(time.now()),
-      instruments_(std::make_unique<Instruments>(options.stack_sample_interval)) {
-  // Measured now rather than inside the first sample.
-  cycles_per_ns();
-  cycle_count_overhead();
-}
+      instruments_(std::make_unique<Instruments>(options.stack_sample_interval)) {}
 
 Switcher::~Switcher() = default;
 
@@ -206,7 +192,9 @@ void Switcher::end_switch_sample() {
   const std::uint64_t end = cycle_count();
   Switcher& scheduler = *current_;
   const std::uint64_t start = std::exchange(scheduler.switch_sample_start_, 0);
-  if (start != 0) scheduler.instruments_->switch_ns.record(nanoseconds_between(start, end));
+  if (start == 0) return;
+  Instruments& instruments = *scheduler.instruments_;
+  instruments.switch_intervals.add(end - start, instruments.switch_ns);
 }
 
 // Inlined: the outermost frame of each task's stack should be small.
@@ -239,7 +227,7 @@ void Switcher::begin_create_sample() {
 void Switcher::end_create_sample() {
   const std::uint64_t end = cycle_count();
   const std::uint64_t start = std::exchange(create_sample_start_, 0);
-  instruments_->create_ns.record(nanoseconds_between(start, end));
+  instruments_->create_intervals.add(end - start, instruments_->create_ns);
 }
 
 }  // namespace corolane::coroutine::detail

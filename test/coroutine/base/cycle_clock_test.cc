@@ -23,7 +23,7 @@ TEST(CycleClockTest, IsCalibratedOnceToAPlausibleFrequency) {
 }
 
 TEST(CycleClockTest, TwoReadingsCostLessThanAMicrosecond) {
-  EXPECT_LT(static_cast<double>(cycle_count_overhead()) / cycles_per_ns(), 1000.0);
+  EXPECT_LT(cycle_count_overhead() / cycles_per_ns(), 1000.0);
 }
 
 }  // namespace
