@@ -54,13 +54,13 @@ class SetupTest(unittest.TestCase):
         path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
         path.chmod(0o755)
 
-    def run_setup(self, *options, installed=(), removed=()):
+    def run_setup(self, *options, installed=(), removed=(), script=SETUP):
         lines = [f"installed {package}" for package in installed]
         lines += [f"config-files {package}" for package in removed]
         self.stand_in("dpkg-query", "cat <<'LIST'\n" + "\n".join(lines) + "\nLIST")
         environment = {"PATH": str(self.bin)}
         return subprocess.run(
-            [SETUP, *options], capture_output=True, text=True, check=False, env=environment
+            [script, *options], capture_output=True, text=True, check=False, env=environment
         )
 
     def calls_made(self):
@@ -118,6 +118,32 @@ class SetupTest(unittest.TestCase):
     def test_a_package_with_a_longer_name_does_not_count(self):
         self.run_setup(installed=["cmake-data", *ALL_BUT_CMAKE])
         self.assertTrue(self.calls_made()[1].endswith("--no-install-recommends cmake"))
+
+    def test_libraries_for_another_processor_are_unpacked_once_into_a_folder(self):
+        root = self.bin / "tree"
+        (root / "tools").mkdir(parents=True)
+        setup = Path(shutil.copy(SETUP, root / "tools/setup"))
+        for command in ("dirname", "find", "ln", "mkdir", "readlink", "rm", "touch"):
+            (self.bin / command).symlink_to(shutil.which(command))
+        self.stand_in("apt-get", f"""echo "apt-get $*" >> {self.calls}
+for word; do [[ $word != Dir::Cache=* ]] || archives=${{word#*=}}/archives; done
+[[ $* != *--download-only* ]] || touch "$archives/one.deb"
+""")
+        self.stand_in("dpkg-deb", 'mkdir "$3/lib"; ln -s /lib/libone.so.1 "$3/lib/libone.so"')
+        packages_of_arch = ["g++-aarch64-linux-gnu", "qemu-user"]
+        for run in range(2):
+            process = self.run_setup(
+                "--arch", "arm64", installed=[*BUILD_PACKAGES, *packages_of_arch], script=setup
+            )
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual("unpacking the libraries" in process.stdout, run == 0)
+        update, download = self.calls_made()
+        self.assertIn("APT::Architecture=arm64", update)
+        self.assertRegex(download, r" install .*--download-only .* libuv1-dev .* tzdata ")
+        self.assertNotIn(" ninja-build ", download)
+        link = root / "build/arm64-sysroot/lib/libone.so"
+        self.assertEqual(str(link.readlink()), "libone.so.1")
+        self.assertFalse((root / "build/arm64-apt").exists())
 
     def test_a_failing_installation_fails_and_names_the_packages(self):
         self.stand_in("apt-get", '[[ "$*" != *install* ]]')

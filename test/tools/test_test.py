@@ -121,6 +121,43 @@ class TestTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end, "the build is still running")
             time.sleep(0.05)
 
+    def run_for_arm64(self, **variables):
+        (self.folder / "tools/run").symlink_to(self.folder / "cmake")
+        (self.folder / "test").mkdir()
+        (self.folder / "test/skipped_under_qemu").write_text("# Why\nA.One  it hangs\nB.Two  no\n")
+        # Each test program writes such a file.
+        tester = self.folder / "ctest"
+        tester.write_text(
+            tester.read_text()
+            + """mkdir -p "${GTEST_OUTPUT#xml:}"
+cat >"${GTEST_OUTPUT#xml:}/one.xml" <<'XML'
+  <testcase name="Runs" status="run" result="completed" classname="OneTest" />
+  <testcase name="Skips" status="run" result="skipped" classname="OneTest">
+    <skipped message="file:1&#x0A;no batches">
+XML
+echo "filter $GTEST_FILTER"
+"""
+        )
+        return self.run_tool("--arch", "arm64", **variables)
+
+    def test_for_another_processor_names_what_it_skips_and_runs_the_main_job(self):
+        status, lines = self.run_for_arm64()
+        self.assertEqual(status, 0, lines)
+        self.assertEqual(self.presets_called("cmake"), ["release"] * 2 + ["arm64"] * 2)
+        calls = self.calls.read_text().splitlines()
+        self.assertEqual(calls[0], "setup --arch arm64")
+        self.assertRegex(calls[-1], "^run --once .* --build build/arm64/emulated$")
+        self.assertIn("filter -A.One:B.Two", lines)
+        self.assertIn("OneTest.Skips  no batches", lines)
+        self.assertIn("A.One  it hangs", lines)
+        self.assertEqual(
+            lines[-1], "== arm64: passed; 2 tests were left out, 1 skipped themselves"
+        )
+
+    def test_for_another_processor_fails_when_the_main_job_fails(self):
+        status, _ = self.run_for_arm64(FAILING="run --once")
+        self.assertEqual(status, 2)
+
     def test_full_runs_every_further_check_after_the_presets(self):
         status, lines = self.run_tool("--full")
         self.assertEqual(status, 0, lines)

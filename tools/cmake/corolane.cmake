@@ -97,6 +97,11 @@ if(COROLANE_SANITIZE MATCHES "^(address,undefined|thread)$")
   target_compile_options(corolane_compile_options INTERFACE -w)
 endif()
 set(CMAKE_UNITY_BUILD ${COROLANE_UNITED})
+if(COROLANE_UNITED)
+  # Types of a file are not those of a header.
+  target_compile_options(corolane_compile_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 
 # corolane_room(MODULE ROOM [APART] SOURCES file... [USES module...]
 #   [WRAPS third-party-target...])
