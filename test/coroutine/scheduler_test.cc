@@ -14,6 +14,7 @@
 
 #include "coroutine/async/async.h"
 #include "coroutine/async/async_group.h"
+#include "coroutine/detail/short_intervals.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
@@ -250,7 +251,11 @@ TEST(SchedulerTest, CountsTasksAndTheirPeak) {
   EXPECT_EQ(scheduler.statistics().created_count, 3u);
 }
 
+// Otherwise the mean of many samples is recorded once (short_intervals_test.cc).
+bool records_each_sample() { return detail::ShortIntervals().batch_count() == 1; }
+
 TEST(SchedulerTest, RecordsTheCostOfSwitchingAndCreating) {
+  if (!records_each_sample()) GTEST_SKIP() << "the counter of this processor ticks rarely";
   VirtualTime time;
   Scheduler scheduler(time, {.switch_sample_interval = 1, .create_sample_interval = 1});
   const auto ran = scheduler.run("main", [] {
@@ -270,6 +275,7 @@ TEST(SchedulerTest, RecordsTheCostOfSwitchingAndCreating) {
 }
 
 TEST(SchedulerTest, AYieldWithoutASwitchDoesNotDistortTheNextSample) {
+  if (!records_each_sample()) GTEST_SKIP() << "the counter of this processor ticks rarely";
   VirtualTime time;
   Scheduler scheduler(time, {.switch_sample_interval = 2});
   ASSERT_TRUE(scheduler.run("main", [] {
