@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The toolchain of the preset arm64: Debian's cross compiler, and the libraries that
-# `tools/setup --arch arm64` unpacks below build/, where they touch nothing of this machine. Programs
-# run under qemu-user.
+# `tools/setup --arch arm64` unpacks below build/, where they touch nothing of this machine.
+# Programs run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
