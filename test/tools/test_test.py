@@ -123,8 +123,6 @@ class TestTest(unittest.TestCase):
 
     def run_for_arm64(self, **variables):
         (self.folder / "tools/run").symlink_to(self.folder / "cmake")
-        (self.folder / "test").mkdir()
-        (self.folder / "test/skipped_under_qemu").write_text("# Why\nA.One  it hangs\nB.Two  no\n")
         # Each test program writes such a file.
         tester = self.folder / "ctest"
         tester.write_text(
@@ -135,7 +133,6 @@ cat >"${GTEST_OUTPUT#xml:}/one.xml" <<'XML'
   <testcase name="Skips" status="run" result="skipped" classname="OneTest">
     <skipped message="file:1&#x0A;no batches">
 XML
-echo "filter $GTEST_FILTER"
 """
         )
         return self.run_tool("--arch", "arm64", **variables)
@@ -147,12 +144,8 @@ echo "filter $GTEST_FILTER"
         calls = self.calls.read_text().splitlines()
         self.assertEqual(calls[0], "setup --arch arm64")
         self.assertRegex(calls[-1], "^run --once .* --build build/arm64/emulated$")
-        self.assertIn("filter -A.One:B.Two", lines)
         self.assertIn("OneTest.Skips  no batches", lines)
-        self.assertIn("A.One  it hangs", lines)
-        self.assertEqual(
-            lines[-1], "== arm64: passed; 2 tests were left out, 1 skipped themselves"
-        )
+        self.assertEqual(lines[-1], "== arm64: passed; skipped themselves: 1")
 
     def test_for_another_processor_fails_when_the_main_job_fails(self):
         status, _ = self.run_for_arm64(FAILING="run --once")
