@@ -33,7 +33,7 @@ void GuardBudget::leave(Member& member) {
 }
 
 void GuardBudget::divide() {
-  // Whoever wants least is served first, so that nobody after it gets less than an equal part.
+  // The member that wants least is served first; the rest is divided equally among the others.
   std::ranges::sort(members_, {}, &Member::wanted_count_);
   std::size_t left_count = count_max_;
   std::size_t members_left = members_.size();
