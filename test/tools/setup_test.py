@@ -149,7 +149,7 @@ for word; do [[ $word != Dir::Cache=* ]] || archives=${{word#*=}}/archives; done
         self.stand_in("apt-get", '[[ "$*" != *install* ]]')
         process = self.run_setup(installed=ALL_BUT_CMAKE)
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(process.stderr, "apt-get install failed; .* of Debian 12: cmake$")
+        self.assertRegex(process.stderr, "apt-get install failed; .* of Debian 12 and 13: cmake$")
 
     def test_without_a_package_manager_it_explains(self):
         environment = {"PATH": str(self.bin)}
