@@ -66,7 +66,9 @@ struct Rhythm {
 
   Duration interval;  // At least a millisecond.
   Mode mode = fixed_rate;
-  std::optional<Duration> first_after = {};  // Nothing: one interval.
+  // Nothing: one interval. But when several objects set fixed-rate timers of one interval at about
+  // the same time, the first ticks of all but one come earlier, each in a phase of its own.
+  std::optional<Duration> first_after = {};
 };
 
 struct TimerOptions {

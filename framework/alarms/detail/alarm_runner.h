@@ -11,6 +11,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/task_group.h"
+#include "framework/alarms/detail/phase_spread.h"
 #include "framework/alarms/object_timers.h"
 #include "framework/telemetry/log.h"
 #include "framework/time/wall_clock.h"
@@ -41,6 +42,7 @@ class AlarmRunner {
   const WallClock& clock() const { return clock_; }
   Log& log() const { return log_; }
   TimerId next_timer_id() { return {.number = ++last_timer_number_}; }
+  PhaseSpread& phases() { return phases_; }
 
   // Spawns the task of an alarm that has none. Never suspends; may be called from the loop too.
   void start(const std::shared_ptr<Alarm>& alarm);
@@ -59,6 +61,7 @@ class AlarmRunner {
   const BeginRun begin_run_;
   bool is_stopped_ = false;
   std::uint64_t last_timer_number_ = 0;
+  PhaseSpread phases_;
   Histogram lateness_us_;
   coroutine::TaskGroup tasks_;
 };

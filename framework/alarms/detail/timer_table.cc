@@ -115,11 +115,12 @@ Result<TimerId> TimerTable::every(const Rhythm& rhythm, ObjectTimers::RunTick ru
   if (rhythm.interval < timer_interval_min) {
     return Error(Code::invalid_argument, "the interval of a timer must be a millisecond at least");
   }
-  const TimePoint first = time_after(rhythm.first_after.value_or(rhythm.interval));
+  Duration first = rhythm.first_after.value_or(rhythm.interval);
   if (rhythm.mode == Rhythm::fixed_delay) {
-    return add(FixedDelayPace(first, rhythm.interval), std::move(run), options);
+    return add(FixedDelayPace(time_after(first), rhythm.interval), std::move(run), options);
   }
-  return add(FixedRatePace(first, rhythm.interval), std::move(run), options);
+  if (!rhythm.first_after) first -= runner_.phases().next(&owner_, rhythm.interval, now());
+  return add(FixedRatePace(time_after(first), rhythm.interval), std::move(run), options);
 }
 
 Result<TimerId> TimerTable::cron(std::string_view expression, std::string_view zone,

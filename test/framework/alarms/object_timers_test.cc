@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,9 +44,10 @@ class ObjectTimersTest : public testing::Test {
  protected:
   void note() { moments_.push_back((now() - start_) / 1ms); }
   // Runs `what` in a turn of the puppet "a".
-  Result<void> run(PuppetStage& stage, std::function<Result<void>(Puppet&)> what) {
+  Result<void> run(PuppetStage& stage, std::function<Result<void>(Puppet&)> what,
+                   const std::string& name = "a") {
     strings_.run = std::move(what);
-    auto reply = stage.puppet("a").run({});
+    auto reply = stage.puppet(name).run({});
     if (!reply) return reply.error();
     return {};
   }
@@ -89,6 +93,25 @@ TEST_F(ObjectTimersTest, AFixedRateKeepsItsGridForHours) {
   EXPECT_EQ(number, count);
   EXPECT_EQ(stage.host.alarms().lateness_us().count(), count);
   EXPECT_EQ(stage.host.alarms().lateness_us().max(), 0U);
+}
+
+TEST_F(ObjectTimersTest, ObjectsThatBeginTogetherTickOneAfterAnother) {
+  PuppetStage stage(store_, strings_);
+  constexpr int object_count = 64;
+  std::map<TimePoint, int> ticks;
+  for (int number = 0; number < object_count; ++number) {
+    const auto set_two = [&](Puppet& puppet) {
+      const auto note_tick = [&](const Tick& /*tick*/) { ++ticks[now()]; };
+      EXPECT_TRUE(puppet.timers().every({.interval = 64ms}, note_tick));
+      EXPECT_TRUE(puppet.timers().every({.interval = 64ms}, note_tick));
+      return Result<void>();
+    };
+    ASSERT_TRUE(run(stage, set_two, "puppet" + std::to_string(number)));
+  }
+  ASSERT_TRUE(coroutine::sleep_for(640ms));
+  int most = 0;
+  for (const auto& [time, count] : ticks) most = std::max(most, count);
+  EXPECT_EQ(most, 2);  // The two timers of one object.
 }
 
 TEST_F(ObjectTimersTest, AFixedRateMergesLateRuns) {
