@@ -10,10 +10,12 @@
 #pragma once
 
 #include <concepts>
+#include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/task_wait.h"
+#include "coroutine/might_suspend.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
@@ -23,6 +25,10 @@ concept Operation = requires(O operation) {
   typename O::Value;
   // Completes it without waiting if possible. Never suspends.
   { operation.try_complete() } -> std::same_as<bool>;
+  // An operation that takes something away from others, such as a lock, may also have
+  //   bool can_complete() const;
+  // which says whether try_complete() would complete it. See might_suspend.h.
+
   // Otherwise: the queue to wait in, and the slot that the notifier sees meanwhile. The notifier
   // has completed the operation.
   { operation.queue() } -> std::same_as<WaitQueue&>;
@@ -31,6 +37,33 @@ concept Operation = requires(O operation) {
   { operation.finish() } -> std::same_as<Result<typename O::Value>>;
 };
 
+namespace detail {
+
+// Whether others may run before the operation completes, instead of only after.
+template <Operation O>
+bool can_complete(const O& operation) {
+  if constexpr (requires { operation.can_complete(); }) return operation.can_complete();
+  return false;
+}
+
+// Implements perform() in a scheduler that explores suspensions. Out of line, so that the others
+// pay for one branch. A task that must wait suspends anyway, and not before it is in the queue: it
+// would miss a pulse.
+template <Operation O>
+[[gnu::cold, gnu::noinline]] Result<typename O::Value> perform_exploring(O operation,
+                                                                         Deadline deadline) {
+  if (can_complete(operation)) might_suspend(deadline);
+  if (!operation.try_complete()) {
+    auto waited = wait_or_fail_in(operation.queue(), deadline, operation.slot());
+    if (!waited) return std::move(waited.error());
+  } else {
+    might_suspend(deadline);
+  }
+  return operation.finish();
+}
+
+}  // namespace detail
+
 // Suspends the running task until the operation is complete. Fails as the operation does, or with
 // deadline_exceeded or cancelled; an operation that completes without waiting is performed even
 // then.
@@ -38,6 +71,9 @@ concept Operation = requires(O operation) {
 // Inlined, as is what it calls: see detail/task_wait.h.
 template <Operation O>
 [[gnu::always_inline]] inline Result<typename O::Value> perform(O operation, Deadline deadline) {
+  if (detail::TaskAccess::explores_suspensions()) [[unlikely]] {
+    return detail::perform_exploring(std::move(operation), deadline);
+  }
   if (!operation.try_complete()) {
     auto waited = detail::wait_or_fail_in(operation.queue(), deadline, operation.slot());
     if (!waited) [[unlikely]] {

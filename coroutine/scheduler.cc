@@ -33,6 +33,12 @@ constexpr std::size_t firing_count = 8;
 // The number that fires at the end of a turn that left tasks ready.
 constexpr std::size_t firing_behind_count = 256;
 
+// A race may need a suspension here and none there: some seeds suspend in half of the calls that
+// need not, others in one of sixteen.
+std::uint64_t suspension_one_in(std::uint64_t shuffle_seed) {
+  return std::uint64_t{2} << SplitMix64(~shuffle_seed).below(4);
+}
+
 // Lives during run(); interruptions need a running meter to answer them.
 class Interruptible {
  public:
@@ -61,6 +67,8 @@ struct Scheduler::ThreadBinding {
       : previous_scheduler(std::exchange(Scheduler::current_, static_cast<Switcher*>(&scheduler))),
         previous_task(std::exchange(Scheduler::running_, nullptr)),
         previous_strand(std::exchange(Scheduler::running_strand_, nullptr)),
+        previous_exploration(
+            std::exchange(Scheduler::explores_suspensions_, scheduler.explores_suspensions())),
         previous_source(corolane::detail::set_thread_time_source(&scheduler.source_)),
         bound(scheduler),
         previous_thread(std::exchange(scheduler.thread_, pthread_self())) {}
@@ -68,6 +76,7 @@ struct Scheduler::ThreadBinding {
     bound.thread_ = previous_thread;
     detail::ThreadState::here.arithmetic = previous_arithmetic;
     corolane::detail::set_thread_time_source(previous_source);
+    Scheduler::explores_suspensions_ = previous_exploration;
     Scheduler::running_strand_ = previous_strand;
     Scheduler::running_ = previous_task;
     Scheduler::current_ = previous_scheduler;
@@ -79,6 +88,7 @@ struct Scheduler::ThreadBinding {
   detail::Switcher* previous_scheduler;
   detail::TaskControl* previous_task;
   detail::Strand* previous_strand;
+  bool previous_exploration;
   const corolane::detail::TimeSource* previous_source;
   Scheduler& bound;
   pthread_t previous_thread;
@@ -128,7 +138,8 @@ Scheduler::Scheduler(EventSource& source, Options options)
     : Switcher(options, source),
       source_(source),
       options_(std::move(options)),
-      shuffle_(options_.shuffle_seed) {
+      shuffle_(options_.shuffle_seed),
+      suspension_one_in_(suspension_one_in(options_.shuffle_seed)) {
   corolane::detail::set_task_namer([]() -> std::string_view {
     const detail::TaskControl* const task = detail::Strand::running_task();
     return task == nullptr ? std::string_view{} : task->name();

@@ -183,6 +183,11 @@ class Scheduler : private detail::Switcher {
   void run_control();
   void run_ready(TimePoint now, TimePoint end);
   void run_ready_shuffled();
+  bool explores_suspensions() const {
+    return options_.shuffle_seed != 0 && options_.explores_suspensions;
+  }
+  // Whether a call that need not suspend does so this time.
+  bool chooses_suspension() { return shuffle_.below(suspension_one_in_) == 0; }
   void run_next();
   void run_task(const detail::ReadyRing::Entry& entry);
   void run_next_strand();
@@ -199,6 +204,7 @@ class Scheduler : private detail::Switcher {
   std::uint64_t turn_count_ = 0;
   std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.
+  std::uint64_t suspension_one_in_;        // See chooses_suspension().
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
   std::atomic<std::uint32_t> activity_ = 0;
 };

@@ -33,8 +33,11 @@ struct SchedulerOptions {
   OnStrayException on_stray_exception = print_stray_exception;
   // Not 0: ready tasks run in a random order that follows from this seed, and now and then outside
   // events come first. For tests: a task that trusts, after a suspension, what it read before fails
-  // in some order.
+  // in some order. coroutine/testing/README.md shows how a test uses it.
   std::uint64_t shuffle_seed = 0;
+  // With a shuffle seed: a call that may suspend does so now and then although it need not, as if
+  // the mutex had been held or the channel full; the seed says when. Never inside a NoSuspend.
+  bool explores_suspensions = true;
 };
 
 struct SchedulerStatistics {

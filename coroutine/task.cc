@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/task.h"
 
+#include "coroutine/might_suspend.h"
+
 namespace corolane::coroutine {
 
 Result<void> sleep_until(Deadline deadline) {
   WaitQueue nobody("sleep");
-  if (nobody.wait(deadline) == Wake::cancelled) return wake_error(Wake::cancelled, "sleep");
+  const Wake wake = nobody.wait(deadline);
+  if (wake == Wake::cancelled) return wake_error(Wake::cancelled, "sleep");
+  might_suspend(deadline);
   return {};
 }
 

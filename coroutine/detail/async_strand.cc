@@ -3,6 +3,7 @@
 #include "coroutine/detail/async_strand.h"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -11,23 +12,21 @@
 #include "coroutine/stray_exception.h"
 
 namespace corolane::coroutine::detail {
-namespace {
 
-// The lowest bit distinguishes a ring entry from that of a task.
-void* tagged(std::coroutine_handle<> handle) {
-  return static_cast<std::byte*>(handle.address()) + 1;
-}
-
-std::coroutine_handle<> untagged(void* frame) {
-  return std::coroutine_handle<>::from_address(static_cast<std::byte*>(frame) - 1);
-}
-
-}  // namespace
+// Only tests take detours, so the strands of others have no room for one.
+struct Strand::Detour {
+  void* awaitable;
+  TryAgain try_again;  // Null when the awaitable is complete.
+};
 
 void Strand::go_on(const ReadyRing::Entry& entry) {
   auto& strand = *static_cast<Strand*>(entry.owner);
+  const bool is_detour = entry.is_fresh();
+  const auto leaf = std::coroutine_handle<>::from_address(static_cast<std::byte*>(entry.frame) -
+                                                          (is_detour ? detour_tag : leaf_tag));
   strand.leaf_ = nullptr;
-  strand.run(untagged(entry.frame));
+  if (is_detour && strand.end_detour(leaf)) return;
+  strand.run(leaf);
   if (!strand.has_ended()) return;
   if (TaskControl* const task = strand.task()) {
     task->waiting_for = nullptr;
@@ -91,7 +90,35 @@ bool Strand::let_others_run(std::coroutine_handle<> leaf) {
   return true;
 }
 
-void Strand::make_ready() {
+bool Strand::chooses_detour() const {
+  if (is_cancelled() || planned() == Deadline::passed()) return false;
+  const TaskControl* const its_task = task();
+  if (its_task != nullptr && (its_task->flags & TaskHead::no_suspend_flag) != 0) return false;
+  return TaskAccess::chooses_suspension();
+}
+
+bool Strand::explore_after(std::coroutine_handle<> leaf) {
+  if (!chooses_detour()) return false;
+  begin_detour(leaf, nullptr, nullptr);
+  return true;
+}
+
+void Strand::begin_detour(std::coroutine_handle<> leaf, void* awaitable, TryAgain try_again) {
+  place_.slot = new Detour{.awaitable = awaitable, .try_again = try_again};
+  leaf_ = leaf;
+  make_ready_at(detour_tag);
+}
+
+bool Strand::end_detour(std::coroutine_handle<> leaf) {
+  const std::unique_ptr<Detour> detour(static_cast<Detour*>(std::exchange(place_.slot, nullptr)));
+  if (detour->try_again == nullptr) return false;
+  Switcher::running_strand_ = this;
+  const bool waits = detour->try_again(detour->awaitable, leaf);
+  Switcher::running_strand_ = nullptr;
+  return waits;
+}
+
+void Strand::make_ready_at(std::size_t tag) {
   if (TaskControl* const its_task = task()) {
     its_task->wait = nullptr;
     its_task->waiting_for = "stackless coroutine";
@@ -100,7 +127,7 @@ void Strand::make_ready() {
   own.check_thread(task());
   ++own.ready_strand_count_;
   own.ready_.reserve(own.task_count_ + own.ready_strand_count_);
-  own.ready_.push(this, tagged(leaf_));
+  own.ready_.push(this, static_cast<std::byte*>(leaf_.address()) + tag);
 }
 
 void Strand::tell_of_stray_exception(const char* what) {

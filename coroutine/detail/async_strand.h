@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -58,6 +59,24 @@ class Strand : public Wait {
     return true;
   }
   bool let_others_run(std::coroutine_handle<> leaf);
+
+  // Suspends `leaf` in a scheduler that explores suspensions (might_suspend.h): awaits `awaitable`,
+  // and lets others run before or after the moment at which it completes, although it need not
+  // wait. Returns false as the functions above do.
+  template <typename W>
+  bool explore(W& awaitable, std::coroutine_handle<> leaf) {
+    if (awaitable.can_complete() && chooses_detour()) {
+      begin_detour(leaf, &awaitable, [](void* its_awaitable, std::coroutine_handle<> its_leaf) {
+        W& again = *static_cast<W*>(its_awaitable);
+        return !again.try_complete() && again.wait(its_leaf);
+      });
+      return true;
+    }
+    if (!awaitable.try_complete()) return awaitable.wait(leaf);
+    return explore_after(leaf);
+  }
+  // The same after the awaitable has completed.
+  bool explore_after(std::coroutine_handle<> leaf);
 
   void plan(Deadline deadline) { Timer::plan(deadline); }
   // Records for await_resume() that no wait was needed.
@@ -111,7 +130,7 @@ class Strand : public Wait {
   // Valid after run(): without a suspended coroutine the strand has ended.
   bool has_ended() const { return leaf_ == nullptr; }
 
-  void make_ready();
+  void make_ready() { make_ready_at(leaf_tag); }
 
   static void set_running_task(TaskControl* task) { Switcher::running_ = task; }
 
@@ -126,6 +145,19 @@ class Strand : public Wait {
   static constexpr bool has_tail_calls = false;
 #endif
 
+  // Called when the detour is over; returns whether the strand waits.
+  using TryAgain = bool (*)(void* awaitable, std::coroutine_handle<> leaf);
+  struct Detour;
+
+  bool chooses_detour() const;
+  void begin_detour(std::coroutine_handle<> leaf, void* awaitable, TryAgain try_again);
+  bool end_detour(std::coroutine_handle<> leaf);
+
+  // The lowest bit distinguishes a ring entry from that of a task; the next one marks a detour.
+  static constexpr std::size_t leaf_tag = 1;
+  static constexpr std::size_t detour_tag = 3;
+
+  void make_ready_at(std::size_t tag);
   bool may_wait(const char* waited_for);
   void begin_wait(std::coroutine_handle<> leaf);
   static void woken(Timer& timer);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/detail/group_end.h"
 
+#include "coroutine/might_suspend.h"
+
 namespace corolane::coroutine::detail {
 
 Result<void> GroupEnd::wait(Deadline deadline) {
+  if (child_count_ == 0) might_suspend(deadline);
   // More may be spawned between the end of the last child and our turn.
   while (child_count_ > 0) {
     if (auto waited = all_ended_.wait_or_fail(deadline); !waited) return waited;

@@ -160,6 +160,8 @@ class Switcher {
   static inline constinit thread_local TaskControl* running_ = nullptr;
   // Null while no stackless coroutine runs; while one does, running_ is null.
   static inline constinit thread_local Strand* running_strand_ = nullptr;
+  // Whether calls that need not suspend do so now and then, as SchedulerOptions say.
+  static inline constinit thread_local bool explores_suspensions_ = false;
 
   // The members that a switch touches come first.
   ReadyRing ready_;

@@ -10,6 +10,7 @@
 #include <source_location>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/spawn_site_record.h"
 #include "coroutine/detail/switcher.h"
@@ -18,6 +19,7 @@
 #include "coroutine/stack/detail/valgrind.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task_info.h"
+#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 struct StrayException;
@@ -140,6 +142,10 @@ class TaskAccess {
     }
     return Switcher::current_->flagged_count_ == 0 ? std::uint8_t{0} : Switcher::running_->flags;
   }
+  static bool explores_suspensions() { return Switcher::explores_suspensions_; }
+  // Implement might_suspend() in a scheduler that explores suspensions.
+  static bool chooses_suspension();
+  [[gnu::cold]] static void explore_suspension(Deadline deadline, Cancellation cancellation);
   static void inherit_locals(TaskControl& child) {
     const TaskControl* const parent = Switcher::running_;
     if (parent != nullptr && parent->has_locals) child.begin_locals().inherit(parent->locals());

@@ -151,6 +151,9 @@ class Channel<T>::Sending {
  public:
   using Value = void;
 
+  bool can_complete() const {
+    return channel_.closed_ || !channel_.receivers_.empty() || channel_.size_ < channel_.capacity();
+  }
   bool try_complete() {
     sent_ = channel_.try_send_from(value_);
     return sent_ || channel_.closed_;
@@ -176,6 +179,7 @@ class Channel<T>::Receiving {
  public:
   using Value = T;
 
+  bool can_complete() const { return channel_.closed_ || channel_.size_ > 0; }
   bool try_complete() {
     channel_.receive_into(value_);
     return value_ || channel_.closed_;

@@ -3,6 +3,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/detail/task_access.h"
+#include "coroutine/might_suspend.h"
 
 namespace corolane::coroutine {
 
@@ -18,7 +19,12 @@ bool Mutex::try_lock_until(Deadline deadline) {
 
 bool Mutex::lock_until(Deadline deadline, Cancellation cancellation) {
   detail::TaskControl& task = detail::TaskAccess::running();
-  return locking().try_complete() || waiters_.wait(deadline, cancellation, &task) == Wake::notified;
+  if (locking().can_complete()) might_suspend(deadline, cancellation);
+  if (!locking().try_complete()) {
+    return waiters_.wait(deadline, cancellation, &task) == Wake::notified;
+  }
+  might_suspend(deadline, cancellation);
+  return true;
 }
 
 void Mutex::unlock() {
@@ -32,6 +38,8 @@ void Mutex::unlock() {
 
 Mutex::Locking::Locking(Mutex& mutex)
     : mutex_(mutex), locker_(detail::TaskAccess::running_or_strand()) {}
+
+bool Mutex::Locking::can_complete() const { return mutex_.owner_ == nullptr; }
 
 bool Mutex::Locking::try_complete() {
   check(mutex_.owner_ != locker_, "a task does not lock a mutex that it holds already");

@@ -51,6 +51,7 @@ class Mutex::Locking {
  public:
   using Value = void;
 
+  bool can_complete() const;
   bool try_complete();
   WaitQueue& queue() { return mutex_.waiters_; }
   void* slot() { return locker_; }

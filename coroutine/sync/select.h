@@ -12,6 +12,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/might_suspend.h"
 #include "coroutine/operation.h"
 #include "coroutine/sync/detail/selection.h"
 
@@ -35,7 +36,10 @@ template <Operation... Os>
 Result<typename detail::Selection<Os...>::Value> select(Deadline deadline, Os... operations) {
   detail::Selection selection(operations...);
   const std::size_t at_once = selection.try_complete();
-  if (at_once < selection.count) return selection.finish(at_once);
+  if (at_once < selection.count) {
+    might_suspend(deadline);
+    return selection.finish(at_once);
+  }
   selection.queue();
   const auto completed = detail::wait_at(selection.places(), deadline);
   if (!completed) return completed.error();

@@ -19,6 +19,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/might_suspend.h"
 #include "coroutine/operation.h"
 #include "coroutine/wait_queue.h"
 
@@ -89,6 +90,7 @@ class Semaphore {
     using Value = void;
 
     explicit Acquiring(Semaphore& semaphore) : semaphore_(semaphore) {}
+    bool can_complete() const { return semaphore_.count_ > 0; }
     bool try_complete() { return semaphore_.try_acquire(); }
     WaitQueue& queue() { return semaphore_.waiters_; }
     void* slot() { return nullptr; }

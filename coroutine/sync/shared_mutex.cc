@@ -3,6 +3,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/detail/task_access.h"
+#include "coroutine/might_suspend.h"
 
 namespace corolane::coroutine {
 
@@ -52,9 +53,11 @@ void SharedMutex::unlock_shared() {
 bool SharedMutex::lock_until(Mode mode, Deadline deadline, Cancellation cancellation) {
   Waiter waiter{mode, detail::TaskAccess::running()};
   check(writer_ != &waiter.task, "a task does not lock a mutex that it holds already");
+  if (waiters_.empty() && has_room_for(mode)) might_suspend(deadline, cancellation);
   admit();  // A writer that gave up may not have run yet: admit the readers behind it.
   if (waiters_.empty() && has_room_for(mode)) {
     enter(waiter);
+    might_suspend(deadline, cancellation);
     return true;
   }
   if (waiters_.wait(deadline, cancellation, &waiter) == Wake::notified) return true;

@@ -4,8 +4,9 @@
 // A test therefore suspends wherever the code under test does, and a sleep of an hour costs
 // nothing. GoogleTest's macros work as usual: all tasks share its one thread.
 //
-// With --corolane_seed=N ready tasks run in an arbitrary order that follows from N: a test that
-// passes with every N does not depend on the order, nor does the code under test.
+// With --corolane_seed=N ready tasks run in an arbitrary order that follows from N, and calls that
+// may suspend do so now and then although they need not: a test that passes with every N does not
+// depend on the order, nor does the code under test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/might_suspend.h"
 #include "framework/testing/host.h"
 
 namespace corolane::sim {
@@ -196,6 +197,7 @@ Result<void> HostStream::write_all(std::span<const std::byte> bytes, Deadline de
     if (auto waited = writable_.wait(deadline); !waited) return waited.error();
     if (is_closed()) return closed_here();
   }
+  coroutine::might_suspend(deadline);
   return {};
 }
 

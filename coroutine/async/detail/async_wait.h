@@ -17,6 +17,7 @@
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/task_access.h"
 #include "coroutine/operation.h"
 #include "coroutine/sync/detail/selection.h"
 
@@ -62,13 +63,12 @@ class [[nodiscard]] OperationWait : AsyncWait {
     Strand::running().plan(deadline);
   }
 
-  bool await_ready() {
-    if (!operation_.try_complete()) return false;
-    Strand::running().note_complete();
-    return true;
-  }
+  bool await_ready() { return !TaskAccess::explores_suspensions() && try_complete(); }
   bool await_suspend(std::coroutine_handle<> leaf) {
-    return Strand::running().wait_in(operation_.queue(), operation_.slot(), leaf);
+    if (TaskAccess::explores_suspensions()) [[unlikely]] {
+      return Strand::running().explore(*this, leaf);
+    }
+    return wait(leaf);
   }
   AsyncResult<typename O::Value> await_resume() {
     const Strand& strand = Strand::running();
@@ -79,6 +79,18 @@ class [[nodiscard]] OperationWait : AsyncWait {
   }
 
  private:
+  friend class Strand;
+
+  bool can_complete() const { return detail::can_complete(operation_); }
+  bool try_complete() {
+    if (!operation_.try_complete()) return false;
+    Strand::running().note_complete();
+    return true;
+  }
+  bool wait(std::coroutine_handle<> leaf) {
+    return Strand::running().wait_in(operation_.queue(), operation_.slot(), leaf);
+  }
+
   O& operation_;
 };
 
@@ -90,15 +102,12 @@ class [[nodiscard]] SelectWait : AsyncWait {
     Strand::running().plan(deadline);
   }
 
-  bool await_ready() {
-    at_once_ = selection_.try_complete();
-    if (at_once_ == selection_.count) return false;
-    Strand::running().note_complete();
-    return true;
-  }
+  bool await_ready() { return !TaskAccess::explores_suspensions() && try_complete(); }
   bool await_suspend(std::coroutine_handle<> leaf) {
-    return Strand::running().wait_at(selection_.places(), "select", leaf,
-                                     [this] { selection_.queue(); });
+    if (TaskAccess::explores_suspensions()) [[unlikely]] {
+      return Strand::running().explore(*this, leaf);
+    }
+    return wait(leaf);
   }
   Result<typename Selection<Os...>::Value> await_resume() {
     const Strand& strand = Strand::running();
@@ -109,6 +118,20 @@ class [[nodiscard]] SelectWait : AsyncWait {
   }
 
  private:
+  friend class Strand;
+
+  bool can_complete() const { return false; }
+  bool try_complete() {
+    at_once_ = selection_.try_complete();
+    if (at_once_ == selection_.count) return false;
+    Strand::running().note_complete();
+    return true;
+  }
+  bool wait(std::coroutine_handle<> leaf) {
+    return Strand::running().wait_at(selection_.places(), "select", leaf,
+                                     [this] { selection_.queue(); });
+  }
+
   Selection<Os...> selection_;
   std::size_t at_once_ = 0;  // The one that completed without waiting, or their count.
 };
@@ -120,7 +143,9 @@ class [[nodiscard]] SleepWait : AsyncWait {
 
   bool await_ready() { return false; }
   bool await_suspend(std::coroutine_handle<> leaf) {
-    return Strand::running().wait_at({}, "sleep", leaf, [] {});
+    Strand& strand = Strand::running();
+    if (strand.wait_at({}, "sleep", leaf, [] {})) return true;
+    return TaskAccess::explores_suspensions() && strand.explore_after(leaf);
   }
   Waited await_resume() {
     const Strand& strand = Strand::running();

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/might_suspend.h"
 #include "rpc/client/detail/client_connection.h"
 #include "rpc/client/detail/client_impl.h"
 #include "rpc/stream.h"
@@ -42,6 +43,7 @@ ClientStream::~ClientStream() {
 }
 
 bool ClientStream::read(google::protobuf::Message& message) {
+  coroutine::might_suspend(deadline_);
   for (;;) {
     if (begin_ < inbox_.size()) return take_item(message);
     if (result_) return false;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/might_suspend.h"
 #include "coroutine/scheduler.h"
 #include "rpc/call_scope.h"
 #include "rpc/server/detail/server_connection.h"
@@ -192,6 +193,7 @@ Result<void> Call::wait_for_room() {
     return Error(Code::cancelled, "the stream of " + std::string(served_->method->full_name) +
                                       " has no reader any more");
   };
+  coroutine::might_suspend(deadline_);
   if (cancelled_ || coroutine::is_cancelled()) return gone();
   while (room_bytes_ <= 0) {
     if (!room_.wait(deadline_)) return gone();
