@@ -83,7 +83,7 @@ class [[nodiscard]] Task {
     if (control_ != nullptr) control_->cancel();
   }
 
-  // True when join() would not suspend.
+  // True when join() need not wait.
   bool is_done() const { return control_ == nullptr || control_->state == TaskState::ended; }
 
  private:
@@ -179,7 +179,7 @@ Error yield_refused();
   return detail::yield_refused();
 }
 
-// Suspends until the deadline; returns at once when that has passed: call yield() to let others
+// Suspends until the deadline; need not suspend when that has passed: call yield() to let others
 // run. Fails with cancelled only: at once when the task is cancelled.
 Result<void> sleep_until(Deadline deadline);
 inline Result<void> sleep_for(Duration duration) { return sleep_until(Deadline::after(duration)); }

@@ -39,7 +39,7 @@ class [[nodiscard]] Future {
     return *this;
   }
 
-  // True when get() would not suspend.
+  // True when get() need not wait.
   bool is_ready() const { return promise_ == nullptr; }
   // Suspends until get() would not. Fails with deadline_exceeded or cancelled.
   Result<void> wait(Deadline deadline) {
