@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -148,6 +149,8 @@ Scheduler::Scheduler(EventSource& source, Options options)
 
 Scheduler::~Scheduler() {
   check(all_tasks_.empty(), "every task was joined before its scheduler ends");
+  // The work that ended the last run may be faster than the thread that posted it.
+  while (poster_count_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
   for (Posted* posted = posted_.exchange(nullptr); posted != nullptr;) {
     delete std::exchange(posted, posted->next);
   }
@@ -212,16 +215,18 @@ Result<void> Scheduler::finish() {
 }
 
 void Scheduler::post(std::move_only_function<void()> work) {
-  // Once the work is published, the loop may run it, and this scheduler may end.
-  EventSource& source = source_;
+  auto* const posted = new Posted{.work = std::move(work), .next = nullptr};
+  // Once the work is published, the loop may run it, and this scheduler may end: its destructor
+  // waits for the last access below.
+  poster_count_.fetch_add(1, std::memory_order_relaxed);
   Posted* newest = posted_.load(std::memory_order_relaxed);
-  auto* const posted = new Posted{.work = std::move(work), .next = newest};
-  while (!posted_.compare_exchange_weak(newest, posted, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
+  do {
     posted->next = newest;
-  }
-  // The first post to an empty list wakes the loop, which then takes all that follow.
-  if (newest == nullptr) source.wake();
+  } while (!posted_.compare_exchange_weak(newest, posted, std::memory_order_release,
+                                          std::memory_order_relaxed));
+  // Also when the list was not empty: the thread that posted first may be preempted before this.
+  source_.wake();
+  poster_count_.fetch_sub(1, std::memory_order_release);
 }
 
 // Runs posted work, ready tasks and due timers.
@@ -252,8 +257,7 @@ void Scheduler::turn() {
 }
 
 void Scheduler::wait_outside() {
-  // The thread that posted first wakes the source, but it may be preempted before it does, and then
-  // others that post do not.
+  // A thread that posts may be preempted before it wakes the source.
   Deadline until = Deadline::passed();
   if (is_idle() && posted_.load(std::memory_order_relaxed) == nullptr) {
     until = earlier(timers_.next(), tend_stacks());

@@ -206,6 +206,8 @@ class Scheduler : private detail::Switcher {
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.
   std::uint64_t suspension_one_in_;        // See chooses_suspension().
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
+  // Threads inside post(), after they have published their work or shortly before.
+  std::atomic<std::uint32_t> poster_count_ = 0;
   std::atomic<std::uint32_t> activity_ = 0;
 };
 
