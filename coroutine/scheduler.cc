@@ -20,6 +20,7 @@
 #include "coroutine/interrupter.h"
 #include "coroutine/stack/detail/context_switch.h"
 #include "coroutine/switch_trace.h"
+#include "coroutine/task_group.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -140,7 +141,8 @@ Scheduler::Scheduler(EventSource& source, Options options)
       source_(source),
       options_(std::move(options)),
       shuffle_(options_.shuffle_seed),
-      suspension_one_in_(suspension_one_in(options_.shuffle_seed)) {
+      suspension_one_in_(suspension_one_in(options_.shuffle_seed)),
+      visitors_(std::make_unique<TaskGroup>()) {
   corolane::detail::set_task_namer([]() -> std::string_view {
     const detail::TaskControl* const task = detail::Strand::running_task();
     return task == nullptr ? std::string_view{} : task->name();
@@ -166,7 +168,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
   if (auto begun = begin(name, std::move(main), site); !begun) return begun;
   for (;;) {
     turn();
-    if (main_->has_ended()) break;
+    if (has_ended()) break;
     wait_outside();
   }
   return finish();
@@ -187,9 +189,19 @@ bool Scheduler::step() {
   const ThreadBinding binding(*this);
   turn_time_ = source_.now();
   turn();
-  if (main_->has_ended()) return false;
+  if (has_ended()) return false;
   tend_stacks();
   return true;
+}
+
+bool Scheduler::has_ended() {
+  if (!main_->has_ended()) return false;
+  visitors_->cancel();
+  return visitors_->size() == 0;
+}
+
+TaskGroup* Scheduler::visitors() const {
+  return main_ == nullptr || main_->has_ended() ? nullptr : visitors_.get();
 }
 
 void Scheduler::cancel() { main_->frame().cancel(); }
@@ -227,6 +239,13 @@ void Scheduler::post(std::move_only_function<void()> work) {
   // Also when the list was not empty: the thread that posted first may be preempted before this.
   source_.wake();
   poster_count_.fetch_sub(1, std::memory_order_release);
+}
+
+bool Scheduler::call_enters_queue() {
+  const std::uint32_t before = queued_call_count_.fetch_add(1, std::memory_order_relaxed);
+  if (before < options_.queued_call_count_max) return true;
+  call_left_queue();
+  return false;
 }
 
 // Runs posted work, ready tasks and due timers.

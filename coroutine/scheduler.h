@@ -42,6 +42,7 @@
 namespace corolane::coroutine {
 class CpuProfile;
 class SwitchTrace;
+class TaskGroup;
 struct Interruption;
 
 // The scope of a recording: Scheduler::record().
@@ -78,7 +79,8 @@ class Scheduler : private detail::Switcher {
   // Runs `main` as a task, and every task spawned meanwhile, until `main` has ended. No other task
   // may be left then: tasks have owners, and owners join. (Children of an AsyncGroup that outlives
   // `main` may be left; they continue in the next run.) May be called again. Fails when no stack is
-  // available, or with internal when `main` threw.
+  // available, or with internal when `main` threw. Calls of other schedulers (call_on.h)
+  // that still run when `main` has ended are cancelled, and awaited.
   //
   // When every task waits for another one and nothing outside can end that, it prints all tasks
   // with what they wait for, then the deadlock details, and aborts.
@@ -111,6 +113,9 @@ class Scheduler : private detail::Switcher {
   // Runs `work` on the loop's stack at its next turn, in order of posting per thread; it must not
   // suspend. Callable from any thread, before, during or after run(). Work that is still queued at
   // the end of run() waits for the next one.
+  //
+  // The queue has no bound. A thread that posts again and again waits for answers, or counts what
+  // is on its way; call_on() does both.
   void post(std::move_only_function<void()> work);
   // A result of `work` would be lost.
   template <typename F>
@@ -164,6 +169,7 @@ class Scheduler : private detail::Switcher {
 
  private:
   friend class detail::CrashTasks;
+  friend class detail::Letter;
   friend class detail::TaskAccess;
   template <typename Recorder>
   friend class Recording;
@@ -176,6 +182,14 @@ class Scheduler : private detail::Switcher {
 
   void end(CpuProfile& profile);
   void end(SwitchTrace& trace);
+  // Whether `main` and, after it, all visitors have ended.
+  bool has_ended();
+  // The tasks of calls from other schedulers. Null outside of a run, and once `main` has ended.
+  TaskGroup* visitors() const;
+  // Count the calls in the queue of posted work, on any thread. False: there are too many.
+  bool call_enters_queue();
+  void call_left_queue() { queued_call_count_.fetch_sub(1, std::memory_order_relaxed); }
+
   void turn();
   void wait_outside();
   Deadline tend_stacks();
@@ -208,6 +222,8 @@ class Scheduler : private detail::Switcher {
   std::atomic<Posted*> posted_ = nullptr;  // Newest first.
   // Threads inside post(), after they have published their work or shortly before.
   std::atomic<std::uint32_t> poster_count_ = 0;
+  std::atomic<std::uint32_t> queued_call_count_ = 0;
+  const std::unique_ptr<TaskGroup> visitors_;
   std::atomic<std::uint32_t> activity_ = 0;
 };
 

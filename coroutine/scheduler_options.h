@@ -30,6 +30,9 @@ struct SchedulerOptions {
   Duration cpu_sample_interval = std::chrono::milliseconds(1);
   // The main task of run() does set-up work with deep frames.
   std::size_t main_stack_size_bytes = 512 * 1024;
+  // The most calls from other schedulers (call_on.h) that wait here for the next turn: a thread
+  // that hangs refuses more, instead of keeping what its callers take back.
+  std::uint32_t queued_call_count_max = 65'536;
   OnStrayException on_stray_exception = print_stray_exception;
   // Not 0: ready tasks run in a random order that follows from this seed, and now and then outside
   // events come first. For tests: a task that trusts, after a suspension, what it read before fails

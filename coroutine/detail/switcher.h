@@ -36,6 +36,7 @@ struct TaskMeterTag;
 namespace corolane::coroutine::detail {
 
 class CrashTasks;
+class Letter;
 class LockWatch;
 class Strand;
 class TaskAccess;
