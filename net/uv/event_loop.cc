@@ -36,14 +36,14 @@ EventLoop::Impl::Impl() {
   // Writing to a broken connection returns an error; it must not kill the process.
   [[maybe_unused]] static const auto previous = std::signal(SIGPIPE, SIG_IGN);
   check(uv_loop_init(&uv) == 0, "the process has descriptors left for an event loop");
-  check(uv_async_init(&uv, &waker, nullptr) == 0, "the process has a descriptor left for wake()");
+  waker.emplace(uv);
   uv_timer_init(&uv, &timer);
   timer.data = this;
 }
 
 EventLoop::Impl::~Impl() {
   check(open_count == 0, "listeners and streams are gone before their event loop");
-  uv_close(reinterpret_cast<uv_handle_t*>(&waker), nullptr);
+  waker->close();
   uv_close(reinterpret_cast<uv_handle_t*>(&timer), nullptr);
   // Waits for sockets that were closed lately, and for abandoned look-ups.
   uv_run(&uv, UV_RUN_DEFAULT);
@@ -84,15 +84,6 @@ void EventLoop::Impl::after_handler() {
   end_turn();
 }
 
-bool EventLoop::Impl::fall_asleep() {
-  State expected = State::awake;
-  if (state.compare_exchange_strong(expected, State::asleep, std::memory_order_acq_rel)) {
-    return true;
-  }
-  state.exchange(State::awake, std::memory_order_acq_rel);
-  return false;
-}
-
 void EventLoop::Impl::arm_timer(Deadline deadline) {
   // A timer that fires too early does no harm, and re-arming costs more than that: most calls end
   // long before their deadlines, and each would move the timer.
@@ -124,13 +115,13 @@ bool EventLoop::wait(Deadline deadline) {
   impl.read_share.end_turn();
   impl.first_run_at.reset();
   // A deadline that has passed needs no look at the clock: the timer then fires at once.
-  if (impl.keep_awake || deadline == Deadline::passed() || !impl.fall_asleep()) {
+  if (impl.keep_awake || deadline == Deadline::passed() || !impl.waker->fall_asleep()) {
     uv_run(&impl.uv, UV_RUN_NOWAIT);
     return true;
   }
   impl.arm_timer(deadline);
   uv_run(&impl.uv, UV_RUN_ONCE);
-  impl.state.exchange(Impl::State::awake, std::memory_order_acq_rel);
+  impl.waker->get_up();
   return true;
 }
 
@@ -141,11 +132,7 @@ void EventLoop::run_ended() {
   impl_->parting_streams.close_all();
 }
 
-void EventLoop::wake() {
-  if (impl_->state.exchange(Impl::State::woken, std::memory_order_acq_rel) == Impl::State::asleep) {
-    uv_async_send(&impl_->waker);
-  }
-}
+void EventLoop::wake() { impl_->waker->wake(); }
 
 std::size_t EventLoop::open_handle_count() const { return impl_->open_count; }
 

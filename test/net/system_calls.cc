@@ -3,6 +3,7 @@
 #include "test/net/system_calls.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -39,6 +40,11 @@ int epoll_pwait(int epoll, epoll_event* events, int count_max, int timeout, cons
 
 int epoll_wait(int epoll, epoll_event* events, int count_max, int timeout) {
   return epoll_pwait(epoll, events, count_max, timeout, nullptr);
+}
+
+int eventfd_write(int descriptor, eventfd_t value) {
+  if (const auto& before = system_calls().before_eventfd_write) before();
+  return ::write(descriptor, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
 }
 
 int sendmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags) {

@@ -6,7 +6,6 @@
 #include <uv.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,15 +16,12 @@
 #include "net/detail/due.h"
 #include "net/parting_streams.h"
 #include "net/uv/detail/read_share.h"
+#include "net/uv/detail/waker.h"
 #include "net/uv/event_loop.h"
 
 namespace corolane::net {
 
 struct EventLoop::Impl {
-  // Shared by the loop and the threads that wake it. A loop that is awake notices a wake() without
-  // a system call, and a loop that was woken needs no second one.
-  enum class State : std::uint8_t { awake, asleep, woken };
-
   Impl();
   ~Impl();
   Impl(const Impl&) = delete;
@@ -40,15 +36,12 @@ struct EventLoop::Impl {
   // sends their output at intervals.
   void after_handler();
 
-  // False when a wake() came first: the loop must not sleep then.
-  bool fall_asleep();
   void arm_timer(Deadline deadline);
 
   uv_loop_t uv;
-  uv_async_t waker;
   uv_timer_t timer;
   TimePoint timer_time = TimePoint::max();  // When `timer` fires; the largest for never.
-  std::atomic<State> state = State::awake;
+  std::optional<detail::Waker> waker;       // Begins once `uv` does.
 
   // How often the loop has polled: sockets compare it to act only once per turn.
   std::uint64_t turn_count = 1;
