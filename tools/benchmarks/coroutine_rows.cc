@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/benchmarks/child_process.h"
+#include "tools/benchmarks/floor/threads.h"
 #include "tools/benchmarks/ours/ours.h"
 #include "tools/benchmarks/peers/peer.h"
 
@@ -125,6 +126,19 @@ Row after_burst_row() {
           .limit = our_memory_at_floor};
 }
 
+Row call_on_row() {
+  return {
+      .info = {.name = "call_on",
+               .unit = "ns",
+               .operation = "another thread's scheduler runs a function, and the result returns; "
+                            "the CPU time of both threads",
+               .limit_name = "a pair of eventfds",
+               .bar = at_most(2)},
+      .ours = our_call_on,
+      .limit = floor_eventfd_pair,
+      .peers = {{.name = "a pair of spinning atomics", .measure = floor_atomic_pair}}};
+}
+
 Row sampling_row() {
   return {.info = {.name = "sampling",
                    .unit = "ns",
@@ -169,6 +183,7 @@ std::vector<Row> our_rows() {
   rows.push_back(
       pool_row("pool/serial", "stacks from the pool, tasks one at a time", our_pool_serial, 100));
   rows.push_back(after_burst_row());
+  rows.push_back(call_on_row());
   rows.push_back(sampling_row());
   return rows;
 }

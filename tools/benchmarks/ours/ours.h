@@ -14,6 +14,9 @@ extern const Peer our_peer;
 Result<Measurement> our_yield_sampled();
 Result<Measurement> our_yield_unsampled();
 
+// A call on the scheduler of another thread, each on a core of its own.
+Result<Measurement> our_call_on();
+
 // The percentage of stacks that the pool reused, in the worst period after the first. In each
 // period the number of live tasks rises from `low` to `high` in a second, and falls back in
 // another.
