@@ -67,10 +67,9 @@ Result<void> check_may_call(Deadline deadline, const CallOnOptions& options);
 template <typename T, typename F>
 Result<T> call_here(F& function, Deadline deadline, const CallOnOptions& options) {
   if (auto may = check_may_call(deadline, options); !may) return std::move(may.error());
-  const bool was_cancelled = is_cancelled();
   CancelScope part(deadline);
   auto result = result_of<T>(function);
-  if (!part.is_cancelled() || was_cancelled) return result;
+  if (!part.is_cancelled()) return result;
   return late_result(std::move(result), wake_error(Wake::deadline, options.waited_for));
 }
 

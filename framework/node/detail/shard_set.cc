@@ -43,21 +43,16 @@ void ShardSet::introduce() {
 }
 
 Result<void> ShardSet::on_each(const Work& work) {
-  std::vector<Result<void>> results(count());
-  {
-    Others others{.running_count = threads_.size()};
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-      threads_[i]->start(work, [&, i](const Result<void>& result) {
-        results[i + 1] = result;
-        if (--others.running_count == 0) others.ended.notify_all();
-      });
-    }
-    results[0] = work(first_);
-  }
+  std::vector<coroutine::SentCall<void>> calls;
+  calls.reserve(threads_.size());
+  for (const auto& thread : threads_) calls.push_back(thread->start(work));
+  std::vector<Result<void>> results = {work(first_)};
+  for (auto& call : calls) results.push_back(call.join(Deadline::never()));
   const auto failed = std::ranges::find_if(results, [](const auto& result) { return !result; });
   return failed == results.end() ? Result<void>() : *failed;
 }
 
+// Posts, instead of calls: no shard needs a stack.
 void ShardSet::between_turns(const std::function<void(Shard& shard)>& work) {
   Others others{.running_count = threads_.size()};
   const auto one_has_ended = [&others] {

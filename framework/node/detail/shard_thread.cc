@@ -54,12 +54,10 @@ void ShardThread::main(const coroutine::Scheduler::Options& options) {
 
 void ShardThread::live(net::Network& network) {
   Shard shard(index_, surroundings_, network);
-  coroutine::TaskGroup tasks;
   coroutine::Event stop("the end of the node");
-  home_.post([this, &shard, &tasks, &stop, scheduler = &coroutine::Scheduler::current()] {
+  home_.post([this, &shard, &stop, scheduler = &coroutine::Scheduler::current()] {
     scheduler_ = scheduler;
     shard_ = &shard;
-    tasks_ = &tasks;
     stop_ = &stop;
     is_ready_ = true;
     changed_.notify_all();
@@ -72,24 +70,12 @@ Result<void> ShardThread::wait_until_ready() {
   return failure_;
 }
 
-void ShardThread::start(const Work& work, Done done) {
+coroutine::SentCall<void> ShardThread::start(const Work& work) {
   // The node fails to start and is shut down.
-  if (!is_ready_) return done(failure_);
-  scheduler_->post([this, &work, done = std::move(done)] {
-    const auto finish = [this, done](Result<void> result) {
-      home_.post([done, result = std::move(result)] { done(result); });
-    };
-    const auto run = [this, &work, finish] {
-      try {
-        finish(work(*shard_));
-      } catch (...) {
-        finish(Error(Code::internal, "an exception escaped from work for the node"));
-        throw;  // The scheduler reports it.
-      }
-    };
-    auto spawned = tasks_->spawn("work for the node", run, node_work);
-    if (!spawned) finish(spawned.error());
-  });
+  if (!is_ready_) return coroutine::SentCall<void>(failure_.error());
+  return coroutine::send_call(*scheduler_, "work for the node",
+                              [this, &work] { return work(*shard_); },
+                              {.task = node_work, .cancellation = Cancellation::ignore});
 }
 
 }  // namespace corolane::framework::detail

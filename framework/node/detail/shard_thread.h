@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "coroutine/base/result.h"
+#include "coroutine/call_on.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
-#include "coroutine/task_group.h"
 #include "framework/node/shard.h"
 
 namespace corolane::framework::detail {
@@ -18,7 +18,6 @@ namespace corolane::framework::detail {
 class ShardThread {
  public:
   using Work = std::function<Result<void>(Shard& shard)>;
-  using Done = std::function<void(const Result<void>& result)>;
 
   // Starts the thread at once. Constructed and used by tasks of one scheduler, which outlives it.
   // `surroundings` outlive it as well.
@@ -31,10 +30,9 @@ class ShardThread {
 
   // Suspends until the shard is ready. Fails when it cannot be created.
   Result<void> wait_until_ready();
-  // Starts `work` in a task of the shard; `work` outlives its run. Never suspends. At its end
-  // `done` is called with the result, on the loop's stack of the home scheduler. Without a shard
-  // `done` is called at once.
-  void start(const Work& work, Done done);
+  // Starts `work`, which outlives its run, in a task of the shard. Never suspends. The call ignores
+  // the cancellation of its caller, and fails as wait_until_ready() does.
+  coroutine::SentCall<void> start(const Work& work);
   // The shard; use it only by its scheduler's post().
   Shard& shard() const { return *shard_; }
 
@@ -48,7 +46,6 @@ class ShardThread {
   // Owned by the thread; valid from is_ready_ until stop_ is set.
   coroutine::Scheduler* scheduler_ = nullptr;
   Shard* shard_ = nullptr;
-  coroutine::TaskGroup* tasks_ = nullptr;
   coroutine::Event* stop_ = nullptr;
   // Owned by the home scheduler.
   coroutine::WaitQueue changed_{"thread of a shard"};

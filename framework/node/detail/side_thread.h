@@ -3,7 +3,8 @@
 //
 //   side.run([&] { groups = all.named(symbols); });
 //
-// Constructed and used by tasks of one scheduler, which outlives it.
+// Constructed and used by tasks of one scheduler, which outlives it. The thread has no scheduler of
+// its own, whose tasks would have small stacks, and answers by a post.
 #pragma once
 
 #include <condition_variable>

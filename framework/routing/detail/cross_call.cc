@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "framework/routing/detail/cross_call.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "coroutine/task.h"
+#include "coroutine/call_on.h"
 #include "rpc/call_scope.h"
 
 namespace corolane::framework::detail {
-
-using coroutine::Wake;
 
 namespace {
 
@@ -40,7 +39,6 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
                      const google::protobuf::Message& request, const rpc::CallOptions& options,
                      const CallChain::Link* chain, Deadline deadline)
     : method_(method),
-      home_(coroutine::Scheduler::current()),
       id_(id),
       authorization_(options.authorization),
       caller_(options.request_id.caller),
@@ -54,48 +52,27 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
               .request_id = {.caller = caller_,
                              .sequence = options.request_id.sequence,
                              .scope = scope_}},
-      request_(request.New()),
-      ended_(method.full_name) {
+      request_(request.New()) {
   request_->CopyFrom(request);
 }
 
 Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
                             google::protobuf::Message* reply) {
-  send(there, tasks, std::move(serve));
-  const Wake wake = has_ended_ ? Wake::notified : ended_.wait(deadline_);
-  if (has_ended_) {
-    if (result_ && reply != nullptr && reply_ != nullptr) method_.take_reply(*reply_, *reply);
-    return std::move(result_);
-  }
-  cancel(there);
-  if (wake == Wake::deadline) {
-    return Error(Code::deadline_exceeded,
-                 std::string(method_.full_name) + " did not end within its deadline")
-        .with_maybe_executed();
-  }
-  return Error(Code::cancelled, std::string("cancelled while waiting for ") + method_.full_name)
-      .with_maybe_executed();
-}
-
-void CrossCall::send(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve) {
   serve_ = std::move(serve);
-  there.post([self = shared_from_this(), &tasks] { self->begin(tasks); });
-}
-
-void CrossCall::begin(coroutine::TaskGroup& tasks) {
-  if (is_cancelled_) return;
-  if (!may_take_last_stacks_ && coroutine::Scheduler::current().stacks().is_scarce()) {
-    return end(Error(Code::resource_exhausted, "the last stacks are for addresses that hold few")
-                   .with_retry_after(retry_after)
-                   .with_not_executed());
+  auto ran = coroutine::call_on_or_leave(
+      there, method_.full_name, [self = shared_from_this()] { return self->serve(); }, deadline_,
+      {.task = {.stack_size_bytes = method_.stack_size_bytes},
+       .waited_for = method_.full_name,
+       .group = &tasks,
+       .may_take_last_stacks = may_take_last_stacks_});
+  if (ran && reply != nullptr && reply_ != nullptr) method_.take_reply(*reply_, *reply);
+  if (ran || ran.error().code() != Code::resource_exhausted || !ran.error().not_executed()) {
+    return ran;
   }
-  auto spawned = tasks.spawn(method_.full_name, [self = shared_from_this()] { self->serve(); },
-                             {.stack_size_bytes = method_.stack_size_bytes});
-  if (!spawned) return end(std::move(spawned.error()).with_context("no stack").with_not_executed());
-  task_ = *spawned;
+  return std::move(ran.error()).with_retry_after(std::max(ran.error().retry_after(), retry_after));
 }
 
-void CrossCall::serve() {
+Result<void> CrossCall::serve() {
   const rpc::Context::Facts facts{.deadline = deadline_,
                                   .authorization = authorization_,
                                   .trace = trace_,
@@ -107,24 +84,7 @@ void CrossCall::serve() {
   if (chain_ != nullptr) CallChain::enter(CallChain(chain_));
   rpc::Context context(method_, *request_, facts);
   Sink sink(*this);
-  auto result = serve_(*request_, context, sink);
-  task_ = {};
-  end(std::move(result));
-}
-
-void CrossCall::end(Result<void> result) {
-  result_ = std::move(result);
-  home_.post([self = shared_from_this()] {
-    self->has_ended_ = true;
-    self->ended_.notify_all();
-  });
-}
-
-void CrossCall::cancel(coroutine::Scheduler& there) {
-  there.post([self = shared_from_this()] {
-    self->is_cancelled_ = true;
-    if (self->task_) self->task_.cancel();
-  });
+  return serve_(*request_, context, sink);
 }
 
 }  // namespace corolane::framework::detail

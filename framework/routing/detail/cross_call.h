@@ -40,20 +40,14 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   // shard and is touched on its thread only; both outlive the call.
   Result<void> run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
                    google::protobuf::Message* reply);
-  // The same for a one-way call: does not wait.
-  void send(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve);
 
  private:
   class Sink;
 
-  void begin(coroutine::TaskGroup& tasks);
-  void serve();
-  void end(Result<void> result);
-  void cancel(coroutine::Scheduler& there);
+  Result<void> serve();
 
   // Constant once the call is sent.
   const rpc::Method& method_;
-  coroutine::Scheduler& home_;
   const std::string id_;
   const std::string authorization_;
   const std::string caller_;
@@ -65,15 +59,8 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   rpc::ObjectTarget target_;
   std::unique_ptr<google::protobuf::Message> request_;
   Serve serve_;
-  // Owned by the serving shard.
-  coroutine::TaskRef task_;
-  bool is_cancelled_ = false;
   // Owned by the serving shard until the call has ended, then by the caller's.
   std::unique_ptr<google::protobuf::Message> reply_;
-  Result<void> result_;
-  // Owned by the caller's shard.
-  bool has_ended_ = false;
-  coroutine::WaitQueue ended_;
 };
 
 }  // namespace corolane::framework::detail

@@ -3,34 +3,24 @@
 
 #include <utility>
 
+#include "coroutine/call_on.h"
+
 namespace corolane::framework::detail {
 
 Result<void> CrossFollow::run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks,
                               Serve serve) {
   there_ = &there;
-  serve_ = std::move(serve);
-  there.post([self = shared_from_this(), &tasks] { self->begin(tasks); });
-  auto waited = ended_.wait_or_fail(Deadline::never());
+  auto followed = coroutine::call_on_or_leave(
+      there, follow_method.full_name,
+      [self = shared_from_this(), serve = std::move(serve)] {
+        return serve([&self](const PublishedBatch& batch) { return self->send(batch); });
+      },
+      Deadline::never(), {.waited_for = "publications of another shard", .group = &tasks});
   feed_ = nullptr;
-  if (waited) return *std::move(result_);
-  there.post([self = shared_from_this()] {
-    self->is_cancelled_ = true;
-    if (self->task_) self->task_.cancel();
-  });
-  return waited;
+  return followed;
 }
 
-void CrossFollow::begin(coroutine::TaskGroup& tasks) {
-  if (is_cancelled_) return;
-  auto spawned = tasks.spawn(follow_method.full_name, [self = shared_from_this()] {
-    auto result = self->serve_([&self](const PublishedBatch& batch) { return self->send(batch); });
-    self->task_ = {};
-    self->end(std::move(result));
-  });
-  if (!spawned) return end(std::move(spawned.error()).with_context("no stack"));
-  task_ = *spawned;
-}
-
+// Both ways are posts: a batch is received on the loop's stack, also when the shard has no other.
 Result<void> CrossFollow::send(const PublishedBatch& batch) {
   received_.reset();
   home_.post([self = shared_from_this(), batch] { self->arrive(batch); });
@@ -45,13 +35,6 @@ void CrossFollow::arrive(const PublishedBatch& batch) {
   there_->post([self = shared_from_this(), received = feed_->receive(batch)] {
     self->received_ = received;
     self->room_.notify_all();
-  });
-}
-
-void CrossFollow::end(Result<void> result) {
-  home_.post([self = shared_from_this(), result = std::move(result)] {
-    self->result_ = result;
-    self->ended_.notify_all();
   });
 }
 

@@ -34,24 +34,17 @@ class CrossFollow : public std::enable_shared_from_this<CrossFollow> {
   Result<void> run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve);
 
  private:
-  void begin(coroutine::TaskGroup& tasks);
   Result<void> send(const PublishedBatch& batch);
   void arrive(const PublishedBatch& batch);
-  void end(Result<void> result);
 
   coroutine::Scheduler& home_;
   // Constant once `serve` has been sent.
   coroutine::Scheduler* there_ = nullptr;
-  Serve serve_;
   // Owned by the serving shard.
-  coroutine::TaskRef task_;
-  bool is_cancelled_ = false;
   std::optional<Result<void>> received_;  // The feed's result for the last batch.
   coroutine::WaitQueue room_{"room on the shard of subscribers"};
   // Owned by the feed's shard.
   Feed* feed_;  // Null once run() no longer waits.
-  std::optional<Result<void>> result_;
-  coroutine::WaitQueue ended_{"publications of another shard"};
 };
 
 }  // namespace corolane::framework::detail
