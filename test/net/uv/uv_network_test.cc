@@ -261,7 +261,9 @@ TEST(UvNetworkTest, AnAbandonedLookUpLeavesNothingBehind) {
       });
       EXPECT_TRUE(coroutine::yield());
       look_up.cancel();
-      EXPECT_THAT(look_up.join(soon()), fails_with(Code::cancelled));
+      // The turn may have ended meanwhile, and the answer have arrived.
+      const auto found = look_up.join(soon());
+      if (!found) EXPECT_THAT(found, fails_with(Code::cancelled));
     }
     EXPECT_EQ(real.loop.open_handle_count(), 0u);
   });
