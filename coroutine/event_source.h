@@ -35,7 +35,8 @@ class EventSource : public corolane::detail::TimeSource {
   // The scheduler's main task has ended: the source must no longer wait for its timers.
   virtual void run_ended() {}
 
-  // Ends the present or the next wait(). Callable from any thread; cheap when called repeatedly.
+  // Ends the present or the next wait(). Callable from any thread; cheap when called repeatedly. A
+  // thread that is preempted inside of it does not keep others from waking the source.
   virtual void wake() = 0;
 };
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <latch>
-#include <optional>
+#include <memory>
 #include <thread>
 
 #include "coroutine/scheduler.h"
@@ -58,7 +58,7 @@ TEST(SchedulerPostTest, APreemptedThreadDelaysNoOther) {
 
 TEST(SchedulerPostTest, ADestructorWaitsForThreadsThatPost) {
   HeldTime time;
-  std::optional<Scheduler> scheduler(std::in_place, time);
+  auto scheduler = std::make_unique<Scheduler>(time);
   Event stop;
   ASSERT_TRUE(scheduler->begin("main", [&] { EXPECT_TRUE(stop.wait(Deadline::never())); }));
   EXPECT_TRUE(scheduler->step());
@@ -67,11 +67,16 @@ TEST(SchedulerPostTest, ADestructorWaitsForThreadsThatPost) {
   // The work has been published, and ends the run.
   EXPECT_FALSE(scheduler->step());
   EXPECT_TRUE(scheduler->finish());
+  std::latch begins(1);
   std::atomic<bool> is_released = false;
   std::jthread destroys([&] {
+    begins.count_down();
     scheduler.reset();
     EXPECT_TRUE(is_released);
   });
+  begins.wait();
+  // A destructor that does not wait ends here.
+  for (int turn = 0; turn < 1'000; ++turn) std::this_thread::yield();
   is_released = true;
   time.release();
 }
