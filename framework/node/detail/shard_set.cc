@@ -20,6 +20,15 @@ struct Others {
   }
 };
 
+// The calls to other shards. After an exception here they are not cut short, but awaited.
+struct Calls {
+  std::vector<coroutine::SentCall<void>> all;
+
+  ~Calls() {
+    for (auto& call : all) static_cast<void>(call.join(Deadline::never()));
+  }
+};
+
 }  // namespace
 
 Result<void> ShardSet::grow(std::size_t count, const Shard::Surroundings& surroundings,
@@ -43,11 +52,11 @@ void ShardSet::introduce() {
 }
 
 Result<void> ShardSet::on_each(const Work& work) {
-  std::vector<coroutine::SentCall<void>> calls;
-  calls.reserve(threads_.size());
-  for (const auto& thread : threads_) calls.push_back(thread->start(work));
+  Calls calls;
+  calls.all.reserve(threads_.size());
+  for (const auto& thread : threads_) calls.all.push_back(thread->start(work));
   std::vector<Result<void>> results = {work(first_)};
-  for (auto& call : calls) results.push_back(call.join(Deadline::never()));
+  for (auto& call : calls.all) results.push_back(call.join(Deadline::never()));
   const auto failed = std::ranges::find_if(results, [](const auto& result) { return !result; });
   return failed == results.end() ? Result<void>() : *failed;
 }
