@@ -25,8 +25,6 @@ namespace {
 
 using test::fails_with;
 
-constexpr Deadline never = Deadline::never();
-
 // A scheduler on a thread of its own.
 class Threaded {
  public:
@@ -46,7 +44,7 @@ class Threaded {
     EXPECT_TRUE(scheduler.run("main", [this] {
       const VirtualTime::Outside outside(time);
       started_.count_down();
-      EXPECT_TRUE(stop_.wait(never));
+      EXPECT_TRUE(stop_.wait(Deadline::never()));
     }));
   }
 
@@ -67,7 +65,7 @@ TEST(CallOnThreadsTest, RunsThereAndReturnsTheResult) {
         EXPECT_TRUE(yield());
         return std::make_unique<int>(42);
       },
-      never);
+      Deadline::never());
   ASSERT_TRUE(got);
   EXPECT_EQ(**got, 42);
 }
@@ -76,7 +74,7 @@ TEST(CallOnThreadsTest, ReturnsTheErrorOfTheFunction) {
   const VirtualTime::Outside outside(test::virtual_time());
   Threaded there;
   const auto refuse = []() -> Result<int> { return Error(Code::not_found, "no player"); };
-  const auto got = call_on(there.scheduler, "refuse", refuse, never);
+  const auto got = call_on(there.scheduler, "refuse", refuse, Deadline::never());
   EXPECT_THAT(got, fails_with(Code::not_found));
   EXPECT_FALSE(got.error().not_executed());
 }
@@ -84,8 +82,8 @@ TEST(CallOnThreadsTest, ReturnsTheErrorOfTheFunction) {
 TEST(CallOnOrLeaveThreadsTest, ReturnsTheResult) {
   const VirtualTime::Outside outside(test::virtual_time());
   Threaded there;
-  const auto got =
-      call_on_or_leave(there.scheduler, "answer", [] { return std::string("yes"); }, never);
+  const auto got = call_on_or_leave(
+      there.scheduler, "answer", [] { return std::string("yes"); }, Deadline::never());
   EXPECT_EQ(got, Result<std::string>("yes"));
 }
 
@@ -102,9 +100,9 @@ TEST(CallOnThreadsTest, TwoSchedulersCallEachOtherAtOnce) {
         there.scheduler, "call back",
         [&] {
           ++calls_there;
-          return call_on(home, "count", [&] { return ++calls_here; }, never);
+          return call_on(home, "count", [&] { return ++calls_here; }, Deadline::never());
         },
-        never);
+        Deadline::never());
     EXPECT_EQ(got, Result<int>(round + 1));
   }
   EXPECT_EQ(calls_there, round_count);
@@ -124,14 +122,15 @@ TEST(CallOnThreadsTest, ManyCallersOfTwoThreads) {
     for (int caller = 0; caller < caller_count; ++caller) {
       EXPECT_TRUE(callers.spawn("caller", [&] {
         for (int call = 0; call < call_count; ++call) {
-          EXPECT_TRUE(call_on(scheduler, "count", [&] { ++count; }, never));
+          EXPECT_TRUE(call_on(scheduler, "count", [&] { ++count; }, Deadline::never()));
         }
       }));
     }
     EXPECT_TRUE(callers.join());
   };
   auto back = spawn("calls back", [&] {
-    return call_on(there.scheduler, "call back", [&] { call_often(home, count_here); }, never);
+    return call_on(
+        there.scheduler, "call back", [&] { call_often(home, count_here); }, Deadline::never());
   });
   call_often(there.scheduler, count_there);
   EXPECT_TRUE(back.join());
@@ -179,7 +178,7 @@ TEST(CallOnThreadsTest, CancelledCallsSettleOnce) {
             if (!yield()) return;
           }
         },
-        never);
+        Deadline::never());
   });
   EXPECT_EQ(begun_count, call_count - not_executed_count);
 }
@@ -200,7 +199,7 @@ TEST(CallOnOrLeaveThreadsTest, CancelledCallsSettleOnce) {
             static_cast<void>(yield());
             ++*ended_count;
           },
-          never);
+          Deadline::never());
     });
   }
   EXPECT_EQ(ended_count.use_count(), 1);
@@ -211,7 +210,7 @@ TEST(CallOnThreadsTest, TheSchedulerThereMayEndAfterAnyCall) {
   const VirtualTime::Outside outside(test::virtual_time());
   for (int round = 0; round < 50; ++round) {
     Threaded there;
-    EXPECT_TRUE(call_on(there.scheduler, "visit", [] {}, never));
+    EXPECT_TRUE(call_on(there.scheduler, "visit", [] {}, Deadline::never()));
   }
 }
 
