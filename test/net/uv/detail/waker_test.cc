@@ -2,7 +2,6 @@
 #include "net/uv/detail/waker.h"
 
 #include <gtest/gtest.h>
-#include <uv.h>
 
 #include <atomic>
 #include <latch>
