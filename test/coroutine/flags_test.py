@@ -8,6 +8,7 @@ that the package gives to a program.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,10 +37,10 @@ class FlagsTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.program = Path(folder.name) / "program"
 
-    def compile(self, source, *flags, libraries=None):
+    def compile(self, source, *flags, libraries=None, compiler=None):
         return subprocess.run(
             [
-                *(COMPILER, *FLAGS, *flags, SOURCES / source, "-o", self.program),
+                *(compiler or COMPILER, *FLAGS, *flags, SOURCES / source, "-o", self.program),
                 *(LIBRARIES if libraries is None else libraries),
             ],
             capture_output=True, text=True, check=False,
@@ -63,6 +64,21 @@ class FlagsTest(unittest.TestCase):
         for flags in (("-O0",), ("-Og",), ("-O3", "-march=native")):
             with self.subTest(flags=flags):
                 self.assert_runs("tasks.cc", "task 1\ngroup ok 3\nchain 1000000\n", *flags)
+
+    def test_a_wait_with_a_name_is_refused_with_the_reason(self):
+        self.build("named_wait.cc", "-fsyntax-only", libraries=())
+        refused = self.compile("named_wait.cc", "-fsyntax-only", "-DNAMED", libraries=())
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("MustBeAwaitedInTheExpressionThatMakesIt", refused.stderr)
+
+    def test_a_program_of_clang_runs_with_the_library_of_gcc(self):
+        clang = shutil.which("clang++-19")
+        if clang is None:
+            self.skipTest("there is no clang++-19")
+        for flags in (("-O0",), ("-O1",), ("-O3",)):
+            with self.subTest(flags=flags):
+                expected = "task 1\ngroup ok 3\nchain 1000000\n"
+                self.assert_runs("tasks.cc", expected, *flags, compiler=clang)
 
     def test_registers_survive_a_switch(self):
         self.assert_runs("registers.cc", "", "-O2")

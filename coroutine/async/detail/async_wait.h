@@ -7,6 +7,7 @@
 // two of a Result<void>: compilers keep both in the frame.
 #pragma once
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
@@ -23,12 +24,23 @@
 
 namespace corolane::coroutine::detail {
 
-// Must be made and awaited in one expression.
+// Must be made and awaited in one expression: the operation, and the deadline in the strand, last
+// no longer.
 struct AsyncWait {
   AsyncWait() = default;
   AsyncWait(const AsyncWait&) = delete;
   AsyncWait& operator=(const AsyncWait&) = delete;
 };
+
+// What an awaitable with a name turns into: compilers say that it has no await_ready. A temporary
+// is its own awaiter: another one beside it would take room in the frame.
+struct MustBeAwaitedInTheExpressionThatMakesIt {};
+template <typename W>
+  requires(std::is_lvalue_reference_v<W> &&
+           std::derived_from<std::remove_reference_t<W>, AsyncWait>)
+MustBeAwaitedInTheExpressionThatMakesIt operator co_await(W&&) {
+  return {};
+}
 
 // A Result<void> in one word.
 class [[nodiscard]] Waited {
@@ -57,7 +69,7 @@ using AsyncResult = std::conditional_t<std::is_void_v<T>, Waited, Result<T>>;
 
 // Waits for one operation.
 template <Operation O>
-class [[nodiscard]] OperationWait : AsyncWait {
+class [[nodiscard]] OperationWait : public AsyncWait {
  public:
   OperationWait(Deadline deadline, O& operation) : operation_(operation) {
     Strand::running().plan(deadline);
@@ -96,7 +108,7 @@ class [[nodiscard]] OperationWait : AsyncWait {
 
 // Waits for the first of several operations.
 template <Operation... Os>
-class [[nodiscard]] SelectWait : AsyncWait {
+class [[nodiscard]] SelectWait : public AsyncWait {
  public:
   SelectWait(Deadline deadline, Os&... operations) : selection_(operations...) {
     Strand::running().plan(deadline);
@@ -137,7 +149,7 @@ class [[nodiscard]] SelectWait : AsyncWait {
 };
 
 // Waits for time to pass.
-class [[nodiscard]] SleepWait : AsyncWait {
+class [[nodiscard]] SleepWait : public AsyncWait {
  public:
   explicit SleepWait(Deadline deadline) { Strand::running().plan(deadline); }
 
@@ -155,7 +167,7 @@ class [[nodiscard]] SleepWait : AsyncWait {
 };
 
 // Lets all that is ready run first.
-class [[nodiscard]] OthersWait : AsyncWait {
+class [[nodiscard]] OthersWait : public AsyncWait {
  public:
   bool await_ready() { return false; }
   bool await_suspend(std::coroutine_handle<> leaf) {
