@@ -13,6 +13,7 @@
 #include "coroutine/base/cycle_clock.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/cpu_meter.h"
+#include "coroutine/detail/frame_chunks.h"
 #include "coroutine/detail/instruments.h"
 #include "coroutine/detail/lock_watch.h"
 #include "coroutine/detail/overflow_watch.h"
@@ -287,10 +288,10 @@ void Scheduler::wait_outside() {
 
 // Returns when to call it again.
 Deadline Scheduler::tend_stacks() {
-  const bool was_at_rest = stacks_.is_at_rest();
-  const Deadline upkeep = stacks_.tend(turn_time_);
-  // A burst that made the pool grow made the ring grow, too.
-  if (upkeep.is_never() && !was_at_rest) ready_.fit(task_count_ + ready_strand_count_);
+  const Deadline upkeep = earlier(stacks_.tend(turn_time_), detail::FrameChunks::tend(turn_time_));
+  // A burst that made the pools grow made the ring grow, too.
+  if (upkeep.is_never() && !is_at_rest_) ready_.fit(task_count_ + ready_strand_count_);
+  is_at_rest_ = upkeep.is_never();
   return upkeep;
 }
 

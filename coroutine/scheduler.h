@@ -216,6 +216,7 @@ class Scheduler : private detail::Switcher {
   EventSource& source_;
   Options options_;
   std::uint64_t turn_count_ = 0;
+  bool is_at_rest_ = true;                 // Its pools had nothing to give back.
   std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
   SplitMix64 shuffle_;                     // By Options::shuffle_seed.
   std::uint64_t suspension_one_in_;        // See chooses_suspension().

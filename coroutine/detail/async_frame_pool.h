@@ -3,8 +3,11 @@
 //
 // A frame lives for the time of one call, millions may wait at once, and its size is known where it
 // is made. So a block is taken from a list and returned to it without a search, and carries no
-// header. Blocks are cut from chunks, which the thread frees when it ends: the pool stays as large
-// as its peak.
+// header.
+//
+// Blocks are cut from chunks of one size of block each. What a list did not need for a while is
+// sorted into the chunks, a few blocks at a time (FrameChunks::tend); the memory of a chunk whose
+// blocks are all back goes to the system, and its addresses to the next size that needs a chunk.
 //
 // Not thread-safe: a frame ends on the thread where it began.
 #pragma once
@@ -48,6 +51,8 @@ class AsyncFramePool {
   static const void* newest_frame() { return lists_.newest_frame; }
 
  private:
+  friend class FrameChunks;
+
   struct Block {
     Block* next;
   };
@@ -58,12 +63,9 @@ class AsyncFramePool {
 
   struct Lists {
     std::array<Block*, size_bytes_max / step_bytes + 1> free;
-    std::byte* rest_begin;  // The part of the newest chunk that was never handed out.
-    std::byte* rest_end;
     std::size_t frame_count;
     void* newest_frame;
   };
-  class Chunks;
 
   // Not with sanitizers: they track each frame as an allocation of its own.
   static bool is_pooled([[maybe_unused]] std::size_t size_bytes) {

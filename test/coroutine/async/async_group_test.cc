@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -347,6 +348,54 @@ TEST(AsyncGroupMemoryTest, AMillionWaitingChildrenTakeATenthOf2GiB) {
     VirtualTime time;
     Scheduler scheduler(time);
     EXPECT_TRUE(scheduler.run("main", spawn_all));
+  }).join();
+}
+
+// The memory of a burst of coroutines goes back when it has not been needed for a while.
+TEST(AsyncGroupMemoryTest, FramesGoBackToTheSystemAfterABurst) {
+  if (test::under_slow_watch()) GTEST_SKIP() << "memory checkers add memory around each frame";
+  constexpr int count = 300'000;
+  constexpr std::int64_t left_bytes_max = 4LL * 1024 * 1024;
+  // They begin and end a thousand at a time: the heap of a thread would keep the memory of a ready
+  // ring for all of them.
+  const auto burst = [&](AsyncGroup& survivors, Event& last) {
+    std::vector<std::unique_ptr<Event>> events;
+    AsyncGroup group;
+    for (int number = 0; number < count; ++number) {
+      if (number % 1000 == 0) events.push_back(std::make_unique<Event>());
+      group.spawn(wait_quietly(*events.back()));
+      if (number % (count / 10) == 0) survivors.spawn(wait_quietly(last));
+      if (number % 1000 == 999) static_cast<void>(yield());
+    }
+    for (const auto& event : events) {
+      event->set();
+      EXPECT_TRUE(yield());
+    }
+    EXPECT_TRUE(group.join());
+  };
+  const auto measure = [&] {
+    AsyncGroup survivors;
+    Event last;
+    const std::int64_t before = resident_bytes();
+    burst(survivors, last);
+    const std::int64_t grown = resident_bytes() - before;
+    EXPECT_GT(grown, count * 100LL);
+    // A second one needs nothing more, whether or not the first one's memory has gone.
+    burst(survivors, last);
+    EXPECT_LT(resident_bytes() - before, grown * 5 / 4);
+    EXPECT_TRUE(sleep_for(1min));
+    EXPECT_LT(resident_bytes() - before, left_bytes_max);
+    burst(survivors, last);
+    EXPECT_LT(resident_bytes() - before, grown * 5 / 4);
+    EXPECT_TRUE(sleep_for(1min));
+    EXPECT_LT(resident_bytes() - before, left_bytes_max);
+    last.set();
+    EXPECT_TRUE(survivors.join());
+  };
+  std::thread([&] {
+    VirtualTime time;
+    Scheduler scheduler(time);
+    EXPECT_TRUE(scheduler.run("main", measure));
   }).join();
 }
 
