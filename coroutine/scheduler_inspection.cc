@@ -15,10 +15,12 @@
 #include "coroutine/detail/async_frame_pool.h"
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/cpu_meter.h"
+#include "coroutine/detail/frame_chunks.h"
 #include "coroutine/detail/instruments.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_tracer.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/stackless_info.h"
 #include "coroutine/switch_trace.h"
 
 namespace corolane::coroutine {
@@ -88,6 +90,7 @@ Scheduler::Statistics Scheduler::statistics() const {
           .turn_count = turn_count_,
           .stray_exception_count = instruments_->stray_exception_count,
           .stackless_count = detail::AsyncFramePool::frame_count(),
+          .stackless_bytes = detail::FrameChunks::memory_bytes(),
           .loop_cpu = instruments_->loop_cpu.sum(),
           .measures_cpu = current_ == this && detail::CpuMeter::is_running()};
 }
@@ -108,7 +111,8 @@ void Scheduler::report_deadlock() const {
                to_text(tasks()).c_str());
   const std::size_t stackless_count = statistics().stackless_count;
   if (stackless_count > 0) {
-    std::fprintf(stderr, "every stackless coroutine waits too, %zu\n", stackless_count);
+    std::fprintf(stderr, "every stackless coroutine waits too, %zu\n%s", stackless_count,
+                 to_text(stackless()).c_str());
   }
   if (deadlock_details_ != nullptr) deadlock_details_(*this);
   std::abort();

@@ -11,14 +11,13 @@ void AsyncGroup::spawn(Async<void> child) {
         "a stackless coroutine is awaited once, and not after it was moved from");
   const auto handle = std::exchange(child.handle_, nullptr);
   handle.promise().set_owner(*this);
-  auto* const strand = new detail::GroupStrand(handle);
-  children_.push_back(*strand);
+  auto* const strand = new detail::GroupStrand(handle, children_);
   end_.child_began();
   if (end_.cancels_new()) strand->cancel();
 }
 
 void AsyncGroup::cancel() {
-  children_.for_each([](detail::GroupStrand& child) { child.cancel(); });
+  children_.strands.for_each([](detail::GroupStrand& child) { child.cancel(); });
 }
 
 void AsyncGroup::cancel_and_join() {
@@ -32,7 +31,7 @@ void detail::async_child_failed(AsyncGroup& group, Error error) {
 
 void detail::async_child_ended(AsyncGroup& group) {
   auto& strand = static_cast<GroupStrand&>(Strand::running());
-  static_cast<ListNode<GroupStrandTag>&>(strand).unlink();
+  strand.leave(group.children_);
   group.end_.child_ended();
 }
 

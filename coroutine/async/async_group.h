@@ -10,18 +10,22 @@
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 
 #include "coroutine/async/async.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/group_end.h"
-#include "coroutine/detail/list.h"
 
 namespace corolane::coroutine {
 
 class AsyncGroup {
  public:
-  AsyncGroup() = default;
+  // The place where it is made names the group in /tasks.
+  AsyncGroup(const std::source_location& site = std::source_location::current()) {
+    children_.site = site;
+  }
   ~AsyncGroup() { cancel_and_join(); }
   AsyncGroup(const AsyncGroup&) = delete;
   AsyncGroup& operator=(const AsyncGroup&) = delete;
@@ -49,7 +53,7 @@ class AsyncGroup {
   friend void detail::async_child_failed(AsyncGroup& group, Error error);
   friend void detail::async_child_ended(AsyncGroup& group);
 
-  detail::List<detail::GroupStrand, detail::GroupStrandTag> children_;
+  detail::StrandGroup children_;
   detail::GroupEnd end_{"end of a group of stackless coroutines"};
 };
 

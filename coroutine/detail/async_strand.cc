@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coroutine/detail/async_frame_pool.h"
+#include "coroutine/detail/instruments.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/stray_exception.h"
 
@@ -48,6 +49,23 @@ bool Strand::wait_in(WaitQueue& queue, void* slot, std::coroutine_handle<> leaf)
   });
 }
 
+bool Strand::wait_to_end_in(WaitQueue& queue, std::coroutine_handle<> leaf) {
+  waited_for_ = queue.waited_for();
+  plan(Deadline::never());
+  place_.slot = nullptr;
+  stand_at({&place_, 1});
+  queue.add(place_);
+  begin_wait(leaf);
+  // Another part of the task may be cancelled.
+  if (TaskControl* const its_task = task()) its_task->wait = nullptr;
+  return true;
+}
+
+std::uintptr_t Strand::code() const {
+  // The first word of a frame is the function that resumes it.
+  return leaf_ == nullptr ? 0 : *static_cast<const std::uintptr_t*>(leaf_.address());
+}
+
 bool Strand::may_wait(const char* waited_for) {
   waited_for_ = waited_for;
   if (is_cancelled()) {
@@ -64,6 +82,7 @@ bool Strand::may_wait(const char* waited_for) {
 void Strand::begin_wait(std::coroutine_handle<> leaf) {
   leaf_ = leaf;
   is_waiting_ = true;
+  wait_tick_ = tick_of(scheduler().turn_time());
   if (TaskControl* const its_task = task()) {
     its_task->wait = this;
     its_task->waiting_for = waited_for_;
@@ -145,12 +164,28 @@ void TaskStrand::suspend_task() {
   TaskAccess::suspend(task_, TaskState::suspended);
 }
 
-GroupStrand::GroupStrand(std::coroutine_handle<> child)
+// Waits by the million.
+static_assert(sizeof(GroupStrand) == 15 * sizeof(void*));
+
+void Strand::list(StrandGroup& group) {
+  Switcher::current().instruments_->strand_groups.push_back(group);
+}
+
+GroupStrand::GroupStrand(std::coroutine_handle<> child, StrandGroup& group)
     : Strand(Kind::of_group, Switcher::current(), child) {
   make_ready();
+  group.strands.push_back(*this);
+  if (++group.count == 1) list(group);
+}
+
+void GroupStrand::leave(StrandGroup& group) {
+  static_cast<ListNode<GroupStrandTag>&>(*this).unlink();
+  if (--group.count == 0) group.unlink();
 }
 
 void GroupStrand::cancel() {
+  // One that is cancelled already waits only where nothing but the notifier may end the wait.
+  if (is_cancelled_) return;
   is_cancelled_ = true;
   if (is_waiting_) end(Wake::cancelled);
 }

@@ -11,6 +11,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <span>
 #include <utility>
 
@@ -24,6 +25,8 @@
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine::detail {
+
+struct StrandGroup;
 
 class Strand : public Wait {
  public:
@@ -58,6 +61,9 @@ class Strand : public Wait {
     begin_wait(leaf);
     return true;
   }
+  // Without a deadline and whether or not it is cancelled. The strand must be cancelled already:
+  // nothing but the notifier ends the wait.
+  bool wait_to_end_in(WaitQueue& queue, std::coroutine_handle<> leaf);
   bool let_others_run(std::coroutine_handle<> leaf);
 
   // Suspends `leaf` in a scheduler that explores suspensions (might_suspend.h): awaits `awaitable`,
@@ -101,6 +107,14 @@ class Strand : public Wait {
   bool is_cancelled() const;
   // The name of what it waits for now, or null.
   const char* waiting_for() const { return is_waiting_ ? waited_for_ : nullptr; }
+  // How long it has waited, to a second or so. Wraps around after 19 hours: a longer memory would
+  // take a word of each strand.
+  Duration waiting_since(TimePoint now) const {
+    return Duration(Duration::rep{static_cast<std::uint16_t>(tick_of(now) - wait_tick_)}
+                    << wait_tick_bits);
+  }
+  // An address in the function of the coroutine that is to be resumed; 0 while one runs.
+  std::uintptr_t code() const;
 
  protected:
   enum class Kind : std::uint8_t { of_task, of_group };
@@ -131,6 +145,8 @@ class Strand : public Wait {
   bool has_ended() const { return leaf_ == nullptr; }
 
   void make_ready() { make_ready_at(leaf_tag); }
+  // Adds a group to the list of the running scheduler.
+  static void list(StrandGroup& group);
 
   static void set_running_task(TaskControl* task) { Switcher::running_ = task; }
 
@@ -158,6 +174,11 @@ class Strand : public Wait {
   static constexpr std::size_t detour_tag = 3;
 
   void make_ready_at(std::size_t tag);
+
+  static constexpr int wait_tick_bits = 30;
+  static std::uint16_t tick_of(TimePoint time) {
+    return static_cast<std::uint16_t>(time.time_since_epoch().count() >> wait_tick_bits);
+  }
   bool may_wait(const char* waited_for);
   void begin_wait(std::coroutine_handle<> leaf);
   static void woken(Timer& timer);
@@ -168,6 +189,7 @@ class Strand : public Wait {
 
   bool kind_is_task_ : 1;
   bool goes_on_ : 1 = false;
+  std::uint16_t wait_tick_ = 0;  // When its last wait began. Fits in what would be padding.
   Place place_;
   std::coroutine_handle<> leaf_;  // The coroutine to resume; null while it runs.
   const char* waited_for_ = nullptr;
@@ -205,11 +227,20 @@ inline TaskControl* Strand::task() const {
 class GroupStrand : public Strand, public ListNode<struct GroupStrandTag> {
  public:
   // Queues the child, whose end is reported by async_child_ended(), in the running scheduler.
-  explicit GroupStrand(std::coroutine_handle<> child);
+  GroupStrand(std::coroutine_handle<> child, StrandGroup& group);
   void cancel();
+  // The child has ended.
+  void leave(StrandGroup& group);
 
   static void* operator new(std::size_t size_bytes);
   static void operator delete(void* place, std::size_t size_bytes);
+};
+
+// The children of an AsyncGroup. Their scheduler lists it while there are any.
+struct StrandGroup : ListNode<struct StrandGroupTag> {
+  List<GroupStrand, GroupStrandTag> strands;
+  std::size_t count = 0;
+  std::source_location site;  // Where the group was made.
 };
 
 }  // namespace corolane::coroutine::detail

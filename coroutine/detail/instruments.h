@@ -7,6 +7,7 @@
 
 #include "coroutine/base/histogram.h"
 #include "coroutine/detail/cpu_time.h"
+#include "coroutine/detail/list.h"
 #include "coroutine/detail/short_intervals.h"
 #include "coroutine/detail/spawn_sites.h"
 #include "coroutine/interrupter.h"
@@ -17,6 +18,9 @@ class CpuProfile;
 
 namespace corolane::coroutine::detail {
 
+struct StrandGroup;
+struct StrandGroupTag;
+
 struct Instruments {
   explicit Instruments(std::uint32_t stack_sample_interval) : sites(stack_sample_interval) {}
 
@@ -26,6 +30,7 @@ struct Instruments {
   ShortIntervals create_intervals;
   std::uint64_t stray_exception_count = 0;
   SpawnSites sites;
+  List<StrandGroup, StrandGroupTag> strand_groups;  // Those that have children.
   Interrupter interrupter;
   // The signal handler of the CPU meter reads the one and adds to the other.
   CpuProfile* profile = nullptr;

@@ -445,6 +445,7 @@ TEST(AsyncGroupDeathTest, ADeadlockOfStacklessCoroutinesIsFound) {
   };
   EXPECT_DEATH(deadlock(), AllOf(HasSubstr("deadlock: every task waits"),
                                  HasSubstr("every stackless coroutine waits too, 3"),
+                                 HasSubstr("  3 stackless coroutines, wait for a holiday, "),
                                  HasSubstr("waits for end of a group of stackless coroutines")));
 }
 
