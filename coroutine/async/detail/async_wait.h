@@ -106,6 +106,22 @@ class [[nodiscard]] OperationWait : public AsyncWait {
   O& operation_;
 };
 
+// Waits for one operation without a deadline and although the strand is cancelled; it must be.
+template <Operation O>
+class [[nodiscard]] EndWait : public AsyncWait {
+ public:
+  explicit EndWait(O operation) : operation_(operation) {}
+
+  bool await_ready() { return operation_.try_complete(); }
+  bool await_suspend(std::coroutine_handle<> leaf) {
+    return Strand::running().wait_to_end_in(operation_.queue(), leaf);
+  }
+  Result<typename O::Value> await_resume() { return operation_.finish(); }
+
+ private:
+  O operation_;
+};
+
 // Waits for the first of several operations.
 template <Operation... Os>
 class [[nodiscard]] SelectWait : public AsyncWait {
