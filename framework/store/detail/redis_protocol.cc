@@ -83,7 +83,8 @@ std::string redis_command(std::span<const std::string_view> words) {
     sizes.push_back(word.size());
   }
   char* text = nullptr;
-  const int size =
+  // An int, and a long long since hiredis 1.1.
+  const auto size =
       redisFormatCommandArgv(&text, static_cast<int>(words.size()), pointers.data(), sizes.data());
   check(size > 0, "there is memory for a command");
   std::string command(text, static_cast<std::size_t>(size));
