@@ -263,7 +263,9 @@ TEST(UvNetworkTest, AnAbandonedLookUpLeavesNothingBehind) {
       look_up.cancel();
       // The turn may have ended meanwhile, and the answer have arrived.
       const auto found = look_up.join(soon());
-      if (!found) EXPECT_THAT(found, fails_with(Code::cancelled));
+      if (!found) {
+        EXPECT_THAT(found, fails_with(Code::cancelled));
+      }
     }
     EXPECT_EQ(real.loop.open_handle_count(), 0u);
   });
