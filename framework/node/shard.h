@@ -162,11 +162,12 @@ class Shard {
   std::unique_ptr<net::TlsNetwork> tls_network_;
   std::function<void()> change_certificates_;  // Set by prepare_change().
   // Destroyed in reverse order, so that no call reaches a destroyed part.
-  std::vector<std::unique_ptr<rpc::Service>> services_;  // The first one is reflection.
   std::unique_ptr<detail::ObjectRouter> router_;
   std::unique_ptr<detail::ObjectHost> host_;
   std::unique_ptr<detail::PushService> push_service_;
   std::unique_ptr<detail::InspectionService> inspection_service_;
+  // The first one is reflection. They may work on their own and call objects until they end.
+  std::vector<std::unique_ptr<rpc::Service>> services_;
   std::unique_ptr<rpc::Server> rpc_server_;
 };
 
