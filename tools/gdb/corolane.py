@@ -3,6 +3,7 @@
 
   (gdb) source tools/gdb/corolane.py
   (gdb) corolane tasks     lists every task: id, state, what it waits for, name, spawn site
+  (gdb) corolane stackless counts the stackless coroutines by where they wait, and what for
   (gdb) corolane bt ID     prints the stack of a task, suspended or not; options of bt may follow
   (gdb) corolane core FILE writes a core file with all stacks; generate-core-file by itself omits
                            everything after the first guard of a stack in a mapping
@@ -16,7 +17,9 @@ the ready ring; those of a task that runs a nested scheduler, in the loop_contex
 scheduler. A running task has them in a thread.
 """
 
+import collections
 import contextlib
+import itertools
 import re
 import struct
 from typing import NamedTuple
@@ -383,6 +386,78 @@ class TasksCommand(gdb.Command):
             print("  ".join((str(number).rjust(widths[0]), *padded, site)))
 
 
+def list_elements(head, type_name, node_name):
+    """The elements of a List whose nodes are the base `node_name` of `type_name`."""
+    element_type = gdb.lookup_type(f"{NAMESPACE}detail::{type_name}")
+    offset = base_offset(element_type, node_name)
+    node = head["next_"]
+    while int(node) != int(head.address):
+        yield gdb.Value(int(node) - offset).cast(element_type.pointer()).dereference()
+        node = node["next_"]
+
+
+def strand_groups(scheduler):
+    # A unique_ptr, whatever its library calls the pointer inside.
+    (address,) = struct.unpack("<Q", memory(int(scheduler["instruments_"].address), 8))
+    instruments = gdb.lookup_type(f"{NAMESPACE}detail::Instruments").pointer()
+    head = gdb.Value(address).cast(instruments)["strand_groups"]["head_"]
+    yield from list_elements(head, "StrandGroup", "ListNode<StrandGroupTag>")
+
+
+def coroutine_at(frame):
+    """The function of a coroutine: the first word of its frame is the code that resumes it."""
+    if frame == 0:
+        return "running"
+    (code,) = struct.unpack("<Q", memory(frame, 8))
+    function = gdb.block_for_pc(code)
+    while function is not None and function.function is None:
+        function = function.superblock
+    if function is None:
+        return hex(code)
+    # GCC names the code that resumes after the function, with its frame as the argument.
+    return re.sub(r"(?<=\w)\(.*|\.actor$", "", function.function.name)
+
+
+class StacklessCommand(gdb.Command):
+    """Counts the stackless coroutines of groups by where they wait, and what for.
+
+Looks at the oldest thousands of each group; those that a task awaits show as that task."""
+
+    SEEN_MAX = 20_000
+
+    def __init__(self):
+        super().__init__("corolane stackless", gdb.COMMAND_STATUS)
+
+    @said_without_traceback
+    def invoke(self, _argument, _from_tty):
+        check_is_usable()
+        for number, scheduler in enumerate(schedulers(), start=1):
+            groups = list(strand_groups(scheduler))
+            total = sum(int(group["count"]) for group in groups)
+            print(f"scheduler {number}: {total} stackless coroutines")
+            counts = collections.Counter(row for group in groups for row in self.rows(group))
+            rows = [(count, *row) for row, count in counts.most_common()]
+            if rows:
+                TasksCommand.print_table(
+                    [("count", "state", "waits for", "in", "group made at"), *rows]
+                )
+
+    def rows(self, group):
+        place = group["site"]["_M_impl"]
+        site = f"{text(place['_M_file_name'])}:{int(place['_M_line'])}"
+        strands = list_elements(
+            group["strands"]["head_"], "GroupStrand", "ListNode<GroupStrandTag>"
+        )
+        for strand in itertools.islice(strands, self.SEEN_MAX):
+            waits = bool(strand["is_waiting_"])
+            yield (
+                "suspended" if waits else "ready",
+                text(strand["waited_for_"]) if waits else "",
+                coroutine_at(int(strand["leaf_"]["_M_fr_ptr"])),
+                site,
+            )
+
+
 class BacktraceCommand(gdb.Command):
     """Prints the stack of a task: corolane bt ID [OPTIONS OF bt]
 
@@ -426,5 +501,6 @@ class CoreCommand(gdb.Command):
 
 CorolaneCommand()
 TasksCommand()
+StacklessCommand()
 BacktraceCommand()
 CoreCommand()

@@ -18,6 +18,7 @@ ZOO = "task_zoo"
 # The commands of both sessions, and the mark before each answer.
 QUESTIONS = (
     "corolane tasks",
+    "corolane stackless",
     *(f"corolane bt {number}" for number in range(1, 8)),
     "corolane bt 3 -frame-info short-location",
     "bt",
@@ -114,6 +115,18 @@ class Claims:
         )
         for row in rows[2:]:
             self.assertRegex(row[-1], r"/task_zoo\.cc:\d+$")
+
+    def test_stackless_counts_coroutines_by_where_they_wait_and_what_for(self):
+        outer, _, inner = self.answer("corolane stackless").partition("scheduler 2: ")
+        self.assertEqual(outer, "scheduler 1: 0 stackless coroutines\n")
+        first, *lines = inner.splitlines()
+        self.assertEqual(first, "6 stackless coroutines", self.printed)
+        rows = [re.split(r" {2,}", line.strip()) for line in lines]
+        self.assertEqual(rows[0], ["count", "state", "waits for", "in", "group made at"])
+        self.assertEqual([row[:3] for row in rows[1:]], [["5", "suspended", "event"], ["1", "suspended", "sleep"]])
+        self.assertRegex(rows[1][3], r"\bhear_the_bell$")
+        self.assertRegex(rows[2][3], r"\bdoze$")
+        self.assertRegex(rows[1][4], r"/task_zoo\.cc:\d+$")
 
     def test_bt_shows_a_suspended_task_down_to_its_function(self):
         waiter = self.answer("corolane bt 2")

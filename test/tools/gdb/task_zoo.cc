@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "coroutine/async/async_group.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/mutex.h"
@@ -54,8 +55,17 @@ volatile int steps = 0;
 
 namespace {
 
+coroutine::Async<void> hear_the_bell(Event& bell) {
+  co_return co_await coroutine::until(Deadline::never(), bell.waiting());
+}
+
+coroutine::Async<void> doze() { co_return co_await coroutine::until(Deadline::after(1h)); }
+
 [[gnu::noinline]] void run_zoo() {
   Event bell;
+  coroutine::AsyncGroup mice;
+  for (int number = 0; number < 5; ++number) mice.spawn(hear_the_bell(bell));
+  mice.spawn(doze());
   Mutex mutex;
   bool is_done = false;
   std::unique_lock lock(mutex);
@@ -69,6 +79,7 @@ namespace {
   all_in_place();
   is_done = true;
   bell.set();
+  mice.cancel();
   lock.unlock();
 }
 
