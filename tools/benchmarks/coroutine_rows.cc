@@ -16,6 +16,8 @@ namespace {
 constexpr const char* round_trip_name = "fcontext_tuned round trip";
 // The limit for a million suspended tasks: 4.5 GB together.
 constexpr double bytes_per_task_max = 4'500;
+// The limit for ten million suspended stackless coroutines: 2.2 GB together.
+constexpr double bytes_per_stackless_max = 220;
 
 Bar at_most(double ratio) { return {.bound = Bound::at_most, .ratio = ratio}; }
 Bar at_least(double ratio) { return {.bound = Bound::at_least, .ratio = ratio}; }
@@ -79,6 +81,17 @@ Row memory_row(std::string name, std::size_t count) {
           .limit = constant(bytes_per_task_max),
           .peers = peers_with("", &Peer::memory, count),
           .costly = count >= 1'000'000};
+}
+
+Row stackless_memory_row(std::string name, std::size_t count) {
+  return {.info = {.name = std::move(name),
+                   .unit = "bytes",
+                   .operation = "resident memory of one of many suspended stackless coroutines",
+                   .limit_name = "2.2 GB for ten million",
+                   .bar = at_most(1)},
+          .ours = [count] { return our_stackless_memory(count); },
+          .limit = constant(bytes_per_stackless_max),
+          .costly = true};
 }
 
 template <typename Function, typename... Arguments>
@@ -162,6 +175,7 @@ std::vector<Row> our_rows() {
   rows.push_back(create_row("create/30000/warm", 30'000, Warmth::warm));
   rows.push_back(memory_row("memory/30000", 30'000));
   rows.push_back(memory_row("memory/1000000", 1'000'000));
+  rows.push_back(stackless_memory_row("memory/stackless_10000000", 10'000'000));
   rows.push_back(row_against_round_trip("spawn_join", "a child is spawned, runs and is joined",
                                         at_most(8), &Peer::spawn_join));
   rows.push_back(row_against_round_trip(

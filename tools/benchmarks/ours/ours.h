@@ -22,6 +22,8 @@ Result<Measurement> our_call_on();
 // another.
 Result<Measurement> our_pool_swing(std::size_t low, std::size_t high);
 // The same with tasks that live one at a time, a thousand in a period.
+// Bytes of each of many suspended stackless coroutines.
+Result<Measurement> our_stackless_memory(std::size_t count);
 Result<Measurement> our_pool_serial();
 
 // Resident megabytes after 10,000 tasks at once and 15 s of quiet, and before such a burst, after a
