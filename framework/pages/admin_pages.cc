@@ -76,6 +76,8 @@ void add_node_pages(AdminServer& admin, Node& node) {
        detail::sites_page);
   page("/tasks/stacks", "the stacks of all tasks, equal ones grouped (?group=stack)",
        detail::stacks_page);
+  page("/tasks/stackless", "the stackless coroutines: how many wait where, for what, how long",
+       detail::stackless_page);
   page("/tasks/{id}", "one task, with its stack", detail::task_page);
 }
 

@@ -66,6 +66,8 @@ void add(Scheduler::Statistics& sum, const Scheduler::Statistics& more) {
   sum.task_count_peak += more.task_count_peak;
   sum.turn_count += more.turn_count;
   sum.stray_exception_count += more.stray_exception_count;
+  sum.stackless_count += more.stackless_count;
+  sum.stackless_bytes += more.stackless_bytes;
   sum.loop_cpu += more.loop_cpu;
   sum.measures_cpu = sum.measures_cpu && more.measures_cpu;
 }
@@ -161,6 +163,8 @@ Json coroutine_section(const Scheduler::Statistics& statistics, Buckets buckets)
           {"tasks", statistics.task_count},
           {"ready", statistics.ready_count},
           {"tasks_peak", statistics.task_count_peak},
+          {"stackless", statistics.stackless_count},
+          {"stackless_bytes", statistics.stackless_bytes},
           {"created", statistics.created_count},
           {"switches", statistics.switch_count},
           {"turns", statistics.turn_count},

@@ -32,6 +32,7 @@ constexpr std::size_t tasks_per_part = 1'000;
 struct Tasks {
   std::vector<TaskInfo> oldest;  // The oldest is first.
   std::size_t count = 0;         // All tasks, or those that match the filter.
+  std::size_t stackless_count = 0;
 };
 
 TaskInfo of_shard(TaskInfo task, const Shard& shard) {
@@ -40,7 +41,9 @@ TaskInfo of_shard(TaskInfo task, const Shard& shard) {
 }
 
 Tasks tasks_of(const Shard& shard) {
-  Tasks tasks{.oldest = {}, .count = shard.scheduler().statistics().task_count};
+  const auto statistics = shard.scheduler().statistics();
+  Tasks tasks{
+      .oldest = {}, .count = statistics.task_count, .stackless_count = statistics.stackless_count};
   for (TaskInfo& task : shard.scheduler().tasks({.count_max = task_rows_max})) {
     tasks.oldest.push_back(of_shard(std::move(task), shard));
   }
@@ -70,6 +73,7 @@ Tasks merged(std::vector<Tasks> shards) {
   std::vector<std::span<TaskInfo>> rest;
   for (Tasks& shard : shards) {
     all.count += shard.count;
+    all.stackless_count += shard.stackless_count;
     if (!shard.oldest.empty()) rest.emplace_back(shard.oldest);
   }
   const auto age = [](std::span<const TaskInfo> tasks) { return tasks.front().age; };
@@ -99,7 +103,9 @@ Json task_json(const TaskInfo& task) {
 Json tasks_json(const Tasks& tasks) {
   Json rows = Json::array();
   for (const TaskInfo& task : tasks.oldest) rows.push_back(task_json(task));
-  return {{"count", tasks.count}, {"tasks", std::move(rows)}};
+  return {{"count", tasks.count},
+          {"stackless_count", tasks.stackless_count},
+          {"tasks", std::move(rows)}};
 }
 
 std::string state_cell(const Json& task) {
@@ -122,7 +128,12 @@ std::string table_of_tasks(const Json& tasks) {
 }
 
 std::string tasks_text(const Json& page) {
-  return table_of_tasks(page.at("tasks")) + total_text(page, "tasks", "oldest");
+  std::string text = table_of_tasks(page.at("tasks")) + total_text(page, "tasks", "oldest");
+  if (const Json& stackless = page.at("stackless_count"); stackless.number() > 0) {
+    text += count_text(stackless, "stackless coroutine", "stackless coroutines") +
+            " besides: /tasks/stackless\n";
+  }
+  return text;
 }
 
 std::string task_text(const Json& task) {

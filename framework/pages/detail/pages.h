@@ -53,6 +53,9 @@ NodePage task_page;
 // /tasks/stacks: where the coroutines wait; equal stacks are grouped.
 NodePage stacks_page;
 
+// /tasks/stackless: what the stackless coroutines wait for; equal ones are grouped.
+NodePage stackless_page;
+
 // /stalls: the last times that a loop did not turn, the newest first, with the task at fault and
 // its stack.
 NodePage stalls_page;

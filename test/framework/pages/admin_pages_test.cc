@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "coroutine/async/async_group.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
@@ -216,6 +217,31 @@ TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {
                     "+[0-9.]+ of [0-9]+K +"
                     "test/framework/pages/admin_pages_test.cc:[0-9]+\n"));
   EXPECT_THAT(response.body, ContainsRegex("\n[0-9]+ tasks\n$"));
+}
+
+coroutine::Async<void> listen_for(coroutine::Event& event) {
+  co_return co_await coroutine::until(Deadline::never(), event.waiting());
+}
+
+TEST_F(AdminPagesTest, StacklessCoroutinesAreCountedByWhatTheyWaitForAndWhere) {
+  EXPECT_THAT(page("/tasks/stackless").body, HasSubstr("0 stackless coroutines"));
+  coroutine::Event howl("a howl");
+  coroutine::AsyncGroup wolves;
+  for (int number = 0; number < 7; ++number) wolves.spawn(listen_for(howl));
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_THAT(page("/tasks").body, HasSubstr("\n7 stackless coroutines besides"));
+  EXPECT_EQ(json_page("/stats")["coroutine"]["stackless"], 7);
+  EXPECT_THAT(page("/metrics").body, HasSubstr("\ncorolane_coroutine_stackless 7\n"));
+  EXPECT_THAT(page("/tasks/stackless").body, HasSubstr("7 stackless coroutines\n"));
+  const Json row = json_page("/tasks/stackless?format=json")["groups"][0];
+  EXPECT_EQ(row["count"], 7);
+  EXPECT_EQ(row["waiting_for"], "a howl");
+  EXPECT_NEAR(row["longest_in_state_seconds"].get<double>(), 60, 3);
+  EXPECT_THAT(row["function"].get<std::string>(), HasSubstr("listen_for"));
+  EXPECT_THAT(row["group_made_at"].get<std::string>(),
+              StartsWith("test/framework/pages/admin_pages_test.cc:"));
+  howl.set();
+  EXPECT_TRUE(wolves.join());
 }
 
 TEST_F(AdminPagesTest, SitesTellWhatTheTasksOfEachPlaceCost) {
