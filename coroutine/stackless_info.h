@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the stackless coroutines of a scheduler wait for: the data of introspection.
+//
+//   std::cout << to_text(scheduler.stackless());
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,8 @@
 // a stack (join(), sleep_for(), Mutex::lock()) are for tasks; check() enforces this. Most waits of
 // a task are an Operation, and until() awaits one, in the expression that calls it: events,
 // channels, semaphores, latches, futures, the end of a Task, and Mutex. SharedMutex and the ends of
-// groups are for tasks alone.
+// groups are for tasks alone. in_task.h lends the stack of a task for these, and for calls and
+// streams.
 //
 // It runs on the stack of the awaiting task up to its first wait, and on the loop's stack from then
 // on. In a group it always runs on the loop's stack.

@@ -3,8 +3,8 @@
 // AsyncFramePool, and how it gives memory back.
 //
 // Millions of coroutines may come and go at once, and a free list does not know which of its blocks
-// are neighbours. So time passes in windows. What is left of a list at the end of a window that
-// began with it was not needed: these blocks are sorted into their chunks. The reserve stays.
+// are neighbours. So time passes in windows. At the end of one, the blocks that were free all the
+// time were not needed, and are sorted into their chunks. The reserve stays.
 //
 // One for each thread that has pooled frames; not thread-safe.
 #pragma once

@@ -34,7 +34,7 @@ coroutine::Async<void> World::live(Monster monster) {
     // Fails only when the world ends.
     if (auto rested = co_await until(Deadline::after(pause())); !rested) co_return {};
     roam(monster);
-    // What fails is tried again some steps later.
+    // A monster tries again some steps later when it fails.
     if (monster.thirst >= thirst_max) static_cast<void>(co_await drink(monster));
     if (monster.gold >= bag_size) static_cast<void>(co_await deliver(monster));
   }
