@@ -123,7 +123,10 @@ class Claims:
         self.assertEqual(first, "6 stackless coroutines", self.printed)
         rows = [re.split(r" {2,}", line.strip()) for line in lines]
         self.assertEqual(rows[0], ["count", "state", "waits for", "in", "group made at"])
-        self.assertEqual([row[:3] for row in rows[1:]], [["5", "suspended", "event"], ["1", "suspended", "sleep"]])
+        self.assertEqual(
+            [row[:3] for row in rows[1:]],
+            [["5", "suspended", "event"], ["1", "suspended", "sleep"]],
+        )
         self.assertRegex(rows[1][3], r"\bhear_the_bell$")
         self.assertRegex(rows[2][3], r"\bdoze$")
         self.assertRegex(rows[1][4], r"/task_zoo\.cc:\d+$")
