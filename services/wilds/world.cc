@@ -2,6 +2,7 @@
 #include "services/wilds/world.h"
 
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -49,8 +50,11 @@ void World::roam(Monster& monster) {
 }
 
 coroutine::Async<void> World::drink(Monster& monster) {
-  auto spring = co_await until(Deadline::after(patience), springs_.locking(monster.place));
-  if (!spring) co_return spring.error();
+  coroutine::Mutex& spring = springs_[monster.place];
+  if (auto locked = co_await until(Deadline::after(patience), spring.locking()); !locked) {
+    co_return locked.error();
+  }
+  const std::unique_lock lock(spring, std::adopt_lock);
   if (auto drunk = co_await until(Deadline::after(drink_time)); !drunk) co_return drunk.error();
   monster.thirst = 0;
   ++chronicle_.drinks;

@@ -6,13 +6,14 @@
 // Not thread-safe: every shard has its own.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "coroutine/async/async.h"
 #include "coroutine/async/async_group.h"
 #include "coroutine/base/split_mix.h"
-#include "coroutine/sync/keyed_mutex.h"
+#include "coroutine/sync/mutex.h"
 #include "framework/routing/router.h"
 #include "services/wilds/wilds_config.h"
 
@@ -58,7 +59,7 @@ class World {
   const WildsConfig config_;
   SplitMix64 random_;
   Chronicle chronicle_;
-  coroutine::KeyedMutex<std::uint32_t> springs_;
+  std::array<coroutine::Mutex, springs> springs_;
   coroutine::AsyncGroup monsters_;  // Ends first.
 };
 
