@@ -375,6 +375,8 @@ void ObjectRouter::note_end(rpc::Context& context, const Result<void>& result) c
 }
 
 Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call) {
+  // The thread of that shard may have ended: a node stops the calls of all shards first.
+  if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
   const Peer& peer = peers_[shard];
   auto crossing = std::make_shared<CrossCall>(call.method, call.id, call.request, call.options,
                                               call.chain.get(), call.deadline);
